@@ -1,0 +1,58 @@
+# Two commands do everything from a fresh clone: `make demo` and `make test`.
+# They need Python 3.11 or newer with venv and pip, and a package index.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help demo test check wheel bench lock clean
+
+help:  ## Show this list.
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: $(VENV)/.ready  ## Evaluate the default model on HumanEval, offline, and write a report.
+	$(BIN)/truegrade run humaneval --as strict --as human-eval
+
+test: $(VENV)/.ready-dev  ## Run the whole test suite.
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.ready-dev  ## Lint, formatting, strict types, import contracts.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+wheel: $(VENV)/.ready-dev  ## Build the wheel and try it in a fresh environment with the core dependencies alone.
+	rm -rf build dist
+	$(BIN)/python -m build --no-isolation --wheel --outdir dist .
+	$(PYTHON) -m venv build/smoke
+	build/smoke/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/core.txt
+	build/smoke/bin/python -m pip --disable-pip-version-check --quiet install --no-deps dist/*.whl
+	build/smoke/bin/python tests/smoke_wheel.py
+
+bench: $(VENV)/.ready-dev  ## Run the benchmarks.
+	for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+lock: $(VENV)/.ready-dev  ## Pin the newest versions, with hashes and without addresses.
+	$(PIP) install pip-tools
+	sh requirements/lock.sh $(BIN)/pip-compile
+
+clean:  ## Remove the environment and everything built.
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "Truegrade needs Python 3.11 or newer; name one: make demo PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	    { echo "python3 has no venv module; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+
+$(VENV)/.ready: pyproject.toml requirements/core.txt requirements/build.txt requirements/data.txt | $(VENV)/bin/python
+	$(PIP) install --require-hashes -r requirements/core.txt -r requirements/build.txt
+	$(PIP) install --require-hashes --no-deps -r requirements/data.txt
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.ready-dev: $(VENV)/.ready requirements/dev.txt
+	$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
