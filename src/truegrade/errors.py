@@ -1,0 +1,77 @@
+"""What can go wrong, split by what the caller can do about it.
+
+    TruegradeError              everything below
+    ├── UserError               the input is at fault: one line, exit code 2
+    │   ├── BadRecord           a line or field of a file does not hold what it must
+    │   ├── UnknownName         no benchmark, profile, model, ... of that name
+    │   └── NotComparable       two runs that must not be compared
+    ├── ModelError              a model service failed after all attempts
+    └── SandboxError            the machine that runs programs failed, not the program
+
+A failed sample is a record, never an exception: only what stops a whole command is raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class TruegradeError(Exception):
+    """Base of every error that Truegrade raises on purpose."""
+
+
+class UserError(TruegradeError):
+    """The input is at fault; the message names it and says what to do."""
+
+
+class BadRecord(UserError):
+    """A file does not hold what it must.
+
+    Args:
+        path: the file.
+        problem: what is wrong and what to do, as a sentence.
+        line: 1-based line number, if the file has lines.
+        field: dotted name of the field, if one is at fault.
+    """
+
+    def __init__(self, path: object, problem: str, *, line: int | None = None, field: str | None = None) -> None:
+        self.path, self.line, self.field = str(path), line, field
+        place = str(path)
+        if line is not None:
+            place += f", line {line}"
+        if field is not None:
+            place += f", field {field!r}"
+        super().__init__(f"{place}: {problem}")
+
+
+class UnknownName(UserError):
+    """No such benchmark, profile, model or option; the message offers the closest names.
+
+    Args:
+        kind: what was looked up, e.g. ``"profile"``.
+        name: the name that is not known.
+        known: the names that are.
+        hint: a closing sentence, e.g. which command lists them all.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], hint: str = "") -> None:
+        self.kind, self.name, self.known = kind, name, sorted(known)
+        close = get_close_matches(name, self.known, n=3, cutoff=0.5)
+        if close:
+            guess = f"did you mean {' or '.join(close)}?"
+        else:
+            guess = f"known: {', '.join(self.known)}" if self.known else "none is known"
+        super().__init__(f"no {kind} {name!r}; {guess}{' ' + hint if hint else ''}")
+
+
+class NotComparable(UserError):
+    """Two runs differ in something that makes their numbers incomparable."""
+
+
+class ModelError(TruegradeError):
+    """A model service failed in a way that asking again does not mend."""
+
+
+class SandboxError(TruegradeError):
+    """The machinery that runs programs failed; never a verdict on the program."""

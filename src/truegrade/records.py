@@ -1,0 +1,326 @@
+"""The six records of the straight line, and nothing else.
+
+    Problem ──▶ Prompt ──▶ Completion ──▶ Answer ──▶ Verdict ──▶ Estimate
+
+Every record is a frozen, validated `msgspec.Struct`. ``docs/formats.md`` documents those that are written
+to disk; their JSON Schemas are generated from these classes (``docs/schemas``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from enum import StrEnum
+from typing import Any, Literal
+
+import msgspec
+
+SCHEMA_VERSION = 1
+"""Version of the records on disk; a change that an old reader cannot read raises it."""
+
+
+class Reason(StrEnum):
+    """Why a verdict is what it is: a closed set, documented in ``docs/formats.md``."""
+
+    PASSED = "passed"
+    WRONG_ANSWER = "wrong_answer"
+    RUNTIME_ERROR = "runtime_error"
+    SYNTAX_ERROR = "syntax_error"
+    NO_CODE = "no_code"
+    NO_ANSWER = "no_answer"
+    TRUNCATED = "truncated"
+    NOT_LITERAL = "not_literal"
+    TIME_LIMIT = "time_limit"
+    MEMORY_LIMIT = "memory_limit"
+    OUTPUT_LIMIT = "output_limit"
+    KILLED = "killed"
+    TAMPERING = "tampering"
+    GRADER_ERROR = "grader_error"
+
+
+UNANSWERED = frozenset({Reason.NO_CODE, Reason.NO_ANSWER, Reason.TRUNCATED})
+"""Reasons that say the reply held nothing to grade."""
+
+
+# ---------------------------------------------------------------------------------------------- Problem
+
+
+class FunctionTask(msgspec.Struct, frozen=True, kw_only=True, tag="function"):
+    """Write a function; the tests are Python source that calls it."""
+
+    prompt: str
+    """The task as the data set words it: code to continue (HumanEval) or a description (MBPP)."""
+    entry_point: str
+    prefix: str = ""
+    """Trusted code that stands before a body-only completion; HumanEval's prompt, else empty."""
+    tests: str
+    """Source that raises unless the solution is right."""
+    setup: str = ""
+    """Trusted code that runs after the solution and before the tests (MBPP's setup and imports)."""
+    shown_tests: tuple[str, ...] = ()
+    """Tests that a prompt may show, one statement each."""
+    reference: str
+    """A right program, complete: what a perfect model would answer."""
+    tests_use: tuple[str, ...] = ()
+    """Names other than the entry point that the tests need and only the solution defines; unless they are
+    modules, the tests must run beside the solution and cannot be moved out of its process."""
+    plain_arguments: bool = True
+    """Whether the tests pass plain values only; else, too, they must run beside the solution."""
+    cpu_s: float | None = None
+    """CPU seconds this problem needs where a profile's ordinary limit is too low for the reference."""
+
+
+class OracleTask(msgspec.Struct, frozen=True, kw_only=True, tag="oracle"):
+    """Write a function; its outputs are compared with those of a reference program on given inputs."""
+
+    prompt: str
+    entry_point: str
+    prefix: str = ""
+    reference: str
+    """Complete program that defines ``entry_point`` and is right on every input."""
+    base_inputs: tuple[tuple[Any, ...], ...]
+    """Argument tuples of the original benchmark."""
+    plus_inputs: tuple[tuple[Any, ...], ...] = ()
+    """Argument tuples added by the extended benchmark."""
+    comparator: str = "equal"
+    """Name of the rule in `truegrade.grading.oracles` that decides whether an output is right."""
+    atol: float = 0.0
+    """Absolute tolerance for floats; 0 asks for equality unless the reference returns floats."""
+    shown_tests: tuple[str, ...] = ()
+    cpu_s: float | None = None
+
+
+class OutputTask(msgspec.Struct, frozen=True, kw_only=True, tag="output_prediction"):
+    """Read a program and a call; predict the value that the call returns."""
+
+    program: str
+    """Source shown to the model, as stored."""
+    function: str
+    arguments: str
+    """Text between the parentheses of the call."""
+    expected: str
+    """The true value as a Python literal (``repr``)."""
+
+
+class InputTask(msgspec.Struct, frozen=True, kw_only=True, tag="input_prediction"):
+    """Read a program and an output; find arguments for which the program returns it."""
+
+    program: str
+    function: str
+    expected: str
+    """The output to reach, as a Python literal."""
+    reference_arguments: str
+    """Arguments known to give it."""
+
+
+Task = FunctionTask | OracleTask | OutputTask | InputTask
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One item of a benchmark."""
+
+    id: str
+    benchmark: str
+    dataset_sha256: str
+    """Hash of the bytes the problem was read from; stored with every result."""
+    cluster: str
+    """Items that share a question share a cluster; intervals are clustered by it."""
+    task: Task
+    tags: dict[str, str] = {}
+    """Facts to group reports by, e.g. ``{"split": "test"}``."""
+
+
+# ----------------------------------------------------------------------------------------------- Prompt
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+    """What the model is sent."""
+
+    messages: tuple[Message, ...]
+    style: Literal["chat", "text"] = "chat"
+    """``text``: the one message is text to continue, for base models."""
+    stop: tuple[str, ...] = ()
+    source: str
+    """Where its exact words come from: prompt id and origin."""
+    shots: tuple[str, ...] = ()
+    """Ids of problems whose solution the prompt shows; these are never scored."""
+
+    @property
+    def sha256(self) -> str:
+        """Hash of everything the model sees: style, messages, stop strings."""
+        return sha256_json([self.style, self.messages, self.stop])
+
+
+# ------------------------------------------------------------------------------------------- Completion
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens of one request, as the service counted them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    """All generated tokens, thinking included."""
+    reasoning_tokens: int | None = None
+
+
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """One request, whatever came of it."""
+
+    outcome: Literal["ok", "empty", "error"]
+    latency_s: float
+    error: str | None = None
+    status: int | None = None
+    """HTTP status, where there was one."""
+    usage: Usage | None = None
+    cost_usd: float | None = None
+
+
+Form = Literal["reply", "completion", "program", "answer"]
+"""What a completion's text is: a chat ``reply`` to extract from, a ``completion`` that continues the prompt,
+a self-contained ``program``, or an ``answer`` that somebody already extracted."""
+
+
+class Completion(msgspec.Struct, frozen=True, kw_only=True):
+    """What came back from the model, untouched."""
+
+    benchmark: str
+    dataset_sha256: str
+    problem_id: str
+    sample: int
+    """0-based."""
+    config_sha256: str
+    """Hash of what decides the text: model, sampling parameters, prompt rule."""
+    prompt_sha256: str
+    text: str | None
+    """None only where every attempt failed; such a sample is asked for again on resume."""
+    form: Form = "reply"
+    reasoning: str | None = None
+    """Thinking that the service delivered apart from the reply."""
+    finish_reason: str | None = None
+    usage: Usage | None = None
+    """Of the attempt that answered."""
+    latency_s: float | None = None
+    model: str
+    """Id as the service returned it."""
+    seed: int | None = None
+    attempts: tuple[Attempt, ...] = ()
+    cost_usd: float | None = None
+    """Of all attempts together; None where no price is known."""
+    schema: int = SCHEMA_VERSION
+
+    @property
+    def key(self) -> SampleKey:
+        """Identity: a second record with this key is the same sample."""
+        return SampleKey(self.problem_id, self.sample)
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the service stopped the reply at a token limit."""
+        return self.finish_reason in {"length", "max_tokens"}
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the text; ties a verdict to exactly this reply."""
+        return hashlib.sha256((self.text or "").encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class SampleKey(msgspec.Struct, frozen=True, array_like=True):
+    """Which answer to which problem, inside one run."""
+
+    problem_id: str
+    sample: int
+
+
+# ----------------------------------------------------------------------------------------------- Answer
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rule took out of a completion, or why it took nothing."""
+
+    value: str | None
+    found: str
+    """How it was found, e.g. ``"fence:entry_point"``; or what was looked for in vain."""
+    reason: Reason | None = None
+    """Set when ``value`` is None."""
+    form: Form = "program"
+    """What ``value`` is: a ``program``, a ``completion`` to put behind the prefix, or an ``answer``."""
+
+
+# ---------------------------------------------------------------------------------------------- Verdict
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """One grading of one completion under one profile."""
+
+    benchmark: str
+    dataset_sha256: str
+    problem_id: str
+    sample: int
+    config_sha256: str
+    completion_sha256: str
+    profile: str
+    """Name and version, ``strict@1``."""
+    passed: bool
+    reason: Reason
+    detail: str = ""
+    """One line: the failing test, the exception, expected and got."""
+    answer: str | None = None
+    found: str = ""
+    cpu_s: float | None = None
+    """CPU seconds of the candidate; None where nothing was executed."""
+    wall_s: float | None = None
+    time_sensitive: bool = False
+    """The run came within 10 % of a time limit: on another machine the verdict may differ."""
+    truncated: bool = False
+    """The reply was cut at a token limit, whatever the verdict."""
+    marks: tuple[str, ...] = ()
+    """Notes such as ``tests-inside``: the tests had to run in the candidate's process."""
+    level: int | None = None
+    """Protection level under which the candidate ran; None where nothing was executed."""
+    schema: int = SCHEMA_VERSION
+
+    @property
+    def key(self) -> SampleKey:
+        """Identity inside one run and profile."""
+        return SampleKey(self.problem_id, self.sample)
+
+
+# --------------------------------------------------------------------------------------------- Estimate
+
+
+class Estimate(msgspec.Struct, frozen=True, kw_only=True):
+    """A number with its uncertainty. ``value``, ``low`` and ``high`` are fractions in [0, 1]."""
+
+    metric: str
+    """``pass@1``, ``any_correct``, ..."""
+    value: float
+    low: float | None
+    high: float | None
+    """None where no interval can be had, e.g. from a single cluster."""
+    confidence: float = 0.95
+    method: str
+    """How the interval was made, e.g. ``"cluster-robust t"``."""
+    samples: int
+    tasks: int
+    """Tasks that the value averages over."""
+    clusters: int
+    left_out: int = 0
+    """Tasks with too few samples for the metric: named, never averaged in."""
+    unanswered: int = 0
+    """Samples that held nothing to grade (see `UNANSWERED`)."""
+    truncated: int = 0
+    """Samples cut at a token limit."""
+
+
+# ---------------------------------------------------------------------------------------------- hashing
+
+
+def sha256_json(value: object) -> str:
+    """Hash of the canonical JSON of a value: keys sorted, no spaces, UTF-8."""
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
