@@ -1,0 +1,7 @@
+"""A run on disk: directory, manifest, journals, import of other harnesses' files."""
+
+from truegrade.store.journal import Journal, read_journal
+from truegrade.store.manifest import BenchmarkIdentity, Manifest, environment
+from truegrade.store.run import Run
+
+__all__ = ["BenchmarkIdentity", "Journal", "Manifest", "Run", "environment", "read_journal"]

@@ -1,0 +1,122 @@
+"""Append-only files of records, one JSON object a line, that survive ``kill -9``.
+
+A record is one ``write`` to a descriptor opened with ``O_APPEND``, so a kill loses at most the record in
+flight; what a kill or a full disk left of a line is cut off, with a notice, before anything is appended.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+import msgspec
+
+from truegrade.errors import BadRecord
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+Notice = Callable[[str], None]
+"""Receives one sentence for the person at the terminal."""
+
+_TAIL_BYTES = 1 << 16
+
+
+def ignore(_: str) -> None:
+    """The notice that goes nowhere."""
+
+
+class Journal(Generic[T]):
+    """Appends records to a file.
+
+    Args:
+        path: created if missing.
+        notice: told when a torn last line was cut off.
+        fsync_every: records between two fsyncs; `close` syncs too.
+    """
+
+    def __init__(self, path: Path, *, notice: Notice = ignore, fsync_every: int = 64) -> None:
+        self.path = path
+        self._fsync_every = fsync_every
+        self._unsynced = 0
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        torn = _cut_torn_line(self._fd)
+        if torn:
+            notice(f"{path}: the last line was torn by an interruption; its {torn} bytes are dropped")
+
+    def append(self, record: T) -> None:
+        """Write one record durably enough that only a power cut can lose it before the next fsync."""
+        line = memoryview(msgspec.json.encode(record) + b"\n")
+        while line:
+            line = line[os.write(self._fd, line) :]
+        self._unsynced += 1
+        if self._unsynced >= self._fsync_every:
+            self.sync()
+
+    def sync(self) -> None:
+        """Force what was appended to the disk."""
+        os.fsync(self._fd)
+        self._unsynced = 0
+
+    def close(self) -> None:
+        """Sync and close; safe to call twice."""
+        if self._fd >= 0:
+            self.sync()
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def read_journal(path: Path, record: type[T], *, notice: Notice = ignore) -> Iterator[T]:
+    """Stream the records of a journal; a torn last line is dropped with a notice.
+
+    Raises:
+        BadRecord: a whole line is not a record of this kind.
+    """
+    decoder = msgspec.json.Decoder(record)
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                notice(f"{path}, line {number}: torn by an interruption; dropped")
+                return
+            yield decode_line(decoder, line, path, number)
+
+
+def decode_line(decoder: msgspec.json.Decoder[T], line: bytes, path: Path, number: int) -> T:
+    """Decode one line, or say which line and field are at fault."""
+    try:
+        return decoder.decode(line)
+    except msgspec.ValidationError as error:
+        sentence, _, place = str(error).partition(" - at `$.")
+        raise BadRecord(path, sentence, line=number, field=place.rstrip("`") or None) from None
+    except msgspec.DecodeError as error:
+        raise BadRecord(path, f"not a JSON record: {error}", line=number) from None
+
+
+def _cut_torn_line(fd: int) -> int:
+    """Cut the file back to its last newline; return how many bytes went."""
+    size = os.fstat(fd).st_size
+    end = size
+    while end > 0:
+        start = max(0, end - _TAIL_BYTES)
+        newline = os.pread(fd, end - start, start).rfind(b"\n")
+        if newline >= 0:
+            end = start + newline + 1
+            break
+        end = start
+    if end < size:
+        os.ftruncate(fd, end)
+    return size - end

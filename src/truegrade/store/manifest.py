@@ -1,0 +1,123 @@
+"""What a run was: enough to repeat it, and to refuse mixing it with another."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import msgspec
+
+from truegrade.config import GenerationConfig
+from truegrade.errors import BadRecord
+from truegrade.records import SCHEMA_VERSION
+
+
+class BenchmarkIdentity(msgspec.Struct, frozen=True, kw_only=True):
+    """Which problems, from which bytes."""
+
+    name: str
+    args: dict[str, str] = {}
+    dataset_sha256: str
+    source: str
+    problems: int
+    """Problems in the data set, before any selection."""
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """``manifest.json`` of a run."""
+
+    schema: int = SCHEMA_VERSION
+    created: str
+    """UTC, ISO 8601."""
+    benchmark: BenchmarkIdentity
+    generation: GenerationConfig | None = None
+    """None where the completions were imported."""
+    imported_from: str | None = None
+    import_format: str | None = None
+    samples_per_task: int
+    """N asked for; with an import, the largest number found."""
+    selected: tuple[str, ...] | None = None
+    """Problem ids asked for, where not all were."""
+    excluded: dict[str, str] = {}
+    """Problem id -> why it is never scored, e.g. shown in the prompt as a worked example."""
+    prompts_sha256: str | None = None
+    """Hash over the prompts of all selected problems, in order."""
+    profiles: dict[str, str] = {}
+    """Profile id -> time of its last grading."""
+    levels: dict[str, int] = {}
+    """Profile id -> protection level that its programs ran under."""
+    adaptations: tuple[str, ...] = ()
+    """Parameters that the model service refused and that were therefore changed."""
+    environment: dict[str, str] = {}
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What must not change between a run and its resumption."""
+        config = self.generation.sha256 if self.generation else self.imported_from
+        return (self.benchmark.name, self.benchmark.args, self.benchmark.dataset_sha256, config)
+
+
+def environment() -> dict[str, str]:
+    """Versions, platform and git state of this process, for the manifest."""
+    packages = {name: version(name) for name in ("truegrade", "openai", "msgspec", "numpy")}
+    return {
+        "python": sys.version.split()[0],
+        "platform": platform.platform(),
+        "cpus": str(os.cpu_count()),
+        **packages,
+        **_git_state(),
+    }
+
+
+def now() -> str:
+    """The present, UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Replace the file in one step, so that a kill leaves the old or the new one."""
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write beside the target, sync, rename over it."""
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read ``manifest.json``.
+
+    Raises:
+        BadRecord: it is missing, torn or of a schema this version cannot read.
+    """
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except FileNotFoundError:
+        raise BadRecord(path, "no such file; is this folder a run of `truegrade run` or `grade`?") from None
+    except msgspec.DecodeError as error:
+        raise BadRecord(path, f"not a manifest: {error}") from None
+    if manifest.schema > SCHEMA_VERSION:
+        raise BadRecord(
+            path, f"schema {manifest.schema} is newer than this Truegrade reads; upgrade it", field="schema"
+        )
+    return manifest
+
+
+def _git_state() -> dict[str, str]:
+    """Commit of the working directory, with a mark if it has changes; empty outside a repository."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    return {"git": done.stdout.strip()}

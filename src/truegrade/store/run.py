@@ -1,0 +1,272 @@
+"""The run directory: one folder that holds everything a number rests on.
+
+manifest.json   completions.jsonl   verdicts.<profile>.jsonl   summary.json   report.html
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from truegrade.errors import UnknownName, UserError
+from truegrade.records import Completion, Prompt, SampleKey, Verdict
+from truegrade.store.journal import Journal, Notice, ignore, read_journal
+from truegrade.store.manifest import Manifest, now, read_manifest, write_atomically, write_manifest
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+
+class StoredPrompt(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of ``prompts.jsonl``."""
+
+    problem_id: str
+    prompt: Prompt
+
+
+class Run:
+    """A run on disk, new or old.
+
+    Args:
+        path: its folder.
+        manifest: as stored.
+        notice: told what a person should know, e.g. that a torn line was dropped.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest, *, notice: Notice = ignore) -> None:
+        self.path = path
+        self.manifest = manifest
+        self._notice = notice
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r}, benchmark={self.manifest.benchmark.name!r})"
+
+    @classmethod
+    def open(cls, path: Path, *, notice: Notice = ignore) -> Run:
+        """Open an existing run.
+
+        Raises:
+            BadRecord: the folder holds no readable manifest.
+        """
+        return cls(path, read_manifest(path / "manifest.json"), notice=notice)
+
+    @classmethod
+    def create_or_resume(cls, path: Path, manifest: Manifest, *, notice: Notice = ignore) -> Run:
+        """Start a run in ``path``, or go on with the one that is there if it is the same.
+
+        Raises:
+            UserError: the folder holds another run; the message names what differs.
+        """
+        file = path / "manifest.json"
+        if file.exists():
+            stored = read_manifest(file)
+            _refuse_mixing(path, stored, manifest)
+            manifest = msgspec.structs.replace(
+                manifest,
+                created=stored.created,
+                samples_per_task=max(stored.samples_per_task, manifest.samples_per_task),
+                profiles=stored.profiles,
+                levels=stored.levels,
+                adaptations=stored.adaptations,
+            )
+        else:
+            path.mkdir(parents=True, exist_ok=True)
+        write_manifest(file, manifest)
+        return cls(path, manifest, notice=notice)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from writing to this run meanwhile.
+
+        Raises:
+            UserError: another process is writing to it.
+        """
+        fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise UserError(
+                f"{self.path}: another process is writing to this run; wait for it or choose --out"
+            ) from None
+        finally:
+            os.close(fd)
+
+    # -------------------------------------------------------------------------------------- reading
+
+    @property
+    def completions_path(self) -> Path:
+        """The journal of completions."""
+        return self.path / "completions.jsonl"
+
+    def verdicts_path(self, profile: str) -> Path:
+        """The journal of verdicts under a profile, given as ``name@version``."""
+        return self.path / f"verdicts.{profile.replace('/', '_')}.jsonl"
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """Ids of the profiles this run was graded under, in order of first grading."""
+        return tuple(profile for profile in self.manifest.profiles if self.verdicts_path(profile).exists())
+
+    def completions(self) -> Iterator[Completion]:
+        """Stream the completions in the order they arrived.
+
+        A sample whose attempts all failed stands there without text, and once more when a later command
+        got an answer for it.
+        """
+        return read_journal(self.completions_path, Completion, notice=self._notice)
+
+    def verdicts(self, profile: str | None = None) -> Iterator[Verdict]:
+        """Stream the verdicts under a profile: its name, its id, or None if there is only one.
+
+        Raises:
+            UnknownName: the run was not graded under it.
+        """
+        return read_journal(self.verdicts_path(self.profile_id(profile)), Verdict, notice=self._notice)
+
+    def profile_id(self, profile: str | None) -> str:
+        """``name@version`` of a profile of this run, from its name, its id or, if it is the only one, None."""
+        names = self.profiles
+        if profile is None and len(names) == 1:
+            return names[0]
+        matches = [name for name in names if profile in (name, name.partition("@")[0])]
+        if not matches:
+            raise UnknownName("graded profile", str(profile), names, f"in {self.path}")
+        return matches[-1]
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """``summary.json``, decoded; see docs/formats.md.
+
+        Raises:
+            UserError: the run was not graded yet.
+        """
+        try:
+            content = (self.path / "summary.json").read_bytes()
+        except FileNotFoundError:
+            raise UserError(f"{self.path}: no summary yet; grade it first: truegrade grade {self.path}") from None
+        summary: dict[str, Any] = msgspec.json.decode(content)
+        return summary
+
+    def prompts(self) -> dict[str, Prompt]:
+        """What each problem was asked with, by problem id; empty for imported completions."""
+        path = self.path / "prompts.jsonl"
+        return {line.problem_id: line.prompt for line in read_journal(path, StoredPrompt, notice=self._notice)}
+
+    def answered(self) -> set[SampleKey]:
+        """Samples that have a reply and need not be asked for again."""
+        return {completion.key for completion in self.completions() if completion.text is not None}
+
+    def graded(self, profile: str) -> set[tuple[SampleKey, str]]:
+        """Sample and completion hash of every verdict on disk under a profile (``name@version``)."""
+        verdicts = read_journal(self.verdicts_path(profile), Verdict, notice=self._notice)
+        return {(verdict.key, verdict.completion_sha256) for verdict in verdicts}
+
+    # -------------------------------------------------------------------------------------- writing
+
+    def append_completions(self) -> Journal[Completion]:
+        """Open the journal of completions for appending."""
+        return Journal(self.completions_path, notice=self._notice)
+
+    def append_verdicts(self, profile: str) -> Journal[Verdict]:
+        """Open the journal of verdicts of a profile (``name@version``) for appending."""
+        return Journal(self.verdicts_path(profile), notice=self._notice)
+
+    def write_prompts(self, prompts: Iterable[tuple[str, Prompt]]) -> None:
+        """Keep what each problem is asked with, so that the run explains itself without the data set."""
+        lines = (StoredPrompt(problem_id=key, prompt=prompt) for key, prompt in prompts)
+        self.write("prompts.jsonl", b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+
+    def update(self, **changes: Any) -> None:
+        """Change fields of the manifest, on disk at once."""
+        self.manifest = msgspec.structs.replace(self.manifest, **changes)
+        write_manifest(self.path / "manifest.json", self.manifest)
+
+    def record_grading(self, profile: str, level: int | None) -> None:
+        """Note in the manifest that a profile graded this run, and how well its programs were locked up."""
+        levels = self.manifest.levels if level is None else {**self.manifest.levels, profile: level}
+        self.update(profiles={**self.manifest.profiles, profile: now()}, levels=levels)
+
+    def write(self, name: str, content: bytes) -> Path:
+        """Put a derived file (summary, report) beside the journals, in one step."""
+        path = self.path / name
+        write_atomically(path, content)
+        return path
+
+    # --------------------------------------------------------------------------------------- frames
+
+    def to_pandas(self, profile: str | None = None) -> pandas.DataFrame:
+        """Verdicts joined with their completions, one row a sample.
+
+        Raises:
+            UserError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise UserError("pandas is not installed; pip install 'truegrade[pandas]'") from None
+        return pandas.DataFrame(self._rows(profile))
+
+    def to_polars(self, profile: str | None = None) -> polars.DataFrame:
+        """Verdicts joined with their completions, one row a sample.
+
+        Raises:
+            UserError: polars is not installed.
+        """
+        try:
+            import polars
+        except ImportError:
+            raise UserError("polars is not installed; pip install 'truegrade[polars]'") from None
+        return polars.DataFrame(self._rows(profile), infer_schema_length=None)
+
+    def _rows(self, profile: str | None) -> list[dict[str, Any]]:
+        completions = {c.key: c for c in self.completions() if c.text is not None}
+        return [_row(verdict, completions.get(verdict.key)) for verdict in self.verdicts(profile)]
+
+
+def _row(verdict: Verdict, completion: Completion | None) -> dict[str, Any]:
+    row: dict[str, Any] = msgspec.to_builtins(verdict)
+    row["marks"] = " ".join(verdict.marks)
+    if completion is not None:
+        usage = completion.usage
+        row |= {
+            "text": completion.text,
+            "model": completion.model,
+            "finish_reason": completion.finish_reason,
+            "latency_s": completion.latency_s,
+            "input_tokens": usage.input_tokens if usage else None,
+            "output_tokens": usage.output_tokens if usage else None,
+            "cost_usd": completion.cost_usd,
+        }
+    return row
+
+
+def _refuse_mixing(path: Path, stored: Manifest, asked: Manifest) -> None:
+    """Raise UserError, naming what differs, unless both are the same run."""
+    if stored.identity == asked.identity:
+        return
+    old, new = (_flat(msgspec.to_builtins(manifest)) for manifest in (stored, asked))
+    identifying = ("benchmark.name", "benchmark.args", "benchmark.dataset_sha256", "generation", "imported_from")
+    differing = [
+        f"{key} ({old.get(key)} there, {new.get(key)} asked)"
+        for key in sorted(old.keys() | new.keys())
+        if key.startswith(identifying) and old.get(key) != new.get(key)
+    ]
+    raise UserError(
+        f"{path} holds another run: {', '.join(differing)}; choose another --out or remove that folder"
+    )
+
+
+def _flat(value: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested dicts as one level of dotted keys."""
+    flat: dict[str, Any] = {}
+    for key, item in value.items():
+        flat |= _flat(item, f"{prefix}{key}.") if isinstance(item, dict) else {prefix + key: item}
+    return flat

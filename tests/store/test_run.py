@@ -1,0 +1,119 @@
+import multiprocessing
+import os
+import signal
+import time
+
+import pytest
+
+from truegrade.config import GenerationConfig, Sampling
+from truegrade.errors import BadRecord, UnknownName, UserError
+from truegrade.records import Completion
+from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
+
+
+def manifest(temperature=None, dataset="d" * 64, n=1):
+    return Manifest(
+        created="2026-01-01T00:00:00+00:00",
+        benchmark=BenchmarkIdentity(name="humaneval", dataset_sha256=dataset, source="test", problems=2),
+        generation=GenerationConfig(
+            model="x/y", prompt_rule="strict@1", sampling=Sampling(temperature=temperature)
+        ),
+        samples_per_task=n,
+        environment=environment(),
+    )
+
+
+def completion(sample, text="t", problem="HumanEval/0"):
+    return Completion(
+        benchmark="humaneval",
+        dataset_sha256="d" * 64,
+        problem_id=problem,
+        sample=sample,
+        config_sha256="c",
+        prompt_sha256="p",
+        text=text,
+        model="m",
+    )
+
+
+def test_the_same_configuration_resumes_and_keeps_what_was_there(tmp_path):
+    run = Run.create_or_resume(tmp_path / "r", manifest(n=5))
+    run.record_grading("strict@1", 1)
+    again = Run.create_or_resume(tmp_path / "r", manifest(n=2))
+    assert again.manifest.samples_per_task == 5
+    assert again.manifest.levels == {"strict@1": 1}
+    assert again.manifest.created == run.manifest.created
+
+
+def test_another_configuration_is_refused_by_the_name_of_what_differs(tmp_path):
+    Run.create_or_resume(tmp_path / "r", manifest(temperature=0.2))
+    with pytest.raises(UserError, match=r"sampling\.temperature \(0\.2 there, 0\.8 asked\)"):
+        Run.create_or_resume(tmp_path / "r", manifest(temperature=0.8))
+    with pytest.raises(UserError, match="dataset_sha256"):
+        Run.create_or_resume(tmp_path / "r", manifest(temperature=0.2, dataset="e" * 64))
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path):
+    with pytest.raises(BadRecord, match=r"manifest\.json.*no such file"):
+        Run.open(tmp_path)
+
+
+def test_a_newer_schema_is_refused(tmp_path):
+    run = Run.create_or_resume(tmp_path, manifest())
+    text = (tmp_path / "manifest.json").read_text().replace('"schema": 1', '"schema": 99')
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(BadRecord, match="newer"):
+        Run.open(run.path)
+
+
+def test_a_failed_sample_is_not_answered_until_a_later_line_answers_it(tmp_path):
+    run = Run.create_or_resume(tmp_path, manifest())
+    with run.append_completions() as journal:
+        journal.append(completion(0, text=None))
+        journal.append(completion(1, text=""))
+    assert {key.sample for key in run.answered()} == {1}
+    with run.append_completions() as journal:
+        journal.append(completion(0, text="now"))
+    assert {key.sample for key in run.answered()} == {0, 1}
+
+
+def test_an_unknown_graded_profile_names_those_there_are(tmp_path):
+    run = Run.create_or_resume(tmp_path, manifest())
+    run.append_verdicts("strict@1").close()
+    run.record_grading("strict@1", None)
+    assert run.profile_id(None) == run.profile_id("strict") == "strict@1"
+    with pytest.raises(UnknownName, match="strict@1"):
+        run.profile_id("stricd")
+
+
+def test_one_writer_at_a_time(tmp_path):
+    run = Run.create_or_resume(tmp_path, manifest())
+    with run.locked(), pytest.raises(UserError, match="another process is writing"), Run.open(tmp_path).locked():
+        pass
+    with run.locked():
+        pass
+
+
+def append_for_ever(path):
+    with Run.open(path).append_completions() as journal:
+        for sample in range(10**9):
+            journal.append(completion(sample, text="x" * 5000))
+
+
+def test_kill_9_in_the_middle_of_writing_loses_no_whole_record(tmp_path):
+    run = Run.create_or_resume(tmp_path, manifest())
+    for _ in range(5):
+        process = multiprocessing.get_context("fork").Process(target=append_for_ever, args=(tmp_path,))
+        process.start()
+        deadline = time.monotonic() + 5
+        while not run.completions_path.exists() or run.completions_path.stat().st_size < 100_000:
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        samples = [c.sample for c in run.completions()]
+        assert samples == list(range(len(samples)))
+        assert len(samples) > 10
+        run.append_completions().close()
+        assert run.completions_path.read_bytes().endswith(b"\n")
+        run.completions_path.unlink()
