@@ -1,0 +1,97 @@
+"""Completions that other tools wrote, read as if they had been generated here.
+
+One file a format; the order of `IMPORTERS` is the order in which a file is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from truegrade.errors import BadRecord, UnknownName
+from truegrade.records import Completion, sha256_json
+from truegrade.store.importers import (
+    completion_list,
+    completions_jsonl,
+    cruxeval_generations,
+    results_jsonl,
+    samples_jsonl,
+)
+from truegrade.store.importers.base import Importer, Target
+from truegrade.store.importers.ids import IdIndex, index_ids, match_id
+from truegrade.store.importers.reading import head_of, sha256_of
+
+__all__ = [
+    "IMPORTERS",
+    "IdIndex",
+    "Importer",
+    "Target",
+    "index_ids",
+    "match_id",
+    "read_completions",
+    "sniff_format",
+]
+
+IMPORTERS = (
+    completions_jsonl.IMPORTER,
+    results_jsonl.IMPORTER,
+    samples_jsonl.IMPORTER,
+    cruxeval_generations.IMPORTER,
+    completion_list.IMPORTER,
+)
+
+
+def read_completions(
+    path: Path,
+    *,
+    benchmark: str,
+    dataset_sha256: str,
+    known_ids: Collection[str],
+    format: str | None = None,  # noqa: A002 - the word that users know, and the option's name
+    accept: Collection[str] = (),
+) -> Iterator[Completion]:
+    """Read the completions of a file, one at a time where its format allows.
+
+    Args:
+        path: the file, plain or gzipped.
+        benchmark: name of the benchmark they answer.
+        dataset_sha256: hash of that benchmark's data.
+        known_ids: all its problem ids.
+        format: name of an importer; None recognises it from the content.
+        accept: other benchmarks whose own completions may be graded as answers to this one.
+
+    Raises:
+        UnknownName: no such format.
+        BadRecord: the file is not of any known format, or, while iterating, a row is wrong or occurs twice.
+    """
+    importer = _named(format) if format is not None else sniff_format(path)
+    target = Target(
+        benchmark=benchmark,
+        dataset_sha256=dataset_sha256,
+        config_sha256=sha256_json({"import": importer.name, "file_sha256": sha256_of(path)}),
+        ids=index_ids(known_ids),
+        accept=frozenset(accept),
+    )
+    return importer.read(path, target)
+
+
+def sniff_format(path: Path) -> Importer:
+    """The importer whose format the file's first bytes show.
+
+    Raises:
+        BadRecord: none does.
+    """
+    head = head_of(path)
+    for importer in IMPORTERS:
+        if importer.sniff(head, path):
+            return importer
+    names = ", ".join(importer.name for importer in IMPORTERS)
+    raise BadRecord(path, f"its format is not recognised; name it, one of: {names}")
+
+
+def _named(name: str) -> Importer:
+    """The importer of that name."""
+    table = {importer.name: importer for importer in IMPORTERS}
+    if name not in table:
+        raise UnknownName("format", name, table)
+    return table[name]

@@ -1,0 +1,85 @@
+"""What a reader of another harness' files is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from truegrade.errors import BadRecord
+from truegrade.records import Completion, Form
+from truegrade.store.importers.ids import IdIndex
+
+UNKNOWN_MODEL = "imported"
+"""Model of a completion whose file names none."""
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file is read for: the benchmark whose problems its rows answer."""
+
+    benchmark: str
+    dataset_sha256: str
+    config_sha256: str
+    """Identity of the imported configuration: format and bytes of the file."""
+    ids: IdIndex
+    accept: frozenset[str] = frozenset()
+    """Other benchmarks whose stored completions may be graded as answers to this one."""
+
+    def completion(
+        self,
+        problem_id: str,
+        sample: int,
+        text: str | None,
+        *,
+        form: Form,
+        model: str = UNKNOWN_MODEL,
+        latency_s: float | None = None,
+    ) -> Completion:
+        """The record of one imported text; its prompt is not known, and so has no hash."""
+        return Completion(
+            benchmark=self.benchmark,
+            dataset_sha256=self.dataset_sha256,
+            problem_id=problem_id,
+            sample=sample,
+            config_sha256=self.config_sha256,
+            prompt_sha256="",
+            text=text,
+            form=form,
+            latency_s=latency_s,
+            model=model,
+        )
+
+
+class Importer(msgspec.Struct, frozen=True, kw_only=True):
+    """One file format."""
+
+    name: str
+    summary: str
+    """One line: who writes it and what it holds."""
+    sniff: Callable[[bytes, Path], bool]
+    """``sniff(head, path)``: whether the first bytes (uncompressed) look like it; never raises."""
+    read: Callable[[Path, Target], Iterator[Completion]]
+    """Yield the completions in the file's order.
+
+    Raises:
+        BadRecord: names file, line and field.
+    """
+
+
+class TasksOnce:
+    """Refuses a task that a file lists twice: which of its lists of samples would count?"""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._seen: set[str] = set()
+
+    def add(self, problem_id: str, field: str) -> None:
+        """Note a task.
+
+        Raises:
+            BadRecord: it was there before.
+        """
+        if problem_id in self._seen:
+            raise BadRecord(self._path, f"problem {problem_id} occurs twice; keep one of its entries", field=field)
+        self._seen.add(problem_id)

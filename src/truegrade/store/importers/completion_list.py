@@ -1,0 +1,74 @@
+"""JSON with a ``completion_list`` per task: AgentCoder's data sets and pipelines modelled on it.
+
+Either a list of entries (huangd1999/AgentCoder@650a44d ``dataset/``) or an object of entries keyed by row index
+or task id. The texts were cut out of replies already: bodies that continue the prompt, or whole functions.
+
+``time_taken`` and ``total_tokens`` are sums over a task's requests. Nobody recorded the parts, so none are made
+up: the time becomes a latency only where the list holds a single text (and is not the 0 that marks a reused
+entry), and the token total, which mixes prompt and reply, is left in the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from truegrade.errors import BadRecord
+from truegrade.records import Completion
+from truegrade.store.importers.base import Importer, Target, TasksOnce
+from truegrade.store.importers.ids import match_id
+from truegrade.store.importers.reading import json_document, refuse_surrogates, typed
+
+
+class _Entry(msgspec.Struct):
+    completion_list: list[str]
+    task_id: str | int | None = None
+    time_taken: float | None = None
+
+
+def sniff(head: bytes, path: Path) -> bool:
+    """Whether the key occurs near the start of a JSON list or object."""
+    return head.lstrip()[:1] in {b"[", b"{"} and re.search(rb'"completion_list"\s*:', head) is not None
+
+
+def read(path: Path, target: Target) -> Iterator[Completion]:
+    """Yield the texts of each entry, in order.
+
+    Raises:
+        BadRecord: not such a file, or an entry without a usable id or list.
+    """
+    once = TasksOnce(path)
+    for place, key, value in _entries(path, json_document(path)):
+        entry = typed(path, value, _Entry, inside=place)
+        task_id = entry.task_id if entry.task_id is not None else key
+        if task_id is None:
+            raise BadRecord(path, "the field is missing; every entry needs it", field=f"{place}.task_id")
+        problem_id = match_id(task_id, target.ids, path=path, field=f"{place}.task_id")
+        once.add(problem_id, field=f"{place}.task_id")
+        refuse_surrogates(path, entry.completion_list, field=f"{place}.completion_list")
+        alone = len(entry.completion_list) == 1
+        for sample, text in enumerate(entry.completion_list):
+            latency_s = (entry.time_taken or None) if alone else None
+            yield target.completion(problem_id, sample, text, form="completion", latency_s=latency_s)
+
+
+def _entries(path: Path, document: Any) -> Iterator[tuple[str, str | None, Any]]:
+    """Place, key and value of each entry. A key that is a bare number is a row index, never an id."""
+    if isinstance(document, list):
+        yield from ((f"[{index}]", None, value) for index, value in enumerate(document))
+    elif isinstance(document, dict):
+        yield from ((key, None if key.isdigit() else key, value) for key, value in document.items())
+    else:
+        raise BadRecord(path, "expected a list or an object of entries that hold a completion_list")
+
+
+IMPORTER = Importer(
+    name="completion-list",
+    summary="AgentCoder-style JSON: a list or object of entries with task_id and completion_list",
+    sniff=sniff,
+    read=read,
+)

