@@ -1,0 +1,35 @@
+"""Numbers with their uncertainty: pure functions over counts, each formula once, under its name."""
+
+from __future__ import annotations
+
+from truegrade.statistics.exchangeability import Exchangeability, exchangeability
+from truegrade.statistics.intervals import Interval, cluster_interval, wilson
+from truegrade.statistics.paired import PairedComparison, compare_paired, mcnemar_p, sign_flip_p
+from truegrade.statistics.pass_at_k import pass_at_k
+from truegrade.statistics.summaries import Summary, percentile, summarise, totals_by_task
+from truegrade.statistics.tally import METRICS, TaskTally, all_correct, all_solutions, any_correct, estimate
+from truegrade.statistics.tally import pass_at_k as mean_pass_at_k
+
+__all__ = [
+    "METRICS",
+    "Exchangeability",
+    "Interval",
+    "PairedComparison",
+    "Summary",
+    "TaskTally",
+    "all_correct",
+    "all_solutions",
+    "any_correct",
+    "cluster_interval",
+    "compare_paired",
+    "estimate",
+    "exchangeability",
+    "mcnemar_p",
+    "mean_pass_at_k",
+    "pass_at_k",
+    "percentile",
+    "sign_flip_p",
+    "summarise",
+    "totals_by_task",
+    "wilson",
+]

