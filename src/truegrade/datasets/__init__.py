@@ -1,0 +1,19 @@
+"""Benchmark files: pinned, found or downloaded, verified, read into typed rows."""
+
+from truegrade.datasets.locate import Listed, LocatedFile, list_sources, locate, pull
+from truegrade.datasets.rows import Rows, parse_rows, read_source
+from truegrade.datasets.sources import SOURCES, Source, source
+
+__all__ = [
+    "SOURCES",
+    "Listed",
+    "LocatedFile",
+    "Rows",
+    "Source",
+    "list_sources",
+    "locate",
+    "parse_rows",
+    "pull",
+    "read_source",
+    "source",
+]

@@ -1,0 +1,168 @@
+"""Get a pinned file once: resumed where it broke off, verified before it takes its name."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from truegrade.datasets.content import read_content, recognised, sha256
+from truegrade.datasets.sources import Source
+from truegrade.errors import TruegradeError, UserError
+
+if TYPE_CHECKING:
+    import httpx2
+
+Progress = Callable[[int, int | None], None]
+"""Told the bytes received so far and the size of the whole, if the server says it."""
+
+_RANGE_NOT_SATISFIABLE = 416
+_PARTIAL_CONTENT = 206
+_WORTH_RETRYING = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class _TryAgain(TruegradeError):
+    """An attempt failed in a way that another one may mend."""
+
+
+def cache_folder() -> Path:
+    """``TRUEGRADE_CACHE``, else ``truegrade/datasets`` under ``XDG_CACHE_HOME`` or ``~/.cache``."""
+    if configured := os.environ.get("TRUEGRADE_CACHE"):
+        return Path(configured).expanduser()
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "truegrade" / "datasets"
+
+
+def cached_path(source: Source, cache: Path | None = None) -> Path:
+    """Where the cache keeps a source's file; the hash in the path keeps versions apart."""
+    return (cache or cache_folder()) / source.sha256[:12] / source.file
+
+
+def download(
+    source: Source,
+    cache: Path | None = None,
+    *,
+    progress: Progress | None = None,
+    attempts: int = 5,
+    backoff_s: float = 1.0,
+    timeout_s: float = 30.0,
+) -> Path:
+    """The cached file; downloaded if it is not there yet. Safe to call from several processes and threads.
+
+    Args:
+        source: what to get.
+        cache: the folder of the cache; None takes `cache_folder`.
+        progress: called after each piece.
+        attempts: requests at most; each continues where the last one broke off.
+        backoff_s: wait before the second attempt; it doubles each time.
+        timeout_s: wall seconds without a byte after which an attempt has failed.
+
+    Raises:
+        UserError: the network or the server fails, or what came is not the pinned file.
+    """
+    target = cached_path(source, cache)
+    if target.is_file():
+        return target
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(target.with_name(f"{target.name}.lock")):
+            if not target.is_file():
+                part = target.with_name(f"{target.name}.part")
+                _complete(source, part, progress, attempts, backoff_s, timeout_s)
+                part.replace(target)
+    except OSError as error:
+        raise UserError(
+            f"{target}: cannot be written: {error.strerror or error}; set TRUEGRADE_CACHE to another folder"
+        ) from None
+    return target
+
+
+def _complete(
+    source: Source, part: Path, progress: Progress | None, attempts: int, backoff_s: float, timeout_s: float
+) -> None:
+    """Bring ``part`` to its full and verified content."""
+    import httpx2
+
+    with httpx2.Client(follow_redirects=True, timeout=timeout_s) as client:
+        for attempt in range(attempts):
+            resumed = part.exists()
+            try:
+                _append(client, source, part, progress)
+                # A stale piece may have been continued: only a file that came whole is known to be wrong.
+                _verify(source, part, retry=resumed)
+                return
+            except (_TryAgain, httpx2.TransportError) as error:
+                if attempt == attempts - 1:
+                    raise UserError(_advice(source, error)) from None
+                time.sleep(backoff_s * 2**attempt)
+            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+                raise UserError(_advice(source, error)) from None
+
+
+def _append(client: httpx2.Client, source: Source, part: Path, progress: Progress | None) -> None:
+    """Ask for what ``part`` lacks and write it; start over if the server does not continue files."""
+    have = part.stat().st_size if part.exists() else 0
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+    with client.stream("GET", source.url, headers=headers) as response:
+        if response.status_code == _RANGE_NOT_SATISFIABLE and have:
+            return  # nothing is left to get: either it is whole, or the check of its hash says otherwise
+        if response.status_code in _WORTH_RETRYING:
+            raise _TryAgain(f"the server answered {response.status_code}")
+        if not response.is_success:
+            raise UserError(_advice(source, f"the server answered {response.status_code}"))
+        if response.status_code != _PARTIAL_CONTENT:
+            have = 0
+        length = response.headers.get("Content-Length", "")
+        total = have + int(length) if length.isdigit() else None
+        with part.open("ab" if have else "wb") as file:
+            for piece in response.iter_raw():
+                file.write(piece)
+                have += len(piece)
+                if progress is not None:
+                    progress(have, total)
+
+
+def _verify(source: Source, part: Path, *, retry: bool) -> None:
+    """Keep ``part`` if it is the pinned file, else remove it and raise."""
+    found = sha256(part.read_bytes())
+    if found == source.sha256 or _same_content(source, part):
+        return
+    part.unlink()
+    if retry:
+        raise _TryAgain("the continued file is not the pinned one")
+    raise UserError(
+        f"{source.url} gave a {source.file} with sha256 {found}, not {source.sha256}, so it was not kept;"
+        f" try again, or get the pinned file by other means and give its path with --data"
+    )
+
+
+def _same_content(source: Source, part: Path) -> bool:
+    """Whether the file differs in its compression or layout only."""
+    try:
+        return recognised(source, read_content(part))
+    except UserError:
+        return False
+
+
+def _advice(source: Source, error: Exception | str) -> str:
+    why = str(error) or type(error).__name__
+    return (
+        f"could not download {source.url}: {why}; get {source.file} by other means and give its path with --data,"
+        " or set TRUEGRADE_DATA to the folder that holds it"
+    )
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock file: the second caller waits for the first and then finds the file in place."""
+    import fcntl
+
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(lock, fcntl.LOCK_UN)

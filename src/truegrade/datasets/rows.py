@@ -1,0 +1,113 @@
+"""Read a data file into typed rows, and refuse a file that is not what its source pins."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
+
+from truegrade.datasets.content import parse_json, read_content, recognised, sha256
+from truegrade.datasets.download import Progress
+from truegrade.datasets.locate import locate
+from truegrade.datasets.sources import Source
+from truegrade.errors import BadRecord
+
+Row = TypeVar("Row", bound=msgspec.Struct)
+
+_MOST_NAMED = 8
+"""Ids that a message names before it only counts the rest."""
+
+
+class Rows(msgspec.Struct, Generic[Row], frozen=True, kw_only=True):
+    """The rows of one file and what they were read from."""
+
+    rows: tuple[Row, ...]
+    dataset_sha256: str
+    """Of the uncompressed bytes."""
+    source: str
+    """Local path or pinned origin; says ``modified`` where the rows are not the pinned ones."""
+
+
+def read_source(
+    source: Source,
+    row_type: type[Row],
+    data: Path | None = None,
+    *,
+    allow_modified: bool = False,
+    progress: Progress | None = None,
+) -> Rows[Row]:
+    """Find the source's file (`locate`), read it, and check it against the pinned hash.
+
+    Args:
+        source: which data set.
+        row_type: struct of one row; fields of the file that it lacks are ignored.
+        data: the file, or a folder that holds it; None looks where `locate` looks.
+        allow_modified: read a file with another hash or with other rows; `Rows.source` then says so.
+        progress: told of a download.
+
+    Raises:
+        BadRecord: a row lacks a field or holds another type, rows are missing or too many, or the hash is
+            another.
+    """
+    located = locate(source, data, progress=progress)
+    content = read_content(located.path)
+    rows = parse_rows(located.path, content, row_type)
+    digest = sha256(content)
+    if recognised(source, content):
+        return Rows(rows=rows, dataset_sha256=digest, source=located.origin)
+    if not allow_modified:
+        _refuse(source, located.path, rows, digest)
+    return Rows(rows=rows, dataset_sha256=digest, source=f"modified: {located.path}")
+
+
+def parse_rows(path: Path, content: bytes, row_type: type[Row]) -> tuple[Row, ...]:
+    """Every row of a JSON or JSON Lines file.
+
+    Raises:
+        BadRecord: names file, line and field.
+    """
+    rows = []
+    for line, value in parse_json(path, content):
+        try:
+            rows.append(msgspec.convert(value, row_type))
+        except msgspec.ValidationError as error:
+            message, field = _split_validation_error(str(error))
+            raise BadRecord(path, message, line=line, field=field) from None
+    if not rows:
+        raise BadRecord(path, "holds no rows")
+    return tuple(rows)
+
+
+def _split_validation_error(message: str) -> tuple[str, str | None]:
+    """What msgspec says, as a sentence and the field it is about."""
+    if named := re.search(r"required field `(.+?)`", message):
+        return "the field is missing; the file does not have the schema of this data set", named[1]
+    text, _, place = message.partition(" - at `$")
+    return text, place.rstrip("`").lstrip(".") or None
+
+
+def _refuse(source: Source, path: Path, rows: tuple[Row, ...], digest: str) -> None:
+    """Raise the most telling difference: which rows, else which hash."""
+    found = Counter(str(getattr(row, source.id_field)) for row in rows)
+    pinned = dict.fromkeys(source.ids)
+    missing = [name for name in pinned if name not in found]
+    extra = [name for name, count in found.items() if count > 1 or name not in pinned]
+    advice = (
+        f"get the pinned file with `truegrade data pull {source.name}`,"
+        " or pass -T allow_modified=true to use this one as it is"
+    )
+    if missing:
+        raise BadRecord(path, f"{len(missing)} of {len(pinned)} rows are missing: {_some(missing)}; {advice}")
+    if extra:
+        raise BadRecord(path, f"rows that are not in {source.name} or stand twice: {_some(extra)}; {advice}")
+    raise BadRecord(
+        path, f"is not the pinned {source.name}: its sha256 is {digest}, not {source.content_sha256}; {advice}"
+    )
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMED])
+    return shown if len(names) <= _MOST_NAMED else f"{shown} and {len(names) - _MOST_NAMED} more"
