@@ -1,0 +1,45 @@
+"""Task arguments (``-T k=v``): checked against what a benchmark takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from truegrade.errors import UnknownName, UserError
+
+ALLOW_MODIFIED: Mapping[str, str] = MappingProxyType(
+    {"allow_modified": "true: read a file whose rows or hash are not the pinned ones (default false)"}
+)
+"""The argument that every benchmark with a pinned file takes."""
+
+
+def check_arguments(benchmark: str, args: Mapping[str, str], known: Mapping[str, str]) -> None:
+    """Refuse arguments that the benchmark does not take.
+
+    Raises:
+        UnknownName: names the argument and the closest known ones.
+    """
+    for name in args:
+        if name not in known:
+            raise UnknownName(f"{benchmark} argument", name, known)
+
+
+def flag(args: Mapping[str, str], name: str) -> bool:
+    """A ``true`` or ``false`` argument, false if it is not given.
+
+    Raises:
+        UserError: it is neither.
+    """
+    return choice(args, name, ("false", "true")) == "true"
+
+
+def choice(args: Mapping[str, str], name: str, choices: Sequence[str]) -> str:
+    """An argument with a closed set of values; the first is the default.
+
+    Raises:
+        UserError: it is none of them.
+    """
+    value = args.get(name, choices[0])
+    if value not in choices:
+        raise UserError(f"-T {name}={value}: must be one of {', '.join(choices)}")
+    return value
