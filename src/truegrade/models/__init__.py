@@ -1,0 +1,142 @@
+"""Models by name: the one table of what ``--model`` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+import msgspec
+
+from truegrade.config import Patience
+from truegrade.errors import UnknownName, UserError
+from truegrade.models.base import Model
+from truegrade.models.presets import PRESETS, Preset, Price, list_price
+from truegrade.models.providers import PROVIDERS, find_endpoint
+
+DEFAULT_MODEL = "baseline/lookup"
+"""Answers where no ``--model`` is given: it needs no key and no network."""
+
+BASELINES: Mapping[str, str] = MappingProxyType(
+    {
+        "reference": "answers with the data set's own solutions: what a perfect model would score",
+        "lookup": "answers from nothing but the examples that the prompt shows",
+        "empty": "answers with nothing: what the grader gives for free",
+    }
+)
+
+_DEFAULT_PATIENCE = Patience()
+_NO_ARGS: Mapping[str, Any] = MappingProxyType({})
+
+
+class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of ``truegrade models``."""
+
+    name: str
+    """What ``--model`` takes; capitals stand for what the user fills in."""
+    kind: Literal["baseline", "preset", "provider", "replay"]
+    description: str
+    needs: str
+    """Environment variable that must hold a key; empty where none is needed."""
+    price: Price | None = None
+
+
+def list_models() -> list[ModelInfo]:
+    """Everything that `open_model` takes."""
+    baselines = [
+        ModelInfo(name=f"baseline/{name}", kind="baseline", description=description, needs="")
+        for name, description in BASELINES.items()
+    ]
+    presets = [
+        ModelInfo(
+            name=name, kind="preset", description=preset.notes, needs=_needs(preset.provider), price=preset.price
+        )
+        for name, preset in PRESETS.items()
+    ]
+    providers = [
+        ModelInfo(name=f"{name}/MODEL", kind="provider", description=provider.notes, needs=_needs(name))
+        for name, provider in PROVIDERS.items()
+    ]
+    replay = ModelInfo(name="replay:FILE", kind="replay", description="answers stored by an earlier run", needs="")
+    return [*baselines, *presets, *providers, replay]
+
+
+def open_model(
+    name: str,
+    *,
+    base_url: str | None = None,
+    patience: Patience = _DEFAULT_PATIENCE,
+    args: Mapping[str, Any] = _NO_ARGS,
+) -> Model:
+    """Open a model; nothing is sent yet.
+
+    Args:
+        name: a preset, ``provider/name``, ``baseline/NAME`` or ``replay:FILE``.
+        base_url: the service's address instead of the provider's own.
+        patience: concurrency, time-out and retries.
+        args: model arguments (``-M``), values already parsed.
+
+    Raises:
+        UnknownName: no such preset, provider or baseline.
+        UserError: no key, no address, no file, or an argument that does not fit.
+    """
+    if name.startswith("replay:"):
+        from truegrade.models.replay import Replay
+
+        _refuse_service_settings(name, base_url, args)
+        return Replay.open(Path(name.removeprefix("replay:")))
+    if name.startswith("baseline/"):
+        from truegrade.models.baseline import open_baseline
+
+        _refuse_service_settings(name, base_url, args)
+        return open_baseline(name.removeprefix("baseline/"))
+    provider, model = _provider_and_model(name)
+    return _open_service(provider, model, base_url, patience, args)
+
+
+def find_preset(name: str) -> Preset | None:
+    """The preset of that short name, or of that ``provider/name``; None for any other model."""
+    by_full_name = {preset.name: preset for preset in PRESETS.values()}
+    return PRESETS.get(name) or by_full_name.get(name)
+
+
+def _provider_and_model(name: str) -> tuple[str, str]:
+    if name in PRESETS:
+        return PRESETS[name].provider, PRESETS[name].model
+    provider, slash, model = name.partition("/")
+    if not slash:
+        known = [*PRESETS, *(f"baseline/{baseline}" for baseline in BASELINES)]
+        hint = "Any other model is written provider/name; `truegrade models` lists the providers."
+        raise UnknownName("model", name, known, hint)
+    if provider not in PROVIDERS:
+        raise UnknownName("model provider", provider, [*PROVIDERS, "baseline"], "`truegrade models` lists them.")
+    if not model:
+        raise UserError(f"model {name!r} lacks its name: write {provider}/NAME as the service calls it")
+    return provider, model
+
+
+def _open_service(
+    provider: str, model: str, base_url: str | None, patience: Patience, args: Mapping[str, Any]
+) -> Model:
+    from truegrade.models.openai_api import OpenAIModel
+    from truegrade.models.openai_options import split_arguments
+
+    options, _ = split_arguments(args)
+    endpoint = find_endpoint(provider, base_url=base_url, key_variable=options.api_key_env)
+    # the listed price is the provider's own: whoever serves the model elsewhere asks another
+    at_home = endpoint.base_url == PROVIDERS[provider].base_url
+    price = list_price(provider, model) if at_home else None
+    return OpenAIModel(endpoint, model, patience=patience, args=args, listed_price=price)
+
+
+def _refuse_service_settings(name: str, base_url: str | None, args: Mapping[str, Any]) -> None:
+    if base_url is not None:
+        raise UserError(f"model {name!r} is not served anywhere: leave --base-url out")
+    if args:
+        raise UserError(f"model {name!r} takes no model arguments: leave -M {', -M '.join(args)} out")
+
+
+def _needs(provider: str) -> str:
+    entry = PROVIDERS[provider]
+    return "" if entry.keyless else entry.key_variables[0]

@@ -1,0 +1,147 @@
+"""Models that are no models: anchors which say what a score means. Offline, free and deterministic.
+
+``reference`` is what a perfect model would score, so that anything below 100 % is the grader's doing; ``lookup``
+is what memorising the prompt's examples is worth; ``empty`` is what a function that does nothing is worth.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from truegrade.config import Patience
+from truegrade.errors import UnknownName
+from truegrade.models.base import Model, Reply, Request
+from truegrade.models.baseline_lookup import lookup_answer, lookup_code, parameters_of, write_function
+from truegrade.models.baseline_reading import find_question, find_target
+from truegrade.records import Attempt, FunctionTask, InputTask, OracleTask, OutputTask, Prompt
+
+ANSWER = "[ANSWER]"
+NO_FUNCTION = "The prompt shows no function to write."
+"""Said where the prompt holds neither a signature nor a call; it is graded as a reply without code."""
+
+
+class Baseline:
+    """A model made of a rule; ``answer`` turns a request into the text of the reply."""
+
+    def __init__(self, name: str, answer: Callable[[Request], str]) -> None:
+        self._name = f"baseline/{name}"
+        self._answer = answer
+
+    @property
+    def name(self) -> str:
+        """``baseline/NAME``."""
+        return self._name
+
+    @property
+    def base_url(self) -> None:
+        """Nowhere: it runs in this process."""
+        return None
+
+    @property
+    def patience(self) -> Patience:
+        """The default; nothing is waited for."""
+        return Patience()
+
+    async def generate(self, request: Request) -> Reply:
+        """Answer, cut at the first stop string as a service would do."""
+        start = time.perf_counter()
+        stops = (*request.prompt.stop, *request.sampling.stop)
+        text = cut_at_stop(self._answer(request), stops)
+        latency_s = time.perf_counter() - start
+        return Reply(
+            text=text,
+            finish_reason="stop",
+            latency_s=latency_s,
+            model=self._name,
+            attempts=(Attempt(outcome="ok", latency_s=latency_s),),
+        )
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+def open_baseline(name: str) -> Model:
+    """The baseline ``reference``, ``lookup`` or ``empty``.
+
+    Raises:
+        UnknownName: there is no such baseline.
+    """
+    answers: dict[str, Callable[[Request], str]] = {"reference": _reference, "lookup": _lookup, "empty": _empty}
+    if name not in answers:
+        raise UnknownName("baseline", name, answers)
+    return Baseline(name, answers[name])
+
+
+def cut_at_stop(text: str, stops: tuple[str, ...]) -> str:
+    """The text before the first of the stop strings."""
+    return text[: min((place for stop in stops if stop and (place := text.find(stop)) >= 0), default=len(text))]
+
+
+def _reference(request: Request) -> str:
+    """The right answer, out of the problem."""
+    match request.problem.task:
+        case FunctionTask(reference=reference, prefix=prefix) | OracleTask(reference=reference, prefix=prefix):
+            return _code(request.prompt, _continuation(request.prompt, reference, prefix))
+        case OutputTask(function=function, arguments=arguments, expected=expected):
+            return _tagged(request.prompt, f"assert {function}({arguments}) == {expected}")
+        case InputTask(function=function, reference_arguments=arguments, expected=expected):
+            return _tagged(request.prompt, f"assert {function}({arguments}) == {expected}")
+
+
+def _lookup(request: Request) -> str:
+    """What the prompt's examples give away; the problem is not looked at."""
+    text = prompt_text(request.prompt)
+    answer = lookup_answer(text)
+    if answer is not None:
+        return _tagged(request.prompt, answer)
+    code = lookup_code(text, continues=continues(request.prompt))
+    return NO_FUNCTION if code is None else _code(request.prompt, code)
+
+
+def _empty(request: Request) -> str:
+    """A function that does nothing; asked for a value, what such a function returns."""
+    text = prompt_text(request.prompt)
+    question = find_question(text)
+    if question is not None and question.asks_arguments:
+        return _tagged(request.prompt, f"assert {question.call}(None) == {question.known}")
+    if question is not None:
+        return _tagged(request.prompt, f"assert {question.call} == None")
+    target = find_target(text)
+    if target is None:
+        return NO_FUNCTION
+    code = write_function(target, parameters_of(target, ()), "pass", continues=continues(request.prompt))
+    return _code(request.prompt, code)
+
+
+def prompt_text(prompt: Prompt) -> str:
+    """All that the model sees, in order."""
+    return "\n".join(message.content for message in prompt.messages)
+
+
+def continues(prompt: Prompt) -> bool:
+    """Whether the reply is appended to the prompt's own text: a base model's prompt, or an answer begun."""
+    return prompt.style == "text" or prompt.messages[-1].role == "assistant"
+
+
+def _continuation(prompt: Prompt, reference: str, prefix: str) -> str:
+    """The part of a reference that the prompt lacks, where the prompt ends with the code it starts with."""
+    begun = prefix.rstrip()
+    if not (begun and continues(prompt) and reference.startswith(begun)):
+        return reference
+    if not prompt_text(prompt).rstrip().endswith(begun):
+        return reference
+    return reference[len(begun) :].lstrip("\n")
+
+
+def _code(prompt: Prompt, code: str) -> str:
+    """Code as a reply: in a fence, or bare where it continues the prompt."""
+    if not continues(prompt):
+        return "```python\n" + code.strip("\n") + "\n```"
+    return code if prompt_text(prompt).endswith("\n") else f"\n{code}"
+
+
+def _tagged(prompt: Prompt, assertion: str) -> str:
+    """An assertion in answer tags; the opening one is left out where the prompt ends with it."""
+    opening = "" if prompt_text(prompt).rstrip().endswith(ANSWER) else f"{ANSWER}\n"
+    return f"{opening}{assertion}\n[/ANSWER]"

@@ -1,0 +1,234 @@
+"""OpenAI and every OpenAI-compatible service as a `Model`: attempts, waiting, accounting.
+
+The client's own retries are off: every request is made, timed and recorded here, so that a run can say what each
+answer took. Samples are separate requests with their own seeds, because not every service honours ``n``, and those
+that do derive the seeds of its choices each in its own way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from truegrade.config import Patience
+from truegrade.errors import ModelError
+from truegrade.models.base import Reply, Request
+from truegrade.models.gate import Gate
+from truegrade.models.openai_client import OpenAIClient
+from truegrade.models.openai_errors import Failure, explain
+from truegrade.models.openai_options import split_arguments
+from truegrade.models.openai_parameters import Parameters, Route, is_reasoning_model
+from truegrade.models.openai_reply import Body
+from truegrade.models.presets import Price
+from truegrade.models.providers import Endpoint
+from truegrade.records import Attempt, Usage
+
+
+class OpenAIModel:
+    """A model behind an OpenAI-compatible address; use it within one event loop.
+
+    Args:
+        endpoint: where, and with which key.
+        model: the model's id at the service.
+        patience: concurrency, time-out and retries.
+        args: model arguments; see `truegrade.models.openai_options`.
+        listed_price: price unless ``args`` give one; None leaves costs unknown.
+
+    Raises:
+        UserError: a model argument is not understood.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: str,
+        *,
+        patience: Patience,
+        args: Mapping[str, Any],
+        listed_price: Price | None = None,
+    ) -> None:
+        self._options, extra_body = split_arguments(args)
+        self._price = self._options.price(listed_price)
+        self._endpoint, self._model, self._patience = endpoint, model, patience
+        reasoning = self._options.reasoning
+        if reasoning is None:
+            reasoning = is_reasoning_model(endpoint.provider, model)
+        self._parameters: dict[Route, Parameters] = {
+            "chat": Parameters("chat", reasoning=reasoning),
+            "text": Parameters("text"),
+        }
+        self._gate = Gate(patience.max_connections)
+        self._client = OpenAIClient(endpoint, model, timeout_s=patience.timeout_s, extra_body=extra_body)
+
+    @property
+    def name(self) -> str:
+        """``provider/name``."""
+        return f"{self._endpoint.provider}/{self._model}"
+
+    @property
+    def base_url(self) -> str:
+        """Where it is served."""
+        return self._endpoint.base_url
+
+    @property
+    def patience(self) -> Patience:
+        """Concurrency and retries in force."""
+        return self._patience
+
+    @property
+    def price(self) -> Price | None:
+        """What costs are computed from, or None."""
+        return self._price
+
+    @property
+    def adaptations(self) -> tuple[str, ...]:
+        """Parameters that the service did not take as asked, and what was sent instead; for the manifest."""
+        return tuple(note for parameters in self._parameters.values() for note in parameters.adaptations)
+
+    @property
+    def batch_n(self) -> bool:
+        """Whether the user wants several samples in one request and the service has not refused ``n``."""
+        return self._options.batch_n and all(parameters.accepts("n") for parameters in self._parameters.values())
+
+    async def generate(self, request: Request) -> Reply:
+        """Answer one request; see `truegrade.models.base.Model`."""
+        return (await self._ask(request, None))[0]
+
+    async def generate_many(self, request: Request, n: int) -> list[Reply]:
+        """Ask for ``n`` samples in one request and return as many as came, at least one.
+
+        Attempts, usage and cost concern the request as a whole; they stand on the first reply only.
+
+        Raises:
+            ModelError: as `generate`.
+        """
+        return await self._ask(request, n)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def _ask(self, request: Request, n: int | None) -> list[Reply]:
+        """Attempt until there is text, an acceptable emptiness, or no patience left.
+
+        A request that only taught us which parameters the service takes is recorded but does not count against
+        ``max_attempts``; there can be no more of them than parameters.
+        """
+        route: Route = "text" if request.prompt.style == "text" and not self._options.text_as_chat else "chat"
+        attempts: list[Attempt] = []
+        counted = empties = 0
+        empty_body: Body | None = None
+        while counted < self._patience.max_attempts:
+            attempt, outcome, adapted = await self._attempt(route, request, n)
+            attempts.append(attempt)
+            if adapted:
+                continue
+            counted += 1
+            if isinstance(outcome, Body):
+                if not outcome.empty_by_chance:
+                    return self._replies(route, outcome, attempts)
+                empties, empty_body = empties + 1, outcome
+                if empties == self._options.max_empty:
+                    break
+            elif outcome.kind == "refused":
+                break
+            else:
+                await self._bear(outcome, request, route, counted)
+        return self._replies(route, empty_body, attempts)
+
+    async def _attempt(
+        self, route: Route, request: Request, n: int | None
+    ) -> tuple[Attempt, Body | Failure, bool]:
+        """One request: its record, what came of it, and whether the next will be put differently.
+
+        Raises:
+            ModelError: the failure concerns every request.
+        """
+        async with self._gate.enter():
+            sent = self._parameters[route].build(request, n)
+            started = time.perf_counter()
+            outcome = await self._client.send(route, request.prompt.messages, sent)
+            latency_s = time.perf_counter() - started
+            # inside the gate: whoever gets this place next must already know what the service said
+            adapted = isinstance(outcome, Failure) and self._heed(outcome, route, sent)
+        accounts: dict[str, Any] = {
+            "latency_s": latency_s,
+            "usage": outcome.usage,
+            "cost_usd": self._cost_usd(outcome.usage),
+        }
+        if isinstance(outcome, Body):
+            attempt = Attempt(outcome="empty" if outcome.empty else "ok", status=200, **accounts)
+        else:
+            attempt = Attempt(outcome="error", status=outcome.status, error=outcome.error, **accounts)
+        return attempt, outcome, adapted
+
+    def _heed(self, failure: Failure, route: Route, sent: Mapping[str, Any]) -> bool:
+        """Stop the run, change the parameters, or hold back every next request, as the failure demands.
+
+        Returns:
+            Whether the parameters changed.
+        """
+        if failure.kind == "stopping":
+            raise ModelError(explain(failure, self._endpoint, self._model, route))
+        if failure.kind == "refused":
+            return self._parameters[route].learn(failure, sent)
+        wait_s = failure.wait_s or 0.0
+        if wait_s > self._patience.timeout_s:
+            raise ModelError(
+                f"{self.name} at {self.base_url} asks to be left alone for {wait_s:.0f} s, longer than one "
+                "request may take: run the same command again after that time; what is stored is kept"
+            )
+        if failure.status in {429, 503}:
+            self._gate.pause(wait_s)
+        return False
+
+    async def _bear(self, failure: Failure, request: Request, route: Route, counted: int) -> None:
+        """Wait after a passing failure: as long as the service asks, else an exponential back-off.
+
+        The jitter is fixed by problem, sample and attempt, so that a run can be repeated.
+
+        Raises:
+            ModelError: that was the last attempt, and no connection was ever made.
+        """
+        if counted >= self._patience.max_attempts:
+            if failure.unreachable and not self._client.reached:
+                raise ModelError(explain(failure, self._endpoint, self._model, route))
+            return
+        wait_s = failure.wait_s
+        if wait_s is None:
+            ceiling_s = min(self._patience.backoff_max_s, self._patience.backoff_s * 2 ** (counted - 1))
+            wait_s = ceiling_s * Random(f"{request.problem.id}/{request.sample}/{counted}").uniform(0.5, 1.0)
+        await asyncio.sleep(wait_s)
+
+    def _cost_usd(self, usage: Usage | None) -> float | None:
+        return self._price.cost_usd(usage) if self._price and usage else None
+
+    def _replies(self, route: Route, body: Body | None, attempts: Sequence[Attempt]) -> list[Reply]:
+        """The choices of the answering request, or one reply without text; accounts stand on the first."""
+        total_usd = self._total_usd(attempts)
+        if body is None:
+            return [Reply(text=None, model=self._model, attempts=tuple(attempts), cost_usd=total_usd)]
+        answering = next(attempt for attempt in reversed(attempts) if attempt.outcome != "error")
+        return [
+            Reply(
+                text=choice.text,
+                form="completion" if route == "text" else "reply",
+                reasoning=choice.reasoning,
+                finish_reason=choice.finish_reason,
+                usage=body.usage if i == 0 else None,
+                latency_s=answering.latency_s,
+                model=body.model or self._model,
+                attempts=tuple(attempts) if i == 0 else (),
+                cost_usd=total_usd if i == 0 else None,
+            )
+            for i, choice in enumerate(body.choices)
+        ]
+
+    def _total_usd(self, attempts: Sequence[Attempt]) -> float | None:
+        """Cost of all attempts; None without a price, or where an answer came without usage."""
+        if self._price is None or any(a.usage is None for a in attempts if a.outcome != "error"):
+            return None
+        return sum(attempt.cost_usd or 0.0 for attempt in attempts)

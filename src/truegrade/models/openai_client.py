@@ -1,0 +1,95 @@
+"""One request over the official OpenAI client: sent once, timed out by the wall clock, read or classified."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from truegrade.models.openai_errors import Failure, read_failure
+from truegrade.models.openai_parameters import Route
+from truegrade.models.openai_reply import Body, read_body
+from truegrade.models.providers import Endpoint
+from truegrade.records import Message
+
+if TYPE_CHECKING:
+    import openai
+
+CONNECT_TIMEOUT_S = 30.0
+
+
+class OpenAIClient:
+    """A connection to one service, opened at the first request.
+
+    Args:
+        endpoint: where, and with which key.
+        model: the model's id at the service.
+        timeout_s: wall seconds for one request.
+        extra_body: fields added to every request's body.
+    """
+
+    def __init__(self, endpoint: Endpoint, model: str, *, timeout_s: float, extra_body: Mapping[str, Any]) -> None:
+        self._endpoint, self._model = endpoint, model
+        self._timeout_s, self._extra_body = timeout_s, dict(extra_body)
+        self._client: openai.AsyncOpenAI | None = None
+        self.reached = False
+        """Whether a connection was ever made."""
+
+    async def send(
+        self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
+    ) -> Body | Failure:
+        """Send one request; a failure is returned, never raised (cancellation passes through)."""
+        import httpx2
+        import openai
+
+        common = {"model": self._model, "extra_body": self._extra_body or None, **parameters}
+        try:
+            client = self._connected()
+            async with asyncio.timeout(self._timeout_s):  # the client's own limit is for each single read
+                if route == "text":
+                    prompt = "".join(message.content for message in messages)
+                    response = await client.completions.with_raw_response.create(prompt=prompt, **common)
+                else:
+                    turns: Any = [{"role": message.role, "content": message.content} for message in messages]
+                    response = await client.chat.completions.with_raw_response.create(messages=turns, **common)
+        except (openai.OpenAIError, httpx2.HTTPError, TimeoutError, OSError) as error:
+            outcome: Body | Failure = read_failure(error)
+        else:
+            outcome = read_body(response.content)
+        if isinstance(outcome, Failure):
+            self.reached = self.reached or not outcome.unreachable
+            return self._without_key(outcome)
+        self.reached = True
+        return outcome
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.close()
+
+    def _connected(self) -> openai.AsyncOpenAI:
+        if self._client is None:
+            import openai
+
+            self._client = openai.AsyncOpenAI(
+                base_url=self._endpoint.base_url,
+                api_key=self._endpoint.api_key or "none",  # the client insists; keyless services ignore it
+                max_retries=0,
+                timeout=openai.Timeout(self._timeout_s, connect=min(self._timeout_s, CONNECT_TIMEOUT_S)),
+                # a proxy cannot reach this machine's own addresses: its environment variables are not for them
+                http_client=openai.DefaultAsyncHttpxClient(trust_env=not self._endpoint.local),
+            )
+            if self._endpoint.provider != "openai":
+                # the client reads these from the environment; they concern nobody but OpenAI
+                self._client.organization = self._client.project = None
+        return self._client
+
+    def _without_key(self, failure: Failure) -> Failure:
+        """Services may echo the key in an error; it must not reach a file or a screen."""
+        key = self._endpoint.api_key
+        if not key or key not in failure.error:
+            return failure
+        return msgspec.structs.replace(failure, error=failure.error.replace(key, "[key]"))

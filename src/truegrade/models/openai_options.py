@@ -1,0 +1,66 @@
+"""Model arguments (``-M key=value``) of the OpenAI back end.
+
+Reserved keys are the fields of `Options`. Every other key goes into the request's body as it is (``-M top_k=20``,
+``-M provider={"only": ["x"]}``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from truegrade.errors import UserError
+from truegrade.models.presets import Price
+
+_Dollars = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Reserved keys, each with its meaning."""
+
+    reasoning: bool | None = None
+    """Send the parameters of OpenAI's reasoning models; None: decide by the model's name."""
+    text_as_chat: bool = False
+    """Send a prompt of style ``text`` as one user message instead of to the completions endpoint."""
+    batch_n: bool = False
+    """Ask for several samples of a problem in one request (the API's ``n``)."""
+    max_empty: Annotated[int, msgspec.Meta(ge=1)] = 3
+    """Empty replies to one sample after which the empty text is accepted."""
+    input_price: _Dollars | None = None
+    """USD per million input tokens."""
+    output_price: _Dollars | None = None
+    """USD per million output tokens."""
+    api_key_env: str | None = None
+    """Environment variable that holds the key, instead of the provider's own."""
+
+    def price(self, listed: Price | None) -> Price | None:
+        """The user's price; where none was given, the listed one.
+
+        Raises:
+            UserError: only one of the two prices was given and the other is not known.
+        """
+        if self.input_price is None and self.output_price is None:
+            return listed
+        input_usd, output_usd = self.input_price, self.output_price
+        if listed is not None:
+            input_usd = listed.input_usd if input_usd is None else input_usd
+            output_usd = listed.output_usd if output_usd is None else output_usd
+        if input_usd is None or output_usd is None:
+            raise UserError("-M input_price and -M output_price go together: give both, in USD per million tokens")
+        return Price(input_usd=input_usd, output_usd=output_usd, as_of="-M")
+
+
+def split_arguments(args: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
+    """Reserved keys as `Options`, and the rest for the request's body.
+
+    Raises:
+        UserError: a reserved key has a value of the wrong kind.
+    """
+    reserved = {key: value for key, value in args.items() if key in Options.__struct_fields__}
+    extra_body = {key: value for key, value in args.items() if key not in reserved}
+    try:
+        return msgspec.convert(reserved, Options, strict=False), extra_body
+    except msgspec.ValidationError as error:
+        raise UserError(f"model argument not understood: {error}; write -M key=value") from None

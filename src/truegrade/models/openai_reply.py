@@ -1,0 +1,143 @@
+"""Reading the body of an OpenAI-protocol response, as services really write it.
+
+The bytes are decoded here and not by the client's response classes, because those accept anything: a body without
+choices or with a number for a text would surface far from its cause.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from truegrade.models.openai_errors import Failure, error_text, one_line
+from truegrade.records import Usage
+
+
+class Choice(msgspec.Struct, frozen=True, kw_only=True):
+    """One sample of a response."""
+
+    text: str
+    """Empty where the service sent none."""
+    reasoning: str | None = None
+    finish_reason: str | None = None
+
+
+class Body(msgspec.Struct, frozen=True, kw_only=True):
+    """A response, read."""
+
+    choices: tuple[Choice, ...]
+    """At least one."""
+    usage: Usage | None = None
+    model: str | None = None
+    """Id as the service returned it."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether no choice holds text."""
+        return not any(choice.text.strip() for choice in self.choices)
+
+    @property
+    def empty_by_chance(self) -> bool:
+        """Whether it is empty although the service claims a normal end: worth asking again.
+
+        A token budget used up by thinking, or a content filter, would only repeat itself.
+        """
+        return self.empty and not any(c.finish_reason in _FINAL_WHEN_EMPTY for c in self.choices)
+
+
+_FINAL_WHEN_EMPTY = frozenset({"length", "max_tokens", "content_filter"})
+
+
+class _Message(msgspec.Struct):
+    content: str | list[Any] | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None  # DeepSeek, vLLM, llama.cpp
+    reasoning: str | None = None  # OpenRouter, Groq, Ollama
+
+
+class _RawChoice(msgspec.Struct):
+    message: _Message | None = None
+    text: str | None = None
+    finish_reason: str | None = None
+
+
+class _Details(msgspec.Struct):
+    reasoning_tokens: int | None = None
+
+
+class _RawUsage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    total_tokens: int | None = None
+    completion_tokens_details: _Details | None = None
+
+
+class _RawBody(msgspec.Struct):
+    choices: list[_RawChoice] | None = None
+    usage: _RawUsage | None = None
+    model: str | None = None
+    error: Any = None
+
+
+def read_body(content: bytes) -> Body | Failure:
+    """Read a chat or text completion; what cannot be read is a failure that may pass."""
+    try:
+        # the standard library's parser, because it lets through the broken surrogates that models do write
+        document = json.loads(content.decode("utf-8", "replace"))
+        raw = msgspec.convert(document, _RawBody, strict=False)
+    except (ValueError, RecursionError) as error:  # msgspec.ValidationError is a ValueError
+        problem = f"malformed body: {error}; it begins {content[:80]!r}"
+        return Failure(kind="passing", error=one_line(problem), status=200)
+    usage = _usage(raw.usage) if raw.usage else None
+    if not raw.choices:
+        problem = f"no choices: {error_text(raw.error)}" if raw.error else "no choices in the body"
+        return Failure(kind="passing", error=one_line(problem), status=200, usage=usage)
+    return Body(choices=tuple(_choice(choice) for choice in raw.choices), usage=usage, model=raw.model)
+
+
+def _choice(raw: _RawChoice) -> Choice:
+    if raw.message is None:
+        return Choice(text=_encodable(raw.text or ""), finish_reason=raw.finish_reason)
+    message = raw.message
+    text, thoughts = _parts(message.content)
+    reasoning = message.reasoning_content or message.reasoning or thoughts
+    return Choice(
+        text=_encodable(text or message.refusal or ""),
+        reasoning=_encodable(reasoning) if reasoning else None,
+        finish_reason=raw.finish_reason,
+    )
+
+
+def _parts(content: str | list[Any] | None) -> tuple[str, str]:
+    """Text and thoughts of a message whose content may be a list of typed parts (Mistral's Magistral)."""
+    if not isinstance(content, list):
+        return content or "", ""
+    text = thoughts = ""
+    for part in content:
+        if isinstance(part, str):
+            text += part
+        elif isinstance(part, dict) and part.get("type") == "thinking":
+            inner = part.get("thinking")
+            thoughts += "".join(_parts(inner)) if isinstance(inner, str | list) else ""
+        elif isinstance(part, dict) and isinstance(part.get("text"), str):
+            text += part["text"]
+    return text, thoughts
+
+
+def _usage(raw: _RawUsage) -> Usage:
+    prompt, completion = raw.prompt_tokens or 0, raw.completion_tokens or 0
+    # some services leave thinking out of completion_tokens, but never out of total_tokens
+    generated = max(completion, (raw.total_tokens or 0) - prompt)
+    details = raw.completion_tokens_details
+    return Usage(
+        input_tokens=prompt,
+        output_tokens=generated,
+        reasoning_tokens=details.reasoning_tokens if details else None,
+    )
+
+
+def _encodable(text: str) -> str:
+    """The text with surrogate pairs joined and lone halves replaced by U+FFFD, so that UTF-8 can hold it."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,171 @@
+"""Who serves models over the OpenAI protocol: addresses, and where each service's key is looked for.
+
+Addresses and variables are those that each service's own documentation names; ``--base-url`` overrides an address.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from types import MappingProxyType
+from urllib.parse import urlsplit
+
+import msgspec
+
+from truegrade.errors import UnknownName, UserError
+
+
+class Provider(msgspec.Struct, frozen=True, kw_only=True):
+    """One service, as documented by itself."""
+
+    base_url: str | None
+    """None where only the user can say."""
+    key_variables: tuple[str, ...]
+    """Environment variables that may hold the key; the first one set is used."""
+    keyless: bool = False
+    """Whether it answers without a key."""
+    notes: str
+
+
+PROVIDERS: Mapping[str, Provider] = MappingProxyType(
+    {
+        "openai": Provider(
+            base_url="https://api.openai.com/v1",
+            key_variables=("OPENAI_API_KEY",),
+            notes="OpenAI; OPENAI_BASE_URL is honoured",
+        ),
+        "deepseek": Provider(
+            base_url="https://api.deepseek.com/v1",
+            key_variables=("DEEPSEEK_API_KEY",),
+            notes="DeepSeek; its model names are aliases that move to newer versions",
+        ),
+        "gemini": Provider(
+            base_url="https://generativelanguage.googleapis.com/v1beta/openai",
+            key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+            notes="Google Gemini through its OpenAI-compatible endpoint",
+        ),
+        "openrouter": Provider(
+            base_url="https://openrouter.ai/api/v1",
+            key_variables=("OPENROUTER_API_KEY",),
+            notes="OpenRouter; names such as openrouter/deepseek/deepseek-r1",
+        ),
+        "groq": Provider(
+            base_url="https://api.groq.com/openai/v1",
+            key_variables=("GROQ_API_KEY",),
+            notes="Groq; names such as groq/openai/gpt-oss-20b",
+        ),
+        "mistral": Provider(
+            base_url="https://api.mistral.ai/v1", key_variables=("MISTRAL_API_KEY",), notes="Mistral AI"
+        ),
+        "together": Provider(
+            base_url="https://api.together.xyz/v1", key_variables=("TOGETHER_API_KEY",), notes="Together AI"
+        ),
+        "xai": Provider(base_url="https://api.x.ai/v1", key_variables=("XAI_API_KEY",), notes="xAI"),
+        "fireworks": Provider(
+            base_url="https://api.fireworks.ai/inference/v1",
+            key_variables=("FIREWORKS_API_KEY",),
+            notes="Fireworks AI",
+        ),
+        "vllm": Provider(
+            base_url="http://localhost:8000/v1",
+            key_variables=("VLLM_API_KEY",),
+            keyless=True,
+            notes="vLLM server of your own (vllm serve)",
+        ),
+        "ollama": Provider(
+            base_url="http://localhost:11434/v1",
+            key_variables=("OLLAMA_API_KEY",),
+            keyless=True,
+            notes="Ollama on this machine",
+        ),
+        "lmstudio": Provider(
+            base_url="http://localhost:1234/v1",
+            key_variables=("LMSTUDIO_API_KEY",),
+            keyless=True,
+            notes="LM Studio on this machine",
+        ),
+        "openai-compatible": Provider(
+            base_url=None,
+            key_variables=("OPENAI_COMPATIBLE_API_KEY", "OPENAI_API_KEY"),
+            notes="any other service that speaks the protocol; needs --base-url",
+        ),
+    }
+)
+
+
+class Endpoint:
+    """Where to ask and with which key. Not a record: the key must never be printed or stored."""
+
+    def __init__(self, provider: str, base_url: str, api_key: str | None, key_variable: str) -> None:
+        self.provider = provider
+        self.base_url = base_url
+        self.api_key = api_key
+        self.key_variable = key_variable
+        """The variable that holds the key, or would."""
+
+    @property
+    def local(self) -> bool:
+        """Whether the service runs on this machine."""
+        return is_local(self.base_url)
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.provider!r}, {self.base_url!r})"
+
+
+def find_endpoint(
+    provider: str,
+    *,
+    base_url: str | None = None,
+    key_variable: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Endpoint:
+    """Address and key of a provider.
+
+    Args:
+        provider: a name of `PROVIDERS`.
+        base_url: the user's own address, which wins over the table and the environment.
+        key_variable: the user's own choice of variable (``-M api_key_env=NAME``).
+        environ: where variables are looked up.
+
+    Raises:
+        UnknownName: no such provider.
+        UserError: no address, an address that is none, or no key where one is needed.
+    """
+    if provider not in PROVIDERS:
+        raise UnknownName("model provider", provider, PROVIDERS, "`truegrade models` lists them.")
+    entry = PROVIDERS[provider]
+    url = base_url or (environ.get("OPENAI_BASE_URL") if provider == "openai" else None) or entry.base_url
+    if url is None:
+        raise UserError(f"provider {provider!r} has no address of its own: give --base-url http://HOST:PORT/v1")
+    _check_url(url)
+    variables = (key_variable,) if key_variable else entry.key_variables
+    key_in = next((name for name in variables if environ.get(name)), None)
+    may_lack_key = entry.keyless or (base_url is not None and is_local(base_url))
+    if key_in is None and (key_variable or not may_lack_key):
+        raise UserError(
+            f"provider {provider!r} needs a key: set the environment variable {' or '.join(variables)}"
+        )
+    return Endpoint(provider, url.rstrip("/"), environ[key_in] if key_in else None, key_in or variables[0])
+
+
+def is_local(url: str) -> bool:
+    """Whether a URL points at this machine (localhost or a loopback address)."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return address.is_loopback or address.is_unspecified
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise UserError(f"{url!r} is no address of a service: give --base-url as http://HOST:PORT/v1")

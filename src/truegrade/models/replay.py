@@ -1,0 +1,114 @@
+"""Stored answers with the face of a model: the same run again, without asking anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from truegrade.config import Patience
+from truegrade.errors import BadRecord, UserError
+from truegrade.models.base import Reply, Request
+from truegrade.records import Completion, SampleKey
+
+
+class Replay:
+    """Answers every request with the completion stored for its problem and sample.
+
+    Of two completions with one key the later counts, unless only the earlier has text: a sample that failed is
+    asked for again when a run is resumed. What an answer once cost is left out, for replaying it costs nothing.
+    """
+
+    def __init__(self, name: str, completions: Iterable[Completion]) -> None:
+        self._name = name
+        self._stored: dict[SampleKey, Completion] = {}
+        for completion in completions:
+            earlier = self._stored.get(completion.key)
+            if earlier is None or earlier.text is None or completion.text is not None:
+                self._stored[completion.key] = completion
+
+    @classmethod
+    def open(cls, path: Path) -> Replay:
+        """Read a file of completions, or the one in a run directory; its name is ``replay:PATH``.
+
+        Raises:
+            UserError: there is no such file, or it holds no completion.
+            BadRecord: a line is no completion.
+        """
+        file = path / "completions.jsonl" if path.is_dir() else path
+        if not file.is_file():
+            raise UserError(f"{file}: no such file to replay; give a completions.jsonl or a run directory")
+        replay = cls(f"replay:{path}", read_completions(file))
+        if not replay._stored:
+            raise UserError(f"{file}: holds no completion to replay")
+        return replay
+
+    @classmethod
+    def from_completions(cls, name: str, completions: Iterable[Completion]) -> Replay:
+        """Replay completions read elsewhere, e.g. from another harness' file; ``name`` tells from where."""
+        return cls(name, completions)
+
+    @property
+    def name(self) -> str:
+        """``replay:FILE``."""
+        return self._name
+
+    @property
+    def base_url(self) -> None:
+        """Nowhere: nothing is served."""
+        return None
+
+    @property
+    def patience(self) -> Patience:
+        """The default; nothing is waited for."""
+        return Patience()
+
+    async def generate(self, request: Request) -> Reply:
+        """Answer from the store.
+
+        Raises:
+            UserError: nothing is stored for this problem and sample.
+        """
+        stored = self._stored.get(SampleKey(request.problem.id, request.sample))
+        if stored is None:
+            raise UserError(
+                f"{self._name}: no answer for problem {request.problem.id!r}, sample {request.sample}; "
+                "lower -n or choose problems with --limit or --id"
+            )
+        return Reply(
+            text=stored.text,
+            form=stored.form,
+            reasoning=stored.reasoning,
+            finish_reason=stored.finish_reason,
+            usage=stored.usage,
+            latency_s=stored.latency_s,
+            model=stored.model,
+            attempts=stored.attempts,
+        )
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+def read_completions(file: Path) -> Iterator[Completion]:
+    """Completions of a JSON Lines file, empty lines skipped.
+
+    A last line without a line end that does not decode was torn when its run was stopped; it is no answer, and
+    asking for it says so.
+
+    Raises:
+        BadRecord: any other line that is no completion.
+    """
+    decoder = msgspec.json.Decoder(Completion)
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                yield decoder.decode(line)
+            except msgspec.DecodeError as error:
+                if not line.endswith(b"\n"):
+                    return
+                problem = f"no completion: {error}; a file of another harness is read by `truegrade grade`"
+                raise BadRecord(file, problem, line=number) from None

