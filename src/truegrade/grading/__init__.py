@@ -1,0 +1,1 @@
+"""Deciding whether an answer is right. Pure, but for the executor that it is handed."""

@@ -1,0 +1,125 @@
+"""The one door between grading and the machine that runs untrusted programs.
+
+Grading asks; an executor answers. `truegrade.sandbox` implements it, tests may implement it in five lines,
+and grading imports neither: the pipeline hands it an executor already bound to a profile's limits.
+
+Three ways to run a program, from safest to most faithful to the harnesses:
+
+``call``    inputs go in, outputs come out, the caller compares: the program never sees an expected value.
+``judge``   test source runs in a trusted judge process; calls of the entry point are forwarded to the program.
+``inside``  tests and program share one process, as the published harnesses do it. A hostile program can
+            reach the tests, so a verdict made this way carries the mark ``tests-inside``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+
+class Outcome(Protocol):
+    """What became of a run. ``status`` is ``passed`` or a failing `truegrade.records.Reason` value."""
+
+    @property
+    def status(self) -> str:
+        """``passed``: the program (or the judge, or every call) ran to its end."""
+
+    @property
+    def detail(self) -> str:
+        """One line for a person: the exception, the signal, the limit."""
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds, user and system, of the candidate's process and its children."""
+
+    @property
+    def wall_s(self) -> float:
+        """Wall seconds from start to verdict."""
+
+    @property
+    def time_sensitive(self) -> bool:
+        """Whether the run came within 10 % of a time limit."""
+
+
+class CallResult(Protocol):
+    """What one call gave: a value, or the exception it raised."""
+
+    @property
+    def value(self) -> Any:
+        """The returned value, rebuilt from a frame that can name no code; None if it raised."""
+
+    @property
+    def error(self) -> str | None:
+        """``TypeName: message`` of the exception, or None."""
+
+
+class Executor(Protocol):
+    """Runs untrusted Python under fixed limits. Implementations are safe to call from several threads."""
+
+    @property
+    def level(self) -> int:
+        """Protection level: 3 namespaces, Landlock and seccomp; 2 without namespaces; 1 rlimits only."""
+
+    def call(
+        self,
+        program: str,
+        function: str,
+        calls: Sequence[Sequence[Any]],
+        on_result: Callable[[int, CallResult], bool],
+        *,
+        cpu_s: float | None = None,
+    ) -> Outcome:
+        """Run ``program``, then ``function(*args)`` for each of ``calls``, in order, in one process.
+
+        Args:
+            program: source; it must define ``function``.
+            function: name to call.
+            calls: argument tuples of plain values (None, bool, int, float, complex, str, bytes, list, tuple,
+                set, frozenset, dict).
+            on_result: gets each index and result as it arrives; False ends the run early.
+            cpu_s: CPU limit for this run, instead of the executor's own.
+
+        Returns:
+            ``passed`` if every call was answered or ``on_result`` ended the run.
+        """
+
+    def judge(
+        self,
+        program: str,
+        tests: str,
+        entry_points: Sequence[str],
+        *,
+        trusted: str = "",
+        cpu_s: float | None = None,
+    ) -> Outcome:
+        """Run ``program`` in one process and ``tests`` in another; forward calls of ``entry_points``.
+
+        Args:
+            program: untrusted source.
+            tests: trusted source; passing means that it ends without an exception.
+            entry_points: names bound, in the judge, to proxies of the program's functions.
+            trusted: source run in the judge first: imports and helpers that the tests use.
+            cpu_s: CPU limit for this run, instead of the executor's own.
+
+        Returns:
+            ``wrong_answer`` if an assertion of the tests failed.
+        """
+
+    def inside(
+        self,
+        source: str,
+        *,
+        disabled: Sequence[str] = (),
+        preload: Sequence[str] = (),
+        cpu_s: float | None = None,
+    ) -> Outcome:
+        """Run ``source`` as one program; passing means that it runs to its end without an exception.
+
+        The end is announced on a private channel, never by the exit code.
+
+        Args:
+            source: program and tests.
+            disabled: dotted names set to None before it runs, e.g. ``os.kill``: a published harness' guard.
+            preload: modules imported before ``disabled`` is applied.
+            cpu_s: CPU limit for this run, instead of the executor's own.
+        """

@@ -1,0 +1,68 @@
+"""Grading a predicted output (nothing runs) and a predicted input (the program runs on it)."""
+
+from __future__ import annotations
+
+import ast
+
+import msgspec
+
+from truegrade.extraction.assertions import parse_arguments
+from truegrade.grading.executor import CallResult, Executor
+from truegrade.grading.judgement import Judgement, from_outcome
+from truegrade.grading.literals import compare
+from truegrade.records import Answer, InputTask, OutputTask, Reason
+
+_SHOWN = 200
+
+
+def grade_output(task: OutputTask, answer: Answer) -> Judgement:
+    """Compare a predicted literal with the true one; ``python_eq`` decides, the other modes are named."""
+    got = answer.value or ""
+    comparison = compare(task.expected, got)
+    if comparison.python_eq:
+        return Judgement(reason=Reason.PASSED, detail=comparison.why)
+    return Judgement(
+        reason=Reason.WRONG_ANSWER, detail=f"answered {_short(got)}, expected {_short(task.expected)}"
+    )
+
+
+def grade_input(task: InputTask, answer: Answer, executor: Executor) -> Judgement:
+    """Run the program on the predicted arguments and compare what it returns, outside its process."""
+    arguments = parse_arguments(answer.value or "")
+    if arguments is None:
+        return Judgement(
+            reason=Reason.NOT_LITERAL, detail=f"arguments are no literals: {_short(answer.value or '')}"
+        )
+    positional, keywords = arguments
+    program, function = _taking_keywords(task, keywords)
+    expected = ast.literal_eval(task.expected)
+    failures: list[tuple[Reason, str]] = []
+
+    def check(_: int, result: CallResult) -> bool:
+        call = f"{task.function}({_short(answer.value or '')})"
+        if result.error is not None:
+            failures.append((Reason.RUNTIME_ERROR, f"{call} raised {_short(result.error)}"))
+        elif result.value != expected:
+            got = f"{call} gave {_short(repr(result.value))}"
+            failures.append((Reason.WRONG_ANSWER, f"{got}, expected {_short(task.expected)}"))
+        return not failures
+
+    judgement = from_outcome(executor.call(program, function, [[*positional, *keywords.values()]], check))
+    if failures and judgement.passed:
+        reason, detail = failures[0]
+        return msgspec.structs.replace(judgement, reason=reason, detail=detail)
+    return judgement
+
+
+def _taking_keywords(task: InputTask, keywords: dict[str, object]) -> tuple[str, str]:
+    """The program and the function to call, so that the last positional arguments reach their keywords."""
+    if not keywords:
+        return task.program, task.function
+    names = ", ".join(f"{name}=_values[{index - len(keywords)}]" for index, name in enumerate(keywords))
+    positional = f"*_values[:-{len(keywords)}]"
+    wrapper = f"def _with_keywords(*_values):\n    return {task.function}({positional}, {names})\n"
+    return f"{task.program}\n{wrapper}", "_with_keywords"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

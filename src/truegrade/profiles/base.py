@@ -1,0 +1,103 @@
+"""What a profile is: one harness' exact rules at a named version."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import msgspec
+
+from truegrade.errors import UserError
+from truegrade.grading.executor import Executor
+from truegrade.grading.judgement import Judgement
+from truegrade.records import Answer, Completion, Problem, Prompt
+from truegrade.sandbox import Limits
+
+NO_EXAMPLES: Mapping[str, Problem] = MappingProxyType({})
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """One rule of a profile and where it is written."""
+
+    step: str
+    """``prompt``, ``extraction``, ``program``, ``comparison``, ``limits`` or ``aggregation``."""
+    text: str
+    source: str
+    """Repository path at a version, paper section, or ``ours``."""
+
+
+class Profile(ABC):
+    """The rules of one harness. One file a profile; `truegrade profiles show NAME` prints all of it."""
+
+    name: ClassVar[str]
+    version: ClassVar[str]
+    summary: ClassVar[str]
+    covers: ClassVar[tuple[str, ...]]
+    """Names of the benchmarks it has rules for."""
+    variants: ClassVar[tuple[str, ...]] = ("default",)
+    """Names of its prompts, for ``-T prompt=NAME``; not every benchmark has every one."""
+    rules: ClassVar[tuple[Rule, ...]]
+    defects: ClassVar[tuple[str, ...]] = ()
+    """Known defects, reproduced on purpose."""
+    limits: ClassVar[Limits] = Limits()
+
+    @property
+    def id(self) -> str:
+        """``name@version``, as verdicts carry it."""
+        return f"{self.name}@{self.version}"
+
+    def describe(self) -> dict[str, Any]:
+        """Everything `truegrade profiles show` prints, as plain data."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "summary": self.summary,
+            "covers": self.covers,
+            "variants": self.variants,
+            "rules": self.rules,
+            "defects": self.defects,
+            "limits": self.limits,
+        }
+
+    @abstractmethod
+    def prompt(
+        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
+    ) -> Prompt:
+        """Word the problem.
+
+        Args:
+            problem: the one to solve.
+            variant: one of `variants`; None for the profile's own choice.
+            examples: all problems of the benchmark by id, for prompts that show worked examples.
+
+        Raises:
+            UserError: the profile has no prompt for this kind of task, or no such variant.
+        """
+
+    @abstractmethod
+    def extract(self, problem: Problem, completion: Completion) -> Answer:
+        """Take the answer out of a completion; pure, runs nothing."""
+
+    @abstractmethod
+    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+        """Grade an answer that has a value."""
+
+    def executes(self, problem: Problem) -> bool:
+        """Whether grading this problem may run a program (else no sandbox is started)."""
+        return True
+
+    def tally(self, outcomes: Sequence[tuple[bool, tuple[str, ...]]]) -> tuple[int, int]:
+        """Samples and passes of one task, (n, c), as this harness counts them.
+
+        Args:
+            outcomes: (passed, marks) of each graded sample.
+        """
+        return len(outcomes), sum(passed for passed, _ in outcomes)
+
+
+def unsupported(profile: Profile, problem: Problem) -> UserError:
+    """The error for a benchmark that a harness has no rules for."""
+    covered = ", ".join(profile.covers)
+    return UserError(f"profile {profile.name!r} has no rules for {problem.benchmark!r}; it covers {covered}")

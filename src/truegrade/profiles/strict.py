@@ -1,0 +1,114 @@
+"""`strict`: Truegrade's own rules. Nothing forged passes, no rule loses a right answer.
+
+The expected values never enter the candidate's process; CPU time decides and wall time is a backstop; every
+verdict has a reason; perfect answers score 100 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from truegrade.extraction.assertions import (
+    extract_input,
+    extract_input_answer,
+    extract_output,
+    extract_output_answer,
+)
+from truegrade.extraction.programs import extract_continuation, extract_program
+from truegrade.grading.executor import Executor
+from truegrade.grading.functions import References, grade_by_oracle, grade_by_tests
+from truegrade.grading.judgement import Judgement
+from truegrade.grading.predictions import grade_input, grade_output
+from truegrade.grading.programs import assemble
+from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
+from truegrade.profiles.strict_prompts import VARIANTS, word
+from truegrade.records import Answer, Completion, FunctionTask, InputTask, OutputTask, Problem, Prompt
+from truegrade.sandbox import Limits
+
+_CRUXEVAL = "facebookresearch/cruxeval@190faf1 prompts.py"
+_EVALPLUS = "evalplus/evalplus@26d6d00 evalplus/eval/__init__.py"
+
+
+class Strict(Profile):
+    """Cheat-proof grading with a reason for every verdict."""
+
+    name: ClassVar[str] = "strict"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "ours: cheat-proof, loses no right answer, a reason for every verdict"
+    covers: ClassVar[tuple[str, ...]] = (
+        "humaneval",
+        "humanevalplus",
+        "mbpp",
+        "mbpp-sanitized",
+        "mbppplus",
+        "cruxeval-output",
+        "cruxeval-input",
+        "execution-prediction",
+    )
+    variants: ClassVar[tuple[str, ...]] = VARIANTS
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule("prompt", "code tasks: complete the code in one fenced block; MBPP shows its tests", "ours"),
+        Rule("prompt", "output prediction: exec.prediction.zero_shot, no system message", "seed 000"),
+        Rule("prompt", "input prediction: CRUXEval's direct prompt", _CRUXEVAL),
+        Rule("extraction", "final channel after thinking; the fence that defines the entry point; imports and"
+             " helpers kept; bodies, unclosed fences, raw code, class wrappers, CRLF accepted", "ours"),
+        Rule("extraction", "output: the block that answers the asked call, read by ast, never executed; a value"
+             " that is no literal is not_literal", "ours"),
+        Rule("program", "prefix + body, or prefix + newline + whole program; future imports first", "ours"),
+        Rule("program", "MBPP setup and imports run after the solution, before the tests", "ours; MBPP 367, 927"),
+        Rule("comparison", "tests run in a judge process and call the candidate in its own; outputs come back as"
+             " frames that name no code. Tests that need other names of the solution run inside, marked", "ours"),
+        Rule("comparison", "plus sets: every input's output against the reference program's, with EvalPlus'"
+             " special oracles, tolerance not carried over between inputs", _EVALPLUS),
+        Rule("comparison", "predictions: Python == of literals; other modes in the detail", "ours"),
+        Rule("limits", "10 s of CPU time, wall backstop 35 s; with a reference program at least 4 times its CPU"
+             " time; where a data set's own solution is slower (MBPP/123: 60 s) the problem says so", "ours"),
+        Rule("aggregation", "every expected sample counts; unanswered ones are failures and shown apart", "ours"),
+    )  # fmt: skip
+    limits: ClassVar[Limits] = Limits(cpu_s=10.0)
+
+    def __init__(self) -> None:
+        self._references = References()
+
+    def prompt(
+        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
+    ) -> Prompt:
+        """Word the problem; see `VARIANTS` for what ``variant`` may be."""
+        return word(problem, variant, examples)
+
+    def extract(self, problem: Problem, completion: Completion) -> Answer:
+        """Take the answer out of a reply, a continuation, a program or an already extracted answer."""
+        text = completion.text or ""
+        task = problem.task
+        if isinstance(task, OutputTask):
+            if completion.form == "answer":
+                return extract_output_answer(text)
+            return extract_output(text, task.function, task.arguments)
+        if isinstance(task, InputTask):
+            return (
+                extract_input_answer(text) if completion.form == "answer" else extract_input(text, task.function)
+            )
+        if completion.form == "program":
+            return Answer(value=text, found="as given: a whole program", form="program")
+        if completion.form == "completion":
+            return extract_continuation(text, task.entry_point, task.prefix)
+        return extract_program(text, task.entry_point, prefix=task.prefix)
+
+    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+        """Decide whether the answer is right."""
+        task = problem.task
+        if isinstance(task, OutputTask):
+            return grade_output(task, answer)
+        if isinstance(task, InputTask):
+            return grade_input(task, answer, executor)
+        program = assemble(task.prefix, answer)
+        if isinstance(task, FunctionTask):
+            return grade_by_tests(task, program, executor)
+        key = f"{problem.dataset_sha256}/{problem.id}"
+        min_cpu_s = task.cpu_s or self.limits.cpu_s
+        return grade_by_oracle(key, task, program, self._references, executor, min_cpu_s=min_cpu_s)
+
+    def executes(self, problem: Problem) -> bool:
+        """Output prediction is graded without running anything."""
+        return not isinstance(problem.task, OutputTask)

@@ -1,0 +1,100 @@
+"""How `strict` words each kind of task, and the variants one may ask for with ``-T prompt=NAME``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from truegrade import prompts
+from truegrade.errors import UnknownName, UserError
+from truegrade.profiles.wording import CODEX_STOP, base, chat, continuation, origin
+from truegrade.records import FunctionTask, InputTask, OracleTask, OutputTask, Problem, Prompt
+
+VARIANTS: tuple[str, ...] = ("default", "base", "paper", "one-shot", "cruxeval", "cruxeval-cot")
+
+_MBPP_SHOTS = ("MBPP/2", "MBPP/3", "MBPP/4")
+"""Worked examples of the MBPP paper's prompt (google-research/google-research mbpp/README.md)."""
+
+
+Wording = Callable[[], Prompt]
+
+
+def word(problem: Problem, variant: str | None, examples: Mapping[str, Problem]) -> Prompt:
+    """The prompt for a problem.
+
+    Args:
+        problem: the one to solve.
+        variant: a name out of `VARIANTS`; None means ``default``.
+        examples: problems by id that a few-shot prompt may show.
+
+    Raises:
+        UnknownName: this kind of task has no such variant.
+        UserError: the worked examples of a few-shot prompt are not in the data set.
+    """
+    choices = _choices(problem, examples)
+    chosen = choices.get(variant or "default")
+    if chosen is None:
+        raise UnknownName("prompt variant", str(variant), choices, f"for {problem.benchmark} under strict")
+    return chosen()
+
+
+def _choices(problem: Problem, examples: Mapping[str, Problem]) -> dict[str, Wording]:
+    task = problem.task
+    if isinstance(task, OutputTask):
+        return _output_prompts(task)
+    if isinstance(task, InputTask):
+        return _input_prompts(task)
+    if isinstance(task, FunctionTask) and not task.prefix:
+        return _description_prompts(task, examples)
+    return _code_prompts(task)
+
+
+def _code_prompts(task: FunctionTask | OracleTask) -> dict[str, Wording]:
+    choices: dict[str, Wording] = {"default": lambda: chat("strict.function.user", {"prompt": task.prompt})}
+    if task.prefix:
+        source = "the data set's prompt, as stored"
+        choices["base"] = lambda: continuation(task.prompt, source=source, stop=CODEX_STOP)
+    return choices
+
+
+def _description_prompts(task: FunctionTask, examples: Mapping[str, Problem]) -> dict[str, Wording]:
+    values = {"prompt": task.prompt, "tests": "\n".join(task.shown_tests)}
+    return {
+        "default": lambda: chat("strict.description.user", values),
+        "paper": lambda: _mbpp_paper(task, examples),
+    }
+
+
+def _mbpp_paper(task: FunctionTask, examples: Mapping[str, Problem]) -> Prompt:
+    """Three worked examples, an empty line between them, then the task up to ``[BEGIN]``."""
+    shown = [examples[key].task for key in _MBPP_SHOTS if key in examples]
+    solved = [shot for shot in shown if isinstance(shot, FunctionTask)]
+    if len(solved) != len(_MBPP_SHOTS):
+        raise UserError(f"prompt variant 'paper' shows {', '.join(_MBPP_SHOTS)}, which this data set lacks")
+    texts = [_mbpp_text(shot, shot.reference) for shot in solved]
+    texts.append(_mbpp_text(task, "").removesuffix("\n[DONE]"))
+    content = "\n\n".join(texts)
+    return continuation(content, source=origin("mbpp.paper"), stop=("[DONE]",), shots=_MBPP_SHOTS)
+
+
+def _mbpp_text(task: FunctionTask, code: str) -> str:
+    return prompts.render("mbpp.paper", prompt=task.prompt, tests="\n".join(task.shown_tests), code=code)
+
+
+def _output_prompts(task: OutputTask) -> dict[str, Wording]:
+    call = {"program": task.program, "fn": task.function, "args": task.arguments}
+    crux = {"code": task.program, "input": task.arguments}
+    return {
+        "default": lambda: chat("exec.prediction.zero_shot", call),
+        "one-shot": lambda: chat("exec.prediction.one_shot", call),
+        "cruxeval": lambda: base("cruxeval.output.direct", crux, stop=("[/ANSWER]",)),
+        "cruxeval-cot": lambda: base("cruxeval.output.cot", crux, stop=("[/ANSWER]",)),
+    }
+
+
+def _input_prompts(task: InputTask) -> dict[str, Wording]:
+    crux = {"code": task.program, "output": task.expected}
+    return {
+        "default": lambda: chat("cruxeval.input.direct", crux),
+        "cruxeval": lambda: base("cruxeval.input.direct", crux, stop=("[/ANSWER]",)),
+        "cruxeval-cot": lambda: base("cruxeval.input.cot", crux, stop=("[/ANSWER]",)),
+    }

@@ -1,0 +1,51 @@
+"""Making a Prompt of a byte-exact text under ``prompts/`` and a problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from truegrade import prompts
+from truegrade.records import Message, Prompt
+
+CODEX_STOP = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
+"""Stop strings of the Codex paper, arXiv 2107.03374 section 3.1."""
+
+
+def chat(prompt_id: str, values: Mapping[str, str]) -> Prompt:
+    """One user message for a chat model.
+
+    Args:
+        prompt_id: name of the text in `truegrade.prompts`.
+        values: text for each placeholder.
+    """
+    message = Message(role="user", content=prompts.render(prompt_id, **values))
+    return Prompt(messages=(message,), source=origin(prompt_id))
+
+
+def base(prompt_id: str, values: Mapping[str, str], *, stop: tuple[str, ...] = ()) -> Prompt:
+    """A text under ``prompts/`` for a base model to continue.
+
+    Args:
+        prompt_id: name of the text in `truegrade.prompts`.
+        values: text for each placeholder.
+        stop: stop strings of the rule.
+    """
+    return continuation(prompts.render(prompt_id, **values), source=origin(prompt_id), stop=stop)
+
+
+def continuation(content: str, *, source: str, stop: tuple[str, ...] = (), shots: tuple[str, ...] = ()) -> Prompt:
+    """Any text for a base model to continue.
+
+    Args:
+        content: the text.
+        source: where its words come from.
+        stop: stop strings of the rule.
+        shots: ids of problems whose solution the text shows.
+    """
+    message = Message(role="user", content=content)
+    return Prompt(messages=(message,), style="text", stop=stop, source=source, shots=shots)
+
+
+def origin(prompt_id: str) -> str:
+    """Id and source of a text under ``prompts/``."""
+    return f"{prompt_id}: {prompts.load(prompt_id).source}"
