@@ -1,0 +1,407 @@
+"""The straight line: problem → prompt → completion → answer → verdict → estimate.
+
+`generate` asks the model, `grade` decides, `summarise` counts; `run` is the three in order. Each starts from
+the file that the one before it wrote, so each can be stopped at any moment and started again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
+from itertools import groupby
+from typing import Protocol
+
+import msgspec
+
+from truegrade.benchmarks.base import Benchmark
+from truegrade.config import GenerationConfig
+from truegrade.errors import BadRecord, TruegradeError
+from truegrade.grading.executor import Executor
+from truegrade.grading.judgement import Judgement
+from truegrade.models.base import BatchModel, Model, Reply, Request
+from truegrade.profiles import Profile
+from truegrade.records import (
+    Answer,
+    Completion,
+    FunctionTask,
+    OracleTask,
+    Problem,
+    Prompt,
+    Reason,
+    SampleKey,
+    Verdict,
+    sha256_json,
+)
+from truegrade.sandbox import Sandbox
+from truegrade.store import Journal, Run
+from truegrade.summary import Summary, summarise_run
+
+
+class Progress(Protocol):
+    """Watches a stage; the terminal's bar and the silence of scripts both fit."""
+
+    def start(self, stage: str, total: int, done: int) -> None:
+        """A stage begins; ``done`` of ``total`` were finished earlier."""
+
+    def advance(self, *, cost_usd: float | None = None, failed: bool = False) -> None:
+        """One more is finished."""
+
+    def finish(self) -> None:
+        """The stage is over."""
+
+
+class Budget:
+    """Dollars that may be spent; asked before each request, told after it.
+
+    Args:
+        max_usd: None for no bound.
+    """
+
+    def __init__(self, max_usd: float | None) -> None:
+        self.max_usd = max_usd
+        self.spent_usd = 0.0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no further request may start."""
+        return self.max_usd is not None and self.spent_usd >= self.max_usd
+
+    def spend(self, cost_usd: float | None) -> None:
+        """Note what a request cost, where that is known."""
+        self.spent_usd += cost_usd or 0.0
+
+
+# ---------------------------------------------------------------------------------------------- prompts
+
+
+class Worded(msgspec.Struct, frozen=True):
+    """The problems of a run with their prompts, and those that a prompt gives away."""
+
+    items: list[tuple[Problem, Prompt]]
+    excluded: dict[str, str]
+
+    @property
+    def sha256(self) -> str:
+        """Hash over all prompts in order."""
+        return sha256_json([prompt.sha256 for _, prompt in self.items])
+
+
+def word(benchmark: Benchmark, selected: Sequence[Problem], profile: Profile, variant: str | None) -> Worded:
+    """Word every selected problem; a problem that any prompt shows solved is left out.
+
+    Args:
+        benchmark: the whole data set, from which worked examples come.
+        selected: problems to ask, in order.
+        profile: whose prompt is used.
+        variant: one of the profile's prompt variants.
+    """
+    examples = benchmark.by_id()
+    prompts = [(problem, profile.prompt(problem, variant, examples)) for problem in selected]
+    shown = {shot for _, prompt in prompts for shot in prompt.shots}
+    excluded = {problem.id: "shown solved in the prompt" for problem in selected if problem.id in shown}
+    return Worded([(problem, prompt) for problem, prompt in prompts if problem.id not in shown], excluded)
+
+
+# --------------------------------------------------------------------------------------------- generate
+
+
+def generate(run: Run, worded: Worded, model: Model, *, progress: Progress) -> None:
+    """Ask for every sample that is not answered yet; each reply is on disk before the next is counted.
+
+    Raises:
+        ModelError: the service refuses everything (wrong key, unknown model); what came before is kept.
+    """
+    config = run.manifest.generation
+    if config is None:
+        raise BadRecord(run.path, "this run was imported, so there is no model to ask", field="generation")
+    answered = run.answered()
+    wanted = [
+        (problem, prompt, SampleKey(problem.id, sample))
+        for problem, prompt in worded.items
+        for sample in range(run.manifest.samples_per_task)
+    ]
+    missing = [item for item in wanted if item[2] not in answered]
+    progress.start("generate", total=len(wanted), done=len(wanted) - len(missing))
+    try:
+        with run.append_completions() as journal:
+            asyncio.run(_ask_all(missing, config, model, journal, progress))
+    finally:
+        progress.finish()
+
+
+Sample = tuple[Problem, Prompt, SampleKey]
+
+
+async def _ask_all(
+    missing: Sequence[Sample],
+    config: GenerationConfig,
+    model: Model,
+    journal: Journal[Completion],
+    progress: Progress,
+) -> None:
+    """Keep ``max_connections`` requests under way until every sample is asked or the budget is spent.
+
+    A failure that ends the run lets the requests under way finish first: they are paid for.
+    """
+    budget = Budget(model.patience.max_cost_usd)
+    failures: list[TruegradeError] = []
+    together = isinstance(model, BatchModel) and model.batch_n
+    batches = iter(_batches(missing, together=together))
+
+    def keep(sample: Sample, seed: int | None, reply: Reply) -> None:
+        journal.append(_completion(sample, seed, config, reply))
+        budget.spend(reply.cost_usd)
+        progress.advance(cost_usd=reply.cost_usd, failed=reply.text is None)
+
+    async def worker() -> None:
+        for batch in batches:
+            if budget.exhausted or failures:
+                return
+            try:
+                await _ask(batch, config, model, keep)
+            except TruegradeError as failure:
+                failures.append(failure)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(max(1, min(model.patience.max_connections, len(missing)))):
+                group.create_task(worker())
+    finally:
+        await model.close()
+    if failures:
+        raise failures[0]
+
+
+async def _ask(
+    batch: Sequence[Sample],
+    config: GenerationConfig,
+    model: Model,
+    keep: Callable[[Sample, int | None, Reply], None],
+) -> None:
+    """Ask for all samples of a batch in one request, and one by one for those that it did not bring."""
+    brought = 0
+    if len(batch) > 1 and isinstance(model, BatchModel):
+        request = _request(batch[0], config)
+        for sample, reply in zip(batch, await model.generate_many(request, len(batch)), strict=False):
+            keep(sample, request.sampling.seed, reply)
+            brought += 1
+    for sample in batch[brought:]:
+        request = _request(sample, config)
+        keep(sample, request.sampling.seed, await model.generate(request))
+
+
+def _request(sample: Sample, config: GenerationConfig) -> Request:
+    """Sample i asks with the run's seed + i: samples differ, and each can be repeated alone."""
+    problem, prompt, key = sample
+    sampling = config.sampling
+    if sampling.seed is not None:
+        sampling = msgspec.structs.replace(sampling, seed=sampling.seed + key.sample)
+    return Request(problem=problem, prompt=prompt, sample=key.sample, sampling=sampling)
+
+
+def _batches(samples: Sequence[Sample], *, together: bool) -> Iterable[list[Sample]]:
+    """One sample a request, or all missing samples of a problem together."""
+    if not together:
+        return ([sample] for sample in samples)
+    return (list(group) for _, group in groupby(samples, key=lambda sample: sample[2].problem_id))
+
+
+def _completion(sample: Sample, seed: int | None, config: GenerationConfig, reply: Reply) -> Completion:
+    problem, prompt, key = sample
+    continues = prompt.style == "text" and isinstance(problem.task, FunctionTask | OracleTask)
+    return Completion(
+        benchmark=problem.benchmark,
+        dataset_sha256=problem.dataset_sha256,
+        problem_id=problem.id,
+        sample=key.sample,
+        config_sha256=config.sha256,
+        prompt_sha256=prompt.sha256,
+        text=reply.text,
+        form="completion" if continues and reply.form == "reply" else reply.form,
+        reasoning=reply.reasoning,
+        finish_reason=reply.finish_reason,
+        usage=reply.usage,
+        latency_s=reply.latency_s,
+        model=reply.model,
+        seed=seed,
+        attempts=reply.attempts,
+        cost_usd=reply.cost_usd,
+    )
+
+
+# ----------------------------------------------------------------------------------------------- import
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """What a file of completions holds."""
+
+    samples: int
+    tasks: set[str]
+    samples_per_task: int
+
+
+def survey(completions: Iterable[Completion]) -> Survey:
+    """Read completions to their end, so that a bad line is found before a run is made of them."""
+    samples, tasks, most = 0, set(), 0
+    for completion in completions:
+        samples += 1
+        tasks.add(completion.problem_id)
+        most = max(most, completion.sample + 1)
+    return Survey(samples, tasks, most)
+
+
+def copy_completions(run: Run, completions: Iterable[Completion], total: int, *, progress: Progress) -> None:
+    """Append imported completions to the run; those already there are passed over."""
+    present = run.answered()
+    progress.start("import", total=total, done=len(present))
+    try:
+        with run.append_completions() as journal:
+            for completion in completions:
+                if completion.key not in present:
+                    journal.append(completion)
+                    progress.advance()
+    finally:
+        progress.finish()
+
+
+# ------------------------------------------------------------------------------------------------ grade
+
+
+def grade(
+    run: Run,
+    problems: Mapping[str, Problem],
+    profile: Profile,
+    *,
+    workers: int,
+    progress: Progress,
+) -> None:
+    """Give every completion a verdict under one profile; what has one already is not graded again.
+
+    Memory is bounded: completions are streamed, and at most a few per worker are under way. The sandbox
+    starts nothing before a program has to run.
+
+    Args:
+        run: holds the completions and receives the verdicts.
+        problems: those to grade, by id; completions of others are passed over.
+        profile: the rules.
+        workers: programs run at once.
+        progress: told about every verdict.
+
+    Raises:
+        BadRecord: a completion belongs to another data set.
+    """
+    graded = run.graded(profile.id)
+    total = sum(1 for _ in _gradable(run, problems))
+    progress.start(f"grade as {profile.name}", total=total, done=min(total, len(graded)))
+    pending = (c for c in _gradable(run, problems) if (c.key, c.sha256) not in graded)
+    level: int | None = None
+    try:
+        with Sandbox(profile.limits, workers=workers) as sandbox, run.append_verdicts(profile.id) as journal:
+            for completion, answer, judgement in _judge_all(pending, problems, profile, sandbox, workers):
+                if judgement.cpu_s is not None:
+                    level = sandbox.level
+                journal.append(_verdict(completion, answer, judgement, profile, level))
+                progress.advance()
+    finally:
+        progress.finish()
+    run.record_grading(profile.id, level)
+
+
+def _gradable(run: Run, problems: Mapping[str, Problem]) -> Iterator[Completion]:
+    for completion in run.completions():
+        problem = problems.get(completion.problem_id)
+        if problem is None or completion.text is None:
+            continue
+        if completion.dataset_sha256 != problem.dataset_sha256:
+            raise BadRecord(
+                run.completions_path,
+                f"{completion.key.problem_id} sample {completion.sample} answers another version of the data set"
+                f" ({completion.dataset_sha256[:12]}…, loaded {problem.dataset_sha256[:12]}…)",
+                field="dataset_sha256",
+            )
+        yield completion
+
+
+Graded = tuple[Completion, Answer, Judgement]
+
+
+def _judge_all(
+    completions: Iterable[Completion],
+    problems: Mapping[str, Problem],
+    profile: Profile,
+    executor: Executor,
+    workers: int,
+) -> Iterator[Graded]:
+    """Judge in this thread what needs no program, and in ``workers`` threads what does."""
+    pool = ThreadPoolExecutor(max(1, workers), thread_name_prefix="grade")
+    under_way: set[Future[Graded]] = set()
+    try:
+        for completion in completions:
+            problem = problems[completion.problem_id]
+            answer = profile.extract(problem, completion)
+            if answer.value is None:
+                yield completion, answer, _unanswered(answer, completion)
+            elif profile.executes(problem):
+                under_way.add(pool.submit(_judge, completion, answer, problem, profile, executor))
+            else:
+                yield _judge(completion, answer, problem, profile, executor)
+            if len(under_way) >= 4 * workers:
+                done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                yield from (future.result() for future in done)
+        yield from (future.result() for future in as_completed(under_way))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _judge(
+    completion: Completion, answer: Answer, problem: Problem, profile: Profile, executor: Executor
+) -> Graded:
+    return completion, answer, profile.grade(problem, answer, executor)
+
+
+def _unanswered(answer: Answer, completion: Completion) -> Judgement:
+    """The verdict on a reply that holds nothing to grade; a cut reply says so first."""
+    reason = Reason.TRUNCATED if completion.truncated else answer.reason or Reason.NO_ANSWER
+    return Judgement(reason=reason, detail=answer.found)
+
+
+def _verdict(
+    completion: Completion, answer: Answer, judgement: Judgement, profile: Profile, level: int | None
+) -> Verdict:
+    return Verdict(
+        benchmark=completion.benchmark,
+        dataset_sha256=completion.dataset_sha256,
+        problem_id=completion.problem_id,
+        sample=completion.sample,
+        config_sha256=completion.config_sha256,
+        completion_sha256=completion.sha256,
+        profile=profile.id,
+        passed=judgement.passed,
+        reason=judgement.reason,
+        detail=judgement.detail,
+        answer=answer.value,
+        found=answer.found,
+        cpu_s=judgement.cpu_s,
+        wall_s=judgement.wall_s,
+        time_sensitive=judgement.time_sensitive,
+        truncated=completion.truncated,
+        marks=judgement.marks,
+        level=None if judgement.cpu_s is None else level,
+    )
+
+
+# ------------------------------------------------------------------------------------------ summarise
+
+
+def summarise(
+    run: Run, problems: Mapping[str, Problem], profiles: Sequence[Profile], ks: Sequence[int] | None = None
+) -> Summary:
+    """Count, with intervals, and write ``summary.json``.
+
+    Raises:
+        UserError: a k of pass@k exceeds the samples per task.
+    """
+    summary = summarise_run(run, problems, profiles, ks)
+    run.write("summary.json", msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+    return summary

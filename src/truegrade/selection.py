@@ -1,0 +1,54 @@
+"""Which problems of a benchmark a run is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from truegrade.benchmarks.base import Benchmark
+from truegrade.errors import UnknownName, UserError
+from truegrade.records import Problem
+
+Limit = int | tuple[int, int] | None
+"""The first N problems, or those from A to B, 1-based and inclusive; None for all."""
+
+
+def select(benchmark: Benchmark, limit: Limit = None, ids: Sequence[str] = ()) -> tuple[Problem, ...]:
+    """The problems asked for, in the data set's order.
+
+    Raises:
+        UnknownName: an id is not in the data set.
+        UserError: nothing is left.
+    """
+    known = benchmark.by_id()
+    for problem_id in ids:
+        if problem_id not in known:
+            raise UnknownName("problem", problem_id, known, f"in {benchmark.name}")
+    wanted = set(ids)
+    chosen = tuple(p for p in benchmark.problems if not wanted or p.id in wanted)
+    if limit is not None:
+        first, last = (1, limit) if isinstance(limit, int) else limit
+        chosen = chosen[first - 1 : last]
+    if not chosen:
+        raise UserError(
+            f"--limit and --id leave none of the {len(benchmark.problems)} problems of {benchmark.name}"
+        )
+    return chosen
+
+
+def parse_limit(text: str | None) -> Limit:
+    """``N`` or ``A-B`` as on the command line.
+
+    Raises:
+        UserError: it is neither, or it is empty.
+    """
+    if text is None:
+        return None
+    first, dash, last = text.partition("-")
+    try:
+        limit = (int(first), int(last)) if dash else int(first)
+    except ValueError:
+        raise UserError(f"--limit {text}: give a number (the first N) or a range A-B, 1-based") from None
+    start, end = limit if isinstance(limit, tuple) else (1, limit)
+    if start < 1 or end < start:
+        raise UserError(f"--limit {text}: problems are counted from 1, and the range must not be empty")
+    return limit

@@ -1,0 +1,306 @@
+"""What a graded run says: stored verdicts and completions turned into numbers. Runs nothing."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from truegrade.errors import UserError
+from truegrade.outcomes import Outcome, Outcomes, disputed, graded, read_outcomes, side_by_side
+from truegrade.profiles import Profile
+from truegrade.records import SCHEMA_VERSION, UNANSWERED, Completion, Estimate, Problem, Reason
+from truegrade.statistics import Exchangeability, TaskTally, estimate, exchangeability, summarise
+from truegrade.statistics import Summary as NumberSummary
+from truegrade.store import Manifest, Run
+
+USUAL_K = (1, 5, 10, 25, 50, 100)
+"""pass@k is reported for those that the number of samples allows."""
+
+
+class TaskLine(msgspec.Struct, frozen=True, array_like=True):
+    """One task in a summary: ``[id, samples, passes, cluster]``."""
+
+    id: str
+    n: int
+    c: int
+    cluster: str
+
+
+class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """The numbers under one profile."""
+
+    profile: str
+    estimates: list[Estimate]
+    """The first is the headline."""
+    reasons: dict[str, int]
+    """Verdicts by reason, all of them, in order of frequency."""
+    tasks: list[TaskLine]
+    time_sensitive: int
+    """Verdicts that came within 10 % of a time limit."""
+    inside: int
+    """Verdicts whose tests shared a process with the candidate."""
+    level: int | None
+    """Protection level; None where nothing was executed."""
+    exchangeability: Exchangeability | None = None
+    warnings: list[str] = []
+
+
+class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
+    """A sample on which profiles differ: profile id -> reason."""
+
+    problem_id: str
+    sample: int
+    reasons: dict[str, str]
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """What generating took. Numbers are over answered samples; cost and attempts include failed ones."""
+
+    input_tokens: NumberSummary | None
+    output_tokens: NumberSummary | None
+    latency_s: NumberSummary | None
+    tokens_per_task: NumberSummary | None
+    latency_s_per_task: NumberSummary | None
+    cost_usd: float | None
+    attempts: int
+    failed_attempts: int
+    empty_attempts: int
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """``summary.json``."""
+
+    schema: int = SCHEMA_VERSION
+    benchmark: str
+    dataset_sha256: str
+    model: str
+    tasks: int
+    """Tasks that were to be answered."""
+    samples_per_task: int
+    expected: int
+    """Samples that were to be answered."""
+    answered: int
+    """Samples with a reply, empty ones included."""
+    missing: int
+    """Samples without a reply: never asked, or every attempt failed."""
+    excluded: dict[str, str]
+    profiles: list[ProfileSummary]
+    disagreements: list[Disagreement]
+    """The first hundred."""
+    disagreeing: int
+    usage: Usage
+
+
+SHOWN_DISAGREEMENTS = 100
+
+
+def read_summary(run: Run) -> Summary:
+    """The stored summary of a graded run.
+
+    Raises:
+        UserError: it was not graded yet, or by a version whose summary this one cannot read.
+    """
+    try:
+        return msgspec.convert(run.summary, Summary)
+    except msgspec.ValidationError as error:
+        raise UserError(f"{run.path / 'summary.json'}: {error}; grade the run again to rewrite it") from None
+
+
+def profile_summary(run: Run, profile: str | None) -> ProfileSummary:
+    """The numbers of a run under one profile, by name or id; None if it has only one.
+
+    Raises:
+        UserError: it was not graded under that profile.
+    """
+    wanted = run.profile_id(profile)
+    for summary in read_summary(run).profiles:
+        if summary.profile == wanted:
+            return summary
+    raise UserError(
+        f"{run.path}: its summary lacks {wanted}; grade it again: truegrade grade {run.path} --as {wanted}"
+    )
+
+
+def summarise_run(
+    run: Run, problems: Mapping[str, Problem], profiles: Sequence[Profile], ks: Sequence[int] | None = None
+) -> Summary:
+    """Compute the summary of a graded run.
+
+    Args:
+        run: with verdicts under each of ``profiles``.
+        problems: those the run was to answer, by id.
+        profiles: in the order to report.
+        ks: the k of pass@k; None for `USUAL_K`.
+
+    Raises:
+        UserError: a k exceeds the samples per task, or nothing was graded.
+    """
+    manifest = run.manifest
+    n = manifest.samples_per_task
+    for k in ks or ():
+        if k > n:
+            raise UserError(
+                f"pass@{k} needs at least {k} samples per task, this run has {n}; raise -n or lower -k"
+            )
+    chosen = ks or [k for k in USUAL_K if k <= n]
+    completions = _Completions()
+    for completion in run.completions():
+        if completion.problem_id in problems and completion.sample < n:
+            completions.add(completion)
+    verdicts = {profile.id: read_outcomes(run.verdicts(profile.id), problems, n) for profile in profiles}
+    expected = len(problems) * n
+    disagreements = _disagreements(verdicts)
+    return Summary(
+        benchmark=manifest.benchmark.name,
+        dataset_sha256=manifest.benchmark.dataset_sha256,
+        model=manifest.generation.model if manifest.generation else completions.model,
+        tasks=len(problems),
+        samples_per_task=n,
+        expected=expected,
+        answered=completions.answered,
+        missing=expected - completions.answered,
+        excluded=manifest.excluded,
+        profiles=[_profile(p, verdicts[p.id], problems, n, chosen, manifest) for p in profiles],
+        disagreements=disagreements[:SHOWN_DISAGREEMENTS],
+        disagreeing=len(disagreements),
+        usage=completions.usage(),
+    )
+
+
+def _profile(
+    profile: Profile,
+    outcomes: Outcomes,
+    problems: Mapping[str, Problem],
+    n: int,
+    ks: Sequence[int],
+    manifest: Manifest,
+) -> ProfileSummary:
+    if not outcomes:
+        raise UserError(f"nothing was graded under {profile.id}: no sample has a reply")
+    tallies = [_tally(profile, problem, graded(outcomes.get(task, ()))) for task, problem in problems.items()]
+    metrics = [f"pass@{k}" for k in ks]
+    if n > 1:
+        metrics += ["any_correct", "all_correct", "all_solutions"]
+    flat = [outcome for samples in outcomes.values() for outcome in graded(samples)]
+    complete = (samples for samples in map(graded, outcomes.values()) if len(samples) == n)
+    whole = [[outcome.passed for outcome in samples] for samples in complete]
+    order = exchangeability(whole) if n > 1 else None
+    return ProfileSummary(
+        profile=profile.id,
+        estimates=[estimate(metric, tallies) for metric in metrics if _possible(metric, tallies)],
+        reasons={reason.value: count for reason, count in Counter(o.reason for o in flat).most_common()},
+        tasks=[TaskLine(tally.task_id, tally.n, tally.c, tally.cluster) for tally in tallies],
+        time_sensitive=sum(o.time_sensitive for o in flat),
+        inside=sum("tests-inside" in o.marks for o in flat),
+        level=manifest.levels.get(profile.id),
+        exchangeability=order,
+        warnings=[*_partial(manifest, len(problems)), *_warnings(tallies, n, order, flat)],
+    )
+
+
+def _possible(metric: str, tallies: Sequence[TaskTally]) -> bool:
+    needed = int(metric.removeprefix("pass@")) if metric.startswith("pass@") else 1
+    return any(tally.n >= needed for tally in tallies)
+
+
+def _tally(profile: Profile, problem: Problem, outcomes: Sequence[Outcome]) -> TaskTally:
+    n, c = profile.tally([(o.passed, o.marks) for o in outcomes])
+    return TaskTally(
+        task_id=problem.id,
+        cluster=problem.cluster,
+        n=n,
+        c=c,
+        unanswered=min(n, sum(o.reason in UNANSWERED for o in outcomes)),
+        truncated=min(n, sum(o.truncated for o in outcomes)),
+    )
+
+
+def _partial(manifest: Manifest, tasks: int) -> list[str]:
+    """The warning that a run covers a part of its benchmark."""
+    whole = manifest.benchmark.problems
+    return [f"only {tasks} of the {whole} problems of {manifest.benchmark.name}"] if tasks < whole else []
+
+
+def _warnings(
+    tallies: Sequence[TaskTally], n: int, order: Exchangeability | None, outcomes: Sequence[Outcome]
+) -> list[str]:
+    """What a reader of the headline must know."""
+    warnings = []
+    short = sum(tally.n < n for tally in tallies)
+    if short:
+        warnings.append(f"{short} of {len(tallies)} tasks have fewer than {n} graded samples")
+    truncated = sum(o.truncated for o in outcomes)
+    if truncated:
+        warnings.append(f"{truncated} of {len(outcomes)} replies were cut at the token limit; raise --max-tokens")
+    grader_errors = sum(o.reason is Reason.GRADER_ERROR for o in outcomes)
+    if grader_errors:
+        warnings.append(f"{grader_errors} verdicts are grader errors: they say nothing about the model")
+    sensitive = sum(o.time_sensitive for o in outcomes)
+    if sensitive:
+        warnings.append(f"{sensitive} verdicts came within 10 % of a time limit and may differ on another machine")
+    if order is not None and (sentence := order.warning()):
+        warnings.append(sentence)
+    return warnings
+
+
+def _disagreements(verdicts: Mapping[str, Outcomes]) -> list[Disagreement]:
+    """Samples that pass under one profile and fail under another."""
+    return [
+        Disagreement(
+            problem_id=key.problem_id,
+            sample=key.sample,
+            reasons={profile: o.reason.value for profile, o in zip(verdicts, row, strict=True) if o is not None},
+        )
+        for key, row in side_by_side(list(verdicts.values()))
+        if disputed(row)
+    ]
+
+
+class _Completions:
+    """Running totals over completions, read once."""
+
+    def __init__(self) -> None:
+        self.answered = 0
+        self.model = "imported"
+        self._cost: float | None = None
+        self._attempts: Counter[str] = Counter()
+        self._input = array("d")
+        self._output = array("d")
+        self._latency = array("d")
+        self._task_tokens: dict[str, float] = defaultdict(float)
+        self._task_latency: dict[str, float] = defaultdict(float)
+
+    def add(self, completion: Completion) -> None:
+        """Take one completion into account."""
+        self._attempts.update(attempt.outcome for attempt in completion.attempts)
+        if completion.cost_usd is not None:
+            self._cost = (self._cost or 0.0) + completion.cost_usd
+        if completion.text is None:
+            return
+        self.answered += 1
+        self.model = completion.model
+        if completion.usage is not None:
+            self._input.append(completion.usage.input_tokens)
+            self._output.append(completion.usage.output_tokens)
+            total = completion.usage.input_tokens + completion.usage.output_tokens
+            self._task_tokens[completion.problem_id] += total
+        if completion.latency_s is not None:
+            self._latency.append(completion.latency_s)
+            self._task_latency[completion.problem_id] += completion.latency_s
+
+    def usage(self) -> Usage:
+        """The totals so far."""
+        return Usage(
+            input_tokens=summarise(self._input),
+            output_tokens=summarise(self._output),
+            latency_s=summarise(self._latency),
+            tokens_per_task=summarise(list(self._task_tokens.values())),
+            latency_s_per_task=summarise(list(self._task_latency.values())),
+            cost_usd=self._cost,
+            attempts=self._attempts.total(),
+            failed_attempts=self._attempts["error"],
+            empty_attempts=self._attempts["empty"],
+        )
