@@ -1,0 +1,117 @@
+"""What Truegrade knows, as tables: benchmarks, profiles, models, data sets, findings about this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import TYPE_CHECKING, Protocol
+
+from truegrade.report import format as fmt
+from truegrade.report.tables import fact_grid, open_console, plain_table, row
+from truegrade.sandbox.limits import MIB, Limits
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from truegrade.benchmarks.base import BenchmarkSpec
+    from truegrade.datasets import Listed
+    from truegrade.models import ModelInfo
+    from truegrade.profiles import Profile
+
+
+class Finding(Protocol):
+    """One thing that `truegrade doctor` looked at."""
+
+    @property
+    def name(self) -> str:
+        """What was looked at."""
+
+    @property
+    def state(self) -> str:
+        """``ok``, ``missing`` or ``warning``."""
+
+    @property
+    def detail(self) -> str:
+        """What was found, or what to do."""
+
+
+def print_benchmarks(specs: Iterable[BenchmarkSpec], *, console: Console | None = None) -> None:
+    """Print the benchmarks, and below them the task arguments with those that take them."""
+    out = open_console(console)
+    table = plain_table("benchmark", "tasks", "what it asks", "licence")
+    takers: dict[tuple[str, str], list[str]] = {}
+    for spec in specs:
+        row(table, spec.name, "–" if spec.size is None else fmt.count(spec.size), spec.summary, spec.licence)
+        for argument in spec.args.items():
+            takers.setdefault(argument, []).append(spec.name)
+    out.print(table)
+    out.print(fact_grid((f"-T {name}", f"{meaning} [{', '.join(of)}]") for (name, meaning), of in takers.items()))
+
+
+def print_profiles(profiles: Iterable[Profile], *, console: Console | None = None) -> None:
+    """Print the profiles and what each covers."""
+    table = plain_table("profile", "rules", "covers")
+    for profile in profiles:
+        row(table, profile.id, profile.summary, ", ".join(profile.covers))
+    open_console(console).print(table)
+
+
+def print_profile(profile: Profile, *, console: Console | None = None) -> None:
+    """Print one profile whole: every rule with its source, reproduced defects, limits."""
+    out = open_console(console)
+    facts = [
+        ("profile", profile.id),
+        ("summary", profile.summary),
+        ("covers", ", ".join(profile.covers)),
+        ("prompts", ", ".join(profile.variants)),
+        ("limits", _limits(profile.limits)),
+    ]
+    out.print(fact_grid(facts))
+    rules = plain_table("step", "rule", "source")
+    for rule in profile.rules:
+        row(rules, rule.step, rule.text, rule.source)
+    out.print(rules)
+    if profile.defects:
+        defects = plain_table("known defects, reproduced on purpose")
+        for defect in profile.defects:
+            row(defects, defect)
+        out.print(defects)
+
+
+def _limits(limits: Limits) -> str:
+    times = f"{fmt.seconds(limits.cpu_s)} of CPU, {fmt.seconds(limits.wall_backstop_s)} of wall time"
+    sizes = (
+        f"{fmt.count(limits.memory_bytes / MIB)} MiB of memory, {fmt.count(limits.output_bytes / MIB)} of output"
+    )
+    processes = f"{fmt.count(limits.processes)} processes besides its own" if limits.processes else "no subprocess"
+    return f"{times}, {sizes}, {processes}"
+
+
+def print_models(models: Iterable[ModelInfo], *, console: Console | None = None) -> None:
+    """Print what ``--model`` takes, kind by kind."""
+    table = plain_table("model", "what it is")
+    for _, group in groupby(models, key=lambda model: model.kind):
+        table.add_section()
+        for model in group:
+            needs = f"needs {model.needs}" if model.needs else ""
+            price = "" if model.price is None else str(model.price)
+            row(table, model.name, "\n".join(line for line in (model.description, needs, price) if line))
+    open_console(console).print(table)
+
+
+def print_sources(sources: Iterable[Listed], *, console: Console | None = None) -> None:
+    """Print the pinned data sets, and where each lies."""
+    table = plain_table("data set", "rows", "licence", "SHA-256", "at hand")
+    for listed in sources:
+        source = listed.source
+        place = "no: truegrade data pull " + source.name if listed.local is None else str(listed.local.path)
+        row(table, source.name, fmt.count(source.size), source.licence, f"{source.sha256[:12]}…", place)
+    open_console(console).print(table)
+
+
+def print_findings(findings: Iterable[Finding], *, console: Console | None = None) -> None:
+    """Print what this machine offers; what is missing names the next step."""
+    table = plain_table("", "", "")
+    for finding in findings:
+        row(table, finding.name, finding.state, finding.detail, bold=finding.state == "warning")
+    open_console(console).print(table)

@@ -1,0 +1,184 @@
+"""How far a stage is, on standard error: a bar on a terminal, a line now and then elsewhere, or nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from truegrade.report import format as fmt
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress as RichProgress
+
+LINE_EVERY_S = 5.0
+"""Seconds between two lines where there is no terminal."""
+
+Clock = Callable[[], float]
+
+
+@dataclass
+class Meter:
+    """What a stage has come to; all arithmetic of progress, none of its looks."""
+
+    stage: str
+    total: int
+    done: int
+    started_s: float
+    """Reading of the clock at the start."""
+    resumed: int = 0
+    """Finished by an earlier command: counted as done, not in the rate."""
+    failed: int = 0
+    cost_usd: float | None = None
+
+    def add(self, cost_usd: float | None, *, failed: bool) -> None:
+        """One more is finished."""
+        self.done += 1
+        self.failed += failed
+        if cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + cost_usd
+
+    def rate(self, now_s: float) -> float:
+        """Finished per second since this stage began."""
+        return (self.done - self.resumed) / max(1e-9, now_s - self.started_s)
+
+    def eta_s(self, now_s: float) -> float | None:
+        """Seconds until the end at this rate; None before anything is finished."""
+        rate = self.rate(now_s)
+        return (self.total - self.done) / rate if rate > 0 else None
+
+    def facts(self, now_s: float) -> list[str]:
+        """Rate, cost, failures and time to go, each where it says something."""
+        facts = [f"{fmt.quantity(self.rate(now_s))}/s"]
+        if self.cost_usd is not None:
+            facts.append(fmt.usd(self.cost_usd))
+        if self.failed:
+            facts.append(f"{fmt.count(self.failed)} failed")
+        eta_s = self.eta_s(now_s)
+        if eta_s is not None and self.done < self.total:
+            facts.append(f"{fmt.seconds(eta_s)} to go")
+        return facts
+
+    def line(self, now_s: float) -> str:
+        """All of it in one line."""
+        return f"{self.stage}: {fmt.count(self.done)}/{fmt.count(self.total)}, {', '.join(self.facts(now_s))}"
+
+
+class Silent:
+    """The progress that shows nothing."""
+
+    def start(self, stage: str, total: int, done: int) -> None:
+        """Show nothing."""
+
+    def advance(self, *, cost_usd: float | None = None, failed: bool = False) -> None:
+        """Show nothing."""
+
+    def finish(self) -> None:
+        """Show nothing."""
+
+
+class TerminalProgress:
+    """Implements `truegrade.pipeline.Progress` for a person.
+
+    Args:
+        console: where to show it; None for standard error.
+        clock: seconds that only grow.
+    """
+
+    def __init__(self, console: Console | None = None, clock: Clock = time.monotonic) -> None:
+        from rich.console import Console as RichConsole
+
+        self._console = console or RichConsole(stderr=True, highlight=False)
+        self._clock = clock
+        self._meter: Meter | None = None
+        self._bar: RichProgress | None = None
+        self._last_line_s = 0.0
+
+    def start(self, stage: str, total: int, done: int) -> None:
+        """Begin to show a stage."""
+        now_s = self._clock()
+        self._meter = Meter(stage, total, done, started_s=now_s, resumed=done)
+        self._last_line_s = now_s
+        if self._console.is_terminal:
+            self._bar = _bar(self._console)
+            self._bar.add_task(stage, total=total, completed=done, facts="")
+            self._bar.start()
+        else:
+            already = f", {fmt.count(done)} done earlier" if done else ""
+            self._print(f"{stage}: {fmt.count(total)} in all{already}")
+
+    def advance(self, *, cost_usd: float | None = None, failed: bool = False) -> None:
+        """Show that one more is finished."""
+        if self._meter is None:
+            return
+        self._meter.add(cost_usd, failed=failed)
+        now_s = self._clock()
+        if self._bar is not None:
+            self._show(self._bar, self._meter, now_s)
+        elif now_s - self._last_line_s >= LINE_EVERY_S:
+            self._last_line_s = now_s
+            self._print(self._meter.line(now_s))
+
+    def finish(self) -> None:
+        """Leave the last state on the screen."""
+        if self._meter is None:
+            return
+        now_s = self._clock()
+        if self._bar is not None:
+            self._show(self._bar, self._meter, now_s)
+            self._bar.stop()
+        else:
+            self._print(f"{self._meter.line(now_s)}, {fmt.seconds(now_s - self._meter.started_s)} in all")
+        self._meter = self._bar = None
+
+    def _show(self, bar: RichProgress, meter: Meter, now_s: float) -> None:
+        bar.update(bar.task_ids[0], completed=meter.done, facts=" · ".join(meter.facts(now_s)))
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, soft_wrap=True)
+
+
+def _bar(console: Console) -> RichProgress:
+    """Stage, bar, done of total, and `Meter.facts`; the bar gives way first where the terminal is narrow."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.table import Column
+
+    return Progress(
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+        BarColumn(bar_width=None, table_column=Column(ratio=1, min_width=4)),
+        MofNCompleteColumn(table_column=Column(no_wrap=True)),
+        TextColumn("{task.fields[facts]}", markup=False, table_column=Column(no_wrap=True)),
+        console=console,
+        expand=True,
+        refresh_per_second=5,
+    )
+
+
+@contextmanager
+def download_progress(
+    name: str, *, quiet: bool = False, console: Console | None = None
+) -> Iterator[Callable[[int, int | None], None]]:
+    """Show a download; yields what `truegrade.datasets.pull` tells its bytes to.
+
+    Args:
+        name: what is downloaded.
+        quiet: show nothing. Nothing is shown without a terminal either: these files are small.
+        console: where to show it; None for standard error.
+    """
+    from rich.console import Console as RichConsole
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    shown = console or RichConsole(stderr=True)
+    text = TextColumn("{task.description}", markup=False)
+    columns = (text, BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    disable = quiet or not shown.is_terminal
+    with Progress(*columns, console=shown, transient=True, disable=disable) as bar:
+        task = bar.add_task(name, total=None)
+
+        def told(received_bytes: int, total_bytes: int | None) -> None:
+            bar.update(task, completed=received_bytes, total=total_bytes)
+
+        yield told

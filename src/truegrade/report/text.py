@@ -1,0 +1,164 @@
+"""Results on the terminal: a summary, a comparison. Colour only where a terminal shows it (rich decides)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from truegrade.report import format as fmt
+from truegrade.report import wording
+from truegrade.report.listings import (
+    print_benchmarks,
+    print_findings,
+    print_models,
+    print_profile,
+    print_profiles,
+    print_sources,
+)
+from truegrade.report.tables import fact_grid, open_console, plain_table, row
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from truegrade.statistics import PairedComparison
+    from truegrade.summary import ProfileSummary, Summary
+
+__all__ = [
+    "print_benchmarks",
+    "print_comparison",
+    "print_findings",
+    "print_models",
+    "print_profile",
+    "print_profiles",
+    "print_sources",
+    "print_summary",
+]
+
+SHOWN_TASKS = 12
+"""Task ids of a comparison that are named before it says how many more there are."""
+
+
+def print_summary(summary: Summary, *, console: Console | None = None) -> None:
+    """Print the numbers of a graded run: estimates by profile, then what stands behind them."""
+    from rich.text import Text
+
+    out = open_console(console)
+    out.print(Text.assemble((summary.benchmark, "bold"), " · ", (summary.model, "bold")))
+    out.print(_estimates(summary.profiles))
+    out.print(fact_grid(_facts(summary)))
+    warned = dict.fromkeys(warning for profile in summary.profiles for warning in profile.warnings)
+    if summary.missing:
+        out.print(Text(f"! {fmt.plural(summary.missing, 'sample')} without a reply; run again to ask", "yellow"))
+    for warning in warned:
+        out.print(Text(f"! {warning}", "yellow"))
+
+
+def _estimates(profiles: Sequence[ProfileSummary]) -> Table:
+    """Metrics down, profiles across; below them what was not an ordinary failure, and the reasons."""
+    table = plain_table("", *(profile.profile for profile in profiles))
+    by_profile = [{e.metric: fmt.estimate(e) for e in profile.estimates} for profile in profiles]
+    metrics = dict.fromkeys(name for estimates in by_profile for name in estimates)
+    for place, name in enumerate(metrics):
+        row(table, name, *(estimates.get(name, "–") for estimates in by_profile), bold=place == 0)
+    table.add_section()
+    first = [profile.estimates[0] for profile in profiles]
+    row(table, "unanswered", *(fmt.count(estimate.unanswered) for estimate in first))
+    row(table, "truncated", *(fmt.count(estimate.truncated) for estimate in first))
+    row(table, "protection", *(wording.level(profile.level) for profile in profiles))
+    table.add_section()
+    reasons = dict.fromkeys(reason for profile in profiles for reason in profile.reasons)
+    for reason in reasons:
+        row(table, reason, *(fmt.count(profile.reasons.get(reason, 0)) for profile in profiles))
+    return table
+
+
+def _facts(summary: Summary) -> list[tuple[str, str]]:
+    """Name and value of what holds for the whole run."""
+    first = summary.profiles[0].estimates[0]
+    answered = f"{fmt.count(summary.answered)} of {fmt.plural(summary.expected, 'sample')} answered"
+    facts = [
+        ("tasks", f"{fmt.count(summary.tasks)} × {summary.samples_per_task} samples; {answered}"),
+        ("missing", fmt.count(summary.missing)),
+        ("brackets", f"{100 * first.confidence:g} % intervals, {first.method}, {first.clusters} clusters"),
+    ]
+    if summary.excluded:
+        facts.append(
+            ("excluded", f"{fmt.plural(len(summary.excluded), 'task')}: {_named(list(summary.excluded))}")
+        )
+    if len(summary.profiles) > 1:
+        facts.append(("disagreeing", fmt.plural(summary.disagreeing, "sample")))
+    return facts + _usage(summary)
+
+
+def _usage(summary: Summary) -> list[tuple[str, str]]:
+    used = summary.usage
+    facts = []
+    if used.input_tokens is not None and used.output_tokens is not None:
+        each = f"mean {fmt.quantity(used.output_tokens.mean)} out a sample"
+        tokens = f"{fmt.count(used.input_tokens.total)} in, {fmt.count(used.output_tokens.total)} out; {each}"
+        facts.append(("tokens", tokens))
+    if used.latency_s is not None:
+        latency = f"median {fmt.seconds(used.latency_s.median)}, p99 {fmt.seconds(used.latency_s.p99)}"
+        facts.append(("latency", latency))
+    if used.cost_usd is not None:
+        facts.append(("cost", fmt.usd(used.cost_usd)))
+    if used.failed_attempts or used.empty_attempts:
+        failures = f"{fmt.count(used.failed_attempts)} failed, {fmt.count(used.empty_attempts)} empty"
+        facts.append(("requests", f"{fmt.count(used.attempts)}: {failures}"))
+    return facts
+
+
+def print_comparison(
+    comparison: PairedComparison, *, console: Console | None = None, first: str = "first", second: str = "second"
+) -> None:
+    """Print how much better the second run is than the first, and whether chance could do it.
+
+    Args:
+        comparison: paired by task.
+        console: where to print; None for standard output.
+        first: name of the run compared with.
+        second: name of the run in question.
+    """
+    from rich.text import Text
+
+    c = comparison
+    out = open_console(console)
+    interval = f", {100 * c.confidence:g} % interval {fmt.bounds(c.low, c.high)}"
+    out.print(Text.assemble((f"{second} − {first}: {fmt.points(c.difference)} points", "bold"), interval))
+    out.print(Text(_conclusion(comparison, first, second)))
+    facts = [
+        (first, fmt.percent(c.rate_a)),
+        (second, fmt.percent(c.rate_b)),
+        ("tasks", f"{c.tasks} in {c.clusters} clusters, compared pair by pair"),
+        ("better", f"{len(c.wins)}{_listed(c.wins)}"),
+        ("worse", f"{len(c.losses)}{_listed(c.losses)}"),
+        ("same", str(len(c.ties))),
+        ("interval", c.method),
+        ("p, sign flips", f"{c.permutation_p:.3g}"),
+    ]
+    if c.mcnemar_p is not None:
+        facts.append(("p, McNemar", f"{c.mcnemar_p:.3g}"))
+    for name, only in ((first, c.only_a), (second, c.only_b)):
+        if only:
+            facts.append((f"only in {name}", f"{len(only)}{_listed(only)}; left out"))
+    out.print(fact_grid(facts))
+
+
+def _conclusion(c: PairedComparison, first: str, second: str) -> str:
+    """What the interval says, in words."""
+    if c.low is None or c.high is None:
+        return "No interval can be had, so nothing can be said about chance."
+    if c.low <= 0 <= c.high:
+        return "The interval holds 0: chance alone can make this difference."
+    return f"The interval excludes 0: {second if c.difference > 0 else first} is better on these tasks."
+
+
+def _listed(tasks: Sequence[str]) -> str:
+    return f": {_named(tasks)}" if tasks else ""
+
+
+def _named(tasks: Sequence[str]) -> str:
+    """The first few ids, and how many more there are."""
+    more = len(tasks) - SHOWN_TASKS
+    return ", ".join(tasks[:SHOWN_TASKS]) + (f", and {more} more" if more > 0 else "")

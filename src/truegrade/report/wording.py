@@ -1,0 +1,69 @@
+"""What codes mean, in words for a reader who sees them for the first time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from truegrade.records import UNANSWERED, Reason
+
+REASONS: Mapping[Reason, str] = MappingProxyType(
+    {
+        Reason.PASSED: "the answer is right",
+        Reason.WRONG_ANSWER: "it ran, and gave something else",
+        Reason.RUNTIME_ERROR: "it raised an exception",
+        Reason.SYNTAX_ERROR: "it is not valid Python",
+        Reason.NO_CODE: "the reply holds no program",
+        Reason.NO_ANSWER: "the reply holds no answer in the form asked for",
+        Reason.TRUNCATED: "the reply was cut at the token limit before an answer",
+        Reason.NOT_LITERAL: "the answer is an expression, not a value",
+        Reason.TIME_LIMIT: "it used up its time",
+        Reason.MEMORY_LIMIT: "it used up its memory",
+        Reason.OUTPUT_LIMIT: "it wrote too much",
+        Reason.KILLED: "its process was ended by a signal",
+        Reason.TAMPERING: "it tried to reach the grader",
+        Reason.GRADER_ERROR: "the grader failed: nothing is known about the answer",
+    }
+)
+
+METRICS: Mapping[str, str] = MappingProxyType(
+    {
+        "any_correct": "tasks with at least one right sample",
+        "all_correct": "tasks whose every sample is right",
+        "all_solutions": "right samples of all samples",
+    }
+)
+
+_LEVELS: Mapping[int, str] = MappingProxyType(
+    {
+        3: "level 3: namespaces, Landlock and seccomp",
+        2: "level 2: Landlock and seccomp, no namespaces",
+        1: "level 1: resource limits only",
+    }
+)
+
+
+def level(number: int | None) -> str:
+    """A protection level in words; None says that no program was run."""
+    if number is None:
+        return "nothing was executed"
+    return _LEVELS.get(number, f"level {number}")
+
+
+def metric(name: str) -> str:
+    """What a metric is the share of."""
+    if name.startswith("pass@"):
+        k = name.removeprefix("pass@")
+        return (
+            "chance that one sample is right" if k == "1" else f"chance that at least one of {k} samples is right"
+        )
+    return METRICS.get(name, "")
+
+
+def family(reason: str) -> str:
+    """Colour family of a reason: ``passed``, ``failed``, ``unanswered`` or ``grader``."""
+    if reason == Reason.PASSED:
+        return "passed"
+    if reason == Reason.GRADER_ERROR:
+        return "grader"
+    return "unanswered" if reason in UNANSWERED else "failed"

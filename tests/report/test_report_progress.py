@@ -1,0 +1,105 @@
+"""Progress: a bar on a terminal, a line every five seconds elsewhere, silence on request."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from truegrade.pipeline import Progress
+from truegrade.report.progress import Meter, Silent, TerminalProgress, download_progress
+
+
+class Clock:
+    """Seconds that pass when the test says so."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def watch(*, terminal: bool, width: int = 100) -> tuple[TerminalProgress, Clock, io.StringIO]:
+    out, clock = io.StringIO(), Clock()
+    console = Console(file=out, width=width, force_terminal=terminal, highlight=False)
+    return TerminalProgress(console, clock), clock, out
+
+
+def test_a_line_every_five_seconds_without_a_terminal() -> None:
+    progress, clock, out = watch(terminal=False)
+    progress.start("generate", total=100, done=10)
+    for _ in range(45):
+        clock.now_s += 0.25
+        progress.advance(cost_usd=0.01, failed=False)
+    progress.advance(failed=True)
+    progress.finish()
+    assert out.getvalue().splitlines() == [
+        "generate: 100 in all, 10 done earlier",
+        "generate: 30/100, 4/s, $0.20, 17.5 s to go",
+        "generate: 50/100, 4/s, $0.40, 12.5 s to go",
+        "generate: 56/100, 4.09/s, $0.45, 1 failed, 10.8 s to go, 11.2 s in all",
+    ]
+
+
+def test_the_bar_shows_stage_count_rate_cost_failures_and_time_to_go() -> None:
+    progress, clock, out = watch(terminal=True)
+    progress.start("grade as strict", total=8, done=0)
+    for number in range(4):
+        clock.now_s += 0.5
+        progress.advance(cost_usd=0.5, failed=number == 0)
+    progress.finish()
+    shown = out.getvalue()
+    for words in ("grade as strict", "4/8", "2/s", "$2.00", "1 failed", "2.0 s to go"):
+        assert words in shown
+
+
+def test_brackets_in_a_stage_are_text() -> None:
+    for terminal in (False, True):
+        progress, _, out = watch(terminal=terminal)
+        progress.start("[bold]x", total=1, done=0)
+        progress.finish()
+        assert "[bold]x" in out.getvalue()
+
+
+def test_a_stage_can_follow_another_and_finish_may_come_twice() -> None:
+    progress, _, out = watch(terminal=False)
+    for stage in ("one", "two"):
+        progress.start(stage, total=1, done=0)
+        progress.advance()
+        progress.finish()
+        progress.finish()
+    progress.advance()
+    assert [line.split(":")[0] for line in out.getvalue().splitlines()] == ["one", "one", "two", "two"]
+
+
+def test_nothing_finished_yet_has_no_time_to_go() -> None:
+    meter = Meter("x", total=5, done=2, started_s=0.0, resumed=2)
+    assert meter.eta_s(10.0) is None
+    assert meter.line(10.0) == "x: 2/5, 0/s"
+
+
+def test_silence(capfd) -> None:
+    progress: Progress = Silent()
+    progress.start("x", total=1, done=0)
+    progress.advance()
+    progress.finish()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_standard_error_is_the_default(capfd) -> None:
+    progress: Progress = TerminalProgress()
+    progress.start("x", total=1, done=0)
+    progress.finish()
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith("x: 1 in all\n")
+
+
+def test_downloads_show_bytes_on_a_terminal_only() -> None:
+    for terminal, quiet in ((True, False), (True, True), (False, False)):
+        out = io.StringIO()
+        console = Console(file=out, width=100, force_terminal=terminal)
+        with download_progress("mbpp", quiet=quiet, console=console) as told:
+            told(500, 1000)
+        assert ("mbpp" in out.getvalue()) == (terminal and not quiet)

@@ -1,0 +1,122 @@
+"""The terminal says what the summary says, at any width, without colour where there is no terminal."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from report_runs import House, Lenient, build_run
+from rich.console import Console
+
+from truegrade.benchmarks import list_benchmarks
+from truegrade.datasets import list_sources
+from truegrade.doctor import Finding
+from truegrade.models import list_models
+from truegrade.profiles import open_profile
+from truegrade.report import format as fmt
+from truegrade.report import text
+from truegrade.statistics import TaskTally, compare_paired
+from truegrade.summary import read_summary
+
+
+def printed(show, *args, width: int = 100, terminal: bool = False, **options) -> str:
+    out = io.StringIO()
+    console = Console(
+        file=out, width=width, force_terminal=terminal, color_system="standard" if terminal else None
+    )
+    show(*args, console=console, **options)
+    return out.getvalue()
+
+
+def flat(words: str) -> str:
+    return " ".join(words.split())
+
+
+@pytest.fixture
+def run(tmp_path: Path):
+    return build_run(tmp_path / "run", tasks=12, samples=5, profiles=(House(), Lenient()), unanswered=2)
+
+
+def test_summary_has_a_row_a_metric_and_a_column_a_profile(run) -> None:
+    summary = read_summary(run)
+    lines = [flat(line) for line in printed(text.print_summary, summary).splitlines()]
+    assert lines[0] == "toy · toy/parrot"
+    assert "house@1 lenient@1" in lines
+    house, lenient = summary.profiles
+    for one, other in zip(house.estimates, lenient.estimates, strict=True):
+        assert f"{one.metric} {fmt.estimate(one)} {fmt.estimate(other)}" in lines
+    for reason, number in house.reasons.items():
+        assert f"{reason} {number} {lenient.reasons.get(reason, 0)}" in lines
+    assert "tasks 12 × 5 samples; 58 of 60 samples answered" in lines
+    assert "missing 2" in lines
+    assert f"disagreeing {summary.disagreeing} samples" in lines
+    assert "cost $0.0029" in lines
+    assert "! 2 samples without a reply; run again to ask" in lines
+
+
+def test_warnings_shared_by_profiles_are_printed_once(run) -> None:
+    words = flat(printed(text.print_summary, read_summary(run), width=300))
+    for warning in {warning for profile in read_summary(run).profiles for warning in profile.warnings}:
+        assert words.count(f"! {warning}") == 1
+
+
+def test_no_colour_without_a_terminal(run) -> None:
+    assert "\x1b" not in printed(text.print_summary, read_summary(run))
+    assert "\x1b[" in printed(text.print_summary, read_summary(run), terminal=True)
+
+
+@pytest.mark.parametrize("width", [30, 60, 200])
+def test_no_line_is_wider_than_the_terminal(run, width: int) -> None:
+    lines = printed(text.print_summary, read_summary(run), width=width).splitlines()
+    assert max(map(len, lines)) <= width
+
+
+def test_square_brackets_are_text(tmp_path: Path) -> None:
+    run = build_run(tmp_path / "run", model="toy/[red]parrot[/red]")
+    assert "toy/[red]parrot[/red]" in printed(text.print_summary, read_summary(run))
+
+
+def tallies(passing: set[int], tasks: int = 40) -> list[TaskTally]:
+    return [TaskTally(task_id=f"t{n}", cluster=f"t{n}", n=1, c=int(n in passing)) for n in range(tasks)]
+
+
+def test_comparison_says_what_the_interval_says() -> None:
+    better = compare_paired(tallies(set(range(5))), tallies(set(range(30))))
+    words = flat(printed(text.print_comparison, better, first="old", second="new"))
+    assert "new − old: +62.5 points, 95 % interval [" in words
+    assert "The interval excludes 0: new is better on these tasks." in words
+    assert "better 25: t5, t6, t7, t8, t9, t10, t11, t12, t13, t14, t15, t16, and 13 more" in words
+    assert "p, McNemar" in words
+    worse = compare_paired(tallies(set(range(30))), tallies(set(range(5))))
+    assert "first is better" in printed(text.print_comparison, worse)
+
+
+def test_comparison_admits_chance_and_names_what_is_left_out() -> None:
+    alike = compare_paired(tallies({0, 1}), tallies({1, 2}, tasks=41))
+    words = flat(printed(text.print_comparison, alike))
+    assert "+0.0 points" in words
+    assert "chance alone can make this difference" in words
+    assert "only in second 1: t40; left out" in words
+
+
+def test_profile_prints_every_rule_and_defect() -> None:
+    profile = open_profile("human-eval")
+    words = flat(printed(text.print_profile, profile, width=400))
+    for rule in profile.rules:
+        assert f"{rule.step} {flat(rule.text)} {rule.source}" in words
+    assert all(flat(defect) in words for defect in profile.defects)
+    assert "3.0 s of CPU, 4.0 s of wall time, 4,096 MiB of memory" in words
+    assert profile.id in printed(text.print_profiles, [profile])
+
+
+def test_listings_name_everything() -> None:
+    specs, models, sources = list_benchmarks(), list_models(), list_sources()
+    benchmarks = printed(text.print_benchmarks, specs, width=200)
+    assert all(spec.name in benchmarks for spec in specs)
+    known = printed(text.print_models, models, width=60)
+    assert all(model.name in known and model.needs in known for model in models)
+    data = printed(text.print_sources, sources)
+    assert all(listed.source.name in data and listed.source.sha256[:12] in data for listed in sources)
+    finding = Finding(name="keys", state="missing", detail="none set")
+    assert "keys missing none set" in flat(printed(text.print_findings, [finding]))
