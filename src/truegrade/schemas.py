@@ -1,0 +1,31 @@
+"""JSON Schemas of the files of a run, generated from the records that are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from truegrade.records import Completion, Verdict
+from truegrade.store import Manifest
+from truegrade.store.run import StoredPrompt
+from truegrade.summary import Summary
+
+_TYPES: dict[str, type[msgspec.Struct]] = {
+    "manifest": Manifest,
+    "prompt": StoredPrompt,
+    "completion": Completion,
+    "verdict": Verdict,
+    "summary": Summary,
+}
+
+
+def names() -> tuple[str, ...]:
+    """Names of the schemas: ``manifest`` and ``summary`` are files, the others lines of a file."""
+    return tuple(_TYPES)
+
+
+def json_schema(name: str) -> dict[str, Any]:
+    """JSON Schema (2020-12) of one kind of record."""
+    schema: dict[str, Any] = msgspec.json.schema(_TYPES[name])
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"Truegrade {name}", **schema}
