@@ -1,0 +1,216 @@
+"""The program's process: reads a job, runs the source, answers calls.
+
+What runs here after the source has started is at the mercy of the program, and is written so that this does
+not matter: it holds no expected value, and the most it can be made to say is something the program could
+have returned. Only ``inside`` trusts it, as the published harnesses do, and says so in its verdicts.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from os import _exit, getpid
+
+from truegrade.sandbox.frames import Channel, pack
+from truegrade.sandbox.rlimits import restrict
+from truegrade.sandbox.statuses import MEMORY_LIMIT, OUTPUT_LIMIT, RUNTIME_ERROR, SYNTAX_ERROR
+from truegrade.sandbox.wire import TooLarge
+
+TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import CodeType, ModuleType
+    from typing import Any, NoReturn
+
+    from truegrade.sandbox.frames import Message
+
+MODULE_NAME = "truegrade_candidate"
+"""``__name__`` of a served program: not ``__main__``, so that a main block does not run."""
+FILE_NAME = "<program>"
+RESERVE_BYTES = 1 << 20
+"""Memory set aside for saying that there is none left."""
+MAX_TEXT = 500
+MAX_ERROR_BYTES = 1 << 16
+_REAL_BUILTINS = vars(builtins)
+_EXCEPTIONS = {
+    kind for kind in _REAL_BUILTINS.values() if isinstance(kind, type) and issubclass(kind, BaseException)
+}
+
+
+def main(fd: int) -> None:
+    """Do the one job that arrives on this stream."""
+    channel = Channel(fd)
+    message = channel.receive()
+    if message is None:
+        return
+    job = message[1]
+    restrict(job["limits"])
+    if job["mode"] == "script":
+        script(channel, job)
+    elif job["mode"] == "inside":
+        inside(channel, job)
+    else:
+        serve(channel, job)
+
+
+# ---------------------------------------------------------------------------------------------- the modes
+
+
+def serve(channel: Channel, job: dict[str, Any]) -> NoReturn:
+    """Run the source as a module, then answer calls of its functions until the stream closes."""
+    module: ModuleType = type(sys)(MODULE_NAME)
+    sys.modules[MODULE_NAME] = module  # dataclasses and pickle look a class's module up
+    namespace = module.__dict__
+    pid = getpid()
+    failure = attempt(job["source"], namespace, job["token"])
+    if getpid() != pid:
+        _exit(0)  # a copy that the program forked has come to the end of the program
+    if failure is not None:
+        channel.send(failure)
+    else:
+        channel.send(("ready", job["token"], tuple(name for name in job["names"] if name not in namespace)))
+        while (request := channel.receive()) is not None:
+            frame = answer(namespace, job["value_bytes"], *request[1:])
+            if getpid() != pid:
+                _exit(0)
+            channel.send_frame(frame)
+    _exit(0)
+
+
+def inside(channel: Channel, job: dict[str, Any]) -> NoReturn:
+    """Run program and tests as one source, in an empty namespace (``__name__`` is then ``builtins``)."""
+    token = job["token"]
+    for name in job["preload"]:
+        __import__(name)
+    disable(job["disabled"])
+    channel.send(("ready", token))
+    pid = getpid()
+    failure = attempt(job["source"], {}, token)
+    if getpid() == pid:
+        channel.send(("end", token) if failure is None else failure)
+    _exit(0)
+
+
+def script(channel: Channel, job: dict[str, Any]) -> None:
+    """Run the source as ``__main__``, with the interpreter's own ending: exit code, threads, atexit."""
+    module: ModuleType = type(sys)("__main__")
+    module.__dict__["__builtins__"] = builtins
+    sys.modules["__main__"] = module
+    try:
+        code = compile_source(job["source"])
+    except SyntaxError as error:
+        channel.send(("failed", job["token"], SYNTAX_ERROR, describe(error)[3]))
+        report_traceback(error, job["source"])
+        sys.exit(1)
+    try:
+        exec(code, module.__dict__)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        channel.send(failed(job["token"], error))
+        report_traceback(error, job["source"])
+        sys.exit(1)
+
+
+# ------------------------------------------------------------------------------------------------- running
+
+
+def compile_source(source: str) -> CodeType:
+    """The code of a source.
+
+    Raises:
+        SyntaxError: whatever the compiler objected to: NUL bytes, surrogates, nesting that is too deep.
+    """
+    try:
+        return compile(source, FILE_NAME, "exec", dont_inherit=True)
+    except SyntaxError:
+        raise
+    except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+        raise SyntaxError(f"the source cannot be compiled: {type(error).__name__}: {error}") from None
+
+
+def attempt(source: str, namespace: dict[str, Any], token: bytes) -> Message | None:
+    """Run a source; None if it ended without an exception, else the message that says how it failed."""
+    namespace["__builtins__"] = _REAL_BUILTINS
+    reserve = bytearray(RESERVE_BYTES)
+    try:
+        code = compile_source(source)
+    except SyntaxError as error:
+        return ("failed", token, SYNTAX_ERROR, describe(error)[3])
+    try:
+        exec(code, namespace)
+    except BaseException as error:  # SystemExit included: leaving is not passing
+        del reserve
+        return failed(token, error)
+    return None
+
+
+def answer(
+    namespace: dict[str, Any],
+    value_bytes: int,
+    token: bytes,
+    name: str,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+) -> bytes:
+    """Make one call; the frame with its value, or with the exception that it or the sending of it raised."""
+    reserve = bytearray(RESERVE_BYTES)
+    try:
+        if name not in namespace:
+            raise NameError(f"name {name!r} is not defined")
+        return pack(("value", token, namespace[name](*args, **kwargs)), value_bytes)
+    except MemoryError as error:
+        del reserve
+        return pack(failed(token, error), MAX_ERROR_BYTES)
+    except TooLarge as error:
+        return pack(("failed", token, OUTPUT_LIMIT, f"{name} returned {error}"), MAX_ERROR_BYTES)
+    except BaseException as error:
+        return pack(("raised", token, *describe(error)), MAX_ERROR_BYTES)
+
+
+def failed(token: bytes, error: BaseException) -> Message:
+    """The message that an exception ended the run."""
+    status = MEMORY_LIMIT if isinstance(error, MemoryError) else RUNTIME_ERROR
+    return ("failed", token, status, describe(error)[3])
+
+
+def describe(error: BaseException) -> tuple[str, str, tuple[Any, ...], str]:
+    """An exception as plain data: type, nearest built-in type, arguments if they travel, ``Type: message``."""
+    name = type(error).__name__[:MAX_TEXT]
+    base = next(kind.__name__ for kind in type(error).__mro__ if kind in _EXCEPTIONS)
+    try:
+        message = str(error)[:MAX_TEXT]
+    except BaseException:  # the program's own __str__
+        message = ""
+    try:
+        pack(error.args, 4 * MAX_TEXT, strict=True)
+        args = error.args
+    except Exception:  # they do not travel, or their own code failed
+        args = (message,)
+    return name, base, args, f"{name}: {message}" if message else name
+
+
+def disable(names: Sequence[str]) -> None:
+    """Set names to None: ``os.kill`` an attribute of a module, ``sys.modules:psutil`` a module itself."""
+    for name in names:
+        table, _, entry = name.partition(":")
+        if entry:
+            if table != "sys.modules":
+                raise ValueError(f"{name!r} is neither an attribute nor an entry of sys.modules")
+            sys.modules[entry] = None  # type: ignore[assignment]  # what makes an import of it fail
+        else:
+            owner, _, attribute = name.rpartition(".")
+            __import__(owner)
+            setattr(sys.modules[owner], attribute, None)
+
+
+def report_traceback(error: BaseException, source: str) -> None:
+    """Print the traceback as the interpreter would have, without our own frames."""
+    import linecache
+    import traceback
+
+    linecache.cache[FILE_NAME] = (len(source), None, source.splitlines(keepends=True), FILE_NAME)
+    own = error.__traceback__
+    while own is not None and own.tb_frame.f_code.co_filename == __file__:
+        own = own.tb_next
+    traceback.print_exception(type(error), error.with_traceback(own), own)

@@ -1,0 +1,31 @@
+"""What a program may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """Resources of one sample. CPU time decides; wall time is the backstop against sleeping."""
+
+    cpu_s: float = 10.0
+    """CPU seconds, user and system."""
+    wall_s: float | None = None
+    """Wall seconds; None means ``3 * cpu_s + 5``, room for a loaded machine."""
+    memory_bytes: int = 4096 * MIB
+    """Address space of the process."""
+    output_bytes: int = 16 * MIB
+    """Bytes written to stdout and stderr, and, separately, bytes of one returned value."""
+    processes: int = 0
+    """Processes that the program may start besides its own."""
+    open_files: int = 64
+    scratch_bytes: int = 64 * MIB
+    """Size of any file the program writes."""
+
+    @property
+    def wall_backstop_s(self) -> float:
+        """The wall limit in force."""
+        return 3 * self.cpu_s + 5 if self.wall_s is None else self.wall_s

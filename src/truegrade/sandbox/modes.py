@@ -1,0 +1,192 @@
+"""The ways to run a program, each as one conversation with its process.
+
+Every function here drives a fresh `Supervisor` and says how the run ended, as a `Stop` that it returns or,
+where a limit or a forgery cut the conversation short, raises.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import socket
+from collections.abc import Callable, Sequence
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from truegrade.errors import SandboxError
+from truegrade.sandbox import statuses
+from truegrade.sandbox.frames import TOKEN_BYTES
+from truegrade.sandbox.limits import Limits
+from truegrade.sandbox.outcome import BAND, CallResult, Stop, one_line
+from truegrade.sandbox.supervisor import Gone, Supervisor
+from truegrade.sandbox.wire import TooLarge, Unencodable
+
+if TYPE_CHECKING:
+    from truegrade.sandbox.frames import Message
+
+PASSED = Stop(statuses.PASSED, "")
+OnResult = Callable[[int, CallResult], bool]
+
+
+def call(
+    run: Supervisor, program: str, function: str, calls: Sequence[Sequence[Any]], on_result: OnResult
+) -> Stop:
+    """Run the program, then make the calls, handing each result over as it arrives."""
+    job = _job(run.limits, "serve", program, names=[function])
+    run.spawn_program(run.connect())
+    try:
+        run.send(("job", job))
+        _, _, missing = _expect(run, "ready", job["token"], 3)
+        if missing:
+            return Stop(statuses.RUNTIME_ERROR, f"NameError: the program does not define {function!r}")
+        for index, args in enumerate(calls):
+            token = os.urandom(TOKEN_BYTES)
+            _ask(run, ("call", token, function, tuple(args), {}), index)
+            if not on_result(index, _result(run, token)):
+                break
+    except Gone:
+        return run.death()
+    return PASSED
+
+
+def judge(run: Supervisor, program: str, tests: str, names: Sequence[str], trusted: str) -> Stop:
+    """Run the program and the tests in a process each, and take the judge's verdict."""
+    job = _job(run.limits, "serve", program, names=list(names))
+    rules = {
+        "limits": _rlimits(run.limits),
+        "program": job,
+        "names": list(names),
+        "tests": tests,
+        "trusted": trusted,
+    }
+    judges_end, programs_end = socket.socketpair()
+    with judges_end, programs_end:
+        run.spawn_judge(run.connect(), judges_end)
+        run.spawn_program(programs_end)
+    turn = "tests"
+    try:
+        run.send(("job", rules))
+        while True:
+            match run.receive():
+                case ("turn", str(who)):
+                    turn = who
+                case ("lost",):
+                    return run.death()
+                case ("verdict", str(status), str(detail)):
+                    return Stop(status, detail)
+    except Gone:
+        if run.judge is not None and not run.judge.ends_soon():
+            return run.death()
+        return _blame(turn, Stop(statuses.RUNTIME_ERROR, "the tests' process ended without a verdict"))
+    except Stop as stop:
+        return _blame(turn, stop)
+
+
+def _blame(turn: str, stop: Stop) -> Stop:
+    """An end without a verdict is the program's once the tests have called it: a value can exhaust them."""
+    if turn == "program" or stop.status in {statuses.TAMPERING, statuses.OUTPUT_LIMIT}:
+        return stop
+    return Stop(statuses.GRADER_ERROR, f"the tests did not get as far as a call: {stop.detail}")
+
+
+def inside(run: Supervisor, source: str, disabled: Sequence[str], preload: Sequence[str]) -> Stop:
+    """Run program and tests as one source; only its own announcement of the end counts as an end."""
+    job = _job(run.limits, "inside", source, disabled=list(disabled), preload=list(preload))
+    run.spawn_program(run.connect())
+    try:
+        run.send(("job", job))
+        _expect(run, "ready", job["token"], 2)
+    except Gone:
+        # Nothing of the source has run yet.
+        end = run.death()
+        return Stop(statuses.GRADER_ERROR, f"the guard or a preloaded module failed ({end.detail})")
+    try:
+        _expect(run, "end", job["token"], 2)
+    except Gone:
+        return run.death()
+    return PASSED
+
+
+def script(run: Supervisor, source: str, stdin: str) -> Stop:
+    """Run the source as a script on this input, to the end of its process; the exit code is its own."""
+    job = _job(run.limits, "script", source)
+    said: Stop | None = None
+    with TemporaryFile() as file:
+        file.write(stdin.encode("utf-8", "surrogatepass"))
+        file.seek(0)
+        run.spawn_program(run.connect(), stdin=file)
+        try:
+            run.send(("job", job))
+            said = Stop(*statuses.of_program(run.receive()[2:]))
+        except Gone:
+            pass
+        run.wait_for_end()
+    end = run.death()
+    code = run.program.code if run.program is not None else None
+    if code == 0:
+        return PASSED
+    return said or (end if code is None or code < 0 else Stop(end.status, f"exit code {code}"))
+
+
+def _forged() -> Stop:
+    return Stop(statuses.TAMPERING, "the program sent an answer that was not asked for")
+
+
+def _job(limits: Limits, mode: str, source: str, **more: Any) -> dict[str, Any]:
+    """What a program's process is told."""
+    return {
+        "mode": mode,
+        "source": source,
+        "token": os.urandom(TOKEN_BYTES),
+        "limits": _rlimits(limits),
+        "value_bytes": limits.output_bytes,
+        **more,
+    }
+
+
+def _rlimits(limits: Limits) -> dict[str, int]:
+    return {
+        "memory_bytes": limits.memory_bytes,
+        "cpu_s": math.ceil(limits.cpu_s * (1 + BAND)) + 1,  # a backstop: the supervisor is to be first
+        "file_bytes": limits.scratch_bytes,
+        "open_files": limits.open_files,
+    }
+
+
+def _ask(run: Supervisor, request: Message, index: int) -> None:
+    try:
+        run.send(request)
+    except (Unencodable, TooLarge) as error:
+        raise SandboxError(f"argument of call {index}: {error}; only plain values can be arguments") from error
+
+
+def _expect(run: Supervisor, kind: str, token: bytes, length: int) -> Message:
+    """The next message, which must be of this kind and answer this token."""
+    message = run.receive()
+    if message[1:2] != (token,):
+        raise _forged()
+    if message[0] == "failed":
+        raise Stop(*statuses.of_program(message[2:]))
+    if message[0] != kind or len(message) != length:
+        raise _forged()
+    return message
+
+
+def _result(run: Supervisor, token: bytes) -> CallResult:
+    """The answer to a call.
+
+    Raises:
+        Stop: it is the end of the run instead.
+    """
+    message = run.receive()
+    if message[1:2] != (token,):
+        raise _forged()
+    match message:
+        case ("value", _, value):
+            return CallResult(value=value)
+        case ("raised", _, str(), str(), tuple(), str(text)):
+            return CallResult(error=one_line(text))
+        case ("failed", _, *claim):
+            raise Stop(*statuses.of_program(tuple(claim)))
+        case _:
+            raise _forged()

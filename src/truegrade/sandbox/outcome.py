@@ -1,0 +1,107 @@
+"""What became of a run."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from typing import Any
+
+from truegrade.sandbox import statuses
+from truegrade.sandbox.limits import Limits
+
+BAND = 0.1
+"""Part of a time limit, on either side of it, within which a verdict would differ on another machine."""
+MAX_DETAIL = 500
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """How a run ended."""
+
+    status: str
+    """``passed`` or a failing value of `truegrade.records.Reason`."""
+    detail: str
+    """One line for a person."""
+    cpu_s: float
+    """CPU seconds, user and system, of the program's process and the descendants it waited for."""
+    wall_s: float
+    time_sensitive: bool = False
+    """The run came within 10 % of a time limit and was therefore run twice; this is the second."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ProgramOutcome(Outcome):
+    """How a script ended, and what it wrote."""
+
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallResult:
+    """What one call gave."""
+
+    value: Any = None
+    """Rebuilt from bytes that can name no code; `Unsupported` where it cannot be."""
+    error: str | None = None
+    """``TypeName: message`` of the exception raised instead."""
+
+
+class Stop(Exception):
+    """Ends a run early.
+
+    Args:
+        status: of the outcome.
+        detail: of the outcome.
+    """
+
+    def __init__(self, status: str, detail: str) -> None:
+        super().__init__(status, detail)
+        self.status, self.detail = status, detail
+
+
+def death(code: int, last_words: str) -> Stop:
+    """What it means that a program's process ended before it had answered.
+
+    Args:
+        code: exit code, or minus the number of the signal.
+        last_words: the last line it wrote to stderr.
+    """
+    if code >= 0:
+        return Stop(statuses.RUNTIME_ERROR, f"the program ended the process (exit code {code})")
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:  # a real-time signal
+        name = f"signal {-code}"
+    if name == "SIGXCPU":
+        return Stop(statuses.TIME_LIMIT, "CPU seconds")
+    return Stop(statuses.KILLED, f"killed by {name}" + (f": {last_words}" if last_words else ""))
+
+
+def conclude(stop: Stop, limits: Limits, cpu_s: float, wall_s: float) -> Outcome:
+    """The outcome of a run that ended as ``stop`` says and used this much time.
+
+    Whatever it answered, a run that went over a limit is one that the limit would have ended.
+    """
+    used = {"CPU": (cpu_s, limits.cpu_s), "wall": (wall_s, limits.wall_backstop_s)}
+    near = [clock for clock, (spent, limit) in used.items() if abs(spent - limit) <= BAND * limit]
+    over = [clock for clock, (spent, limit) in used.items() if spent > limit]
+    if stop.status == statuses.GRADER_ERROR:
+        over = [clock for clock in over if clock == "CPU"]  # wall time is the tests' time as well
+    status, detail = stop.status, stop.detail
+    if over:
+        status = statuses.TIME_LIMIT
+        detail = "over " + " and ".join(f"{used[clock][1]:g} {clock} seconds" for clock in over)
+    return Outcome(
+        status=status,
+        detail=one_line(detail),
+        cpu_s=cpu_s,
+        wall_s=wall_s,
+        time_sensitive=bool(near),
+    )
+
+
+def one_line(text: str) -> str:
+    """The text as a detail may be: one line, bounded, nothing that a terminal obeys or a file cannot hold."""
+    line = " ".join(text[: 4 * MAX_DETAIL].split())
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)[:MAX_DETAIL]

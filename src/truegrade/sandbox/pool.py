@@ -1,0 +1,209 @@
+"""The sandbox: runs untrusted programs under fixed limits, from any number of threads."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+
+from truegrade.errors import SandboxError
+from truegrade.sandbox import modes
+from truegrade.sandbox.limits import Limits
+from truegrade.sandbox.outcome import CallResult, Outcome, ProgramOutcome, Stop, conclude
+from truegrade.sandbox.process import LEVEL
+from truegrade.sandbox.supervisor import Supervisor
+
+
+class Sandbox:
+    """An executor (`truegrade.grading.executor.Executor`); use it as a context manager.
+
+    A run that came within a tenth of a time limit is repeated once, and the second outcome stands, marked
+    ``time_sensitive``. Processes are started per run and are gone, with all they wrote, when it returns.
+
+    Args:
+        limits: of every run; a run may be given its own CPU limit.
+        workers: runs at the same time; by default, the cores this process may use. More callers wait.
+    """
+
+    def __init__(self, limits: Limits | None = None, workers: int | None = None) -> None:
+        self.limits = limits or Limits()
+        self.workers = workers or _cores()
+        self._free = threading.BoundedSemaphore(self.workers)
+        self._closed = threading.Event()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Refuse further runs; those under way end within a moment with a `SandboxError`."""
+        self._closed.set()
+
+    @property
+    def level(self) -> int:
+        """Protection level, see `truegrade.sandbox`."""
+        return LEVEL
+
+    def call(
+        self,
+        program: str,
+        function: str,
+        calls: Sequence[Sequence[Any]],
+        on_result: Callable[[int, CallResult], bool],
+        *,
+        cpu_s: float | None = None,
+    ) -> Outcome:
+        """Run ``program``, then ``function(*args)`` for each of ``calls``, in order, in one process.
+
+        Args:
+            program: source; it must define ``function``.
+            function: name to call.
+            calls: argument tuples of plain values.
+            on_result: gets each index and result as it arrives, each index once; False ends the run.
+            cpu_s: CPU limit for this run.
+
+        Returns:
+            ``passed`` if every call was answered or ``on_result`` ended the run.
+
+        Raises:
+            SandboxError: an argument is not plain, or the machine failed.
+        """
+        deliver = _Once(on_result)
+        return self._measure(cpu_s, lambda run: modes.call(run, program, function, calls, deliver))
+
+    def judge(
+        self,
+        program: str,
+        tests: str,
+        entry_points: Sequence[str],
+        *,
+        trusted: str = "",
+        cpu_s: float | None = None,
+    ) -> Outcome:
+        """Run ``program`` in one process and ``tests`` in another; forward calls of ``entry_points``.
+
+        Args:
+            program: untrusted source.
+            tests: trusted source; passing means that it ends without an exception.
+            entry_points: names bound, in the tests, to proxies of the program's functions.
+            trusted: source run before the tests, in their namespace: imports and helpers they use.
+            cpu_s: CPU limit for this run; the tests' own process may use twice as much and a second.
+
+        Returns:
+            ``wrong_answer`` if the tests failed, ``grader_error`` if the program is not to blame.
+
+        Raises:
+            SandboxError: the machine failed.
+        """
+        return self._measure(cpu_s, lambda run: modes.judge(run, program, tests, entry_points, trusted))
+
+    def inside(
+        self,
+        source: str,
+        *,
+        disabled: Sequence[str] = (),
+        preload: Sequence[str] = (),
+        cpu_s: float | None = None,
+    ) -> Outcome:
+        """Run ``source`` as one program; passing means that it runs to its end without an exception.
+
+        The end is announced on a private channel, never by the exit code; but program and tests share a
+        process, so a program that sets out to can make the announcement itself.
+
+        Args:
+            source: program and tests.
+            disabled: what is set to None before it runs: ``os.kill``, or ``sys.modules:psutil``.
+            preload: modules imported before that.
+            cpu_s: CPU limit for this run.
+
+        Raises:
+            SandboxError: the machine failed.
+        """
+        return self._measure(cpu_s, lambda run: modes.inside(run, source, disabled, preload))
+
+    def script(self, source: str, stdin: str = "", *, cpu_s: float | None = None) -> ProgramOutcome:
+        """Run ``source`` as a script; passing means that its process ends with exit code 0.
+
+        Args:
+            source: the script; its ``__name__`` is ``__main__``.
+            stdin: what it reads.
+            cpu_s: CPU limit for this run.
+
+        Raises:
+            SandboxError: the machine failed.
+        """
+        written: dict[str, str] = {}
+
+        def converse(run: Supervisor) -> Stop:
+            try:
+                return modes.script(run, source, stdin)
+            finally:
+                written.update({name: data.decode("utf-8", "replace") for name, data in run.output.items()})
+
+        outcome = self._measure(cpu_s, converse)
+        return ProgramOutcome(
+            status=outcome.status,
+            detail=outcome.detail,
+            cpu_s=outcome.cpu_s,
+            wall_s=outcome.wall_s,
+            time_sensitive=outcome.time_sensitive,
+            **written,
+        )
+
+    def _measure(self, cpu_s: float | None, converse: Callable[[Supervisor], Stop]) -> Outcome:
+        """Run once, and once more if the clock may have decided."""
+        limits = self.limits if cpu_s is None else replace(self.limits, cpu_s=cpu_s)
+        with self._free:
+            outcome = self._once(limits, converse)
+            if outcome.time_sensitive:
+                outcome = replace(self._once(limits, converse), time_sensitive=True)
+        return outcome
+
+    def _once(self, limits: Limits, converse: Callable[[Supervisor], Stop]) -> Outcome:
+        if self._closed.is_set():
+            raise SandboxError("the sandbox is closed; open another to run more programs")
+        with Supervisor(limits, self._closed) as run:
+            try:
+                stop = converse(run)
+            except Stop as early:
+                stop = early
+            wall_s = run.wall_s
+            run.stop()
+            assert run.program is not None
+            return conclude(stop, limits, run.program.cpu_s, wall_s)
+
+
+class _Once:
+    """Hands each result over once, though a time-sensitive run is run again from its first call."""
+
+    def __init__(self, on_result: Callable[[int, CallResult], bool]) -> None:
+        self._on_result = on_result
+        self._next = 0
+        self._last: int | None = None
+
+    def __call__(self, index: int, result: CallResult) -> bool:
+        if index == self._next and self._last is None:
+            self._next += 1
+            if not self._on_result(index, result):
+                self._last = index
+        return self._last is None or index < self._last
+
+
+def run_program(source: str, stdin: str = "", *, limits: Limits | None = None) -> ProgramOutcome:
+    """Run one untrusted script and return what it wrote; for many, use `Sandbox.script`."""
+    with Sandbox(limits, workers=1) as sandbox:
+        return sandbox.script(source, stdin)
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

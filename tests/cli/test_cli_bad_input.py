@@ -1,0 +1,129 @@
+"""Whatever is wrong with the input: one line that names file, line and field, exit code 2, nothing lost."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from truegrade.cli import main
+
+
+@pytest.fixture
+def cli(tmp_path, monkeypatch, humaneval_file):
+    """Run a command in an empty folder; returns exit code, stdout and stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRUEGRADE_DATA", str(humaneval_file.parent))
+
+    def invoke(*arguments):
+        result = CliRunner().invoke(main, list(arguments))
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        return result.exit_code, result.stdout, result.stderr
+
+    return invoke
+
+
+def write(path, *rows):
+    path.write_text("".join(row if isinstance(row, str) else json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+GOOD = {"task_id": "HumanEval/23", "completion": "    return len(string)\n"}
+
+BAD_FILES = {
+    "wrong column": ([GOOD, {"task_id": "HumanEval/23", "answer": "x"}], ("line 2", "completion")),
+    "wrong type": ([GOOD, {"task_id": "HumanEval/23", "completion": 7}], ("line 2", "completion")),
+    "torn line": ([GOOD, '{"task_id": "HumanEval/23", "comp'], ("line 2",)),
+    "no JSON": ([GOOD, "def f(): pass\n"], ("line 2",)),
+    "unknown task": ([GOOD, {**GOOD, "task_id": "HumanEval/999"}], ("line 2", "HumanEval/999", "task_id")),
+    "empty file": ([], ()),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_a_bad_file_of_completions_is_refused_before_anything_is_written(cli, tmp_path, case):
+    rows, words = BAD_FILES[case]
+    path = write(tmp_path / "bad.jsonl", *rows)
+    code, out, err = cli("grade", path, "--benchmark", "humaneval")
+    assert code == 2
+    assert err.count("\n") == 1, err
+    assert all(word in err for word in ("bad.jsonl", *words)), err
+    assert out == ""
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_second_answer_with_the_same_sample_number_is_refused(cli, tmp_path):
+    code, _, _ = cli("run", "humaneval", "--model", "baseline/empty", "--limit", "1", "--out", "r")
+    assert code == 0
+    line = (tmp_path / "r" / "completions.jsonl").read_text()
+    path = write(tmp_path / "twice.jsonl", line, line)
+    code, _, err = cli("grade", path, "--benchmark", "humaneval")
+    assert code == 2
+    assert "HumanEval/0" in err
+    assert "twice" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "humanevil"), ("no benchmark 'humanevil'", "humaneval")),
+        (("run", "humaneval", "--as", "strikt"), ("no profile 'strikt'", "strict")),
+        (("run", "humaneval", "--as", "human-eval@1"), ("human-eval@6d43fb9",)),
+        (("run", "humaneval", "--model", "baseline/refrence"), ("refrence", "reference")),
+        (("run", "humaneval", "--model", "opnai/gpt-4o"), ("opnai", "openai")),
+        (("run", "humaneval", "--model", "openai/gpt-4o"), ("OPENAI_API_KEY",)),
+        (("run", "humaneval", "--model", "replay:none.jsonl"), ("none.jsonl",)),
+        (("run", "humaneval", "--id", "HumanEval/999"), ("no problem 'HumanEval/999'",)),
+        (("run", "humaneval", "--limit", "0"), ("--limit 0",)),
+        (("run", "humaneval", "--limit", "a-b"), ("--limit a-b",)),
+        (("run", "humaneval", "-n", "0"), ("-n 0",)),
+        (("run", "humaneval", "-T", "colour=red"), ("colour",)),
+        (("run", "humaneval", "-T", "prompt=poem"), ("poem", "default")),
+        (("run", "humaneval", "--data", "nowhere"), ("nowhere", "no such file")),
+        (("run", "cruxeval-output", "--as", "human-eval", "--data", "nowhere"), ("nowhere",)),
+        (("grade", "nowhere.jsonl", "--benchmark", "humaneval"), ("nowhere.jsonl", "no such file")),
+        (("report", "nowhere"), ("nowhere",)),
+        (("compare", "nowhere", "nowhere"), ("nowhere",)),
+        (("profiles", "show", "strikt"), ("strict",)),
+        (("data", "show", "humanevil"), ("humaneval",)),
+        (("schema", "verdicts"), ("verdict",)),
+        (("rnu", "humaneval"), ("no command 'rnu'", "run")),
+    ],
+)
+def test_a_wrong_name_or_number_is_one_line_and_exit_code_2(cli, arguments, words):
+    code, out, err = cli(*arguments)
+    assert code == 2
+    assert err.count("\n") == 1, err
+    assert all(word in err for word in words), err
+    assert out == ""
+
+
+def test_a_file_without_a_benchmark_says_how_to_name_one(cli, tmp_path):
+    code, _, err = cli("grade", write(tmp_path / "s.jsonl", GOOD))
+    assert code == 2
+    assert "--benchmark" in err
+
+
+def test_a_refused_k_loses_no_verdict(cli, tmp_path):
+    command = ("run", "humaneval", "--model", "baseline/empty", "--limit", "3", "--out", "r")
+    assert cli(*command, "-k", "9")[0] == 2
+    verdicts = (tmp_path / "r" / "verdicts.strict@1.jsonl").read_bytes()
+    assert verdicts.count(b"\n") == 3
+    assert cli(*command)[0] == 0
+    assert (tmp_path / "r" / "verdicts.strict@1.jsonl").read_bytes() == verdicts
+
+
+def test_json_is_json_and_nothing_else(cli):
+    for arguments in (
+        ("run", "humaneval", "--model", "baseline/empty", "--limit", "1"),
+        ("benchmarks",),
+        ("profiles",),
+        ("profiles", "show", "human-eval"),
+        ("models",),
+        ("data", "list"),
+        ("data", "show", "humaneval"),
+        ("doctor",),
+    ):
+        code, out, err = cli(*arguments, "--json")
+        assert code == 0, err
+        json.loads(out)
+        assert err == ""

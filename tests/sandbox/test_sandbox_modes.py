@@ -1,0 +1,318 @@
+import ast
+import concurrent.futures
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+import truegrade.sandbox
+from truegrade.errors import SandboxError
+from truegrade.records import Reason
+from truegrade.sandbox import Limits, Sandbox, Unsupported, run_program, statuses
+
+ADD = "def f(x, y=1):\n    return x + y\n"
+
+
+def test_statuses_are_reasons():
+    mine = {value for name, value in vars(statuses).items() if name.isupper() and isinstance(value, str)}
+    assert mine <= {reason.value for reason in Reason}
+    assert statuses.OF_PROGRAMS.issubset(mine)
+
+
+def test_the_spawned_modules_import_nothing_but_each_other():
+    folder = Path(truegrade.sandbox.__file__).parent
+    for name in (
+        "start",
+        "statuses",
+        "values",
+        "wire",
+        "encode",
+        "decode",
+        "frames",
+        "rlimits",
+        "child",
+        "judging",
+        "judge",
+    ):
+        tree = ast.parse((folder / f"{name}.py").read_text())
+        modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert "truegrade.sandbox" not in modules, f"{name} would import the package in every process"
+
+
+# --------------------------------------------------------------------------------------------------- call
+
+
+def test_call_answers_in_order_and_reports_exceptions(outputs):
+    outcome, results = outputs(ADD, (1,), ("a",), (2, 3))
+    assert (outcome.status, [r.value for r in results]) == ("passed", [2, None, 5])
+    assert results[1].error == 'TypeError: can only concatenate str (not "int") to str'
+    assert 0 < outcome.cpu_s < 1
+    assert 0 < outcome.wall_s < 3
+    assert not outcome.time_sensitive
+
+
+def test_call_ends_early_when_told_to(sandbox):
+    seen = []
+    outcome = sandbox.call(ADD, "f", [(1,), (2,), (3,)], lambda i, r: seen.append(i) or i < 1)
+    assert (outcome.status, seen) == ("passed", [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("program", "status", "detail"),
+    [
+        ("def g(): pass", "runtime_error", "does not define 'f'"),
+        ("def f(:", "syntax_error", "SyntaxError"),
+        ("x = '\0'", "syntax_error", "null bytes"),
+        ("(" * 500 + ")" * 500, "syntax_error", ""),
+        ("1/0", "runtime_error", "ZeroDivisionError: division by zero"),
+        ("import no_such_module", "runtime_error", "no_such_module"),
+        ("raise SyntaxError('mine')", "runtime_error", "mine"),
+        ("raise SystemExit(0)", "runtime_error", "SystemExit: 0"),
+        ("class E(Exception):\n def __str__(self): raise self\nraise E", "runtime_error", "E"),
+    ],
+)
+def test_a_program_that_does_not_load(outputs, program, status, detail):
+    outcome, results = outputs(program, (1,))
+    assert (outcome.status, results) == (status, [])
+    assert detail in outcome.detail
+
+
+def test_a_main_block_does_not_run_and_the_module_is_real(outputs):
+    program = (
+        "from __future__ import annotations\nimport dataclasses, pickle, sys\n"
+        "@dataclasses.dataclass\nclass P:\n    x: int\n"
+        "def f():\n    return pickle.loads(pickle.dumps(P(3))).x, __name__, 'truegrade' in sys.modules, sys.argv\n"
+        "if __name__ == '__main__':\n    raise RuntimeError\n"
+    )
+    assert outputs(program, ())[1][0].value == (3, "truegrade_candidate", False, [""])
+
+
+def test_arguments_that_are_not_plain_are_the_callers_error(sandbox):
+    with pytest.raises(SandboxError, match="argument of call 0: a function"):
+        sandbox.call(ADD, "f", [(lambda: 0,)], lambda i, r: True)
+
+
+def test_an_exception_of_the_callback_reaches_the_caller(sandbox):
+    with pytest.raises(KeyError):
+        sandbox.call(ADD, "f", [(1,)], lambda i, r: {}[i])
+
+
+def test_large_arguments_and_output_do_not_block_each_other(outputs):
+    outcome, results = outputs("def f(x):\n    print('y' * 1000000)\n    return len(x)\n", ("x" * 3_000_000,))
+    assert (outcome.status, results[0].value) == ("passed", 3_000_000)
+
+
+# -------------------------------------------------------------------------------------------------- judge
+
+
+def test_judge_passes_a_right_program(judged):
+    tests = "import math\nassert f(1) == 2\nassert f(x=1, y=2) == 3\nassert math.isclose(f(0.5), twice(0.75))"
+    assert judged(ADD, tests, trusted="def twice(x):\n    return 2 * x").status == "passed"
+
+
+def test_judge_says_which_test_failed_and_how(judged):
+    outcome = judged(ADD, "for x, want in [(1, 2), (2, 4)]:\n    assert f(x) == want, 'text'")
+    assert outcome.status == "wrong_answer"
+    assert outcome.detail == "`assert f(x) == want, 'text'` failed; expected 4; the program returned 3"
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "try:\n    f()\nexcept ValueError as e:\n    assert e.args == ('no', 3)\nelse:\n    assert False",
+        "try:\n    f()\nexcept Exception as e:\n    assert type(e).__name__ == 'Mine' and str(e) == \"('no', 3)\"",
+    ],
+)
+def test_exceptions_that_the_tests_expect(judged, tests):
+    program = "class Mine(ValueError): pass\ndef f():\n    raise Mine('no', 3)\n"
+    assert judged(program, tests).status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("program", "tests", "status", "detail"),
+    [
+        ("def f(x):\n    return {}[x]", "assert f(1) == 2", "runtime_error", "KeyError: 1, in `assert f(1) == 2`"),
+        ("def f(x):\n    assert x", "assert f(0) == 2", "runtime_error", "AssertionError"),
+        ("def f(x):\n    raise SystemExit", "assert f(0) == 2", "runtime_error", "SystemExit"),
+        ("def g(x): 1", "assert f(0) == 2", "runtime_error", "name 'f' is not defined"),
+        ("def f(x: pass", "assert f(0) == 2", "syntax_error", "SyntaxError"),
+        ("def f(x): pass", "assert f(0) == undefined", "grader_error", "NameError"),
+        ("def f(x): pass", "assert f(0) == (", "grader_error", "do not run"),
+        ("def f(x): pass", "len(1)", "grader_error", "TypeError"),
+        ("def f(x): pass", "assert len(f(1)) == 2", "wrong_answer", "the program returned None"),
+        (
+            "def f(x): return x(1)",
+            "assert f(lambda x: x) == 1",
+            "grader_error",
+            "a function, which cannot be sent",
+        ),
+        ("def f(x): return f", "f(f(1))", "wrong_answer", "cannot be passed on"),
+        (
+            "def f(x): return (n for n in x)",
+            "assert list(f([1])) == [1]\nassert f([1]) == [1]",
+            "wrong_answer",
+            "",
+        ),
+    ],
+)
+def test_verdicts_of_the_judge(judged, program, tests, status, detail):
+    outcome = judged(program, tests)
+    assert outcome.status == status, outcome
+    assert detail in outcome.detail
+
+
+@pytest.mark.parametrize(
+    ("program", "tests", "status"),
+    [
+        (ADD, "while True: pass", "grader_error"),
+        (ADD, "import time; time.sleep(60)", "grader_error"),
+        ("import time; time.sleep(60)", "assert f(1)", "time_limit"),
+        ("def f(x): return 10**9", "for _ in range(f(1)): pass", "time_limit"),
+        ("def f(x): return 10**9", "[0] * f(1)", "memory_limit"),
+        (ADD, "import os; os._exit(0)", "grader_error"),
+    ],
+)
+def test_a_judge_that_does_not_end_is_ended(program, tests, status):
+    with Sandbox(Limits(cpu_s=0.3, wall_s=1.5, memory_bytes=1 << 28)) as sandbox:
+        outcome = sandbox.judge(program, tests, ["f"])
+    assert outcome.status == status, outcome
+    assert outcome.wall_s < 3.5
+
+
+# ------------------------------------------------------------------------------------------------- inside
+
+
+def test_inside_runs_program_and_tests_as_one(sandbox):
+    assert sandbox.inside(ADD + "assert f(1) == 2 and __name__ == 'builtins'").status == "passed"
+    outcome = sandbox.inside(ADD + "assert f(1) == 3, 'three'")
+    assert (outcome.status, outcome.detail) == ("runtime_error", "AssertionError: three")
+
+
+def test_inside_applies_the_guard_after_preloading(sandbox):
+    guard = ["os.kill", "os.fork", "builtins.exit", "builtins.help", "shutil.rmtree", "sys.modules:psutil"]
+    source = (
+        "import os, shutil, subprocess, sys\n"
+        "assert os.kill is os.fork is shutil.rmtree is exit is help is None\n"
+        "assert sys.modules['psutil'] is None and 'decimal' in sys.modules\n"
+        "assert subprocess.Popen is None\n"
+    )
+    outcome = sandbox.inside(source, disabled=[*guard, "subprocess.Popen"], preload=["decimal"])
+    assert outcome.status == "passed", outcome
+
+
+@pytest.mark.parametrize("bad", [{"preload": ["no_such_module"]}, {"disabled": ["no_such_module.x"]}])
+def test_inside_a_guard_that_fails_is_no_fault_of_the_program(sandbox, bad):
+    assert sandbox.inside("pass", **bad).status == "grader_error"
+
+
+# ------------------------------------------------------------------------------------------------- script
+
+
+def test_a_script_reads_writes_and_leaves_as_scripts_do():
+    outcome = run_program(
+        "import sys\nprint(input().upper(), __name__)\nsys.stderr.write('e')\nsys.exit(0)", "é\n"
+    )
+    assert (outcome.status, outcome.stdout, outcome.stderr) == ("passed", "É __main__\n", "e")
+
+
+@pytest.mark.parametrize(
+    ("source", "status", "detail"),
+    [
+        ("import sys; sys.exit(3)", "runtime_error", "exit code 3"),
+        ("def g():\n    1/0\ng()", "runtime_error", "ZeroDivisionError: division by zero"),
+        ("def (", "syntax_error", "SyntaxError"),
+        ("import os; os.abort()", "killed", "SIGABRT"),
+        ("input()", "runtime_error", "EOFError"),
+    ],
+)
+def test_a_script_that_fails(source, status, detail):
+    outcome = run_program(source)
+    assert (outcome.status, detail in outcome.detail) == (status, True), outcome
+    assert "truegrade" not in outcome.stderr
+
+
+def test_a_script_shows_its_own_traceback_only():
+    shown = run_program("def g():\n    1/0\ng()").stderr
+    assert shown.splitlines()[1] == '  File "<program>", line 3, in <module>'
+    assert "1/0" in shown
+
+
+# ------------------------------------------------------------------------------------------- the sandbox
+
+
+def test_time_sensitive_runs_are_repeated_and_marked_and_delivered_once():
+    seen = []
+    program = (
+        "import time\ndef f(x):\n    end = time.process_time() + x\n    while time.process_time() < end: pass\n"
+    )
+    with Sandbox(Limits(cpu_s=0.5, wall_s=5)) as sandbox:
+        outcome = sandbox.call(program, "f", [(0,), (0.48,)], lambda i, r: seen.append(i) or True)
+        assert outcome.time_sensitive
+        assert seen == [0, 1]
+        assert not sandbox.call(program, "f", [(0.1,)], lambda i, r: True).time_sensitive
+        endless = sandbox.call(program, "f", [(9,)], lambda i, r: True)
+        assert (endless.status, endless.time_sensitive) == ("time_limit", False)
+        assert endless.cpu_s < 0.9
+
+
+def test_over_the_limit_but_ended_is_a_time_limit_all_the_same():
+    program = "import time\ndef f():\n    while time.process_time() < 0.52: pass\n"
+    with Sandbox(Limits(cpu_s=0.5, wall_s=5)) as sandbox:
+        outcome = sandbox.call(program, "f", [()], lambda i, r: True)
+    assert (outcome.status, outcome.detail, outcome.time_sensitive) == ("time_limit", "over 0.5 CPU seconds", True)
+
+
+def test_many_threads_share_a_sandbox_and_leave_nothing_open(sandbox):
+    before = set(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else set()
+    program = "import os\ndef f(x):\n    fds = os.listdir('/proc/self/fd')\n    return x, len(fds)\n"
+
+    def one(n):
+        got = []
+        sandbox.call(program, "f", [(n,)], lambda i, r: got.append(r.value) or True)
+        return got[0]
+
+    with concurrent.futures.ThreadPoolExecutor(6) as threads:
+        answers = list(threads.map(one, range(24)))
+    assert [n for n, _ in answers] == list(range(24))
+    assert {fds for _, fds in answers} == {5}  # three standard streams, the channel, the listing itself
+    if before:
+        assert len(os.listdir("/proc/self/fd")) == len(before)
+
+
+def test_closing_ends_what_runs_and_refuses_more():
+    sandbox = Sandbox(Limits(cpu_s=20))
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        running = threads.submit(sandbox.inside, "import time; time.sleep(60)")
+        time.sleep(0.3)
+        sandbox.close()
+        with pytest.raises(SandboxError, match="closed while"):
+            running.result(timeout=5)
+    with pytest.raises(SandboxError, match="is closed"):
+        sandbox.inside("pass")
+
+
+def test_the_program_sees_nothing_of_the_caller(outputs, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    program = (
+        "import os\ndef f():\n    return dict(os.environ), os.getcwd(), os.listdir(), os.getsid(0) == os.getpid()"
+    )
+    environ, folder, files, own_session = outputs(program, ())[1][0].value
+    assert set(environ) == {
+        *("PATH", "LANG", "PYTHONHASHSEED", "HOME", "TMPDIR"),
+        *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
+    }
+    assert environ["HOME"] == folder
+    assert (files, own_session) == ([], True)
+    assert not Path(folder).exists()
+
+
+def test_an_object_of_the_programs_own_is_opaque(outputs):
+    value = outputs("class Node: pass\ndef f():\n    return Node()", ())[1][0].value
+    assert isinstance(value, Unsupported)
+    assert value.type_name == "Node"
+
+
+def test_set_order_does_not_change_from_run_to_run(outputs):
+    program = "def f():\n    return list({'a', 'b', 'c', 'd', 'e', 'f'})"
+    assert len({tuple(outputs(program, ())[1][0].value) for _ in range(4)}) == 1

@@ -1,0 +1,207 @@
+"""Programs that use too much, refuse to end, or leave something behind: each ends soon after its limit."""
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from truegrade.sandbox import Limits, Sandbox
+from truegrade.sandbox.limits import MIB
+from truegrade.sandbox.scratch import make_scratch, remove_scratch
+
+IGNORE_ALL = """
+import signal
+for s in range(1, 65):
+    try: signal.signal(s, signal.SIG_IGN)
+    except Exception: pass
+"""
+
+
+@pytest.fixture(scope="module")
+def small():
+    with Sandbox(Limits(cpu_s=0.4, wall_s=1.5, memory_bytes=256 * MIB, output_bytes=MIB), workers=2) as opened:
+        yield opened
+
+
+ENDING = {
+    "endless loop": ("while True: pass", {"time_limit"}),
+    "loop that catches all": (
+        "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+        {"time_limit"},
+    ),
+    "loop in C": ("sum(iter(int, 1))", {"time_limit"}),
+    "loop that ignores signals": (IGNORE_ALL + "while True: pass", {"time_limit"}),
+    "sleep": ("import time; time.sleep(60)", {"time_limit"}),
+    "stopped": ("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", {"time_limit"}),
+    "two busy threads": (
+        (
+            "import threading\ndef g():\n    while True: pass\n"
+            "for _ in range(2): threading.Thread(target=g).start()\ng()"
+        ),
+        {"time_limit"},
+    ),
+    "memory at once": ("x = bytearray(1 << 30)", {"memory_limit"}),
+    # Whichever limit comes first on this machine:
+    "memory in steps": ("x = []\nwhile True: x.append(bytearray(1 << 22))", {"memory_limit", "time_limit"}),
+    "memory in small steps": ("x = []\nwhile True: x.append([0] * 1000)", {"memory_limit", "time_limit"}),
+    "output flood": ("while True: print('x' * 1000)", {"output_limit"}),
+    "error flood": ("import os\nwhile True: os.write(2, b'x' * 1000)", {"output_limit"}),
+    "deep recursion": ("def g(): g()\ng()", {"runtime_error"}),
+    "segmentation fault": ("import ctypes; ctypes.string_at(0)", {"killed"}),
+    "abort": ("import os; os.abort()", {"killed"}),
+    "killed by itself": ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", {"killed"}),
+    "all descriptors closed": ("import os; os.closerange(0, 64)", {"runtime_error"}),
+    "all closed, still running": ("import os, time; os.closerange(0, 64); time.sleep(60)", {"runtime_error"}),
+    "large file": ("open('f', 'wb').write(b'x' * (1 << 27))", {"runtime_error"}),
+    "many files open": ("x = [open('/dev/null') for _ in range(500)]", {"runtime_error"}),
+    "reads input": ("input()", {"runtime_error"}),
+    "some forks": (
+        "import os, time\nfor _ in range(20):\n    if os.fork() == 0: time.sleep(60)\ntime.sleep(60)",
+        {"time_limit"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "statuses"), [pytest.param(*case, id=name) for name, case in ENDING.items()])
+def test_a_program_that_does_not_behave_ends_in_time(small, source, statuses):
+    outcome = small.call(source + "\ndef f(): return 1", "f", [()], lambda i, r: True)
+    assert outcome.status in statuses, outcome
+    assert outcome.wall_s < 4, outcome
+
+
+@pytest.mark.parametrize("name", ["endless loop", "sleep", "segmentation fault", "output flood", "memory at once"])
+def test_the_same_inside_and_under_the_judge(small, name):
+    source, statuses = ENDING[name]
+    assert small.inside(source).status in statuses
+    body = "\n".join("    " + line for line in source.splitlines())
+    outcome = small.judge(f"def f():\n{body}", "try:\n    f()\nexcept BaseException: pass", ["f"])
+    assert outcome.status in statuses, outcome
+
+
+@pytest.mark.parametrize(
+    ("expression", "status"),
+    [("[0] * 10**6", "output_limit"), ("'x' * 2**21", "output_limit"), ("cycle()", "output_limit"),
+     ("lattice()", "output_limit"), ("{n * (2**61 - 1) for n in range(9999)}", "tampering")],
+)  # fmt: skip
+def test_a_value_that_is_too_large_ends_the_run(small, expression, status):
+    program = (
+        "def cycle():\n    x = []\n    x.append(x)\n    return x\n"
+        "def lattice():\n    x = []\n    for _ in range(99): x = [x, x]\n    return x\n"
+        f"def f(): return {expression}"
+    )
+    outcome = small.call(program, "f", [()], lambda i, r: True, cpu_s=3)
+    assert outcome.status == status, outcome
+    assert small.judge(program, "f()", ["f"], cpu_s=3).status == status
+
+
+def test_a_script_cannot_flood_the_stream_of_its_answers(small):
+    write = "        try: os.write(fd, b'\\1\\0\\0\\0N' * 1000)\n        except OSError: pass\n"
+    program = f"import os\nwhile True:\n    for fd in range(3, 9):\n{write}"
+    assert small.script(program).status in {"tampering", "time_limit"}
+
+
+def test_a_thread_left_alive_does_not_delay_the_verdict(small):
+    program = (
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\ndef f(): return 1\n"
+    )
+    for outcome in (
+        small.call(program, "f", [()], lambda i, r: True),
+        small.judge(program, "assert f() == 1", ["f"]),
+        small.inside(program),
+    ):
+        assert outcome.status == "passed", outcome
+
+
+def test_nothing_is_left_of_a_programs_processes_and_files(small, outputs):
+    program = (
+        "import os, time\nopen('note', 'w').write('x')\npids = []\n"
+        "for _ in range(3):\n    pid = os.fork()\n    if pid == 0: time.sleep(60)\n    pids.append(pid)\n"
+        "def f(): return os.getpid(), pids, os.getcwd()\n"
+    )
+    pid, pids, folder = outputs(program, ())[1][0].value
+    assert not Path(folder).exists()
+    time.sleep(0.2)
+    assert [n for n in (pid, *pids) if _running(n)] == []
+
+
+def _running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_child_that_keeps_the_stream_open_does_not_hang_the_run(small):
+    program = "import os, time\nif os.fork() == 0: time.sleep(60)\ndef f(): os._exit(3)"
+    outcome = small.call(program, "f", [()], lambda i, r: True)
+    assert (outcome.status, outcome.detail) == ("runtime_error", "the program ended the process (exit code 3)")
+
+
+def test_a_scratch_of_any_depth_is_removed(tmp_path):
+    root = make_scratch()
+    outside = tmp_path / "kept"
+    outside.write_text("kept")
+    (root / "link").symlink_to(tmp_path)
+    start = os.open(root, os.O_RDONLY)
+    at = start
+    for _ in range(3000):  # far beyond the length of a path and the depth of recursion
+        os.mkdir("d", dir_fd=at)
+        deeper = os.open("d", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = deeper
+    os.close(at)
+    (root / "closed").mkdir(mode=0)
+    remove_scratch(root)
+    assert not root.exists()
+    assert outside.read_text() == "kept"
+
+
+def test_runs_do_not_leave_threads_behind(small):
+    before = threading.active_count()
+    small.inside("pass")
+    assert threading.active_count() == before
+
+
+# ------------------------------------------------------------------------------------- honest programs
+
+HONEST = {
+    "numpy": (
+        "import numpy as np\ndef f(): return float(np.linalg.norm(np.ones((50, 50)) @ np.ones(50))) > 350",
+        True,
+    ),
+    "temporary files": (
+        (
+            "import tempfile, os\ndef f():\n    open('a', 'w').write('x')\n"
+            "    with tempfile.NamedTemporaryFile('w+') as t:\n        t.write('y'); t.seek(0)\n"
+            "        return open('a').read() + t.read()"
+        ),
+        "xy",
+    ),
+    "threads": (
+        (
+            "from concurrent.futures import ThreadPoolExecutor\n"
+            "def f():\n    with ThreadPoolExecutor(4) as t: return sum(t.map(abs, range(10)))"
+        ),
+        45,
+    ),
+    "recursion": (
+        (
+            "import sys\nsys.setrecursionlimit(10000)\ndef g(n): return 0 if n == 0 else 1 + g(n - 1)\n"
+            "def f(): return g(5000)"
+        ),
+        5000,
+    ),
+    "shadowed built-ins": ("def f():\n    global len, type\n    len = type = None\n    return [1]", [1]),
+    "much memory": ("def f(): return len(bytearray(200 << 20))", 200 << 20),
+    "prints": ("def f():\n    print('hello ' * 1000)\n    return 1", 1),
+}
+
+
+@pytest.mark.parametrize(("program", "value"), [pytest.param(*case, id=name) for name, case in HONEST.items()])
+def test_honest_programs_are_not_harmed(outputs, judged, sandbox, program, value):
+    outcome, results = outputs(program, ())
+    assert (outcome.status, [r.value for r in results]) == ("passed", [value]), results
+    assert judged(program, f"assert f() == {value!r}").status == "passed"
+    assert sandbox.inside(f"{program}\nassert f() == {value!r}").status == "passed"
