@@ -1,0 +1,55 @@
+"""``[ANSWER] ... [/ANSWER]`` blocks of a reply."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import groupby
+
+_TAG = re.compile(r"\[(/?)ANSWER\]|\[PYTHON\]", re.IGNORECASE)
+_CUT_TAG = re.compile(r"\[(?:/(?:A(?:N(?:S(?:W(?:ER?)?)?)?)?)?)?\Z", re.IGNORECASE)
+
+KEPT_FIRST, KEPT_LAST = 100, 400
+"""Of more blocks than this only the first and the last are read: a reply with so many is broken output."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The text between two tags, and how many ``[PYTHON]`` tags stand before it."""
+
+    text: str
+    example: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerBlocks:
+    """The blocks of a reply. ``open`` is the text behind a last tag that nothing closes, else empty."""
+
+    closed: tuple[Block, ...]
+    open: str
+
+    def by_example(self) -> list[list[str]]:
+        """Texts of the closed blocks, grouped by the ``[PYTHON]`` example they belong to, in order."""
+        return [[block.text for block in group] for _, group in groupby(self.closed, lambda block: block.example)]
+
+
+def answer_blocks(text: str) -> AnswerBlocks:
+    """Find the blocks of a text; tags in any case; of several opening tags in a row the last one counts.
+
+    A closing tag without an opening one closes a block that began with the text: CRUXEval's prompts end with an
+    open ``[ANSWER]``.
+    """
+    spans: list[tuple[int, int, int]] = []
+    start: int | None = 0
+    opened, example = False, 0
+    for tag in _TAG.finditer(text):
+        if tag.group(1) is None:
+            example += 1
+        elif not tag.group(1):
+            start, opened = tag.end(), True
+        elif start is not None:
+            spans.append((start, tag.start(), example))
+            start, opened = None, False
+    kept = spans if len(spans) <= KEPT_FIRST + KEPT_LAST else spans[:KEPT_FIRST] + spans[-KEPT_LAST:]
+    closed = tuple([Block(text[first:last], example) for first, last, example in kept])
+    return AnswerBlocks(closed, _CUT_TAG.sub("", text[start:].rstrip()) if opened and start is not None else "")

@@ -1,0 +1,196 @@
+"""Equalities between a call and a value, read out of text: ``assert f(x) == v`` and its relatives.
+
+Accepted: ``f(x) == v``, ``v == f(x)``, ``f(x) is None``, parentheses around any part, an assertion message, prose
+behind it. Not accepted: compound conditions (``f(x) == 0 or 1``), chains, comparisons that are no equality.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from truegrade.extraction.calls import call_named
+from truegrade.extraction.expressions import expression_ends
+from truegrade.extraction.literals import is_literal
+from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Fault, Parser, parse_expression
+
+_ASSERT = re.compile(r"\bassert\b[ \t]*+")
+_LINE_START = re.compile(r"^[ \t>*`-]*+(?=\S)", re.MULTILINE)
+MAX_READ = 100
+"""Assertions, and calls, read in one text, counted from its end."""
+
+_MAX_TRIES = 6
+"""How many ends of an expression are tried, longest first: what follows a value is mostly one stray bracket."""
+
+
+AnySpan = TypeVar("AnySpan", bound="Span")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of text, ``text[start:end]``."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Equality(Span):
+    """A call and the value it is said to have."""
+
+    function: str
+    call: ast.Call
+    call_source: str
+    value: str
+    """Source of the other side."""
+    literal: bool
+    """Whether ``value`` is a Python literal; a compound condition has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallText(Span):
+    """A call of a function, as text."""
+
+    source: str
+
+
+def find_equalities(parser: Parser, text: str, function: str) -> list[Equality]:
+    """Equalities in the text, the last first.
+
+    First those behind ``assert``; if none of them gives the function a literal, also those that begin with a
+    call of the function or with the line of such a call. What stands inside another equality (in a string, or as
+    part of a condition) is none of its own.
+    """
+    if "=" not in text and " is " not in text:
+        return []
+    asserted = _outermost(_read_all(parser, text, _asserted(text), function))
+    if any(equality.literal and equality.function == function for equality in asserted):
+        return asserted
+    return _outermost([*asserted, *_read_all(parser, text, _mentioned(text, function), function)])
+
+
+def find_calls(parser: Parser, text: str, function: str) -> list[CallText]:
+    """Calls of a function in the text, the last first; calls inside another call's arguments are left out."""
+    calls = []
+    for start in _calls_of(text, function):
+        reach = expression_ends(text, start, start + _window(parser))
+        parser.charge(max(0, reach.read_to - start))
+        if len(reach.ends) > 1:
+            calls.append(CallText(start, reach.ends[1], text[start : reach.ends[1]]))
+    return _outermost(calls)
+
+
+def read_equality(
+    parser: Parser, text: str, start: int = 0, limit: int | None = None, function: str | None = None
+) -> Equality | None:
+    """The equality that begins at ``start``; what follows it is ignored.
+
+    Args:
+        parser: pays for the reading.
+        text: any text.
+        start: offset of the expression, behind the word ``assert``.
+        limit: nothing at or behind this offset is read.
+        function: where both sides call something, the side that calls this counts as the call.
+    """
+    stop = min(len(text) if limit is None else limit, start + _window(parser))
+    reach = expression_ends(text, start, stop)
+    parser.charge(max(0, reach.read_to - start))
+    for end in reversed(reach.ends[-_MAX_TRIES:]):
+        source = text[start:end].strip()
+        tree = parser.expression(source)
+        if not isinstance(tree, Fault):
+            return _equality(tree, source, Span(start, end), function)
+    return None
+
+
+def source_of(source: str, node: ast.expr) -> str:
+    """The text of a node, in parentheses where it needs them to stand alone (strings on several lines)."""
+    text = ast.get_source_segment(source, node) or ""
+    return f"({text})" if "\n" in text and isinstance(parse_expression(text), Fault) else text
+
+
+def _window(parser: Parser) -> int:
+    """How many characters one expression may have."""
+    return min(MAX_SOURCE_CHARS, 10 * max(0, parser.chars_left))
+
+
+def _read_all(parser: Parser, text: str, spans: Iterable[Span], function: str) -> list[Equality]:
+    read = (read_equality(parser, text, span.start, span.end, function) for span in spans)
+    return [equality for equality in read if equality is not None]
+
+
+def _outermost(spans: Iterable[AnySpan]) -> list[AnySpan]:
+    """The spans that begin inside no other, the last first."""
+    kept: list[AnySpan] = []
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        if not kept or span.start >= kept[-1].end:
+            kept.append(span)
+    return kept[::-1]
+
+
+def _asserted(text: str) -> Iterator[Span]:
+    """Where the expressions behind the last words ``assert`` may stand, last first."""
+    for match in reversed(deque(_ASSERT.finditer(text), maxlen=MAX_READ)):
+        # Bold marks around an assertion would read as a power; they bound it instead.
+        bold = text.find("**", match.end()) if text.endswith("**", 0, match.start()) else -1
+        bounded = bold >= 0 and "\n" not in text[match.end() : bold]
+        yield Span(match.end(), bold if bounded else len(text))
+
+
+def _mentioned(text: str, function: str) -> Iterator[Span]:
+    """Where the last calls of a function, and their lines, begin, last first."""
+    for start in _calls_of(text, function):
+        yield Span(start, len(text))
+        line = _LINE_START.match(text, text.rfind("\n", 0, start) + 1)
+        if line is not None and line.end() < start:
+            yield Span(line.end(), len(text))
+
+
+def _calls_of(text: str, function: str) -> Iterator[int]:
+    calls = re.finditer(rf"(?<![\w.])(?<!def ){re.escape(function)}[ \t]*+\(", text)
+    return (match.start() for match in reversed(deque(calls, maxlen=MAX_READ)))
+
+
+def _equality(tree: ast.expr, source: str, span: Span, function: str | None) -> Equality | None:
+    match tree:
+        case ast.Tuple(elts=[ast.Compare() as inside, ast.Constant(value=str())]):
+            tree = inside  # `assert (f(x) == v, "message")`: the message slipped inside the parentheses
+    match tree:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            sides = [(left, right), (right, left)]
+        case ast.Compare(
+            left=left, ops=[ast.Is()], comparators=[ast.Constant(value=None | True | False) as right]
+        ):
+            sides = [(left, right)]
+        case _:
+            sides = []
+    calls = [(call, value) for call, value in sides if isinstance(call, ast.Call) and not is_literal(call)]
+    if not calls:
+        return _compound(tree, source, span, function)
+    call, value = next((pair for pair in calls if call_named(pair[0]) == function), calls[0])
+    return _build(call, source, span, value, literal=call_named(call) is not None and is_literal(value))
+
+
+def _compound(tree: ast.expr, source: str, span: Span, function: str | None) -> Equality | None:
+    """A condition about a call that names no one value."""
+    nodes = list(ast.walk(tree))
+    calls = [node for node in nodes if isinstance(node, ast.Call) and function in {None, call_named(node)}]
+    if not calls or not any(isinstance(node, ast.Compare) for node in nodes):
+        return None
+    return _build(calls[0], source, span, tree, literal=False)
+
+
+def _build(call: ast.Call, source: str, span: Span, value: ast.expr, *, literal: bool) -> Equality:
+    return Equality(
+        start=span.start,
+        end=span.end,
+        function=call_named(call) or "",
+        call=call,
+        call_source=source_of(source, call),
+        value=source_of(source, value),
+        literal=literal,
+    )

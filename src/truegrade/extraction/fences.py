@@ -1,0 +1,112 @@
+"""Fenced code blocks of markdown, as models really write them.
+
+The rules are those of CommonMark 0.31 section 4.5 (three or more back-ticks or tildes, closed by at least as many)
+loosened where a stricter reading loses code: any indentation, an opening fence behind prose, a closing fence
+behind the last line of code, a block on one line, and no closing fence at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+_OPENING = re.compile(r"([ \t>]*)(.*?)(`{3,}|~{3,})[ \t]*(\{?\.?[\w+#.-]*\}?)([^`\n]*)\Z", re.DOTALL)
+_ONE_LINE = re.compile(r"[ \t]*(`{3,})([^`]+)\1[ \t\r]*\Z")
+_LANGUAGES = frozenset({"python", "py", "python3", "python2", "py3"})
+_MAX_MARK_LINE = 300
+"""A longer line is not taken for a fence; keeps hostile lines cheap."""
+
+
+class Fence(msgspec.Struct, frozen=True):
+    """One fenced block. ``text[start:end]`` is its content as it stands, indentation included."""
+
+    language: str
+    """First word of the info string, in lower case; often empty."""
+    code: str
+    """The content, less the indentation of the opening fence, with its last newline."""
+    start: int
+    end: int
+    closed: bool
+
+
+def fenced_blocks(text: str) -> list[Fence]:
+    """All fenced blocks in order. Offsets are into ``text``; nothing raises; the time is linear."""
+    if "```" not in text and "~~~" not in text:
+        return []
+    return list(_blocks(text))
+
+
+def without_fence_lines(text: str) -> str:
+    """The text with every line that only opens or closes a fence made empty."""
+    return re.sub(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+#.{}-]{0,40}[ \t\r]*$", "", text, flags=re.MULTILINE)
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        yield start, text[start:end]
+        start = end
+
+
+def _blocks(text: str) -> Iterator[Fence]:
+    mark, indent, language, content = "", "", "", 0
+    for start, line in _lines(text):
+        if not mark:
+            if (single := _on_one_line(line, start)) is not None:
+                yield single
+            elif (opening := _opening(line)) is not None:
+                indent, mark, language = opening
+                content = start + len(line)
+        elif (kept := _closing(line, mark)) is not None:
+            end = start + kept
+            yield Fence(language, _outdent(text[content:end], indent), content, end, closed=True)
+            mark = ""
+    if mark:
+        yield Fence(language, _outdent(text[content:], indent), content, len(text), closed=False)
+
+
+def _opening(line: str) -> tuple[str, str, str] | None:
+    """Indentation, fence and language of a line that opens a block."""
+    if len(line) > _MAX_MARK_LINE or ("```" not in line and "~~~" not in line):
+        return None
+    match = _OPENING.match(line.rstrip())
+    if match is None:
+        return None
+    indent, before, mark, language, info = match.groups()
+    if before and (mark[0] == "~" or info.strip() or before.endswith("`")):
+        return None
+    return indent, mark, language.strip("{}.").lower()
+
+
+def _closing(line: str, mark: str) -> int | None:
+    """How many characters of the line belong to the block that this line closes; None if it closes nothing."""
+    bare = line.rstrip()
+    if not bare.endswith(mark):
+        return None
+    before = bare.rstrip(mark[0])
+    if not before.strip(" \t>"):
+        return 0
+    # `return x` with the fence behind it; tildes are not written that way.
+    return len(before) if mark[0] == "`" and "`" not in before else None
+
+
+def _on_one_line(line: str, start: int) -> Fence | None:
+    if len(line) > _MAX_MARK_LINE or "```" not in line:
+        return None
+    match = _ONE_LINE.match(line.rstrip("\n"))
+    if match is None:
+        return None
+    first, _, rest = match.group(2).strip().partition(" ")
+    language, code = (first.lower(), rest) if first.lower() in _LANGUAGES else ("", match.group(2).strip())
+    return Fence(language, code + "\n", start + match.start(2), start + match.end(2), closed=True)
+
+
+def _outdent(code: str, indent: str) -> str:
+    """The code less up to ``len(indent)`` leading blanks (or quote marks) of each line."""
+    if not indent:
+        return code
+    blank = r"[ \t>]" if ">" in indent else r"[ \t]"
+    return re.sub(rf"^{blank}{{1,{len(indent)}}}", "", code, flags=re.MULTILINE)

@@ -1,0 +1,110 @@
+"""The one place where model text meets Python's parser.
+
+Nothing here runs anything: text becomes a tree, or a fault that says on which line reading stopped. Hostile text
+(deep nesting, null bytes, lone surrogates, numbers too long to convert, megabytes) is a fault like any other.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+MAX_SOURCE_CHARS = 100_000
+"""Longer text is not parsed: CPython needs up to 5 s for a dense megabyte."""
+
+PARSER_CHARS = 200_000
+"""What one `Parser` reads in all, by default; keeps every extraction near-linear."""
+
+# SystemError: CPython's own answer to a few malformed sources it fails to report properly.
+_FAULTS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError, SystemError)
+_UNREADABLE = re.compile("[\0\ud800-\udfff]")
+# `warnings.catch_warnings` swaps process-wide state, so two threads must not do it at once.
+_QUIET = threading.Lock()
+
+Tree = TypeVar("Tree", ast.Module, ast.expr)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Text is not Python."""
+
+    line: int
+    """1-based; the first line that cannot be kept."""
+
+
+class Parser:
+    """Parses and compiles model text until its allowance of characters is used up; then all is a fault."""
+
+    def __init__(self, chars: int = PARSER_CHARS) -> None:
+        self.chars_left = chars
+
+    def module(self, source: str) -> ast.Module | Fault:
+        """The tree of a source that compiles as a module. Nothing of it is executed."""
+        return self._charged(source, _module)
+
+    def expression(self, source: str) -> ast.expr | Fault:
+        """The tree of one expression."""
+        return self._charged(source, parse_expression)
+
+    def charge(self, chars: int) -> None:
+        """Take other reading, about ten times cheaper than parsing, out of the allowance."""
+        self.chars_left -= chars // 10
+
+    def _charged(self, source: str, parse: Callable[[str], Tree | Fault]) -> Tree | Fault:
+        if len(source) > MAX_SOURCE_CHARS:
+            self.charge(len(source) // 10)
+            return Fault(line=1)
+        if self.chars_left <= 0:
+            return Fault(line=1)
+        result = parse(source)
+        self.chars_left -= _chars_read(source, result.line) if isinstance(result, Fault) else len(source)
+        return result
+
+
+def parse_expression(source: str) -> ast.expr | Fault:
+    """The tree of one expression, whatever its length; see `MAX_SOURCE_CHARS`."""
+    try:
+        with _QUIET, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source, mode="eval").body
+    except _FAULTS as error:
+        return _fault(source, error)
+
+
+def unix_newlines(text: str) -> str:
+    """The text with CRLF and CR as LF, as Python itself reads source."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _module(source: str) -> ast.Module | Fault:
+    try:
+        with _QUIET, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+            # Only compiling finds a `return` outside a function, which tells a body from a program.
+            compile(source, "<answer>", "exec", dont_inherit=True)
+    except _FAULTS as error:
+        return _fault(source, error)
+    return tree
+
+
+def _fault(source: str, error: BaseException) -> Fault:
+    unreadable = _UNREADABLE.search(source)
+    if unreadable is not None:
+        return Fault(source.count("\n", 0, unreadable.start()) + 1)
+    return Fault(getattr(error, "lineno", None) or 1)
+
+
+def _chars_read(source: str, line: int) -> int:
+    """About how much the parser read before a fault; the rest was only copied, which is 50 times cheaper."""
+    position = -1
+    for _ in range(line):
+        position = source.find("\n", position + 1)
+        if position < 0:
+            return len(source)
+    return min(len(source), 2 * position + len(source) // 50 + 1)

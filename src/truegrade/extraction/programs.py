@@ -1,0 +1,238 @@
+"""The ``strict`` rule for code: take the program out of a reply and lose no right answer.
+
+In order of preference: the last fence that implements the entry point; such a fence put together again where a
+fence inside a docstring cut it; a fence that only is the function's body; a fence that was cut off or ends in
+garbage, as far as it compiles; code without fences. Then what does not implement the entry point but is code, so
+that the verdict can name what is wrong with it. ``Answer.found`` records each step.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from truegrade.extraction.continuations import (
+    continues,
+    continues_up_to_garbage,
+    longest_start,
+    without_stop_token,
+)
+from truegrade.extraction.definitions import (
+    Module,
+    alias_for_method,
+    borrow,
+    definition,
+    implements,
+    is_code,
+    method_owner,
+    only_names,
+    without_prose,
+)
+from truegrade.extraction.fences import Fence, fenced_blocks, without_fence_lines
+from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Fault, Parser, unix_newlines
+from truegrade.extraction.thinking import final_channel
+from truegrade.extraction.unfenced import unfenced_program
+from truegrade.records import Answer, Form, Reason
+
+MAX_FENCES = 200
+"""Of more fences than this only the last are read."""
+
+_JOINED_FENCES = 4
+"""How many following fences may belong to one block that a fence in its docstring cut into pieces."""
+
+_LOOKS_LIKE_CODE = re.compile(
+    r"^[ \t]*(?:(?:async\s+)?def\s+\w+\s*\(|class\s+\w+|import\s+\w|from\s+\S+\s+import\s)", re.MULTILINE
+)
+
+
+def extract_program(reply: str, entry_point: str, *, prefix: str = "") -> Answer:
+    """The program in a chat reply. Never raises; runs nothing.
+
+    Args:
+        reply: the text of the completion.
+        entry_point: name of the function that the tests call.
+        prefix: trusted code that a body would continue; also lends imports and helpers.
+
+    Returns:
+        A ``program``, or a ``completion`` to put behind the prefix where the reply gives a body only.
+    """
+    channel = final_channel(reply)
+    path = ("final-channel",) if channel.found else ()
+    if channel.truncated:
+        return Answer(value=None, found=" > ".join((*path, "cut off while thinking")), reason=Reason.TRUNCATED)
+    if not channel.text.strip():
+        return Answer(value=None, found=" > ".join((*path, "empty reply")), reason=Reason.NO_ANSWER)
+    search = _Search(Parser(), unix_newlines(channel.text), entry_point, prefix)
+    found = next(search.implementing(), None) or next(search.leftovers(), None)
+    if found is None:
+        return Answer(value=None, found=" > ".join((*path, "no code")), reason=Reason.NO_CODE)
+    return Answer(value=found.value, found=" > ".join((*path, *found.steps)), form=found.form)
+
+
+def extract_continuation(text: str, entry_point: str, prefix: str) -> Answer:
+    """What a base model wrote behind the prefix, as a ``completion``. Never raises; runs nothing.
+
+    Kept whole where prefix and text compile together; else re-indented; else cut before the first line that cannot
+    be kept; else read like a chat reply.
+    """
+    if not text.strip():
+        return Answer(value=None, found="empty completion", reason=Reason.NO_ANSWER, form="completion")
+    parser, code = Parser(), unix_newlines(text)
+    for step, start in (("whole", code), ("before the stop token", without_stop_token(code))):
+        whole = continues(parser, start, entry_point, prefix)
+        if whole is not None:
+            return Answer(value=whole, found=step, form="completion")
+    kept = continues_up_to_garbage(parser, without_stop_token(code), entry_point, prefix)
+    if kept is not None:
+        lines = kept.count("\n") + 1
+        return Answer(value=kept, found=f"first {lines} lines", form="completion")
+    found = next(_Search(parser, final_channel(code).text, entry_point, prefix).implementing(), None)
+    if found is not None:
+        return Answer(value=found.value, found=" > ".join(found.steps), form=found.form)
+    return Answer(value=code, found="whole (does not implement the entry point)", form="completion")
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    value: str
+    steps: tuple[str, ...]
+    form: Form = "program"
+
+
+class _Search:
+    """One search for a program: the reply's fences, and which of them compile."""
+
+    def __init__(self, parser: Parser, text: str, entry_point: str, prefix: str) -> None:
+        self.parser, self.text, self.entry_point, self.prefix = parser, text, entry_point, prefix
+        self.fences = fenced_blocks(text)[-MAX_FENCES:]
+        results = [self.parser.module(fence.code) for fence in reversed(self.fences)]
+        self.trees = [tree if isinstance(tree, ast.Module) else None for tree in reversed(results)]
+
+    def implementing(self) -> Iterator[_Found]:
+        """What implements the entry point, best first."""
+        yield from self._implementing_fences()
+        if not self.fences:
+            yield from self._whole_text()
+        yield from self._joined_fences()
+        yield from self._bodies()
+        yield from self._cut_fences()
+        yield from self._unfenced()
+
+    def _implementing_fences(self) -> Iterator[_Found]:
+        trees = [(i, tree) for i in self._last_first() if (tree := self.trees[i]) is not None]
+        implementing = [(i, tree) for i, tree in trees if implements(tree, self.entry_point)]
+        # Stable: the last comes first, but a usage example (`from solution import f`) behind every definition.
+        for index, tree in sorted(implementing, key=lambda pair: only_names(pair[1], self.entry_point)):
+            step = f"{self._label(index)} (implements {self.entry_point})"
+            yield self._complete(Module(self.fences[index].code, tree, step), index)
+
+    def _whole_text(self) -> Iterator[_Found]:
+        """A reply that is nothing but code: a program, or a body."""
+        tree = self.parser.module(self.text)
+        if isinstance(tree, ast.Module) and implements(tree, self.entry_point):
+            code = without_prose(self.text, tree)
+            yield self._complete(Module(code, tree, f"whole reply (implements {self.entry_point})"))
+        elif self.prefix and (body := self._body(self.text)) is not None:
+            yield _Found(body, ("whole reply (body)",), "completion")
+
+    def _joined_fences(self) -> Iterator[_Found]:
+        for index in self._last_first():
+            fence = self.fences[index]
+            if self.trees[index] is not None or self.entry_point not in fence.code:
+                continue
+            for last in self.fences[index + 1 : index + 1 + _JOINED_FENCES]:
+                code = self.text[fence.start : last.end]
+                tree = self.parser.module(code)
+                if isinstance(tree, ast.Module) and implements(tree, self.entry_point):
+                    step = f"{self._label(index)} joined with later ones (implements {self.entry_point})"
+                    yield self._complete(Module(code, tree, step), index)
+
+    def _bodies(self) -> Iterator[_Found]:
+        """Fences that hold the function's body only."""
+        for index in self._last_first() if self.prefix else ():
+            body = self._body(self.fences[index].code) if self.trees[index] is None else None
+            if body is None:
+                continue
+            step = f"{self._label(index)} (body; implements {self.entry_point})"
+            program = self.prefix + body
+            tree = self.parser.module(program)
+            if isinstance(tree, ast.Module):
+                complete = self._complete(Module(program, tree, step), index)
+                if len(complete.steps) > 1:
+                    yield complete
+            yield _Found(body, (step,), "completion")
+
+    def _cut_fences(self) -> Iterator[_Found]:
+        for index in self._last_first():
+            code = self.fences[index].code
+            if self.trees[index] is not None or self.entry_point not in code:
+                continue
+            kept = longest_start(self.parser, code[:MAX_SOURCE_CHARS])
+            if kept is not None and implements(kept.tree, self.entry_point):
+                step = f"{self._label(index)} (implements {self.entry_point}; cut behind line {kept.lines})"
+                yield self._complete(Module(kept.source, kept.tree, step), index)
+
+    def _unfenced(self) -> Iterator[_Found]:
+        code = unfenced_program(self.parser, without_fence_lines(self.text), self.entry_point)
+        tree = self.parser.module(code) if code else None
+        if code and isinstance(tree, ast.Module):
+            yield self._complete(Module(code, tree, f"text (implements {self.entry_point})"))
+
+    def leftovers(self) -> Iterator[_Found]:
+        """Code that does not implement the entry point: a stub, another function, a syntax error."""
+        last_first = self._last_first()
+        stubs = [i for i in last_first if (tree := self.trees[i]) and self._defines(tree)]
+        others = [i for i in last_first if (tree := self.trees[i]) and is_code(tree)]
+        broken = [i for i in last_first if self.trees[i] is None and _is_meant_as_code(self.fences[i])]
+        for index in (*stubs, *[i for i in broken if self.entry_point in self.fences[i].code], *others, *broken):
+            fault = "does not parse" if self.trees[index] is None else f"does not implement {self.entry_point}"
+            yield _Found(self.fences[index].code, (f"{self._label(index)} ({fault})",))
+        if _LOOKS_LIKE_CODE.search(self.text):
+            yield _Found(self.text, (f"whole reply (does not implement {self.entry_point})",))
+
+    def _complete(self, chosen: Module, index: int = -1) -> _Found:
+        """The chosen module, an alias for a method, and what it needs from other fences and the prefix."""
+        value, tree, steps = chosen.source, chosen.tree, [chosen.label]
+        if definition(tree, self.entry_point) is None:
+            owner = method_owner(tree, self.entry_point)
+            if owner is not None:
+                value = f"{value.rstrip()}\n\n\n{alias_for_method(owner, self.entry_point)}\n"
+                steps.append(f"+alias for {owner.name}.{self.entry_point}")
+        borrowed = borrow(tree, self._donors(index))
+        if borrowed is not None:
+            joined = f"{borrowed.source}\n\n\n{value}"
+            if not isinstance(self.parser.module(joined), Fault):
+                value = joined
+                steps.extend(f"+{step}" for step in borrowed.steps)
+        return _Found(value, tuple(steps))
+
+    def _donors(self, index: int) -> Sequence[Module]:
+        """The fences before the chosen one, nearest first, then the prompt, then the fences behind it."""
+        pieces = [
+            Module(self.fences[i].code, tree, f"fence {i + 1}", i)
+            for i in range(len(self.fences))
+            if i != index and (tree := self.trees[i]) is not None
+        ]
+        prompt = self.parser.module(self.prefix) if self.prefix else None
+        before = [piece for piece in reversed(pieces) if piece.position < index]
+        behind = [piece for piece in pieces if piece.position > index >= 0]
+        shown = [Module(self.prefix, prompt, "the prompt", -1)] if isinstance(prompt, ast.Module) else []
+        return [*before, *shown, *behind]
+
+    def _body(self, code: str) -> str | None:
+        return continues(self.parser, code, self.entry_point, self.prefix, may_be_prose=True)
+
+    def _defines(self, tree: ast.Module) -> bool:
+        return definition(tree, self.entry_point) is not None or method_owner(tree, self.entry_point) is not None
+
+    def _last_first(self) -> range:
+        return range(len(self.fences) - 1, -1, -1)
+
+    def _label(self, index: int) -> str:
+        return f"fence {index + 1}/{len(self.fences)}"
+
+
+def _is_meant_as_code(fence: Fence) -> bool:
+    return fence.language.startswith("py") or _LOOKS_LIKE_CODE.search(fence.code) is not None

@@ -1,0 +1,350 @@
+"""Predicted outputs and inputs: every way of writing the answer, and nothing that only looks like one."""
+
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from value_strategies import values
+
+from truegrade.extraction.assertions import (
+    extract_input,
+    extract_input_answer,
+    extract_output,
+    extract_output_answer,
+    parse_arguments,
+)
+from truegrade.grading.literals import compare
+from truegrade.records import Reason
+
+PROSE = st.sampled_from(
+    [
+        "",
+        "Let's execute it: f adds one, so it's 4 (not 5).",
+        "I must use [ANSWER] and [/ANSWER] tags.",
+        "First guess:\n[ANSWER]\nassert f(0) == 'wrong'\n[/ANSWER]\nWait.",
+        "```python\ndef f(x):\n    assert x == 3, 'no'\n    return x\n```",
+        "The prompt ends with `assert f(1) == ??`.",
+        "1. {'a': [1\n2. unbalanced ( \" '",
+    ]
+)
+
+
+def block(text):
+    return f"[ANSWER]{text}[/ANSWER]"
+
+
+TWELVE = [  # the twelve replies of the notes on execution reasoning, section 4.4, column "truth"
+    (block("assert equals([1, 2], (1, 2)) == True"), "equals", "[1, 2], (1, 2)", "True", "block"),
+    (block("assert f('w', '))', 7) == 'w))))))))))))'"), "f", "'w', '))', 7", "'w))))))))))))'", "block"),
+    (block("assert f(''.join(['A'] * 20)) == 20"), "f", "''.join(['A'] * 20)", "20", "block"),
+    (block("assert f(3) == [\n[1, 0],\n[0, 1],\n]"), "f", "3", "[[1, 0], [0, 1]]", "block"),
+    (
+        block("dsl_prog_2(a1=[3, 0, 4, 2]) == [-2, 0, -2, -2]"),
+        "dsl_prog_2",
+        "[3, 0, 4, 2]",
+        "[-2, 0, -2, -2]",
+        "block",
+    ),
+    ("I must use [ANSWER] and [/ANSWER] tags.\n" + block("assert f(1) == 7"), "f", "1", "7", "block"),
+    (block("assert f(1) == 6") + " Wait, I miscounted. " + block("assert f(1) == 7"), "f", "1", "7", "block"),
+    ("[ANSWER] assert f(1) == 1 [", "f", "1", "1", "open_block"),
+    (
+        "First assert f(1) == ?? is given. " + block("assert f(1) == ??\nassert f(1) == 12"),
+        "f",
+        "1",
+        "12",
+        "block",
+    ),
+    (block("assert 12 == f(1)"), "f", "1", "12", "block"),
+    ("analysis... [ANSWER] maybe 4 [/ANSWER]assistantfinal" + block("assert f(1) == 5"), "f", "1", "5", "block"),
+    ('```\nassert minOperations(s="yz") == 24\n```', "minOperations", '"yz"', "24", "body"),
+]
+
+
+@pytest.mark.parametrize(("reply", "function", "arguments", "value", "found"), TWELVE)
+def test_twelve_replies_that_a_regex_gets_wrong(reply, function, arguments, value, found):
+    answer = extract_output(reply, function, arguments)
+    assert answer.value is not None
+    assert compare(value, answer.value).repr_exact
+    assert answer.found == found
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("assert (f(1) == 5)", "5"),
+        ("assert (f(1)) == (5)", "5"),
+        ("assert f(1) == 5, 'should be 5'", "5"),
+        ("assert (f(1) == 5, 'inside the parentheses')", "5"),
+        ("assert f(1) is None", "None"),
+        ("f(1) is True", "True"),
+        ("assert f(1) == 5. That is it", "5"),
+        ("assert f(1) == 5 (as it adds four)", "5"),
+        ("assert f(1) == 'a'. Done", "'a'"),
+        ("assert f(1) == 5  # done", "5"),
+        ("assert f(1) == 5; print('x')", "5"),
+        ("assert f(1) == [1,\n # one\n 2]\nbecause", "[1,\n # one\n 2]"),
+        ("assert f(1) == \\\n  5", "5"),
+        ("assert f(1) == ('a'\n  'b')", "('a'\n  'b')"),
+        ("assert f(\n    1\n) == 5", "5"),
+        ("`assert f(1) == 5`", "5"),
+        ("**assert f(1) == 5**", "5"),
+        ("```python\nassert f(1) == 5\n```", "5"),
+        ("assert Solution().f(1) == 5", "5"),
+        ("assert f(1) == -inf", "-inf"),
+        ("assert f(1) == set()", "set()"),
+        ("assert f(1) == float('nan')", "float('nan')"),
+        ("assert f(1) == (1 + 2j)", "1 + 2j"),
+        ("assert f(1) == 'it\\'s == fine'", "'it\\'s == fine'"),
+        ("assert f(2) == 9\nassert f(1) == 5", "5"),
+        ("assert f(1) == 5\nassert f(2) == 9", "5"),
+        ("assert g(1) == 9\nf(1) == 5", "5"),
+        ("So f(1) == 5 holds", "5"),
+        ("== 5", "5"),
+        ("5", "5"),
+        ("\n[1, 2]\n", "[1, 2]"),
+    ],
+)
+def test_accepted_ways_of_writing(text, value):
+    answer = extract_output(block(text), "f", "1")
+    assert (answer.value, answer.reason) == (value, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("assert f(1) == 0 or 1", Reason.NOT_LITERAL),
+        ("assert f(1) == 3 or True", Reason.NOT_LITERAL),
+        ("assert f(1) == f(1)", Reason.NOT_LITERAL),
+        ("assert f(1) == f (1)", Reason.NOT_LITERAL),
+        ("assert f(1) == (lambda: 1)()", Reason.NOT_LITERAL),
+        ("assert f(1) == __import__('os').system('true')", Reason.NOT_LITERAL),
+        ("assert f(1) == 'a' + str(1)", Reason.NOT_LITERAL),
+        ("assert f(1) == 5 == 5", Reason.NOT_LITERAL),
+        ("assert f(1) == 5 if x else 6", Reason.NOT_LITERAL),
+        ("assert not f(1) == 5", Reason.NOT_LITERAL),
+        ("assert f(1) != 5", Reason.NOT_LITERAL),
+        ("assert f(1) == ...", Reason.NOT_LITERAL),
+        ("f(1)", Reason.NOT_LITERAL),
+        ("0 or 1", Reason.NOT_LITERAL),
+        ("assert f(1) == ??", Reason.NO_ANSWER),
+        ("assert f(1) == [1, 2", Reason.NO_ANSWER),
+        ("I cannot tell", Reason.NO_ANSWER),
+        ("and", Reason.NO_ANSWER),
+        ("", Reason.NO_ANSWER),
+    ],
+)
+def test_no_answer_has_a_reason(text, reason):
+    answer = extract_output(block(text), "f", "1")
+    assert (answer.value, answer.reason) == (None, reason)
+
+
+@pytest.mark.parametrize(
+    ("reply", "value", "found"),
+    [
+        (block("assert f(1) == 5") + block("assert f(2) == 9"), "5", "block"),
+        (block("assert f(7) == 5") + block("assert f(8) == 9"), "9", "block"),
+        (block("assert f(n=1) == 5") + block("assert f(8) == 9"), "5", "block"),
+        (block("5") + block("assert g(1) == 9"), "5", "bare"),
+        (block("assert g(1) == 5") + block("assert g(2) == 9"), "5", "other_fn"),
+        (block("x y z") + "assert f(1) == 5", "5", "body"),
+        ("assert f(1) == 5\n[/ANSWER]\n[PYTHON]\n...\n" + block("assert f(2) == 9"), "5", "block"),
+        ("[ANSWER]\n[1, 2]\n[/ANS", "[1, 2]", "open_block"),
+        ("[answer]assert f(1) == 5[/Answer]", "5", "block"),
+        ("[ANSWER] [ANSWER]assert f(1) == 5[/ANSWER]", "5", "block"),
+        ("so assert f(1) == 4, no: assert f(1) == 5.", "5", "body"),
+        ("**assert f(1) == 5** the end", "5", "body"),
+        ("assert g(1) == 5", "5", "other_fn"),
+        ("5", "5", "bare"),
+    ],
+)
+def test_which_of_several_answers_counts(reply, value, found):
+    answer = extract_output(reply, "f", "1")
+    assert (answer.value, answer.found) == (value, found)
+
+
+def test_a_tag_inside_the_value_does_not_lose_it():
+    assert extract_output(block("assert f(1) == 'a [ANSWER] b'"), "f", "1").value == "'a [ANSWER] b'"
+
+
+def test_keywords_name_the_asked_call_in_any_order():
+    reply = block("assert f(b=2, a=1) == 'right'") + block("assert f(a=2, b=1) == 'wrong'")
+    assert extract_output(reply, "f", "a=1, b=2").value == "'right'"
+
+
+def test_thinking_that_was_cut_off_is_truncation():
+    answer = extract_output("<think>assert f(1) == 5", "f", "1")
+    assert (answer.value, answer.reason) == (None, Reason.TRUNCATED)
+
+
+@given(values(), values(), PROSE, PROSE)
+@example(1, "assert f(1) == 2", "", "")
+@example("f(1) == 2", "x", "", "")
+def test_a_perfect_answer_is_always_recovered(argument, value, before, after):
+    reply = f"{before}\n[ANSWER]\nassert f({argument!r}) == {value!r}\n[/ANSWER]\n{after}"
+    answer = extract_output(reply, "f", repr(argument))
+    if after.startswith("First guess"):  # a later block answers another call
+        assert answer.found == "block"
+    assert answer.value is not None
+    assert compare(repr(value), answer.value).repr_exact
+
+
+@given(values(), values())
+def test_a_perfect_input_is_always_recovered(argument, value):
+    answer = extract_input(f"[ANSWER]\nassert f({argument!r}, k={value!r}) == 1\n[/ANSWER]", "f")
+    assert answer.value is not None
+    (positional,), keywords = parse_arguments(answer.value)
+    assert compare(repr(argument), repr(positional)).repr_exact
+    assert compare(repr(value), repr(keywords["k"])).repr_exact
+
+
+@pytest.mark.parametrize(
+    ("reply", "value", "found"),
+    [
+        (block("assert f(16) == 17"), "16", "block"),
+        (block('assert f("ba", "na)na") == "banana"'), '"ba", "na)na"', "block"),
+        (block("f([1, (2)])"), "[1, (2)]", "block"),
+        (block("assert 17 == f(16)"), "16", "block"),
+        (block("assert f() == 17"), "", "block"),
+        (block("assert Solution().f(16) == 17"), "16", "block"),
+        (block("assert f(15) == 17") + "no: " + block("assert f(16) == 17"), "16", "block"),
+        (
+            "assert f(16) == 17\n[/ANSWER]\n[PYTHON]\nassert f(??) == 2\n[/PYTHON]\n" + block("assert f(1) == 2"),
+            "16",
+            "block",
+        ),
+        (
+            "[ANSWER] and [/ANSWER] tags, [PYTHON] def f(x): [/PYTHON]\n" + block("assert f(16) == 17"),
+            "16",
+            "block",
+        ),
+        ("[ANSWER]assert f(16) == 17", "16", "open_block"),
+        ("def f(x):\n    return x\nso `f(16)` gives 17", "16", "body"),
+    ],
+)
+def test_inputs_from_replies(reply, value, found):
+    answer = extract_input(reply, "f")
+    assert (answer.value, answer.found) == (value, found)
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (block("assert f(g(1)) == 17"), Reason.NOT_LITERAL),
+        (block("assert f(*[1]) == 17"), Reason.NOT_LITERAL),
+        (block("assert f(??) == 17"), Reason.NO_ANSWER),
+        (block("none"), Reason.NO_ANSWER),
+        ("<think>f(1)", Reason.TRUNCATED),
+        ("", Reason.NO_ANSWER),
+    ],
+)
+def test_no_input_has_a_reason(reply, reason):
+    answer = extract_input(reply, "f")
+    assert (answer.value, answer.reason) == (None, reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "reason"),
+    [
+        ("'a'", "'a'", None),
+        (" `[1]` ", "[1]", None),
+        ("assert f(1) == 5", "5", None),
+        ("f(1) == 5", "5", None),
+        ("assert f(1) == 5, 'x'", "5", None),
+        ("f(1)", None, Reason.NOT_LITERAL),
+        ("g(1) == 5", None, Reason.NOT_LITERAL),
+        ("f(1) == 5 or 6", None, Reason.NOT_LITERAL),
+        ("5 is right", None, Reason.NOT_LITERAL),
+        ("f(1) == 5 is right", None, Reason.NOT_LITERAL),
+        ('"ff!"?', None, Reason.NOT_LITERAL),
+        ("'<' * 10", None, Reason.NOT_LITERAL),
+        ("", None, Reason.NO_ANSWER),
+    ],
+)
+def test_outputs_already_extracted(text, value, reason):
+    answer = extract_output_answer(text, "f")
+    assert (answer.value, answer.reason) == (value, reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "reason"),
+    [
+        ("f(1, x='a')", "1, x='a'", None),
+        ("assert f(1) == 5", "1", None),
+        ("f(1) == 5", "1", None),
+        ("[1, 2]", "[1, 2]", None),
+        ("1, 2", "1, 2", None),
+        ("g(1)", None, Reason.NOT_LITERAL),
+        ("f(x)", None, Reason.NOT_LITERAL),
+        ("f(1", None, Reason.NOT_LITERAL),
+        ("", None, Reason.NO_ANSWER),
+    ],
+)
+def test_inputs_already_extracted(text, value, reason):
+    answer = extract_input_answer(text, "f")
+    assert (answer.value, answer.reason) == (value, reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("", ((), {})),
+        ("1, 'a)'", ((1, "a)"), {})),
+        ("1, k=[2], # done", ((1,), {"k": [2]})),
+        ("k=1, k=2", None),
+        ("*[1]", None),
+        ("**{'a': 1}", None),
+        ("x", None),
+        ("1)(2", None),
+        ("1), f(2", None),
+        ("1, ...", None),
+    ],
+)
+def test_arguments_are_literals_only(text, parsed):
+    assert parse_arguments(text) == parsed
+
+
+@given(
+    st.text()
+    | st.lists(
+        st.sampled_from(["[ANSWER]", "[/ANSWER]", "assert ", "f(1)", " == ", "5", "\n", "(", "'", "**", "or "])
+    ).map("".join)
+)
+def test_any_text_gives_an_answer_or_a_reason(text):
+    for answer in (
+        extract_output(text, "f", "1"),
+        extract_output(text, text, text),
+        extract_input(text, "f"),
+        extract_output_answer(text),
+        extract_input_answer(text),
+    ):
+        assert (answer.value is None) == (answer.reason is not None)
+        assert answer.form == "answer"
+
+
+def test_all_cruxeval_truths_score_full_marks(data_dir):
+    rows = [json.loads(line) for line in (data_dir / "cruxeval.jsonl").read_text("utf-8").splitlines()]
+    for row in rows:
+        reply = f"[ANSWER]\nassert f({row['input']}) == {row['output']}\n[/ANSWER]"
+        answer = extract_output(reply, "f", row["input"])
+        assert answer.found == "block", row["id"]
+        assert compare(row["output"], answer.value).repr_exact, row["id"]
+    assert len(rows) == 800
+
+
+def test_published_generations_get_their_published_verdicts(data_dir):
+    folder = data_dir / "cruxeval_codellama7b"
+    generations = json.loads((folder / "output_generations.json").read_text("utf-8"))
+    published = json.loads((folder / "output_scored.json").read_text("utf-8"))["raw_scored_generations"]
+    lines = (data_dir / "cruxeval.jsonl").read_text("utf-8").splitlines()
+    truths = {row["id"]: row["output"] for row in map(json.loads, lines)}
+    compared = 0
+    for name, texts in generations.items():
+        ours = []
+        for text in texts:
+            answer = extract_output_answer(text, "f")
+            ours.append(answer.value is not None and compare(truths[name], answer.value).python_eq)
+        assert ours == published[name], name
+        compared += len(ours)
+    assert compared == 8000

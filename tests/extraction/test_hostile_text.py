@@ -1,0 +1,90 @@
+"""Text made to hang or crash a reader: every extraction ends, with an answer or a reason."""
+
+import time
+
+import pytest
+
+from truegrade.extraction.assertions import (
+    extract_input,
+    extract_input_answer,
+    extract_output,
+    extract_output_answer,
+)
+from truegrade.extraction.fences import fenced_blocks
+from truegrade.extraction.programs import extract_continuation, extract_program
+from truegrade.grading.literals import compare
+
+HANG_S = 5.0
+"""A guard against non-linear time, with room for a busy machine; measured times are well under 2 s."""
+
+PREFIX = 'def f(x):\n    """Doc."""\n'
+COLLIDING = ",".join(str(i * (2**61 - 1)) for i in range(1, 4000))
+
+TEXTS = {
+    "opening tags": "[ANSWER]" * 125_000,
+    "empty blocks": "[ANSWER] [/ANSWER]" * 60_000,
+    "right blocks": "[ANSWER]assert f(1) == 1[/ANSWER]" * 30_000,
+    "wrong blocks": "[ANSWER]assert f(2) == g(1)[/ANSWER]" * 30_000,
+    "open lists": "assert f(1) == [\n" * 60_000,
+    "assertions": "assert f(2) == x\n" * 60_000,
+    "open calls": "f(" * 500_000,
+    "10 MB list": "[ANSWER]assert f(1) == [" + "1," * 5_000_000 + "][/ANSWER]",
+    "10 MB string": "assert f(1) == '" + "a" * 10_000_000 + "'",
+    "many ends": "assert f(1) == [" + "[]," * 30_000 + "] (x y) (x y) (x y) (x y) [",
+    "brackets": "assert f(1) == " + "[" * 100_000,
+    "signs": "assert f(1) == " + "-" * 100_000 + "1",
+    "sum": "assert f(1) == " + "1+" * 40_000 + "1",
+    "attributes": "assert f(1) == a" + ".a" * 40_000,
+    "chain": "assert " + "f(1) == " * 12_000 + "1",
+    "quotes": '"' * 1_000_000,
+    "triple quotes": "'''a" * 300_000 + '"""',
+    "back-slashes": 'assert f(1) == "' + "\\" * 1_000_000,
+    "back-ticks": "`" * 1_000_000,
+    "stars": "*" * 1_000_000,
+    "fence lines": "```\n" * 250_000,
+    "fenced programs": "```python\ndef f(x): return 1\n```\n" * 30_000,
+    "fenced errors": "```python\ndef f(x): retur 1\n" * 30_000 + "```",
+    "newlines": "\n" * 1_000_000,
+    "blanks": " " * 1_000_000,
+    "annotation": "a:" + " " * 1_000_000,
+    "definitions": "def f(x):\n" * 100_000,
+    "programs": "def f(x):\n    return x\n" * 45_000,
+    "bad imports": "import a b\n" * 90_000,
+    "bad assignments": ("a = 1 " + "b" * 1000 + "\n") * 1000,
+    "open brackets": "def f(x):\n" + "    x = (\n" * 20_000,
+    "deep indentation": "\n".join(" " * depth + "if 1:" for depth in range(1500)),
+    "elif": "if x:\n pass\n" + "elif x:\n pass\n" * 14_000,
+    "thinking": "<think>" * 140_000,
+    "thoughts": "</think>" * 120_000,
+    "channels": "<|channel|>final <|constrain|>" * 35_000,
+    "null byte": 'def f(x):\n    return "\0"\n',
+    "surrogate": 'def f(x):\n    return "\ud800"\n',
+    "long number": "assert f(1) == " + "1" * 90_000,
+    "colliding set": "[ANSWER]{" + COLLIDING + "}[/ANSWER]",
+    "separators": "\u2028\x0c" * 200_000,
+    "carriage returns": "\r" * 1_000_000,
+}
+
+READERS = {
+    "program": lambda text: extract_program(text, "f", prefix=PREFIX),
+    "continuation": lambda text: extract_continuation(text, "f", PREFIX),
+    "output": lambda text: extract_output(text, "f", "1"),
+    "output answer": lambda text: extract_output_answer(text, "f"),
+    "input": lambda text: extract_input(text, "f"),
+    "input answer": lambda text: extract_input_answer(text, "f"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", TEXTS)
+def test_hostile_text_ends_soon(kind):
+    text = TEXTS[kind]
+    for name, reader in READERS.items():
+        start = time.process_time()
+        answer = reader(text)
+        assert time.process_time() - start < HANG_S, name
+        assert (answer.value is None) == (answer.reason is not None), name
+    start = time.process_time()
+    assert compare(text, text + " ").python_eq in {True, False}
+    fenced_blocks(text)
+    assert time.process_time() - start < HANG_S

@@ -1,0 +1,32 @@
+"""Random Python values that `repr` writes as a literal."""
+
+from hypothesis import strategies as st
+
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=True)
+    | st.complex_numbers(allow_nan=False)
+    | st.text(max_size=12)
+    | st.binary(max_size=8)
+    | st.sampled_from(["[x]", "a == b", "))", "``", "# no", '"', "'''", "\\n", "assert f(1) == 2", "**b**"])
+)
+KEYS = (
+    st.none() | st.booleans() | st.integers() | st.text(max_size=6) | st.tuples(st.integers(), st.text(max_size=3))
+)
+
+
+def values() -> st.SearchStrategy[object]:
+    """Nested values; surrogates are left out because `repr` escapes them and no model writes them."""
+    return st.recursive(
+        LEAVES,
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.lists(inner, max_size=3).map(tuple)
+            | st.dictionaries(KEYS, inner, max_size=3)
+            | st.frozensets(KEYS, max_size=3)
+            | st.sets(KEYS, max_size=3)
+        ),
+        max_leaves=12,
+    )
