@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from truegrade import pipeline
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.base import Benchmark
 from truegrade.config import GenerationConfig, Patience, Sampling
 from truegrade.errors import NotComparable, UserError
-from truegrade.models import DEFAULT_MODEL, open_model
+from truegrade.models import DEFAULT_MODEL, find_preset, open_model
 from truegrade.models.base import Model
 from truegrade.pipeline import Progress
 from truegrade.profiles import Profile, open_profile
@@ -212,15 +214,12 @@ def _generate(
     worded = pipeline.word(loaded, selected, profile, variant)
     if worded.excluded:
         notice(f"not scored, because the prompt shows their solution: {', '.join(worded.excluded)}")
-    if isinstance(model, str):
-        asked = open_model(model, base_url=base_url, patience=patience or Patience(), args=model_args or {})
-    else:
-        asked = model
+    asked = _model(model, base_url, patience or Patience(), model_args or {})
     config = GenerationConfig(
         model=asked.name,
         base_url=asked.base_url,
         prompt_rule=f"{profile.id}/{variant or 'default'}",
-        sampling=sampling or Sampling(),
+        sampling=_sampling(model, sampling or Sampling()),
         model_args=dict(model_args or {}),
     )
     manifest = Manifest(
@@ -237,9 +236,33 @@ def _generate(
     run_ = Run.create_or_resume(folder, manifest, notice=notice)
     with run_.locked():
         run_.write_prompts((problem.id, prompt) for problem, prompt in worded.items)
-        pipeline.generate(run_, worded, asked, progress=progress)
+        unanswered = pipeline.generate(run_, worded, asked, progress=progress)
         run_.update(adaptations=tuple(getattr(asked, "adaptations", ())))
+    if unanswered:
+        why = "the budget is spent, or every attempt failed"
+        notice(f"{unanswered} samples have no reply ({why}); the same command asks again")
     return run_, {problem.id: problem for problem, _ in worded.items}
+
+
+def _model(model: str | Model, base_url: str | None, patience: Patience, args: Mapping[str, Any]) -> Model:
+    """Open a model by name; a cost limit on a model without a known price is refused."""
+    if not isinstance(model, str):
+        return model
+    opened = open_model(model, base_url=base_url, patience=patience, args=args)
+    if patience.max_cost_usd is not None and getattr(opened, "price", "free") is None:
+        raise UserError(
+            f"--max-cost needs the price of {opened.name}, which is not known; give it in dollars per million"
+            " tokens: -M input_price=… -M output_price=…"
+        )
+    return opened
+
+
+def _sampling(model: str | Model, sampling: Sampling) -> Sampling:
+    """The parameters asked for, and a preset's token limit where none was given."""
+    preset = find_preset(model) if isinstance(model, str) else None
+    if preset is None or sampling.max_tokens is not None:
+        return sampling
+    return msgspec.structs.replace(sampling, max_tokens=preset.max_tokens)
 
 
 def _grade_and_report(

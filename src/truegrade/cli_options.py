@@ -69,7 +69,7 @@ generation_options = _together(
     click.option("--id", "ids", multiple=True, help="One problem, by its id. Repeatable."),
     click.option("--temperature", type=float, help="[default: the service's]"),
     click.option("--top-p", type=float, help="[default: the service's]"),
-    click.option("--max-tokens", type=int, help="Generated tokens per reply. [default: the service's]"),
+    click.option("--max-tokens", type=int, help="Tokens per reply. [default: the preset's or the service's]"),
     click.option("--seed", type=int, help="Seed of sample 0; sample i asks with seed + i."),
     click.option("--stop", multiple=True, help="Stop string, added to those of the prompt's rule. Repeatable."),
     click.option("--reasoning-effort", help="For reasoning models: minimal, low, medium, high."),
@@ -78,7 +78,7 @@ generation_options = _together(
     click.option("--max-connections", default=10, show_default=True, help="Requests under way at once."),
     click.option("--max-attempts", default=6, show_default=True, help="Requests for one sample, at most."),
     click.option("--timeout", "timeout_s", default=600.0, show_default=True, help="Seconds for one request."),
-    click.option("--max-cost", "max_cost_usd", type=float, help="Stop asking once this many dollars are spent."),
+    click.option("--max-cost", "max_cost_usd", type=float, help="Stop asking once the run has cost this much."),
     click.option("--out", type=click.Path(path_type=Path), help="Folder of the run. [default: runs/<name>]"),
 )  # fmt: skip
 

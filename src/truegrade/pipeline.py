@@ -52,7 +52,7 @@ class Progress(Protocol):
 
 
 class Budget:
-    """Dollars that may be spent; asked before each request, told after it.
+    """Dollars that a run may cost, all its commands together; asked before each request, told after it.
 
     Args:
         max_usd: None for no bound.
@@ -106,8 +106,11 @@ def word(benchmark: Benchmark, selected: Sequence[Problem], profile: Profile, va
 # --------------------------------------------------------------------------------------------- generate
 
 
-def generate(run: Run, worded: Worded, model: Model, *, progress: Progress) -> None:
+def generate(run: Run, worded: Worded, model: Model, *, progress: Progress) -> int:
     """Ask for every sample that is not answered yet; each reply is on disk before the next is counted.
+
+    Returns:
+        How many samples are still without a reply: not asked, because the budget is spent, or failed.
 
     Raises:
         ModelError: the service refuses everything (wrong key, unknown model); what came before is kept.
@@ -115,7 +118,12 @@ def generate(run: Run, worded: Worded, model: Model, *, progress: Progress) -> N
     config = run.manifest.generation
     if config is None:
         raise BadRecord(run.path, "this run was imported, so there is no model to ask", field="generation")
-    answered = run.answered()
+    budget = Budget(model.patience.max_cost_usd)
+    answered = set()
+    for completion in run.completions():
+        budget.spend(completion.cost_usd)
+        if completion.text is not None:
+            answered.add(completion.key)
     wanted = [
         (problem, prompt, SampleKey(problem.id, sample))
         for problem, prompt in worded.items
@@ -125,7 +133,7 @@ def generate(run: Run, worded: Worded, model: Model, *, progress: Progress) -> N
     progress.start("generate", total=len(wanted), done=len(wanted) - len(missing))
     try:
         with run.append_completions() as journal:
-            asyncio.run(_ask_all(missing, config, model, journal, progress))
+            return asyncio.run(_ask_all(missing, config, model, budget, journal, progress))
     finally:
         progress.finish()
 
@@ -137,19 +145,23 @@ async def _ask_all(
     missing: Sequence[Sample],
     config: GenerationConfig,
     model: Model,
+    budget: Budget,
     journal: Journal[Completion],
     progress: Progress,
-) -> None:
+) -> int:
     """Keep ``max_connections`` requests under way until every sample is asked or the budget is spent.
 
-    A failure that ends the run lets the requests under way finish first: they are paid for.
+    A failure that ends the run lets the requests under way finish first: they are paid for. Returns how many
+    samples got no reply.
     """
-    budget = Budget(model.patience.max_cost_usd)
+    unanswered = len(missing)
     failures: list[TruegradeError] = []
     together = isinstance(model, BatchModel) and model.batch_n
     batches = iter(_batches(missing, together=together))
 
     def keep(sample: Sample, seed: int | None, reply: Reply) -> None:
+        nonlocal unanswered
+        unanswered -= reply.text is not None
         journal.append(_completion(sample, seed, config, reply))
         budget.spend(reply.cost_usd)
         progress.advance(cost_usd=reply.cost_usd, failed=reply.text is None)
@@ -171,6 +183,7 @@ async def _ask_all(
         await model.close()
     if failures:
         raise failures[0]
+    return unanswered
 
 
 async def _ask(
