@@ -1,8 +1,8 @@
 """How fast, and in how much memory, `truegrade grade --as strict` streams predicted outputs.
 
-Writes 1,000 problems and N replies of CRUXEval's kind, grades them with the command line in a process of its own, and
-compares with a lower bound measured in the same run: decoding the file and parsing both literals of each row, which
-no grader can leave out. Peak memory is printed for N and for N / 10: what grows with N is not streamed.
+Writes 1,000 problems and N replies of CRUXEval's kind, grades them with the command line in a process of its
+own, and compares with a lower bound measured in the same run: decoding the file and parsing both literals of each
+row, which no grader can leave out. Peak memory is printed for N and for N / 10: what grows with N is not streamed.
 
     python bench/grade_replies.py [N, default 100000]
 """

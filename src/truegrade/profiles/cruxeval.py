@@ -20,6 +20,8 @@ _GENERAL = "facebookresearch/cruxeval@190faf1 evaluation/utils_general.py"
 _PROMPTS = "facebookresearch/cruxeval@190faf1 prompts.py"
 _MODELS = "facebookresearch/cruxeval@190faf1 inference/tasks"
 
+_STOP = "[/ANSWER]"
+
 SKIPPED = "skipped"
 """Mark of a generation that the official evaluator drops before it runs anything."""
 
@@ -36,6 +38,7 @@ class Cruxeval(Profile):
     variants: ClassVar[tuple[str, ...]] = ("default", "cot")
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "direct or chain-of-thought, for a base model, stop at [/ANSWER]", _PROMPTS),
+        Rule("extraction", "a reply that a service did not stop at [/ANSWER] is cut there", _MODELS),
         Rule("extraction", "text after the first [ANSWER] (cot); after the first == (output) or before it (input);"
              " input: 'f' + text after the first 'assert f'; already extracted generations as they are", _MODELS),
         Rule("comparison", "output: skip if 'f(<input>)' is in the generation; input: skip unless 'f(' is in it;"
@@ -62,10 +65,10 @@ class Cruxeval(Profile):
         task = problem.task
         if isinstance(task, OutputTask) and problem.benchmark in self.covers:
             values = {"code": task.program, "input": task.arguments}
-            return base(f"cruxeval.output.{style}", values, stop=("[/ANSWER]",))
+            return base(f"cruxeval.output.{style}", values, stop=(_STOP,))
         if isinstance(task, InputTask) and problem.benchmark in self.covers:
             values = {"code": task.program, "output": task.expected}
-            return base(f"cruxeval.input.{style}", values, stop=("[/ANSWER]",))
+            return base(f"cruxeval.input.{style}", values, stop=(_STOP,))
         raise unsupported(self, problem)
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
@@ -75,6 +78,7 @@ class Cruxeval(Profile):
             return Answer(value=text, found="as given", form="answer")
         if "[ANSWER]" in text:
             text = text.split("[ANSWER]")[1].strip()
+        text = text.split(_STOP, maxsplit=1)[0]
         if isinstance(problem.task, OutputTask):
             return Answer(value=_after_equals(text), found="after the first ==", form="answer")
         return Answer(value=_call_of_f(text), found="the call of f", form="answer")

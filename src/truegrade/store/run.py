@@ -136,6 +136,8 @@ class Run:
         names = self.profiles
         if profile is None and len(names) == 1:
             return names[0]
+        if profile is None and names:
+            raise UserError(f"{self.path} was graded under {', '.join(names)}; name the one you mean")
         matches = [name for name in names if profile in (name, name.partition("@")[0])]
         if not matches:
             raise UnknownName("graded profile", str(profile), names, f"in {self.path}")

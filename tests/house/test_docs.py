@@ -1,0 +1,118 @@
+"""The documentation is true: its Python runs, its commands exist, its schemas and tables are those of the code."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import click
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+import truegrade
+from truegrade.cli import main
+from truegrade.models import open_model
+from truegrade.records import Reason
+from truegrade.schemas import json_schema, names
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch, humaneval_file):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRUEGRADE_DATA", str(humaneval_file.parent))
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def fenced(path, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path", [path for path in DOCUMENTS if fenced(path, "python")], ids=lambda path: path.name
+)
+def test_python_blocks_run_in_order(path, capsys):
+    scope = {"__name__": "docs"}
+    for block in fenced(path, "python"):
+        exec(compile(block, str(path), "exec"), scope)
+
+
+def commands():
+    for path in DOCUMENTS:
+        for block in fenced(path, "console"):
+            for line in block.splitlines():
+                if line.startswith("$ truegrade "):
+                    yield pytest.param(shlex.split(line.removeprefix("$ truegrade "), comments=True), id=line)
+
+
+@pytest.mark.parametrize("arguments", list(commands()))
+def test_commands_of_the_documents_are_accepted(arguments, monkeypatch):
+    """Each command parses with its options and names a model there is; none is sent to a service."""
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "x")
+    command = main
+    while isinstance(command, click.Group) and arguments and arguments[0] in command.commands:
+        command, arguments = command.commands[arguments[0]], arguments[1:]
+    assert command is not main, "no such command"
+    parameters = command.make_context("truegrade", list(arguments)).params
+    if parameters.get("model"):
+        assert open_model(parameters["model"], base_url=parameters["base_url"])
+
+
+def test_every_command_and_option_has_a_help_text():
+    for name, command in main.commands.items():
+        assert command.help, name
+        for parameter in command.params:
+            assert not isinstance(parameter, click.Option) or parameter.help, (name, parameter.name)
+
+
+def test_the_reasons_documented_are_the_reasons_there_are():
+    text = (ROOT / "docs" / "formats.md").read_text()
+    table = text[text.index("| reason | meaning |") : text.index("### `summary.json`")]
+    assert set(re.findall(r"`(\w+)`", table)) == {reason.value for reason in Reason}
+
+
+def test_the_formats_documented_are_the_formats_there_are():
+    from truegrade.store.importers import IMPORTERS
+
+    text = (ROOT / "docs" / "formats.md").read_text()
+    table = text[text.index("| name | written by |") :].split("\n\n")[0]
+    assert set(re.findall(r"^\| `([\w-]+)`", table, re.MULTILINE)) == {importer.name for importer in IMPORTERS}
+
+
+def test_the_fields_documented_are_the_fields_there_are():
+    text = (ROOT / "docs" / "formats.md").read_text()
+    for section, record in (("completions.jsonl", "completion"), ("verdicts.<profile>.jsonl", "verdict")):
+        part = text[text.index(f"### `{section}`") :].split("\n### ")[0]
+        schema = json_schema(record)
+        fields = set(schema["$defs"][record.capitalize()]["properties"]) - {"schema", "profile"}
+        missing = {field for field in fields if f"`{field}`" not in part}
+        identity = {"benchmark", "dataset_sha256", "problem_id", "sample", "config_sha256", "completion_sha256"}
+        assert missing <= identity, (section, missing)
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_what_a_run_writes_fits_the_published_schemas():
+    run = truegrade.run("humaneval", model="baseline/lookup", limit=3, n=2, profiles=["strict", "human-eval"])
+    files = {
+        "manifest": [json.loads((run.path / "manifest.json").read_text())],
+        "summary": [json.loads((run.path / "summary.json").read_text())],
+        "prompt": lines(run.path / "prompts.jsonl"),
+        "completion": lines(run.completions_path),
+        "verdict": [line for p in run.profiles for line in lines(run.verdicts_path(p))],
+    }
+    assert set(files) == set(names())
+    for name, records in files.items():
+        validator = jsonschema.Draft202012Validator(json_schema(name))
+        assert records
+        for record in records:
+            validator.validate(record)
+        result = CliRunner().invoke(main, ["schema", name])
+        assert json.loads(result.stdout) == json.loads(json.dumps(json_schema(name)))

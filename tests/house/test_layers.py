@@ -1,0 +1,47 @@
+"""The floors of the house: imports point down only, and starting is cheap."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+HEAVY = {"openai", "httpx2", "numpy", "rich", "pandas", "polars", "asyncio"}
+
+
+def run_python(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_imports_point_down_only():
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_import_truegrade_pulls_nothing_heavy():
+    loaded = run_python("import truegrade, sys; print(*sys.modules)").split()
+    assert not HEAVY & set(loaded)
+
+
+def test_help_pulls_nothing_heavy():
+    code = "import sys, truegrade.cli as c; c.main(['--help'], standalone_mode=False); print(*sys.modules)"
+    assert not HEAVY & set(run_python(code).split())
+
+
+def test_no_file_is_long_and_no_package_lacks_a_docstring():
+    import ast
+
+    for path in (ROOT / "src").rglob("*.py"):
+        text = path.read_text()
+        assert len(text.splitlines()) <= 450, f"{path} holds more than one idea"
+        assert ast.get_docstring(ast.parse(text)), f"{path} does not say what it is"
+
+
+def test_the_repository_speaks_of_the_product_alone():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in listed.splitlines():
+        path = ROOT / name
+        if name.startswith("requirements/") and name.endswith(".txt"):
+            assert "://" not in path.read_text(), f"{name} records an address"
+        if path.is_file() and path != Path(__file__):
+            assert "/" + "work/" not in path.read_text(errors="replace"), f"{name} names a machine's path"

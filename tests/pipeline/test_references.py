@@ -1,0 +1,39 @@
+"""Perfect answers score 100 % under `strict`: every reference solution of every data set passes."""
+
+import pytest
+
+import truegrade
+
+
+def failures(run):
+    return [(v.problem_id, v.reason.value, v.detail) for v in run.verdicts("strict") if not v.passed]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("benchmark", "size"), [("humaneval", 164), ("mbpp", 974), ("mbpp-sanitized", 427)])
+def test_every_reference_passes(benchmark, size, data_dir, tmp_path):
+    run = truegrade.run(benchmark, model="baseline/reference", data=data_dir, out=tmp_path / "run")
+    assert failures(run) == []
+    assert run.summary["profiles"][0]["estimates"][0]["tasks"] == size
+    inside = {v.problem_id for v in run.verdicts() if "tests-inside" in v.marks}
+    assert inside == ({"MBPP/367", "MBPP/533", "MBPP/601", "MBPP/927"} if benchmark == "mbpp" else set())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("benchmark", ["humanevalplus", "mbppplus"])
+def test_references_of_the_plus_sets_pass_on_every_input(benchmark, data_dir, tmp_path):
+    """The first tasks only; the README says how to run all of them."""
+    run = truegrade.run(benchmark, model="baseline/reference", data=data_dir, limit=12, out=tmp_path / "run")
+    assert failures(run) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("benchmark", ["cruxeval-output", "cruxeval-input"])
+def test_every_true_answer_of_cruxeval_is_right(benchmark, data_dir, tmp_path):
+    limit = None if benchmark == "cruxeval-output" else 100
+    run = truegrade.run(
+        benchmark, model="baseline/reference", data=data_dir, limit=limit, profiles=["strict", "cruxeval"],
+        out=tmp_path / "run",
+    )  # fmt: skip
+    for profile in run.summary["profiles"]:
+        assert profile["estimates"][0]["value"] == 1.0, profile["reasons"]
