@@ -30,9 +30,10 @@ def asked(server):
 def test_a_real_engine_answers_a_whole_run_with_seed_and_stop_honoured(llama_server):
     def answer(out, seed, **sampling):
         settings = Sampling(temperature=1.0, max_tokens=24, seed=seed, **sampling)
+        alone = Patience(max_connections=1)  # what else is in an engine's batch changes the last bits
         run = truegrade.run(
             "humaneval", model="openai-compatible/tiny-random", base_url=llama_server, limit=3, n=2,
-            sampling=settings, out=out,
+            sampling=settings, out=out, patience=alone,
         )  # fmt: skip
         return run, {c.key: c for c in run.completions()}
 
