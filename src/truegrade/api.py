@@ -229,19 +229,18 @@ def _generate(
         samples_per_task=n,
         selected=None if len(selected) == len(loaded.problems) else tuple(p.id for p in selected),
         excluded=worded.excluded,
-        prompts_sha256=worded.sha256,
         environment=environment(),
     )
     folder = _path(out) or RUNS / _folder_name(loaded, config)
     run_ = Run.create_or_resume(folder, manifest, notice=notice)
     with run_.locked():
-        run_.write_prompts((problem.id, prompt) for problem, prompt in worded.items)
+        run_.add_prompts((problem.id, prompt) for problem, prompt in worded.items)
         unanswered = pipeline.generate(run_, worded, asked, progress=progress)
         run_.update(adaptations=tuple(getattr(asked, "adaptations", ())))
     if unanswered:
         why = "the budget is spent, or every attempt failed"
         notice(f"{unanswered} samples have no reply ({why}); the same command asks again")
-    return run_, {problem.id: problem for problem, _ in worded.items}
+    return run_, _problems_of(run_, loaded)
 
 
 def _model(model: str | Model, base_url: str | None, patience: Patience, args: Mapping[str, Any]) -> Model:

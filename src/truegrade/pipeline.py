@@ -31,7 +31,6 @@ from truegrade.records import (
     Reason,
     SampleKey,
     Verdict,
-    sha256_json,
 )
 from truegrade.sandbox import Sandbox
 from truegrade.store import Journal, Run
@@ -80,11 +79,6 @@ class Worded(msgspec.Struct, frozen=True):
 
     items: list[tuple[Problem, Prompt]]
     excluded: dict[str, str]
-
-    @property
-    def sha256(self) -> str:
-        """Hash over all prompts in order."""
-        return sha256_json([prompt.sha256 for _, prompt in self.items])
 
 
 def word(benchmark: Benchmark, selected: Sequence[Problem], profile: Profile, variant: str | None) -> Worded:

@@ -61,6 +61,16 @@ def test_the_same_call_asks_and_grades_nothing_twice_and_more_samples_extend_the
     assert other.path != first.path
 
 
+def test_a_smaller_selection_forgets_nothing_of_the_run():
+    whole = truegrade.run("humaneval", model="baseline/lookup", limit=4)
+    part = truegrade.run("humaneval", model="baseline/lookup", limit=1)
+    assert part.path == whole.path
+    assert [task[0] for task in part.summary["profiles"][0]["tasks"]] == [f"HumanEval/{i}" for i in range(4)]
+    further = truegrade.run("humaneval", model="baseline/lookup", ids=["HumanEval/9"])
+    assert further.manifest.selected == ("HumanEval/0", "HumanEval/1", "HumanEval/2", "HumanEval/3", "HumanEval/9")
+    assert set(further.prompts()) == set(further.manifest.selected)
+
+
 def test_a_run_replayed_from_its_file_grades_the_same():
     run = truegrade.run("humaneval", model="baseline/lookup", limit=6, n=2)
     replayed = truegrade.run("humaneval", model=f"replay:{run.path}", limit=6, n=2)

@@ -46,7 +46,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     excluded: dict[str, str] = {}
     """Problem id -> why it is never scored, e.g. shown in the prompt as a worked example."""
     prompts_sha256: str | None = None
-    """Hash over the prompts of all selected problems, in order."""
+    """Hash over the prompts of all problems asked so far, by problem id."""
     profiles: dict[str, str] = {}
     """Profile id -> time of its last grading."""
     levels: dict[str, int] = {}

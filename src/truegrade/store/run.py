@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from truegrade.errors import UnknownName, UserError
-from truegrade.records import Completion, Prompt, SampleKey, Verdict
+from truegrade.records import Completion, Prompt, SampleKey, Verdict, sha256_json
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 from truegrade.store.manifest import Manifest, now, read_manifest, write_atomically, write_manifest
 
@@ -61,6 +61,8 @@ class Run:
     def create_or_resume(cls, path: Path, manifest: Manifest, *, notice: Notice = ignore) -> Run:
         """Start a run in ``path``, or go on with the one that is there if it is the same.
 
+        More samples and other problems extend it; nothing that it held is forgotten.
+
         Raises:
             UserError: the folder holds another run; the message names what differs.
         """
@@ -72,6 +74,8 @@ class Run:
                 manifest,
                 created=stored.created,
                 samples_per_task=max(stored.samples_per_task, manifest.samples_per_task),
+                selected=_union(stored.selected, manifest.selected),
+                excluded=stored.excluded | manifest.excluded,
                 profiles=stored.profiles,
                 levels=stored.levels,
                 adaptations=stored.adaptations,
@@ -181,10 +185,12 @@ class Run:
         """Open the journal of verdicts of a profile (``name@version``) for appending."""
         return Journal(self.verdicts_path(profile), notice=self._notice)
 
-    def write_prompts(self, prompts: Iterable[tuple[str, Prompt]]) -> None:
+    def add_prompts(self, prompts: Iterable[tuple[str, Prompt]]) -> None:
         """Keep what each problem is asked with, so that the run explains itself without the data set."""
-        lines = (StoredPrompt(problem_id=key, prompt=prompt) for key, prompt in prompts)
+        known = self.prompts() | dict(prompts)
+        lines = (StoredPrompt(problem_id=key, prompt=known[key]) for key in sorted(known))
         self.write("prompts.jsonl", b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+        self.update(prompts_sha256=sha256_json({key: prompt.sha256 for key, prompt in known.items()}))
 
     def update(self, **changes: Any) -> None:
         """Change fields of the manifest, on disk at once."""
@@ -264,6 +270,13 @@ def _refuse_mixing(path: Path, stored: Manifest, asked: Manifest) -> None:
     raise UserError(
         f"{path} holds another run: {', '.join(differing)}; choose another --out or remove that folder"
     )
+
+
+def _union(stored: tuple[str, ...] | None, asked: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Problems of both selections; None is all of them."""
+    if stored is None or asked is None:
+        return None
+    return tuple(dict.fromkeys(stored + asked))
 
 
 def _flat(value: dict[str, Any], prefix: str = "") -> dict[str, Any]:
