@@ -14,16 +14,18 @@ from typing import Any
 import msgspec
 
 from truegrade import pipeline
-from truegrade.benchmarks import load_benchmark
+from truegrade.benchmarks import find_benchmark, load_benchmark
 from truegrade.benchmarks.base import Benchmark
 from truegrade.config import GenerationConfig, Patience, Sampling
+from truegrade.datasets import pull, source
+from truegrade.datasets.locate import find
 from truegrade.errors import NotComparable, UserError
 from truegrade.models import DEFAULT_MODEL, find_preset, open_model
 from truegrade.models.base import Model
 from truegrade.pipeline import Progress
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Completion, Problem, sha256_json
-from truegrade.report.progress import Silent
+from truegrade.report.progress import Silent, download_progress
 from truegrade.selection import Limit, select
 from truegrade.statistics import PairedComparison, TaskTally, compare_paired
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
@@ -96,7 +98,7 @@ def generate(
 
 
 def grade(
-    source: str | Path,
+    completions: str | Path,
     *,
     benchmark: str | None = None,
     profiles: Sequence[str] = DEFAULT_PROFILES,
@@ -112,7 +114,7 @@ def grade(
     """Grade a run, or a file of completions that any harness wrote.
 
     Args:
-        source: a run's folder, or a file in one of the formats of ``docs/formats.md``.
+        completions: a run's folder, or a file in one of the formats of ``docs/formats.md``.
         benchmark: what the completions answer; a run knows it, a file does not.
         profiles: rules to grade under, side by side.
         data: local data file or folder.
@@ -127,16 +129,16 @@ def grade(
     Raises:
         UserError: a name, file, line or field is at fault.
     """
-    path = Path(source)
+    path = Path(completions)
     if path.name == "completions.jsonl" and (path.parent / "manifest.json").exists():
         path = path.parent
     opened = [open_profile(name) for name in profiles]
     watch = progress or Silent()
     if path.is_dir():
         run_ = Run.open(path, notice=notice)
-        loaded = _load_for(run_, _path(data))
+        loaded = _load_for(run_, _path(data), notice)
     else:
-        loaded = load_benchmark(_named(benchmark, path), _path(data), task_args or {})
+        loaded = _load(_named(benchmark, path), _path(data), task_args or {}, notice)
         run_ = _import(path, loaded, file_format, _path(out), watch, notice)
     problems = _problems_of(run_, loaded)
     return _grade_and_report(run_, problems, opened, ks, workers, watch)
@@ -209,7 +211,7 @@ def _generate(
         raise UserError(f"-n {n}: at least one sample per task is needed")
     args = dict(task_args or {})
     variant = args.pop("prompt", None)
-    loaded = load_benchmark(benchmark, _path(data), args)
+    loaded = _load(benchmark, _path(data), args, notice)
     selected = select(loaded, limit, ids)
     worded = pipeline.word(loaded, selected, profile, variant)
     if worded.excluded:
@@ -283,6 +285,17 @@ def _grade_and_report(
     return run_
 
 
+def _load(name: str, data: Path | None, args: Mapping[str, str], notice: Notice) -> Benchmark:
+    """Load a benchmark; a data set that is not at hand is announced, then downloaded with a bar."""
+    spec = find_benchmark(name)
+    if data is None and spec.source is not None and find(source(spec.source)) is None:
+        pinned = source(spec.source)
+        notice(f"{pinned.file} is not on this machine; downloading it from {pinned.url}")
+        with download_progress(pinned.file) as progress:
+            pull(pinned.name, progress=progress)
+    return load_benchmark(name, data, args)
+
+
 def _import(
     path: Path, loaded: Benchmark, file_format: str | None, out: Path | None, progress: Progress, notice: Notice
 ) -> Run:
@@ -322,14 +335,14 @@ def _import(
     return run_
 
 
-def _load_for(run_: Run, data: Path | None) -> Benchmark:
+def _load_for(run_: Run, data: Path | None, notice: Notice) -> Benchmark:
     """The data set that a run was made from.
 
     Raises:
         NotComparable: the data at hand is another version.
     """
     identity = run_.manifest.benchmark
-    loaded = load_benchmark(identity.name, data, identity.args)
+    loaded = _load(identity.name, data, identity.args, notice)
     if loaded.dataset_sha256 != identity.dataset_sha256:
         raise NotComparable(
             f"{run_.path} was made from another version of {identity.name} ({identity.dataset_sha256[:12]}…) than"

@@ -40,6 +40,8 @@ class BenchmarkSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Number of problems; None where the user's file decides."""
     licence: str
     citation: str
+    source: str | None = None
+    """Name of the pinned data set it reads (`truegrade data list`); None if the user brings the file."""
     load: Callable[[Path | None, Mapping[str, str]], Benchmark]
     """``load(data, args)``: from ``data`` (a file, or a folder that holds it) or from the cache; the module
     refuses unknown ``args`` with UserError."""

@@ -65,6 +65,7 @@ CRUXEVAL_OUTPUT = BenchmarkSpec(
     size=_SOURCE.size,
     licence=_SOURCE.licence,
     citation=_SOURCE.citation,
+    source=_SOURCE.name,
     load=load_output,
     args=dict(ALLOW_MODIFIED),
 )
@@ -76,6 +77,7 @@ CRUXEVAL_INPUT = BenchmarkSpec(
     size=_SOURCE.size,
     licence=_SOURCE.licence,
     citation=_SOURCE.citation,
+    source=_SOURCE.name,
     load=load_input,
     args=dict(ALLOW_MODIFIED),
 )

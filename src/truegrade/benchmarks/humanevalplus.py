@@ -74,6 +74,7 @@ HUMANEVALPLUS = BenchmarkSpec(
     size=_SOURCE.size,
     licence=_SOURCE.licence,
     citation=_SOURCE.citation,
+    source=_SOURCE.name,
     load=load,
     args=dict(ALLOW_MODIFIED),
 )

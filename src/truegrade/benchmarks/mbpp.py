@@ -121,6 +121,7 @@ MBPP = BenchmarkSpec(
     size=SOURCES["mbpp"].size,
     licence=SOURCES["mbpp"].licence,
     citation=SOURCES["mbpp"].citation,
+    source="mbpp",
     load=partial(load, "mbpp", MbppRow, _full_item),
     args=_ARGS,
 )
@@ -132,6 +133,7 @@ MBPP_SANITIZED = BenchmarkSpec(
     size=SOURCES["mbpp-sanitized"].size,
     licence=SOURCES["mbpp-sanitized"].licence,
     citation=SOURCES["mbpp-sanitized"].citation,
+    source="mbpp-sanitized",
     load=partial(load, "mbpp-sanitized", SanitizedRow, _sanitized_item),
     args=_ARGS,
 )

@@ -100,6 +100,7 @@ MBPPPLUS = BenchmarkSpec(
     size=_SOURCE.size,
     licence=_SOURCE.licence,
     citation=_SOURCE.citation,
+    source=_SOURCE.name,
     load=load,
     args=dict(ALLOW_MODIFIED),
 )
