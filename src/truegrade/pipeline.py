@@ -1,13 +1,13 @@
 """The straight line: problem → prompt → completion → answer → verdict → estimate.
 
-`generate` asks the model, `grade` decides, `summarise` counts; `run` is the three in order. Each starts from
-the file that the one before it wrote, so each can be stopped at any moment and started again.
+`generate` asks the model, `grade` decides, `summarise` counts; `truegrade.api.run` walks them in order. Each
+starts from the file that the one before it wrote, so each can be stopped at any moment and started again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 from itertools import groupby
 from typing import Protocol
@@ -127,9 +127,19 @@ def generate(run: Run, worded: Worded, model: Model, *, progress: Progress) -> i
     progress.start("generate", total=len(wanted), done=len(wanted) - len(missing))
     try:
         with run.append_completions() as journal:
-            return asyncio.run(_ask_all(missing, config, model, budget, journal, progress))
+            return _complete(_ask_all(missing, config, model, budget, journal, progress))
     finally:
         progress.finish()
+
+
+def _complete(work: Coroutine[None, None, int]) -> int:
+    """Run a coroutine to its end, also where a loop is running already: in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1, thread_name_prefix="generate") as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 Sample = tuple[Problem, Prompt, SampleKey]

@@ -1,5 +1,6 @@
 """The whole line, on the real HumanEval, with real programs in real processes."""
 
+import asyncio
 import json
 import re
 import signal
@@ -111,6 +112,13 @@ def test_runs_on_different_data_or_profiles_are_not_compared(tmp_path):
     b = truegrade.run("execution-prediction", model="baseline/reference", data="p.jsonl")
     with pytest.raises(NotComparable, match="data set"):
         truegrade.compare(a, b)
+
+
+def test_a_run_inside_a_running_event_loop_as_in_a_notebook():
+    async def cell():
+        return truegrade.run("humaneval", model="baseline/reference", limit=1)
+
+    assert headline(asyncio.run(cell()))["value"] == 1.0
 
 
 def test_frames_join_verdicts_with_completions():
