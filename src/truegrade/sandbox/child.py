@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from mmap import MAP_PRIVATE, mmap
 from os import _exit, getpid
 
 from truegrade.sandbox.frames import Channel, pack
@@ -28,7 +29,7 @@ MODULE_NAME = "truegrade_candidate"
 """``__name__`` of a served program: not ``__main__``, so that a main block does not run."""
 FILE_NAME = "<program>"
 RESERVE_BYTES = 1 << 20
-"""Memory set aside for saying that there is none left."""
+"""Address space set aside for saying that there is none left; memory that is never touched costs nothing."""
 MAX_TEXT = 500
 MAX_ERROR_BYTES = 1 << 16
 _REAL_BUILTINS = vars(builtins)
@@ -132,7 +133,7 @@ def compile_source(source: str) -> CodeType:
 def attempt(source: str, namespace: dict[str, Any], token: bytes) -> Message | None:
     """Run a source; None if it ended without an exception, else the message that says how it failed."""
     namespace["__builtins__"] = _REAL_BUILTINS
-    reserve = bytearray(RESERVE_BYTES)
+    reserve = mmap(-1, RESERVE_BYTES, MAP_PRIVATE)
     try:
         code = compile_source(source)
     except SyntaxError as error:
@@ -140,7 +141,7 @@ def attempt(source: str, namespace: dict[str, Any], token: bytes) -> Message | N
     try:
         exec(code, namespace)
     except BaseException as error:  # SystemExit included: leaving is not passing
-        del reserve
+        reserve.close()
         return failed(token, error)
     return None
 
@@ -154,13 +155,13 @@ def answer(
     kwargs: dict[str, Any],
 ) -> bytes:
     """Make one call; the frame with its value, or with the exception that it or the sending of it raised."""
-    reserve = bytearray(RESERVE_BYTES)
+    reserve = mmap(-1, RESERVE_BYTES, MAP_PRIVATE)
     try:
         if name not in namespace:
             raise NameError(f"name {name!r} is not defined")
         return pack(("value", token, namespace[name](*args, **kwargs)), value_bytes)
     except MemoryError as error:
-        del reserve
+        reserve.close()
         return pack(failed(token, error), MAX_ERROR_BYTES)
     except TooLarge as error:
         return pack(("failed", token, OUTPUT_LIMIT, f"{name} returned {error}"), MAX_ERROR_BYTES)

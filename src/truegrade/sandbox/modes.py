@@ -10,12 +10,14 @@ import math
 import os
 import socket
 from collections.abc import Callable, Sequence
-from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import IO, TYPE_CHECKING, Any
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import statuses
 from truegrade.sandbox.frames import TOKEN_BYTES
+from truegrade.sandbox.kinds import kind_of
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.outcome import BAND, CallResult, Stop, one_line
 from truegrade.sandbox.supervisor import Gone, Supervisor
@@ -33,6 +35,7 @@ def call(
 ) -> Stop:
     """Run the program, then make the calls, handing each result over as it arrives."""
     job = _job(run.limits, "serve", program, names=[function])
+    run.prepare(child=kind_of(program))
     run.spawn_program(run.connect())
     try:
         run.send(("job", job))
@@ -59,6 +62,7 @@ def judge(run: Supervisor, program: str, tests: str, names: Sequence[str], trust
         "tests": tests,
         "trusted": trusted,
     }
+    run.prepare(child=kind_of(program), judge=kind_of(tests, trusted))
     judges_end, programs_end = socket.socketpair()
     with judges_end, programs_end:
         run.spawn_judge(run.connect(), judges_end)
@@ -92,6 +96,7 @@ def _blame(turn: str, stop: Stop) -> Stop:
 def inside(run: Supervisor, source: str, disabled: Sequence[str], preload: Sequence[str]) -> Stop:
     """Run program and tests as one source; only its own announcement of the end counts as an end."""
     job = _job(run.limits, "inside", source, disabled=list(disabled), preload=list(preload))
+    run.prepare(child=kind_of(source))
     run.spawn_program(run.connect())
     try:
         run.send(("job", job))
@@ -111,9 +116,8 @@ def script(run: Supervisor, source: str, stdin: str) -> Stop:
     """Run the source as a script on this input, to the end of its process; the exit code is its own."""
     job = _job(run.limits, "script", source)
     said: Stop | None = None
-    with TemporaryFile() as file:
-        file.write(stdin.encode("utf-8", "surrogatepass"))
-        file.seek(0)
+    run.prepare(child=kind_of(source))
+    with _input(stdin) as file:
         run.spawn_program(run.connect(), stdin=file)
         try:
             run.send(("job", job))
@@ -126,6 +130,14 @@ def script(run: Supervisor, source: str, stdin: str) -> Stop:
     if code == 0:
         return PASSED
     return said or (end if code is None or code < 0 else Stop(end.status, f"exit code {code}"))
+
+
+def _input(text: str) -> IO[bytes]:
+    """A file that can be read and not written, and has no name any more."""
+    with NamedTemporaryFile() as file:
+        file.write(text.encode("utf-8", "surrogatepass"))
+        file.flush()
+        return Path(file.name).open("rb")
 
 
 def _forged() -> Stop:
