@@ -204,9 +204,10 @@ def test_an_answer_to_a_call_that_was_not_made_is_tampering(outputs, judged):
     assert judged(early, TESTS).status == "tampering"
 
 
-def test_a_forked_copy_of_the_program_does_not_answer(outputs):
+def test_a_forked_copy_of_the_program_does_not_answer(crowd):
     program = "import os\nos.fork()\nn = 0\ndef f(x):\n    global n\n    n += 1\n    return n"
-    outcome, results = outputs(program, *[(1,)] * 5)
+    results = []
+    outcome = crowd.call(program, "f", [(1,)] * 5, lambda _, result: results.append(result) or True)
     assert (outcome.status, [r.value for r in results]) == ("passed", [1, 2, 3, 4, 5])
 
 

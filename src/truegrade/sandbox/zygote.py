@@ -31,6 +31,7 @@ REPORT = struct.Struct("<idB?")
 """Wait status; CPU seconds; processes left over, at most 255; whether the scratch is empty again."""
 NOT_STARTED = 0xFF00
 """Wait status, exit code 255, of a process that could not be forked."""
+CONTROL = 3
 MAX_FDS = 8
 
 
@@ -43,7 +44,7 @@ class Zygote:
     """
 
     def __init__(self, control: int, settings: dict[str, Any]) -> None:
-        self._control = socket.socket(fileno=control)
+        self._control = socket.socket(fileno=_lowest(control))
         self._scratch: str = settings["scratch"]
         self._alone = settings["level"] >= 3  # PID 1 of a namespace: `kill(-1)` means the program and nobody else
         self._tasks: int | None = settings["tasks"]
@@ -152,6 +153,22 @@ class Zygote:
                 kill(target, signal.SIGKILL)
             except (ProcessLookupError, PermissionError):  # nothing is left; macOS says EPERM of zombies
                 continue
+
+
+def _lowest(control: int) -> int:
+    """Move the socket to the first number after the standard streams, and close all else that was inherited.
+
+    So the descriptors that come for a sample lie above all of ours, which `_enter` relies on.
+    """
+    if control != CONTROL:
+        os.dup2(control, CONTROL, inheritable=False)
+    for number in map(int, os.listdir("/proc/self/fd" if sys.platform == "linux" else "/dev/fd")):
+        if number > CONTROL:
+            try:
+                os.close(number)
+            except OSError:  # the listing's own
+                continue
+    return CONTROL
 
 
 def _children_file() -> int | None:
