@@ -15,6 +15,16 @@ included, and leave a daemon behind; do not run it as root.
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.outcome import CallResult, Outcome, ProgramOutcome
 from truegrade.sandbox.pool import Sandbox, run_program
-from truegrade.sandbox.values import Drained, Unsupported
+from truegrade.sandbox.values import Digest, Drained, Unsupported
 
-__all__ = ["CallResult", "Drained", "Limits", "Outcome", "ProgramOutcome", "Sandbox", "Unsupported", "run_program"]
+__all__ = [
+    "CallResult",
+    "Digest",
+    "Drained",
+    "Limits",
+    "Outcome",
+    "ProgramOutcome",
+    "Sandbox",
+    "Unsupported",
+    "run_program",
+]

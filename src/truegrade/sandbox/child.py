@@ -15,7 +15,8 @@ from os import _exit, getpid
 from truegrade.sandbox.frames import Channel, pack
 from truegrade.sandbox.rlimits import restrict
 from truegrade.sandbox.statuses import MEMORY_LIMIT, OUTPUT_LIMIT, RUNTIME_ERROR, SYNTAX_ERROR
-from truegrade.sandbox.wire import TooLarge
+from truegrade.sandbox.values import Digest
+from truegrade.sandbox.wire import TooLarge, TooMany
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def serve(channel: Channel, job: dict[str, Any]) -> NoReturn:
     else:
         channel.send(("ready", job["token"], tuple(name for name in job["names"] if name not in namespace)))
         while (request := channel.receive()) is not None:
-            frame = answer(namespace, job["value_bytes"], *request[1:])
+            frame = answer(namespace, job, *request[1:])
             if getpid() != pid:
                 _exit(0)
             channel.send_frame(frame)
@@ -148,7 +149,7 @@ def attempt(source: str, namespace: dict[str, Any], token: bytes) -> Message | N
 
 def answer(
     namespace: dict[str, Any],
-    value_bytes: int,
+    job: dict[str, Any],
     token: bytes,
     name: str,
     args: Sequence[Any],
@@ -159,7 +160,13 @@ def answer(
     try:
         if name not in namespace:
             raise NameError(f"name {name!r} is not defined")
-        return pack(("value", token, namespace[name](*args, **kwargs)), value_bytes)
+        value = namespace[name](*args, **kwargs)
+        try:
+            return pack(("value", token, value), job["value_bytes"])
+        except TooMany:
+            if not job["digests"]:
+                raise
+            return digested(token, value)
     except MemoryError as error:
         reserve.close()
         return pack(failed(token, error), MAX_ERROR_BYTES)
@@ -167,6 +174,18 @@ def answer(
         return pack(("failed", token, OUTPUT_LIMIT, f"{name} returned {error}"), MAX_ERROR_BYTES)
     except BaseException as error:
         return pack(("raised", token, *describe(error)), MAX_ERROR_BYTES)
+
+
+def digested(token: bytes, value: object) -> bytes:
+    """The frame that stands for a value of too many values to send.
+
+    Raises:
+        TooMany: it has no digest either.
+    """
+    try:
+        return pack(("digest", token, Digest.of(value).sha256), MAX_ERROR_BYTES)
+    except (ValueError, MemoryError) as error:
+        raise TooMany(f"more values than can be sent or digested: {error or 'out of memory'}") from None
 
 
 def failed(token: bytes, error: BaseException) -> Message:

@@ -5,6 +5,7 @@
     from the program    ("ready", token, missing)           the source ran; names it does not define
                         ("ready", token)                    inside: the guard is up, the source runs next
                         ("value", token, value)             what the call returned
+                        ("digest", token, sha256)           what stands for a value too large to send
                         ("raised", token, type, base, args, text)   the exception it raised
                         ("failed", token, status, detail)   the run is over
                         ("end", token)                      the source ran to its end

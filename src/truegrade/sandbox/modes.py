@@ -21,11 +21,13 @@ from truegrade.sandbox.kinds import kind_of
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.outcome import BAND, CallResult, Stop, one_line
 from truegrade.sandbox.supervisor import Gone, Supervisor
+from truegrade.sandbox.values import Digest
 from truegrade.sandbox.wire import TooLarge, Unencodable
 
 if TYPE_CHECKING:
     from truegrade.sandbox.frames import Message
 
+DIGEST_BYTES = 32
 PASSED = Stop(statuses.PASSED, "")
 OnResult = Callable[[int, CallResult], bool]
 
@@ -34,7 +36,7 @@ def call(
     run: Supervisor, program: str, function: str, calls: Sequence[Sequence[Any]], on_result: OnResult
 ) -> Stop:
     """Run the program, then make the calls, handing each result over as it arrives."""
-    job = _job(run.limits, "serve", program, names=[function])
+    job = _job(run.limits, "serve", program, names=[function], digests=True)
     run.prepare(child=kind_of(program))
     run.spawn_program(run.connect())
     try:
@@ -54,7 +56,7 @@ def call(
 
 def judge(run: Supervisor, program: str, tests: str, names: Sequence[str], trusted: str) -> Stop:
     """Run the program and the tests in a process each, and take the judge's verdict."""
-    job = _job(run.limits, "serve", program, names=list(names))
+    job = _job(run.limits, "serve", program, names=list(names), digests=False)
     rules = {
         "limits": _rlimits(run.limits),
         "program": job,
@@ -196,6 +198,8 @@ def _result(run: Supervisor, token: bytes) -> CallResult:
     match message:
         case ("value", _, value):
             return CallResult(value=value)
+        case ("digest", _, bytes(sha256)) if len(sha256) == DIGEST_BYTES:
+            return CallResult(value=Digest(sha256))
         case ("raised", _, str(), str(), tuple(), str(text)):
             return CallResult(error=one_line(text))
         case ("failed", _, *claim):
