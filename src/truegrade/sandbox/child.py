@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from marshal import loads
 from mmap import MAP_PRIVATE, mmap
 from os import _exit, getpid
 
@@ -45,7 +46,7 @@ def main(fd: int) -> None:
     message = channel.receive()
     if message is None:
         return
-    job = message[1]
+    job = loads(message[1])
     restrict(job["limits"])
     if job["mode"] == "script":
         script(channel, job)

@@ -116,12 +116,12 @@ class _Prctl:
     def __init__(self, option: int, value: int) -> None:
         import ctypes
 
-        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._prctl: Any = ctypes.CDLL(None, use_errno=True).prctl
         self._arguments = (option, value, 0, 0, 0)
         self._errno = ctypes.get_errno
 
     def __call__(self) -> None:
-        if self._libc.prctl(*self._arguments):
+        if self._prctl(*self._arguments):
             raise OSError(self._errno(), f"prctl {self._arguments[0]}")
 
 

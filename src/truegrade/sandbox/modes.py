@@ -10,6 +10,7 @@ import math
 import os
 import socket
 from collections.abc import Callable, Sequence
+from marshal import dumps
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO, TYPE_CHECKING, Any
@@ -40,7 +41,7 @@ def call(
     run.prepare(child=kind_of(program))
     run.spawn_program(run.connect())
     try:
-        run.send(("job", job))
+        run.send(("job", dumps(job)))
         _, _, missing = _expect(run, "ready", job["token"], 3)
         if missing:
             return Stop(statuses.RUNTIME_ERROR, f"NameError: the program does not define {function!r}")
@@ -71,7 +72,7 @@ def judge(run: Supervisor, program: str, tests: str, names: Sequence[str], trust
         run.spawn_program(programs_end)
     turn = "tests"
     try:
-        run.send(("job", rules))
+        run.send(("job", dumps(rules)))
         while True:
             match run.receive():
                 case ("turn", str(who)):
@@ -101,7 +102,7 @@ def inside(run: Supervisor, source: str, disabled: Sequence[str], preload: Seque
     run.prepare(child=kind_of(source))
     run.spawn_program(run.connect())
     try:
-        run.send(("job", job))
+        run.send(("job", dumps(job)))
         _expect(run, "ready", job["token"], 2)
     except Gone:
         # Nothing of the source has run yet.
@@ -122,7 +123,7 @@ def script(run: Supervisor, source: str, stdin: str) -> Stop:
     with _input(stdin) as file:
         run.spawn_program(run.connect(), stdin=file)
         try:
-            run.send(("job", job))
+            run.send(("job", dumps(job)))
             said = Stop(*statuses.of_program(run.receive()[2:]))
         except Gone:
             pass

@@ -8,6 +8,8 @@ false, operand)``; every block that a call number selects ends in a return, so n
 
 from __future__ import annotations
 
+import struct
+
 from truegrade.sandbox.syscalls import X86_64, checked, free
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
@@ -114,25 +116,26 @@ class Filter:
 
     Args:
         code: instructions.
-        slot: operand that `install` replaces, wherever it occurs as one.
+        slot: operand that `install` replaces, wherever something is compared with it.
     """
 
     def __init__(self, code: list[Instruction], slot: int | None = None) -> None:
         import ctypes
 
-        class Step(ctypes.Structure):
-            _fields_ = (("code", ctypes.c_ushort), ("yes", ctypes.c_ubyte), ("no", ctypes.c_ubyte), ("k", ctypes.c_uint))
-
-        class Program(ctypes.Structure):
-            _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.POINTER(Step)))
-
-        self._steps: Any = (Step * len(code))(*(Step(*step) for step in code))
-        self._program = Program(len(code), self._steps)
-        self._address = ctypes.addressof(self._program)
-        self._slots = [index for index, step in enumerate(code) if step[0] == IF_EQUAL and step[3] == slot]
-        self._libc = ctypes.CDLL(None, use_errno=True)
+        steps = bytearray(b"".join(_STEP.pack(*step) for step in code))
+        # struct sock_fprog: a length and, aligned, a pointer.
+        self._steps = (ctypes.c_char * len(steps)).from_buffer(steps)
+        program = _PROGRAM.pack(len(code), ctypes.addressof(self._steps))
+        self._program = ctypes.create_string_buffer(program, len(program))
+        self._bytes = steps
+        self._slots = [
+            index * _STEP.size + _STEP.size - _OPERAND.size
+            for index, step in enumerate(code)
+            if step[0] == IF_EQUAL and step[3] == slot
+        ]
+        self._prctl: Any = ctypes.CDLL(None, use_errno=True).prctl
+        self._arguments = (PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_void_p(ctypes.addressof(self._program)), 0, 0)
         self._errno = ctypes.get_errno
-        self._pointer = ctypes.c_void_p
 
     def install(self, value: int = 0) -> None:
         """Bind this process, and all it starts, to the filter for good; needs no_new_privs.
@@ -140,8 +143,12 @@ class Filter:
         Raises:
             OSError: the kernel refused.
         """
-        for index in self._slots:
-            self._steps[index].k = value
-        set_seccomp, mode_filter = 22, 2
-        if self._libc.prctl(set_seccomp, mode_filter, self._pointer(self._address), 0, 0):
+        for offset in self._slots:
+            _OPERAND.pack_into(self._bytes, offset, value)
+        if self._prctl(*self._arguments):
             raise OSError(self._errno(), "the kernel refused the filter of system calls")
+
+
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
+_STEP, _OPERAND, _PROGRAM = struct.Struct("=HBBI"), struct.Struct("=I"), struct.Struct("@HP")
+"""struct sock_filter; its last field; struct sock_fprog (``include/uapi/linux/filter.h``)."""
