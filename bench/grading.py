@@ -51,7 +51,8 @@ def main() -> None:
     with gzip.open(options.problems, "rt", encoding="utf-8") as file:
         problems = [json.loads(line) for line in file][: options.limit]
     with Sandbox(Limits(cpu_s=CPU_LIMIT_S), workers=options.workers) as sandbox:
-        print(f"protection level {sandbox.level}: {sandbox.protection}; {options.workers} workers, {len(problems)} problems")
+        print(f"protection level {sandbox.level}: {sandbox.protection}")
+        print(f"{options.workers} workers, {len(problems)} problems, {options.rounds} rounds")
         graders = dict(_graders(sandbox, problems))
         measured: dict[str, list[tuple[float, float, float, float]]] = {name: [] for name in graders}
         for grade in graders.values():  # so that nobody's first start is measured
@@ -110,7 +111,14 @@ def _evalplus(calls: dict[str, tuple[list[Any], list[Any]]]) -> Grader:
         arguments, expected = calls[problem["task_id"]]
         times = [1.0] * len(arguments)
         verdict = untrusted_check(
-            "humaneval", _program(problem), arguments, problem["entry_point"], expected, 1e-6, times, fast_check=True
+            "humaneval",
+            _program(problem),
+            arguments,
+            problem["entry_point"],
+            expected,
+            1e-6,
+            times,
+            fast_check=True,
         )
         return bool(verdict[0] == PASS)
 
@@ -118,7 +126,9 @@ def _evalplus(calls: dict[str, tuple[list[Any], list[Any]]]) -> Grader:
 
 
 def _interpreter(problem: Problem) -> bool:
-    return subprocess.run([sys.executable, "-c", _whole(problem)], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run([sys.executable, "-c", _whole(problem)], capture_output=True, check=False).returncode == 0
+    )
 
 
 def _in_process(problem: Problem) -> bool:

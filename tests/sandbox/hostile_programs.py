@@ -1,3 +1,4 @@
+# ruff: noqa: E501, ISC004 - programs, one a line
 """Programs that try to get out, to stay, or to use up the machine; each says itself whether it succeeded.
 
 An escape is a function ``f`` that returns True if its technique worked and False (or raises) if it was refused. Each
@@ -34,7 +35,8 @@ PROCESSES = {
     "spawn": "import os\ndef f(t): return os.posix_spawn('/bin/sh', ['sh', '-c', 'true'], {}) > 0",
     "shell": "import os\ndef f(t): return os.system('true') == 0",
     "subprocess": "import subprocess, sys\ndef f(t): return subprocess.run([sys.executable, '-c', 'pass']).returncode == 0",
-    "clone": C + "def f(t):\n    pid = libc.syscall(t['clone_call'], 17, 0, 0, 0, 0)\n    if pid == 0: os._exit(0)\n    return pid > 0",
+    "clone": C
+    + "def f(t):\n    pid = libc.syscall(t['clone_call'], 17, 0, 0, 0, 0)\n    if pid == 0: os._exit(0)\n    return pid > 0",
     "exec": "import os\ndef f(t): os.execv(t['true'], ['true'])",
     "signal the parent": "import os\ndef f(t): os.kill(os.getppid(), 0); return True",
     "signal the caller": "import os\ndef f(t): os.kill(t['parent'], 0); return True",
@@ -69,7 +71,8 @@ KERNEL = {
     "extended attribute": "import os\ndef f(t):\n    open('a', 'w').close()\n    os.setxattr('a', 'user.note', b'x')\n    return True",
     "device node": "import os\ndef f(t): os.mknod('d', 0o20666, os.makedev(1, 3)); return True",
     "raised limit": "import resource\ndef f(t): resource.setrlimit(4, (1 << 30, 1 << 30)); return True",
-    "32-bit calls": C + (
+    "32-bit calls": C
+    + (
         "import mmap\ndef f(t):\n    code = mmap.mmap(-1, 4096, prot=7)\n"
         "    code.write(b'\\xb8\\x14\\0\\0\\0\\xcd\\x80\\xc3')\n"
         "    call = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))\n"
@@ -82,8 +85,14 @@ ESCAPES = {**NETWORK, **FILES, **PROCESSES, **KERNEL}
 NOTES = {
     "file": ("open('note', 'w').close()", "__import__('os').path.exists('note')"),
     "hidden deep": ("import os\nos.makedirs('.a/' * 50)", "bool(__import__('os').listdir('.'))"),
-    "closed directory": ("import os\nos.mkdir('d')\nopen('d/x', 'w').close()\nos.chmod('d', 0)", "bool(__import__('os').listdir('.'))"),
-    "mode of the scratch": ("import os\nos.chmod('.', 0o711)", "__import__('os').stat('.').st_mode & 0o777 != 0o700"),
+    "closed directory": (
+        "import os\nos.mkdir('d')\nopen('d/x', 'w').close()\nos.chmod('d', 0)",
+        "bool(__import__('os').listdir('.'))",
+    ),
+    "mode of the scratch": (
+        "import os\nos.chmod('.', 0o711)",
+        "__import__('os').stat('.').st_mode & 0o777 != 0o700",
+    ),
     "times of the scratch": ("import os\nos.utime('.', (77, 77))", "__import__('os').stat('.').st_atime == 77"),
     "builtins": ("import builtins\nbuiltins.len = lambda x: 99", "len([]) == 99"),
     "module": ("import math\nmath.sqrt = lambda x: 99", "__import__('math').sqrt(4) == 99"),
@@ -117,11 +126,20 @@ ENDLESS = {
 
 BOMBS = {
     "memory in steps": ("x = []\nwhile True: x.append(bytearray(1 << 22))", {"memory_limit", "time_limit"}),
-    "anonymous maps": ("import mmap\nx = [mmap.mmap(-1, 1 << 24) for _ in range(10000)]", {"runtime_error", "memory_limit"}),
+    "anonymous maps": (
+        "import mmap\nx = [mmap.mmap(-1, 1 << 24) for _ in range(10000)]",
+        {"runtime_error", "memory_limit"},
+    ),
     "disk": ("for i in range(10000): open(str(i), 'wb').write(b'x' * (1 << 22))", {"runtime_error"}),
-    "disk on /dev/shm": ("for i in range(10000): open(f'/dev/shm/{i}', 'wb').write(b'x' * (1 << 22))", {"runtime_error"}),
+    "disk on /dev/shm": (
+        "for i in range(10000): open(f'/dev/shm/{i}', 'wb').write(b'x' * (1 << 22))",
+        {"runtime_error"},
+    ),
     "inodes": ("for i in range(200000): open(str(i), 'w').close()", {"runtime_error", "time_limit"}),
-    "deep directories": ("import os\nfor i in range(100000):\n    os.mkdir('d')\n    os.chdir('d')", {"runtime_error", "time_limit"}),
+    "deep directories": (
+        "import os\nfor i in range(100000):\n    os.mkdir('d')\n    os.chdir('d')",
+        {"runtime_error", "time_limit"},
+    ),
     "descriptors": ("import os\nx = [os.pipe() for _ in range(5000)]", {"runtime_error"}),
     "threads": (
         "import threading, time\nthreading.stack_size(32768)\n"

@@ -22,7 +22,9 @@ def value_of(sandbox, program):
     return outcome, results[0].value if results else None
 
 
-@pytest.mark.parametrize("expression", ["[(k, 'é') for k in range(n // 2)]", "(0,) * n", "{'x': [None] * n}", "[True] * n"])
+@pytest.mark.parametrize(
+    "expression", ["[(k, 'é') for k in range(n // 2)]", "(0,) * n", "{'x': [None] * n}", "[True] * n"]
+)
 def test_a_digest_is_of_the_marshalled_value(roomy, expression):
     outcome, value = value_of(roomy, MANY.format(expression))
     expected = eval(expression, {"n": 2_100_000})
@@ -44,5 +46,7 @@ def test_the_judge_gets_no_digest(roomy):
 
 
 def test_a_program_cannot_claim_a_digest_without_the_value(roomy):
-    program = "def f():\n    class Digest(list):\n        sha256 = b'0' * 32\n        __eq__ = lambda a, b: True\n    return Digest()"
+    program = (
+        "class Digest(list):\n    sha256 = b'0' * 32\n    __eq__ = lambda a, b: True\ndef f(): return Digest()"
+    )
     assert value_of(roomy, program)[1] == []

@@ -92,7 +92,9 @@ def test_no_escape(jail, target, name):
 def test_the_technique_works_outside(target, name, tmp_path):
     if name in ROOT_ONLY and os.geteuid() != 0:
         pytest.skip("needs root")
-    sentry = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])  # what "the parent" means here
+    sentry = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(60)"]
+    )  # what "the parent" means here
     given = {**target, "target": sentry.pid}
     program = ESCAPES[name].replace("os.getppid()", str(sentry.pid))
     command = [sys.executable, "-c", f"{program}\nassert f({given!r}) is True"]

@@ -16,12 +16,18 @@ HONEST = [
     ("def f(n): return n + n", 49, "wrong_answer"),
     ("def f(n): return sorted({n, 3, 5})", [3, 5, 7], "passed"),
     ("def f(n):\n    open('x', 'w').write(str(n))\n    return int(open('x').read())", 7, "passed"),
-    ("from concurrent.futures import ThreadPoolExecutor\ndef f(n):\n    with ThreadPoolExecutor(4) as t: return list(t.map(abs, [-n]))", [7], "passed"),
+    (
+        (
+            "from concurrent.futures import ThreadPoolExecutor\ndef f(n):\n"
+            "    with ThreadPoolExecutor(4) as t: return list(t.map(abs, [-n]))"
+        ),
+        [7],
+        "passed",
+    ),
     ("import os\ndef f(n): return os.listdir('.')", [], "passed"),
     ("def f(n): return 1 // 0", 0, "runtime_error"),
     ("def f(n: return", 0, "syntax_error"),
 ]
-HOSTILE = [source for source in [*ESCAPES.values(), *(source for source, _ in BOMBS.values())]]
 SLOW = {"memory in steps", "threads", "inodes", "deep directories"}
 
 
@@ -31,7 +37,9 @@ def judge(sandbox, program, expected):
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_hostile_samples_change_no_honest_verdict(workers):
-    hostile = [s for n, (s, _) in BOMBS.items() if n not in SLOW] + [s.replace("(t)", "(n)") for s in ESCAPES.values()]
+    hostile = [s for n, (s, _) in BOMBS.items() if n not in SLOW] + [
+        s.replace("(t)", "(n)") for s in ESCAPES.values()
+    ]
     samples = [(HONEST[k % len(HONEST)], True) for k in range(200)]
     samples += [((hostile[k % len(hostile)] + "\ndef f(n): return 1", 2, None), False) for k in range(200)]
     random.Random(5).shuffle(samples)

@@ -193,9 +193,8 @@ def test_the_programs_process_holds_no_expected_value(outputs, judged, mode):
 
 def test_the_search_would_find_a_value_that_is_there(sandbox):
     there = f"import os\nopen('note', 'w').write('{SECRET}')\nexpected = [{SECRET}, 'the value is {SECRET}']\n"
-    source = (
-        f"{there}{SEARCH}\nfound = f(1)\nassert found[0] is not False and {{'int', 'str'}} == set(found[1]) and found[2], found"
-    )
+    found = "found[0] is not False and {'int', 'str'} == set(found[1]) and found[2]"
+    source = f"{there}{SEARCH}\nfound = f(1)\nassert {found}, found"
     outcome = sandbox.inside(source)
     assert outcome.status == "passed", outcome
 

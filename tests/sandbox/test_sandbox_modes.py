@@ -217,7 +217,9 @@ def test_inside_a_guard_that_fails_is_no_fault_of_the_program(sandbox, bad):
 
 def test_a_script_reads_writes_and_leaves_as_scripts_do():
     outcome = run_program(
-        "import sys\nprint(input().upper(), __name__)\nsys.stderr.write('e')\nsys.exit(0)", "é\n", allow_unsafe=True
+        "import sys\nprint(input().upper(), __name__)\nsys.stderr.write('e')\nsys.exit(0)",
+        "é\n",
+        allow_unsafe=True,
     )
     assert (outcome.status, outcome.stdout, outcome.stderr) == ("passed", "É __main__\n", "e")
 

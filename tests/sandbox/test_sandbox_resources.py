@@ -2,8 +2,6 @@
 
 import os
 import threading
-import time
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +19,9 @@ for s in range(1, 65):
 
 @pytest.fixture(scope="module")
 def small():
-    with Sandbox(Limits(cpu_s=0.4, wall_s=1.5, memory_bytes=256 * MIB, output_bytes=MIB), workers=2, allow_unsafe=True) as opened:
+    with Sandbox(
+        Limits(cpu_s=0.4, wall_s=1.5, memory_bytes=256 * MIB, output_bytes=MIB), workers=2, allow_unsafe=True
+    ) as opened:
         yield opened
 
 
@@ -115,7 +115,12 @@ NAMED = "import ctypes, os, time\nctypes.CDLL(None).prctl(15, b'tg-left-over', 0
 
 @pytest.mark.parametrize(
     "leave",
-    ["", "    os.setsid()\n", "    if os.fork(): os._exit(0)\n", "    os.setsid()\n    if os.fork(): os._exit(0)\n"],
+    [
+        "",
+        "    os.setsid()\n",
+        "    if os.fork(): os._exit(0)\n",
+        "    os.setsid()\n    if os.fork(): os._exit(0)\n",
+    ],
     ids=["group", "session", "orphan", "daemon"],
 )
 def test_nothing_is_left_of_a_programs_processes_and_files(crowd, processes_named, leave):
@@ -152,7 +157,9 @@ def test_the_memory_of_all_processes_counts_together():
         "import os, time\nfor _ in range(4):\n"
         "    if os.fork() == 0:\n        x = b'x' * (40 << 20)\n        time.sleep(60)\ntime.sleep(60)"
     )
-    with Sandbox(Limits(cpu_s=5, wall_s=5, memory_bytes=128 * MIB, processes=4), workers=1, allow_unsafe=True) as few:
+    with Sandbox(
+        Limits(cpu_s=5, wall_s=5, memory_bytes=128 * MIB, processes=4), workers=1, allow_unsafe=True
+    ) as few:
         outcome = few.inside(program)
     assert outcome.status == "memory_limit", outcome
     assert outcome.wall_s < 3

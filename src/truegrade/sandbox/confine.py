@@ -77,7 +77,9 @@ def _mount_scratch(settings: dict[str, Any]) -> None:
 
     libc = ctypes.CDLL(None, use_errno=True)
     uid = os.getuid() if settings["uid"] is None else settings["uid"]
-    options = f"size={settings['scratch_bytes']},nr_inodes={settings['scratch_files']},mode=700,uid={uid},gid={uid}"
+    options = (
+        f"size={settings['scratch_bytes']},nr_inodes={settings['scratch_files']},mode=700,uid={uid},gid={uid}"
+    )
     flags = ctypes.c_ulong(MS_NOSUID | MS_NODEV)
     if libc.mount(b"tmpfs", settings["scratch"].encode(), b"tmpfs", flags, options.encode()):
         raise OSError(ctypes.get_errno(), "the scratch file system cannot be mounted")

@@ -28,7 +28,8 @@ NETWORK, SCOPES = 0b11, 0b11
 
 def version() -> int:
     """The version that the kernel offers; 0 if none."""
-    return max(0, _libc().syscall(CREATE_RULESET, None, 0, 1))
+    offered: int = _libc().syscall(CREATE_RULESET, None, 0, 1)
+    return max(0, offered)
 
 
 def restrict_files(readable: Sequence[str], writable: Sequence[str], *, execute: bool) -> None:

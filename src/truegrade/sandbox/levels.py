@@ -8,7 +8,7 @@ import sys
 from functools import cache
 
 from truegrade.sandbox import landlock
-from truegrade.sandbox.protection import FILTERS, LIMITS_ONLY, NAMESPACES, Protection
+from truegrade.sandbox.protection import LIMITS_ONLY, NAMESPACES, Protection
 from truegrade.sandbox.selftest import self_test
 from truegrade.sandbox.syscalls import MACHINES
 
@@ -18,7 +18,7 @@ GET_BUBBLEWRAP = "install bubblewrap (`apt install bubblewrap`, `dnf install bub
 @cache
 def detect(max_level: int = NAMESPACES) -> Protection:
     """The highest protection that passes its self-test, at most ``max_level``."""
-    reasons = []
+    reasons: list[str] = []
     for level in range(min(max_level, NAMESPACES), LIMITS_ONLY, -1):
         bubblewrap = shutil.which("bwrap") if level == NAMESPACES else None
         why_not = _missing(level, bubblewrap)

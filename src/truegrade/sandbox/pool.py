@@ -203,9 +203,9 @@ class Sandbox:
         protection = detect(self._max_level)
         if protection.level == LIMITS_ONLY and not self._allow_unsafe:
             raise SandboxError(
-                f"untrusted programs are not run here: protection level 1, {protection.why}. {GET_BUBBLEWRAP}, or pass "
-                "--allow-unsafe (allow_unsafe=True), which lets them read your files, use the network and "
-                "signal your processes"
+                f"untrusted programs are not run here: protection level 1, {protection.why}. {GET_BUBBLEWRAP}, "
+                "or pass --allow-unsafe (allow_unsafe=True), which lets them read your files, use the network "
+                "and signal your processes"
             )
         with self._lock:
             if self._closed.is_set():

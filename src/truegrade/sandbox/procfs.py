@@ -31,7 +31,7 @@ def cpu_s(pids: list[int]) -> float:
 
 
 def memory_bytes(pids: list[int]) -> int:
-    """Memory in use by these processes together, what they share counted once; resident size where that is hidden."""
+    """Memory these processes use together, what they share counted once; resident size where that is hidden."""
     total = 0
     for pid in pids:
         lines = _read(PROC / str(pid) / "smaps_rollup").splitlines()
@@ -43,7 +43,7 @@ def memory_bytes(pids: list[int]) -> int:
 
 def _children(pid: int) -> list[int]:
     try:
-        tasks = os.listdir(PROC / str(pid) / "task")
+        tasks = [path.name for path in (PROC / str(pid) / "task").iterdir()]
     except OSError:
         return []
     return [int(child) for task in tasks for child in _read(PROC / str(pid) / "task" / task / "children").split()]

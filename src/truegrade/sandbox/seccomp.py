@@ -47,7 +47,12 @@ RETURN_REFUSE: Instruction = (RETURN, 0, 0, REFUSE)
 def jail_filter(arch: int) -> list[Instruction]:
     """The allow-list, for this AUDIT_ARCH."""
     number = checked(arch)
-    code: list[Instruction] = [(LOAD, 0, 0, ARCH), (IF_EQUAL, 1, 0, arch), (RETURN, 0, 0, KILL), (LOAD, 0, 0, NUMBER)]
+    code: list[Instruction] = [
+        (LOAD, 0, 0, ARCH),
+        (IF_EQUAL, 1, 0, arch),
+        (RETURN, 0, 0, KILL),
+        (LOAD, 0, 0, NUMBER),
+    ]
     if arch == X86_64:
         code += [(IF_AT_LEAST, 0, 1, X32_BIT), (RETURN, 0, 0, KILL)]
     for call in free(arch).values():
@@ -134,7 +139,13 @@ class Filter:
             if step[0] == IF_EQUAL and step[3] == slot
         ]
         self._prctl: Any = ctypes.CDLL(None, use_errno=True).prctl
-        self._arguments = (PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_void_p(ctypes.addressof(self._program)), 0, 0)
+        self._arguments = (
+            PR_SET_SECCOMP,
+            SECCOMP_MODE_FILTER,
+            ctypes.c_void_p(ctypes.addressof(self._program)),
+            0,
+            0,
+        )
         self._errno = ctypes.get_errno
 
     def install(self, value: int = 0) -> None:

@@ -17,7 +17,11 @@ def readable() -> list[str]:
     paths = [*SYSTEM, str(Path(__file__).parent), *_interpreter()]
     for prefix in {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}:
         # A prefix such as /usr holds far more than Python.
-        paths += [prefix] if prefix not in {"/", "/usr"} else [str(path) for path in Path(prefix).glob("local/lib/python3*")]
+        paths += (
+            [prefix]
+            if prefix not in {"/", "/usr"}
+            else [str(path) for path in Path(prefix).glob("local/lib/python3*")]
+        )
     existing = sorted({os.path.normpath(path) for path in paths if Path(path).exists()})
     return [path for path in existing if not any(path.startswith(f"{other}/") for other in existing)]
 

@@ -72,7 +72,7 @@ class Digest:
         self.sha256 = sha256
 
     @classmethod
-    def of(cls, value: object) -> Self:
+    def of(cls, value: Any) -> Self:
         """The digest of a value.
 
         Raises:
@@ -80,8 +80,8 @@ class Digest:
         """
         if type(value) is not list and type(value) is not tuple:
             return cls(sha256(dumps(value, 2)).digest())
-        # Piece by piece: of a value this large there is no room for a copy. Version 2 of the format writes items one
-        # after the other, without references between them.
+        # Piece by piece: of a value this large there is no room for a copy. Version 2 of the format writes items
+        # one after the other, without references between them.
         opening = b"[" if type(value) is list else b"("
         held = sha256(opening + _COUNT.pack(len(value)))
         for start in range(0, len(value), _PIECE):

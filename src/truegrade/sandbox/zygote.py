@@ -15,8 +15,10 @@ import os
 import socket
 import struct
 import sys
-from _signal import SIG_DFL, SIGINT, SIGKILL, default_int_handler
-from _signal import signal as set_handler  # the one in `signal` goes by way of enumerations: 40 pages to copy
+
+# `signal.signal` goes by way of enumerations: 40 pages for each child to copy.
+from _signal import SIG_DFL, SIGINT, SIGKILL, default_int_handler  # type: ignore[import-not-found]
+from _signal import signal as set_handler
 from os import _exit, fork, kill
 
 from truegrade.sandbox.confine import Sample, confine
@@ -52,6 +54,7 @@ class Zygote:
         self._tasks: int | None = settings["tasks"]
         self._pid = 0
         self._status: int | None = None
+        self._cpu_s = 0.0
         os.chdir("/")
         os.environ.pop("PWD", None)  # of bubblewrap
         os.environ.update(HOME=self._scratch, TMPDIR=self._scratch)
@@ -67,7 +70,9 @@ class Zygote:
 
     def serve(self) -> list[int]:
         """Serve until the supervisor hangs up; returns in the forked processes only, with their streams."""
-        compile("", "<warm>", "exec")  # the first call makes the types of all syntax nodes: 150 pages in every child
+        compile(
+            "", "<warm>", "exec"
+        )  # the first call makes the types of all syntax nodes: 150 pages in every child
         gc.collect()
         gc.freeze()  # a collection in a child would touch, and so copy, every page of ours
         gc.disable()  # until `_enter` is done: none of what it makes is a cycle
@@ -83,7 +88,9 @@ class Zygote:
                 self._control.sendall(b"1" if self._ended() else b"0")
             elif asked == END:
                 self._control.sendall(self._finish())
-            else:
+            else:  # the supervisor is gone
+                if self._pid:
+                    self._finish()
                 _exit(0)
 
     def _start(self) -> bool:
@@ -165,7 +172,7 @@ def _lowest(control: int) -> int:
     """
     if control != CONTROL:
         os.dup2(control, CONTROL, inheritable=False)
-    for number in map(int, os.listdir("/proc/self/fd" if sys.platform == "linux" else "/dev/fd")):
+    for number in map(int, os.listdir("/proc/self/fd" if sys.platform == "linux" else "/dev/fd")):  # noqa: PTH208
         if number > CONTROL:
             try:
                 os.close(number)

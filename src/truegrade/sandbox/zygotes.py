@@ -90,7 +90,7 @@ class Zygote:
                 words.append(json.dumps(self._settings(kind, limits)))
                 fds = [theirs.fileno()]
                 if protection.bubblewrap is not None:
-                    words = bubblewrap.command(protection.bubblewrap, tree.readable(), info_write) + ["--", *words]
+                    words = [*bubblewrap.command(protection.bubblewrap, tree.readable(), info_write), "--", *words]
                     fds.append(info_write)
                 self._popen = _spawn(words, fds)
             os.close(info_write)
@@ -109,7 +109,11 @@ class Zygote:
         compile_spawned()
         readable = tree.readable()
         uid = None
-        if self._level >= FILTERS and os.geteuid() == 0 and (self._level == NAMESPACES or tree.open_to_all(readable)):
+        if (
+            self._level >= FILTERS
+            and os.geteuid() == 0
+            and (self._level == NAMESPACES or tree.open_to_all(readable))
+        ):
             uid = FIRST_UID + os.getpid() % (1 << 16) * 1024 + next(_numbers) % 1024
         if self._scratch is not None and uid is not None:
             os.chown(self._scratch, uid, uid)
@@ -140,7 +144,9 @@ class Zygote:
                 self._popen.kill()
             assert self._popen.stderr is not None
             words = self._popen.stderr.read(1 << 16).decode("utf-8", "replace").strip().splitlines()
-            raise SandboxError(f"the process that runs programs did not start: {words[-1] if words else 'no reason given'}")
+            raise SandboxError(
+                f"the process that runs programs did not start: {words[-1] if words else 'no reason given'}"
+            )
         self._socket.settimeout(ANSWER_S)
         self.pid = self._popen.pid
         if self._level == NAMESPACES:
