@@ -15,7 +15,7 @@ from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.levels import detect
 from truegrade.sandbox.limits import MIB
 
-LIMITS = Limits(cpu_s=0.5, wall_s=2, memory_bytes=256 * MIB, output_bytes=MIB, scratch_bytes=16 * MIB)
+LIMITS = Limits(cpu_s=0.3, wall_s=1, memory_bytes=256 * MIB, output_bytes=MIB, scratch_bytes=16 * MIB)
 X86 = platform.machine() == "x86_64"
 NOT_CONTROLLED = {
     "secret through proc": "no namespace of its own, so nothing to go round",
