@@ -22,9 +22,7 @@ def value_of(sandbox, program):
     return outcome, results[0].value if results else None
 
 
-@pytest.mark.parametrize(
-    "expression", ["[(k, 'é') for k in range(n // 2)]", "(0,) * n", "{'x': [None] * n}", "[True] * n"]
-)
+@pytest.mark.parametrize("expression", ["(0,) * n", "{'x': ['é'] * n}"])
 def test_a_digest_is_of_the_marshalled_value(roomy, expression):
     outcome, value = value_of(roomy, MANY.format(expression))
     expected = eval(expression, {"n": 2_100_000})

@@ -135,8 +135,9 @@ def scan():
     return found
 def memory():
     pattern = re.compile(text.pattern.encode())
-    if not os.access("/proc/self/maps", os.R_OK): return None
-    with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as mem:
+    try: maps, mem = open("/proc/self/maps"), open("/proc/self/mem", "rb", 0)
+    except OSError: return None  # level 2 shows nothing of /proc
+    with maps, mem:
         for line in maps:
             span, mode = line.split()[:2]
             low, high = (int(x, 16) for x in span.split("-"))

@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 from collections import deque
+from math import inf
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -200,7 +201,7 @@ class Supervisor:
         wall_left_s = self._wall_cap_s - self.wall_s
         if wall_left_s <= 0:
             raise Stop(statuses.TIME_LIMIT, f"over {self.limits.wall_backstop_s:g} wall seconds")
-        soonest = min(self._soonest(TICK_S), wall_left_s)
+        soonest = min(self._soonest(inf), wall_left_s)
         for process, cap_s, role in self._clocks:
             pids = process.pids()
             used_s = cpu_s(pids)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 SYSTEM = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/lib", "/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache")
 """Shared libraries and the loader; time zones."""
+OF_PREFIX = ("lib", "lib64", "pyvenv.cfg")
+"""A prefix can be a home directory or a project, which hold far more than Python."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
@@ -16,12 +18,8 @@ def readable() -> list[str]:
     """The paths that a program may read, outermost only, symbolic links among them as they are."""
     paths = [*SYSTEM, str(Path(__file__).parent), *_interpreter()]
     for prefix in {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}:
-        # A prefix such as /usr holds far more than Python.
-        paths += (
-            [prefix]
-            if prefix not in {"/", "/usr"}
-            else [str(path) for path in Path(prefix).glob("local/lib/python3*")]
-        )
+        paths += [f"{prefix}/{name}" for name in OF_PREFIX]
+        paths += map(str, Path(prefix).glob("local/lib/python3*"))  # Debian's, of packages installed by hand
     existing = sorted({os.path.normpath(path) for path in paths if Path(path).exists()})
     return [path for path in existing if not any(path.startswith(f"{other}/") for other in existing)]
 
