@@ -30,7 +30,7 @@ NOT_CONTROLLED = {
     "raised limit": "containers drop the capability",
     "extended attribute": "not every file system has them",
 }
-ROOT_ONLY = {"mount", "chroot", "other user", "host name", "device node"}
+ROOT_ONLY = {"write to the library", "mount", "chroot", "other user", "host name", "device node"}
 
 
 @pytest.fixture(scope="module", params=[3, 2])
