@@ -15,7 +15,7 @@ from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.levels import detect
 from truegrade.sandbox.limits import MIB
 
-LIMITS = Limits(cpu_s=0.3, wall_s=1, memory_bytes=256 * MIB, output_bytes=MIB, scratch_bytes=16 * MIB)
+LIMITS = Limits(cpu_s=0.3, wall_s=0.8, memory_bytes=256 * MIB, output_bytes=MIB, scratch_bytes=16 * MIB)
 X86 = platform.machine() == "x86_64"
 NOT_CONTROLLED = {
     "secret through proc": "no namespace of its own, so nothing to go round",
@@ -128,6 +128,8 @@ def test_nothing_reaches_the_next_sample(jail, name):
 
 @pytest.mark.parametrize("name", ENDLESS)
 def test_endless_programs_end_within_half_a_second_of_their_limit(jail, name):
+    if jail.level == 2 and name not in {"ignored signals", "stopped", "alarm", "threads"}:
+        pytest.skip("the clocks are the same at every level; these are what signals and threads could change")
     outcome, _ = run(jail, ENDLESS[name] + "\ndef f(): return 1")
     assert outcome.status == "time_limit", outcome
     assert outcome.cpu_s <= LIMITS.cpu_s + 0.5
