@@ -47,16 +47,16 @@ def examine() -> list[Finding]:
 
 def _sandbox() -> Finding:
     """Run a right and a cheating program; the second must not pass."""
-    with Sandbox(Limits(cpu_s=5.0), workers=1) as sandbox:
+    with Sandbox(Limits(cpu_s=5.0), workers=1, allow_unsafe=True) as sandbox:
         honest = sandbox.judge("def f():\n    return 1\n", "assert f() == 1", ["f"])
         cheat = sandbox.judge("import os\ndef f():\n    os._exit(0)\n", "assert f() == 1", ["f"])
-        level = sandbox.level
+        level, protection = sandbox.level, sandbox.protection
     if honest.status != Reason.PASSED or cheat.status == Reason.PASSED:
         detail = f"self-test failed: right program {honest.status} ({honest.detail}), cheat {cheat.status}"
         return Finding(name="sandbox", state="warning", detail=detail)
-    detail = f"level {level}, self-test passed"
+    detail = f"level {level}, self-test passed: {protection}"
     if level == 1:
-        detail += ": resource limits only; programs can read files and reach the network as you can"
+        detail += "; programs can read files and reach the network as you can"
     return Finding(name="sandbox", state="ok" if level > 1 else "warning", detail=detail)
 
 

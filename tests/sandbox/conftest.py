@@ -1,4 +1,7 @@
-"""One sandbox with small limits for all these tests."""
+"""Sandboxes with small limits for all these tests, at the level this machine offers."""
+
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +14,36 @@ MARGIN_S = 2.5
 
 @pytest.fixture(scope="session")
 def sandbox():
-    with Sandbox(LIMITS, workers=2) as opened:
+    with Sandbox(LIMITS, workers=2, allow_unsafe=True) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def crowd():
+    """A sandbox whose programs may start processes."""
+    with Sandbox(replace(LIMITS, processes=32), workers=1, allow_unsafe=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def processes_named():
+    """Number the machine's live processes that have given themselves a name."""
+
+    def named(name):
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if (folder / "comm").read_text().strip() == name and _state(folder) != "Z":
+                    found.append(int(folder.name))
+            except OSError:
+                continue
+        return found
+
+    return named
+
+
+def _state(folder):
+    return (folder / "stat").read_text().rpartition(")")[2].split()[0]
 
 
 @pytest.fixture

@@ -135,7 +135,9 @@ def scan():
     return found
 def memory():
     pattern = re.compile(text.pattern.encode())
-    with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as mem:
+    try: maps, mem = open("/proc/self/maps"), open("/proc/self/mem", "rb", 0)
+    except OSError: return None  # level 2 shows nothing of /proc
+    with maps, mem:
         for line in maps:
             span, mode = line.split()[:2]
             low, high = (int(x, 16) for x in span.split("-"))
@@ -148,7 +150,7 @@ def memory():
 def f(x):
     places = [*os.environ.values(), *sys.argv]
     places += [open(os.path.join(d, n), errors="replace").read() for d, _, ns in os.walk(".") for n in ns]
-    return (memory(), scan(), [p for p in places if text.search(p)])
+    return (memory(), tuple(scan()), tuple(p for p in places if text.search(p)))
 """
 
 ALL = {**LEAVING, **FORGING, **FORGED_FRAMES}
@@ -183,17 +185,17 @@ def test_frames_forged_blindly_do_not_pass_inside(sandbox, in_time, name):
 @pytest.mark.parametrize("mode", ["call", "judge"])
 def test_the_programs_process_holds_no_expected_value(outputs, judged, mode):
     if mode == "call":
-        assert outputs(SEARCH, (1,))[1][0].value == (False, [], [])
+        found = outputs(SEARCH, (1,))[1][0].value
+        assert found in {(False, (), ()), (None, (), ())}
     else:
-        outcome = judged(SEARCH, f"expected = {SECRET}\nassert f(1) == (False, [], []), expected")
+        outcome = judged(SEARCH, f"expected = {SECRET}\nassert not any(f(1)), expected")
         assert outcome.status == "passed", outcome
 
 
 def test_the_search_would_find_a_value_that_is_there(sandbox):
     there = f"import os\nopen('note', 'w').write('{SECRET}')\nexpected = [{SECRET}, 'the value is {SECRET}']\n"
-    source = (
-        f"{there}{SEARCH}\nfound = f(1)\nassert found[0] and {{'int', 'str'}} == set(found[1]) and found[2], found"
-    )
+    found = "found[0] is not False and {'int', 'str'} == set(found[1]) and found[2]"
+    source = f"{there}{SEARCH}\nfound = f(1)\nassert {found}, found"
     outcome = sandbox.inside(source)
     assert outcome.status == "passed", outcome
 
@@ -204,9 +206,10 @@ def test_an_answer_to_a_call_that_was_not_made_is_tampering(outputs, judged):
     assert judged(early, TESTS).status == "tampering"
 
 
-def test_a_forked_copy_of_the_program_does_not_answer(outputs):
+def test_a_forked_copy_of_the_program_does_not_answer(crowd):
     program = "import os\nos.fork()\nn = 0\ndef f(x):\n    global n\n    n += 1\n    return n"
-    outcome, results = outputs(program, *[(1,)] * 5)
+    results = []
+    outcome = crowd.call(program, "f", [(1,)] * 5, lambda _, result: results.append(result) or True)
     assert (outcome.status, [r.value for r in results]) == ("passed", [1, 2, 3, 4, 5])
 
 

@@ -34,6 +34,12 @@ def test_the_spawned_modules_import_nothing_but_each_other():
         "child",
         "judging",
         "judge",
+        "syscalls",
+        "seccomp",
+        "landlock",
+        "confine",
+        "sweep",
+        "zygote",
     ):
         tree = ast.parse((folder / f"{name}.py").read_text())
         modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
@@ -174,7 +180,7 @@ def test_verdicts_of_the_judge(judged, program, tests, status, detail):
     ],
 )
 def test_a_judge_that_does_not_end_is_ended(program, tests, status):
-    with Sandbox(Limits(cpu_s=0.3, wall_s=1.5, memory_bytes=1 << 28)) as sandbox:
+    with Sandbox(Limits(cpu_s=0.3, wall_s=1.5, memory_bytes=1 << 28), allow_unsafe=True) as sandbox:
         outcome = sandbox.judge(program, tests, ["f"])
     assert outcome.status == status, outcome
     assert outcome.wall_s < 3.5
@@ -211,7 +217,9 @@ def test_inside_a_guard_that_fails_is_no_fault_of_the_program(sandbox, bad):
 
 def test_a_script_reads_writes_and_leaves_as_scripts_do():
     outcome = run_program(
-        "import sys\nprint(input().upper(), __name__)\nsys.stderr.write('e')\nsys.exit(0)", "é\n"
+        "import sys\nprint(input().upper(), __name__)\nsys.stderr.write('e')\nsys.exit(0)",
+        "é\n",
+        allow_unsafe=True,
     )
     assert (outcome.status, outcome.stdout, outcome.stderr) == ("passed", "É __main__\n", "e")
 
@@ -227,13 +235,13 @@ def test_a_script_reads_writes_and_leaves_as_scripts_do():
     ],
 )
 def test_a_script_that_fails(source, status, detail):
-    outcome = run_program(source)
+    outcome = run_program(source, allow_unsafe=True)
     assert (outcome.status, detail in outcome.detail) == (status, True), outcome
     assert "truegrade" not in outcome.stderr
 
 
 def test_a_script_shows_its_own_traceback_only():
-    shown = run_program("def g():\n    1/0\ng()").stderr
+    shown = run_program("def g():\n    1/0\ng()", allow_unsafe=True).stderr
     assert shown.splitlines()[1] == '  File "<program>", line 3, in <module>'
     assert "1/0" in shown
 
@@ -246,7 +254,7 @@ def test_time_sensitive_runs_are_repeated_and_marked_and_delivered_once():
     program = (
         "import time\ndef f(x):\n    end = time.process_time() + x\n    while time.process_time() < end: pass\n"
     )
-    with Sandbox(Limits(cpu_s=0.5, wall_s=5)) as sandbox:
+    with Sandbox(Limits(cpu_s=0.5, wall_s=5), allow_unsafe=True) as sandbox:
         outcome = sandbox.call(program, "f", [(0,), (0.48,)], lambda i, r: seen.append(i) or True)
         assert outcome.time_sensitive
         assert seen == [0, 1]
@@ -258,30 +266,32 @@ def test_time_sensitive_runs_are_repeated_and_marked_and_delivered_once():
 
 def test_over_the_limit_but_ended_is_a_time_limit_all_the_same():
     program = "import time\ndef f():\n    while time.process_time() < 0.52: pass\n"
-    with Sandbox(Limits(cpu_s=0.5, wall_s=5)) as sandbox:
+    with Sandbox(Limits(cpu_s=0.5, wall_s=5), allow_unsafe=True) as sandbox:
         outcome = sandbox.call(program, "f", [()], lambda i, r: True)
     assert (outcome.status, outcome.detail, outcome.time_sensitive) == ("time_limit", "over 0.5 CPU seconds", True)
 
 
 def test_many_threads_share_a_sandbox_and_leave_nothing_open(sandbox):
-    before = set(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else set()
-    program = "import os\ndef f(x):\n    fds = os.listdir('/proc/self/fd')\n    return x, len(fds)\n"
+    program = "import os\ndef f(x):\n    return x, sum(alive(fd) for fd in range(64))\ndef alive(fd):\n"
+    program += "    try: return bool(os.fstat(fd))\n    except OSError: return False\n"
 
     def one(n):
         got = []
         sandbox.call(program, "f", [(n,)], lambda i, r: got.append(r.value) or True)
         return got[0]
 
-    with concurrent.futures.ThreadPoolExecutor(6) as threads:
-        answers = list(threads.map(one, range(24)))
-    assert [n for n, _ in answers] == list(range(24))
-    assert {fds for _, fds in answers} == {5}  # three standard streams, the channel, the listing itself
-    if before:
-        assert len(os.listdir("/proc/self/fd")) == len(before)
+    open_after = []
+    for _ in range(2):  # the first time, the workers start the interpreters that they keep
+        with concurrent.futures.ThreadPoolExecutor(6) as threads:
+            answers = list(threads.map(one, range(24)))
+        assert [n for n, _ in answers] == list(range(24))
+        assert {fds for _, fds in answers} == {4}  # three standard streams and the channel
+        open_after.append(len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0)
+    assert open_after[0] == open_after[1]
 
 
 def test_closing_ends_what_runs_and_refuses_more():
-    sandbox = Sandbox(Limits(cpu_s=20))
+    sandbox = Sandbox(Limits(cpu_s=20), allow_unsafe=True)
     with concurrent.futures.ThreadPoolExecutor(1) as threads:
         running = threads.submit(sandbox.inside, "import time; time.sleep(60)")
         time.sleep(0.3)
@@ -304,7 +314,7 @@ def test_the_program_sees_nothing_of_the_caller(outputs, monkeypatch):
     }
     assert environ["HOME"] == folder
     assert (files, own_session) == ([], True)
-    assert not Path(folder).exists()
+    assert not Path(folder).exists() or os.listdir(folder) == []
 
 
 def test_an_object_of_the_programs_own_is_opaque(outputs):

@@ -1,20 +1,36 @@
 """Runs untrusted Python.
 
-Protection levels, of which this version has the first:
+A warm interpreter per worker, the zygote, is shut in once and forks one process per program; the tests run in a
+fork of another, which never runs a program. Where nothing is imported that is not loaded yet, a run costs a fork.
 
-3   namespaces, Landlock and seccomp;
-2   Landlock and seccomp, for containers that forbid namespaces;
-1   rlimits only: a fresh process per run, with limits, an environment, a session and a directory of its own.
+Protection levels, found out at the start and proved by a program that tries to get out (`levels`, `selftest`):
+
+3   namespaces made by bubblewrap, Landlock, a filter of system calls: the program sees a read-only tree of what
+    Python needs, a scratch of bounded size, and no network, user or process of this machine;
+2   Landlock and the filter, for containers that forbid namespaces: the same but for the number of files in the
+    scratch, its total size, and what lies outside the file system, such as the machine's name;
+1   limits of resources only, everywhere else: a hostile program can reach the network, the user's files and the
+    user's processes, the tests' process included. `Sandbox` refuses unless told to ``allow_unsafe``.
 
 At every level no expected value is ever in the program's process (``call``, ``judge``), outcomes come from
-messages and clocks rather than exit codes, and everything started is killed at the end. At level 1 a hostile
-program can still reach the network, the user's files and the user's other processes, the tests' process
-included, and leave a daemon behind; do not run it as root.
+messages and clocks rather than exit codes, and everything a program started or wrote is gone when its run returns.
+
+Not covered at any level: faults of the kernel, and channels of timing between programs that run at the same time.
 """
 
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.outcome import CallResult, Outcome, ProgramOutcome
 from truegrade.sandbox.pool import Sandbox, run_program
-from truegrade.sandbox.values import Drained, Unsupported
+from truegrade.sandbox.values import Digest, Drained, Unsupported
 
-__all__ = ["CallResult", "Drained", "Limits", "Outcome", "ProgramOutcome", "Sandbox", "Unsupported", "run_program"]
+__all__ = [
+    "CallResult",
+    "Digest",
+    "Drained",
+    "Limits",
+    "Outcome",
+    "ProgramOutcome",
+    "Sandbox",
+    "Unsupported",
+    "run_program",
+]

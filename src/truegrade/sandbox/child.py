@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import builtins
 import sys
+from marshal import loads
+from mmap import MAP_PRIVATE, mmap
 from os import _exit, getpid
 
 from truegrade.sandbox.frames import Channel, pack
 from truegrade.sandbox.rlimits import restrict
 from truegrade.sandbox.statuses import MEMORY_LIMIT, OUTPUT_LIMIT, RUNTIME_ERROR, SYNTAX_ERROR
-from truegrade.sandbox.wire import TooLarge
+from truegrade.sandbox.values import Digest
+from truegrade.sandbox.wire import TooLarge, TooMany
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ MODULE_NAME = "truegrade_candidate"
 """``__name__`` of a served program: not ``__main__``, so that a main block does not run."""
 FILE_NAME = "<program>"
 RESERVE_BYTES = 1 << 20
-"""Memory set aside for saying that there is none left."""
+"""Address space set aside for saying that there is none left; memory that is never touched costs nothing."""
 MAX_TEXT = 500
 MAX_ERROR_BYTES = 1 << 16
 _REAL_BUILTINS = vars(builtins)
@@ -43,7 +46,7 @@ def main(fd: int) -> None:
     message = channel.receive()
     if message is None:
         return
-    job = message[1]
+    job = loads(message[1])
     restrict(job["limits"])
     if job["mode"] == "script":
         script(channel, job)
@@ -70,7 +73,7 @@ def serve(channel: Channel, job: dict[str, Any]) -> NoReturn:
     else:
         channel.send(("ready", job["token"], tuple(name for name in job["names"] if name not in namespace)))
         while (request := channel.receive()) is not None:
-            frame = answer(namespace, job["value_bytes"], *request[1:])
+            frame = answer(namespace, job, *request[1:])
             if getpid() != pid:
                 _exit(0)
             channel.send_frame(frame)
@@ -132,7 +135,7 @@ def compile_source(source: str) -> CodeType:
 def attempt(source: str, namespace: dict[str, Any], token: bytes) -> Message | None:
     """Run a source; None if it ended without an exception, else the message that says how it failed."""
     namespace["__builtins__"] = _REAL_BUILTINS
-    reserve = bytearray(RESERVE_BYTES)
+    reserve = mmap(-1, RESERVE_BYTES, MAP_PRIVATE)
     try:
         code = compile_source(source)
     except SyntaxError as error:
@@ -140,32 +143,50 @@ def attempt(source: str, namespace: dict[str, Any], token: bytes) -> Message | N
     try:
         exec(code, namespace)
     except BaseException as error:  # SystemExit included: leaving is not passing
-        del reserve
+        reserve.close()
         return failed(token, error)
     return None
 
 
 def answer(
     namespace: dict[str, Any],
-    value_bytes: int,
+    job: dict[str, Any],
     token: bytes,
     name: str,
     args: Sequence[Any],
     kwargs: dict[str, Any],
 ) -> bytes:
     """Make one call; the frame with its value, or with the exception that it or the sending of it raised."""
-    reserve = bytearray(RESERVE_BYTES)
+    reserve = mmap(-1, RESERVE_BYTES, MAP_PRIVATE)
     try:
         if name not in namespace:
             raise NameError(f"name {name!r} is not defined")
-        return pack(("value", token, namespace[name](*args, **kwargs)), value_bytes)
+        value = namespace[name](*args, **kwargs)
+        try:
+            return pack(("value", token, value), job["value_bytes"])
+        except TooMany:
+            if not job["digests"]:
+                raise
+            return digested(token, value)
     except MemoryError as error:
-        del reserve
+        reserve.close()
         return pack(failed(token, error), MAX_ERROR_BYTES)
     except TooLarge as error:
         return pack(("failed", token, OUTPUT_LIMIT, f"{name} returned {error}"), MAX_ERROR_BYTES)
     except BaseException as error:
         return pack(("raised", token, *describe(error)), MAX_ERROR_BYTES)
+
+
+def digested(token: bytes, value: object) -> bytes:
+    """The frame that stands for a value of too many values to send.
+
+    Raises:
+        TooMany: it has no digest either.
+    """
+    try:
+        return pack(("digest", token, Digest.of(value).sha256), MAX_ERROR_BYTES)
+    except (ValueError, MemoryError) as error:
+        raise TooMany(f"more values than can be sent or digested: {error or 'out of memory'}") from None
 
 
 def failed(token: bytes, error: BaseException) -> Message:

@@ -15,6 +15,7 @@ from truegrade.sandbox.wire import (
     MAX_VALUES,
     NUMPY_DTYPE,
     TooLarge,
+    TooMany,
     Unencodable,
 )
 
@@ -63,7 +64,7 @@ class _Encoder:
     def value(self, value: Any, depth: int) -> None:
         self.values_left -= 1
         if self.values_left < 0:
-            raise TooLarge(f"more than {MAX_VALUES} values")
+            raise TooMany(f"more than {MAX_VALUES} values")
         if depth > MAX_DEPTH:
             raise TooLarge(f"nested more than {MAX_DEPTH} deep, or contains itself")
         exact = _EXACT.get(type(value))

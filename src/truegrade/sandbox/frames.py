@@ -1,10 +1,12 @@
 """Messages over a stream: a 32-bit length, then one tuple in the wire format, its kind first.
 
-    to the program      ("job", {...})                      what to run; its ``token`` names the answer
+    to the program      ("job", bytes)                      what to run, a marshalled dict (which only the trusted
+                                                            side sends); its ``token`` names the answer
                         ("call", token, name, args, kwargs) one call of a function
     from the program    ("ready", token, missing)           the source ran; names it does not define
                         ("ready", token)                    inside: the guard is up, the source runs next
                         ("value", token, value)             what the call returned
+                        ("digest", token, sha256)           what stands for a value too large to send
                         ("raised", token, type, base, args, text)   the exception it raised
                         ("failed", token, status, detail)   the run is over
                         ("end", token)                      the source ran to its end

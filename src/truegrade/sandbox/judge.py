@@ -11,6 +11,7 @@ classes as arguments. Tests that need them must run inside the program's process
 from __future__ import annotations
 
 import builtins
+from marshal import dumps, loads
 from os import _exit, urandom
 
 from truegrade.sandbox.frames import REQUEST_BYTES, TOKEN_BYTES, Channel, pack
@@ -133,10 +134,10 @@ def main(report_fd: int, link_fd: int) -> None:
     message = report.receive()
     if message is None:
         return
-    job = message[1]
+    job = loads(message[1])
     restrict(job["limits"])
     link = Link(Channel(link_fd, job["program"]["value_bytes"]), report)
-    link.request(("job", job["program"]))
+    link.request(("job", dumps(job["program"])))
     report.send(("verdict", *judge(job, link)))
     _exit(0)
 

@@ -16,14 +16,14 @@ class Limits:
     wall_s: float | None = None
     """Wall seconds; None means ``3 * cpu_s + 5``, room for a loaded machine."""
     memory_bytes: int = 4096 * MIB
-    """Address space of the process."""
+    """Address space of each process and, where a program may start some, what all of them use together."""
     output_bytes: int = 16 * MIB
     """Bytes written to stdout and stderr, and, separately, bytes of one returned value."""
     processes: int = 0
-    """Processes that the program may start besides its own."""
+    """Processes that the program may start besides its own; 0 is enforced by levels 2 and 3, threads are free."""
     open_files: int = 64
     scratch_bytes: int = 64 * MIB
-    """Size of any file the program writes."""
+    """Size of any file the program writes and, at level 3, of all of them together."""
 
     @property
     def wall_backstop_s(self) -> float:

@@ -10,20 +10,25 @@ import math
 import os
 import socket
 from collections.abc import Callable, Sequence
-from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from marshal import dumps
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import IO, TYPE_CHECKING, Any
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import statuses
 from truegrade.sandbox.frames import TOKEN_BYTES
+from truegrade.sandbox.kinds import kind_of
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.outcome import BAND, CallResult, Stop, one_line
 from truegrade.sandbox.supervisor import Gone, Supervisor
+from truegrade.sandbox.values import Digest
 from truegrade.sandbox.wire import TooLarge, Unencodable
 
 if TYPE_CHECKING:
     from truegrade.sandbox.frames import Message
 
+DIGEST_BYTES = 32
 PASSED = Stop(statuses.PASSED, "")
 OnResult = Callable[[int, CallResult], bool]
 
@@ -32,10 +37,11 @@ def call(
     run: Supervisor, program: str, function: str, calls: Sequence[Sequence[Any]], on_result: OnResult
 ) -> Stop:
     """Run the program, then make the calls, handing each result over as it arrives."""
-    job = _job(run.limits, "serve", program, names=[function])
+    job = _job(run.limits, "serve", program, names=[function], digests=True)
+    run.prepare(child=kind_of(program))
     run.spawn_program(run.connect())
     try:
-        run.send(("job", job))
+        run.send(("job", dumps(job)))
         _, _, missing = _expect(run, "ready", job["token"], 3)
         if missing:
             return Stop(statuses.RUNTIME_ERROR, f"NameError: the program does not define {function!r}")
@@ -51,7 +57,7 @@ def call(
 
 def judge(run: Supervisor, program: str, tests: str, names: Sequence[str], trusted: str) -> Stop:
     """Run the program and the tests in a process each, and take the judge's verdict."""
-    job = _job(run.limits, "serve", program, names=list(names))
+    job = _job(run.limits, "serve", program, names=list(names), digests=False)
     rules = {
         "limits": _rlimits(run.limits),
         "program": job,
@@ -59,13 +65,14 @@ def judge(run: Supervisor, program: str, tests: str, names: Sequence[str], trust
         "tests": tests,
         "trusted": trusted,
     }
+    run.prepare(child=kind_of(program), judge=kind_of(tests, trusted))
     judges_end, programs_end = socket.socketpair()
     with judges_end, programs_end:
         run.spawn_judge(run.connect(), judges_end)
         run.spawn_program(programs_end)
     turn = "tests"
     try:
-        run.send(("job", rules))
+        run.send(("job", dumps(rules)))
         while True:
             match run.receive():
                 case ("turn", str(who)):
@@ -92,9 +99,10 @@ def _blame(turn: str, stop: Stop) -> Stop:
 def inside(run: Supervisor, source: str, disabled: Sequence[str], preload: Sequence[str]) -> Stop:
     """Run program and tests as one source; only its own announcement of the end counts as an end."""
     job = _job(run.limits, "inside", source, disabled=list(disabled), preload=list(preload))
+    run.prepare(child=kind_of(source))
     run.spawn_program(run.connect())
     try:
-        run.send(("job", job))
+        run.send(("job", dumps(job)))
         _expect(run, "ready", job["token"], 2)
     except Gone:
         # Nothing of the source has run yet.
@@ -111,12 +119,11 @@ def script(run: Supervisor, source: str, stdin: str) -> Stop:
     """Run the source as a script on this input, to the end of its process; the exit code is its own."""
     job = _job(run.limits, "script", source)
     said: Stop | None = None
-    with TemporaryFile() as file:
-        file.write(stdin.encode("utf-8", "surrogatepass"))
-        file.seek(0)
+    run.prepare(child=kind_of(source))
+    with _input(stdin) as file:
         run.spawn_program(run.connect(), stdin=file)
         try:
-            run.send(("job", job))
+            run.send(("job", dumps(job)))
             said = Stop(*statuses.of_program(run.receive()[2:]))
         except Gone:
             pass
@@ -126,6 +133,14 @@ def script(run: Supervisor, source: str, stdin: str) -> Stop:
     if code == 0:
         return PASSED
     return said or (end if code is None or code < 0 else Stop(end.status, f"exit code {code}"))
+
+
+def _input(text: str) -> IO[bytes]:
+    """A file that can be read and not written, and has no name any more."""
+    with NamedTemporaryFile() as file:
+        file.write(text.encode("utf-8", "surrogatepass"))
+        file.flush()
+        return Path(file.name).open("rb")
 
 
 def _forged() -> Stop:
@@ -184,6 +199,8 @@ def _result(run: Supervisor, token: bytes) -> CallResult:
     match message:
         case ("value", _, value):
             return CallResult(value=value)
+        case ("digest", _, bytes(sha256)) if len(sha256) == DIGEST_BYTES:
+            return CallResult(value=Digest(sha256))
         case ("raised", _, str(), str(), tuple(), str(text)):
             return CallResult(error=one_line(text))
         case ("failed", _, *claim):

@@ -42,7 +42,7 @@ class CallResult:
     """What one call gave."""
 
     value: Any = None
-    """Rebuilt from bytes that can name no code; `Unsupported` where it cannot be."""
+    """Rebuilt from bytes that can name no code; `Unsupported` if it cannot be, `Digest` if it is too large."""
     error: str | None = None
     """``TypeName: message`` of the exception raised instead."""
 

@@ -11,27 +11,42 @@ from typing import Any, Self
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import modes
+from truegrade.sandbox.levels import GET_BUBBLEWRAP, detect
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.outcome import CallResult, Outcome, ProgramOutcome, Stop, conclude
-from truegrade.sandbox.process import LEVEL
+from truegrade.sandbox.protection import LIMITS_ONLY, NAMESPACES
 from truegrade.sandbox.supervisor import Supervisor
+from truegrade.sandbox.worker import Worker
 
 
 class Sandbox:
     """An executor (`truegrade.grading.executor.Executor`); use it as a context manager.
 
     A run that came within a tenth of a time limit is repeated once, and the second outcome stands, marked
-    ``time_sensitive``. Processes are started per run and are gone, with all they wrote, when it returns.
+    ``time_sensitive``. Processes are forked per run and are gone, with all they wrote, when it returns; the warm
+    interpreters that fork them are started when first needed and live until `close`.
 
     Args:
         limits: of every run; a run may be given its own CPU limit.
         workers: runs at the same time; by default, the cores this process may use. More callers wait.
+        max_level: protection level not to go above.
+        allow_unsafe: run programs even at level 1, where they can do whatever the user can.
     """
 
-    def __init__(self, limits: Limits | None = None, workers: int | None = None) -> None:
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        workers: int | None = None,
+        *,
+        max_level: int = NAMESPACES,
+        allow_unsafe: bool = False,
+    ) -> None:
         self.limits = limits or Limits()
         self.workers = workers or _cores()
+        self._max_level, self._allow_unsafe = max_level, allow_unsafe
         self._free = threading.BoundedSemaphore(self.workers)
+        self._lock = threading.Lock()
+        self._idle: list[Worker] = []
         self._closed = threading.Event()
 
     def __enter__(self) -> Self:
@@ -44,12 +59,21 @@ class Sandbox:
 
     def close(self) -> None:
         """Refuse further runs; those under way end within a moment with a `SandboxError`."""
-        self._closed.set()
+        with self._lock:
+            self._closed.set()
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.close()
 
     @property
     def level(self) -> int:
-        """Protection level, see `truegrade.sandbox`."""
-        return LEVEL
+        """Protection level, see `truegrade.sandbox`; found out, and tested, once per process."""
+        return detect(self._max_level).level
+
+    @property
+    def protection(self) -> str:
+        """One line: what programs are confined by, and why not by more."""
+        return detect(self._max_level).why
 
     def call(
         self,
@@ -161,15 +185,42 @@ class Sandbox:
         """Run once, and once more if the clock may have decided."""
         limits = self.limits if cpu_s is None else replace(self.limits, cpu_s=cpu_s)
         with self._free:
-            outcome = self._once(limits, converse)
-            if outcome.time_sensitive:
-                outcome = replace(self._once(limits, converse), time_sensitive=True)
+            worker = self._take()
+            try:
+                outcome = self._once(worker, limits, converse)
+                if outcome.time_sensitive:
+                    outcome = replace(self._once(worker, limits, converse), time_sensitive=True)
+            finally:
+                self._give_back(worker)
         return outcome
 
-    def _once(self, limits: Limits, converse: Callable[[Supervisor], Stop]) -> Outcome:
-        if self._closed.is_set():
-            raise SandboxError("the sandbox is closed; open another to run more programs")
-        with Supervisor(limits, self._closed) as run:
+    def _take(self) -> Worker:
+        """A worker that nobody uses, the last used first: it is warm.
+
+        Raises:
+            SandboxError: the sandbox is closed, or protects too little for untrusted programs.
+        """
+        protection = detect(self._max_level)
+        if protection.level == LIMITS_ONLY and not self._allow_unsafe:
+            raise SandboxError(
+                f"untrusted programs are not run here: protection level 1, {protection.why}. {GET_BUBBLEWRAP}, "
+                "or pass --allow-unsafe (allow_unsafe=True), which lets them read your files, use the network "
+                "and signal your processes"
+            )
+        with self._lock:
+            if self._closed.is_set():
+                raise SandboxError("the sandbox is closed; open another to run more programs")
+            return self._idle.pop() if self._idle else Worker(protection, self.limits)
+
+    def _give_back(self, worker: Worker) -> None:
+        with self._lock:
+            if not self._closed.is_set():
+                self._idle.append(worker)
+                return
+        worker.close()
+
+    def _once(self, worker: Worker, limits: Limits, converse: Callable[[Supervisor], Stop]) -> Outcome:
+        with Supervisor(limits, self._closed, worker) as run:
             try:
                 stop = converse(run)
             except Stop as early:
@@ -196,9 +247,11 @@ class _Once:
         return self._last is None or index < self._last
 
 
-def run_program(source: str, stdin: str = "", *, limits: Limits | None = None) -> ProgramOutcome:
+def run_program(
+    source: str, stdin: str = "", *, limits: Limits | None = None, allow_unsafe: bool = False
+) -> ProgramOutcome:
     """Run one untrusted script and return what it wrote; for many, use `Sandbox.script`."""
-    with Sandbox(limits, workers=1) as sandbox:
+    with Sandbox(limits, workers=1, allow_unsafe=allow_unsafe) as sandbox:
         return sandbox.script(source, stdin)
 
 

@@ -1,4 +1,4 @@
-"""Entry script of the spawned processes: ``python start.py ROLE FD...``, where ROLE is ``child`` or ``judge``.
+"""Entry script of the zygotes: ``python start.py ROLE FD SETTINGS``, where ROLE is ``child`` or ``judge``.
 
 It loads the few modules of this folder that the role needs, by path, and takes their names out again: a
 program that imports `truegrade` gets the installed package, not these. Each gets a private copy of the
@@ -14,46 +14,43 @@ from __future__ import annotations
 import builtins
 import sys
 from importlib.machinery import SourceFileLoader
-from os import close, dup
 from os.path import abspath, dirname, join
 
-MODULES = {
-    "child": ("statuses", "values", "wire", "encode", "decode", "frames", "rlimits", "child"),
-    "judge": ("statuses", "values", "wire", "encode", "decode", "frames", "rlimits", "judging", "judge"),
-}
+_TALK = ("statuses", "values", "wire", "encode", "decode", "frames", "rlimits")
+_SERVE = ("syscalls", "seccomp", "landlock", "confine", "sweep", "zygote")
+MODULES = {"child": (*_TALK, *_SERVE, "child"), "judge": (*_TALK, *_SERVE, "judging", "judge")}
 
 
-def load(role: str) -> dict[str, object]:
-    """Run the modules of a role, in the order of their imports; the namespace of the last."""
+def load(role: str) -> dict[str, dict[str, object]]:
+    """Run the modules of a role, in the order of their imports; their namespaces by name."""
     folder = dirname(abspath(__file__))  # noqa: PTH100, PTH120 - pathlib costs 4 ms here
     private = dict(vars(builtins))
-    names = [f"truegrade.sandbox.{name}" for name in MODULES[role]]
-    for name in names:
-        module = type(sys)(name)
-        path = join(folder, name.rpartition(".")[2] + ".py")  # noqa: PTH118
-        code = SourceFileLoader(name, path).get_code(name)
+    names = {name: f"truegrade.sandbox.{name}" for name in MODULES[role]}
+    for name, full in names.items():
+        module = type(sys)(full)
+        path = join(folder, name + ".py")  # noqa: PTH118
+        code = SourceFileLoader(full, path).get_code(full)
         assert code is not None, f"{path} has no code"
         module.__dict__.update(__builtins__=private, __file__=path)
-        sys.modules[name] = module
+        sys.modules[full] = module
         exec(code, module.__dict__)
-    namespace = sys.modules[names[-1]].__dict__
-    for name in names:
-        del sys.modules[name]
-    return namespace
+    namespaces = {name: sys.modules[full].__dict__ for name, full in names.items()}
+    for full in names.values():
+        del sys.modules[full]
+    return namespaces
 
 
 def main() -> None:
-    """Load the role and hand it its file descriptors, moved to the lowest free numbers."""
-    _, role, *numbers = sys.argv
+    """Serve; then, in each process forked for a sample, play the role on its streams."""
+    import json
+
+    _, role, control, settings = sys.argv
     sys.argv[:] = [""]
     sys.dont_write_bytecode = False  # ours is compiled once; what the program imports is never written
-    run = load(role)["main"]
+    modules = load(role)
     sys.dont_write_bytecode = True
-    fds = []
-    for number in map(int, numbers):
-        fds.append(dup(number))  # a number above RLIMIT_NOFILE would confuse programs that use select()
-        close(number)
-    run(*fds)  # type: ignore[operator]
+    zygote = modules["zygote"]["Zygote"](int(control), json.loads(settings))  # type: ignore[operator]
+    modules[role]["main"](*zygote.serve())  # type: ignore[operator]
 
 
 if __name__ == "__main__":

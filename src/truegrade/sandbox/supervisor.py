@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 from collections import deque
+from math import inf
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -22,15 +23,20 @@ from truegrade.sandbox.frames import REQUEST_BYTES, Inbox, pack
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.outcome import BAND, Stop, death
 from truegrade.sandbox.process import Process
+from truegrade.sandbox.procfs import cpu_s, memory_bytes
 from truegrade.sandbox.wire import WireError
+from truegrade.sandbox.worker import Worker
 
 if TYPE_CHECKING:
     from truegrade.sandbox.frames import Message
+    from truegrade.sandbox.zygotes import Zygote
 
 TICK_S = 0.25
 """Longest time without a look at whether the processes still live and the sandbox is still open."""
 LINGER_S = 1.0
 """How long a message may still be on its way after the program's process has ended."""
+CROWD_TICK_S = 0.05
+"""The same where a program may start processes, whose number and common memory only we can watch."""
 MIN_LOOK_S = 0.01
 CHUNK_BYTES = 1 << 16
 LAST_WORDS_BYTES = 2048
@@ -46,10 +52,13 @@ class Supervisor:
     Args:
         limits: of the program.
         closed: set when the sandbox closes; ends the run.
+        worker: starts the processes.
     """
 
-    def __init__(self, limits: Limits, closed: threading.Event) -> None:
+    def __init__(self, limits: Limits, closed: threading.Event, worker: Worker) -> None:
         self.limits = limits
+        self._worker = worker
+        self._zygotes: dict[str, Zygote] = {}
         self._closed = closed
         self._started = time.monotonic()
         self._wall_cap_s = limits.wall_backstop_s * (1 + BAND)
@@ -77,6 +86,11 @@ class Supervisor:
 
     # ------------------------------------------------------------------------------------------ start, stop
 
+    def prepare(self, **kinds: str) -> None:
+        """Have a zygote for each role (``child``, ``judge``) of the given kind; the run's clock starts then."""
+        self._zygotes = {role: self._worker.zygote(role, kind) for role, kind in kinds.items()}
+        self._started = time.monotonic()
+
     def connect(self) -> socket.socket:
         """A stream to a process that is to be spawned: keeps one end and returns the other."""
         ours, theirs = socket.socketpair()
@@ -99,11 +113,12 @@ class Supervisor:
 
     def _spawn(self, role: str, ends: list[socket.socket], cpu_cap_s: float, **how: Any) -> Process:
         try:
-            process = Process(role, [end.fileno() for end in ends], **how)
+            process = Process(self._zygotes[role], [end.fileno() for end in ends], **how)
         finally:
             for end in ends:
                 end.close()
         self._clocks.append((process, cpu_cap_s, role))
+        self._look_at = time.monotonic() + self._soonest(cpu_cap_s)
         return process
 
     def stop(self) -> None:
@@ -146,8 +161,11 @@ class Supervisor:
         if self._open and self._channel is not None:
             self._open = False
             self._selector.unregister(self._channel)
+        began = time.monotonic()
         while not self.program.ended():
-            self._look_at = min(self._look_at, time.monotonic() + MIN_LOOK_S)
+            now = time.monotonic()
+            # Asking costs time as well: often at first, later in proportion to what has passed.
+            self._look_at = min(self._look_at, now + min(0.001 + (now - began) / 20, TICK_S))
             self._wait()
         self._drain()
 
@@ -183,17 +201,29 @@ class Supervisor:
         wall_left_s = self._wall_cap_s - self.wall_s
         if wall_left_s <= 0:
             raise Stop(statuses.TIME_LIMIT, f"over {self.limits.wall_backstop_s:g} wall seconds")
-        soonest = min(TICK_S, wall_left_s)
+        soonest = min(self._soonest(inf), wall_left_s)
         for process, cap_s, role in self._clocks:
-            used_s = process.cpu_so_far_s()
-            if used_s is None:
-                continue
+            pids = process.pids()
+            used_s = cpu_s(pids)
             if used_s >= cap_s:
                 raise Stop(statuses.TIME_LIMIT, f"over {cap_s:g} CPU seconds in the process of the {role}")
-            # Threads can use the time that is left on all cores at once.
-            soonest = min(soonest, (cap_s - used_s) / (os.cpu_count() or 1))
+            soonest = min(soonest, self._soonest(cap_s - used_s))
+            if self.limits.processes and process is self.program:
+                self._count(pids)
         self._notice_death(now)
         self._look_at = now + max(MIN_LOOK_S, soonest)
+
+    def _soonest(self, cpu_left_s: float) -> float:
+        """Seconds in which this much CPU time can be used up, at most a tick."""
+        tick_s = CROWD_TICK_S if self.limits.processes else TICK_S
+        return min(tick_s, cpu_left_s / (os.cpu_count() or 1))  # threads can use all cores at once
+
+    def _count(self, pids: list[int]) -> None:
+        """Check what no limit of a single process bounds."""
+        if len(pids) > 1 + self.limits.processes:
+            raise Stop(statuses.KILLED, f"more than {self.limits.processes} processes besides its own")
+        if memory_bytes(pids) > self.limits.memory_bytes:
+            raise Stop(statuses.MEMORY_LIMIT, f"over {self.limits.memory_bytes} bytes in all its processes")
 
     def _notice_death(self, now: float) -> None:
         """A dead program's stream stays open if a descendant holds it: kill those, then stop waiting."""
@@ -201,7 +231,7 @@ class Supervisor:
             return
         if self._dead_since is None:
             self._dead_since = now
-            self.program.kill_group()
+            self.program.kill()
         elif now - self._dead_since > LINGER_S:
             self._open = False
 

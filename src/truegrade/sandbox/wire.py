@@ -51,6 +51,10 @@ class TooLarge(ValueError):
     """The value is over a bound of size, count or depth."""
 
 
+class TooMany(TooLarge):
+    """The value holds more values than any message may."""
+
+
 class Unencodable(TypeError):
     """The value is of a type that does not travel, and the sender asked to be told.
 

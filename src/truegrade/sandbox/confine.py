@@ -1,0 +1,135 @@
+"""How a zygote shuts itself in, once, before it serves: everything it forks is shut in with it.
+
+Level 3 starts inside the namespaces that bubblewrap made, with the few capabilities that are needed here and
+are gone afterwards. Level 2 does the rest without namespaces. Level 1 does nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from truegrade.sandbox.landlock import restrict_files
+from truegrade.sandbox.seccomp import Filter, jail_filter, sample_filter
+from truegrade.sandbox.syscalls import MACHINES
+
+TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
+if TYPE_CHECKING:
+    from typing import Any
+
+PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 4, 24, 36, 38, 47
+PR_CAP_AMBIENT_CLEAR_ALL = 4
+CAPABILITY_VERSION_3 = 0x20080522
+MS_NOSUID, MS_NODEV = 2, 4
+PID_SLOT = 0x7FFFFFFF
+"""Stands in a prepared filter for the number of the process that installs it; above any real one."""
+
+
+def confine(settings: dict[str, Any]) -> None:
+    """Give up everything that serving does not need; see `truegrade.sandbox.zygotes.Settings`.
+
+    Raises:
+        OSError: the kernel refused a step; the zygote must not serve then.
+    """
+    level = settings["level"]
+    if sys.platform == "linux":
+        _prctl(PR_SET_CHILD_SUBREAPER, 1)  # what a program orphans comes to us, to be killed and reaped
+    if level >= 3:
+        _mount_scratch(settings)
+    if level >= 2:
+        _become(settings["uid"])
+        _prctl(PR_SET_NO_NEW_PRIVS, 1)
+        _prctl(PR_SET_DUMPABLE, 0)
+    _limit()
+    if level >= 2:
+        readable = [*settings["readable"], *(["/proc"] if level >= 3 else [])]
+        writable = [settings["scratch"], "/dev/null"]
+        restrict_files(readable, writable, execute=settings["processes"] > 0)
+        Filter(jail_filter(_arch())).install()
+
+
+class Sample:
+    """What is left to do in each child before the program runs.
+
+    Args:
+        settings: those of the zygote.
+    """
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._filter = None
+        processes = settings["processes"] > 0
+        # With processes of its own to signal, a program at level 3 has a PID namespace to do it in.
+        if settings["level"] >= 2 and not (processes and settings["level"] >= 3):
+            code = sample_filter(_arch(), PID_SLOT, processes=processes)
+            self._filter = Filter(code, slot=PID_SLOT)
+            self._dumpable = _Prctl(PR_SET_DUMPABLE, 1)
+
+    def confine(self) -> None:
+        """Bind the child for good."""
+        if self._filter is not None:
+            self._dumpable()  # of itself, a program may see all that /proc has
+            self._filter.install(os.getpid())
+
+
+def _mount_scratch(settings: dict[str, Any]) -> None:
+    """A file system of its own for what programs write, bounded in bytes and in files."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    uid = os.getuid() if settings["uid"] is None else settings["uid"]
+    options = (
+        f"size={settings['scratch_bytes']},nr_inodes={settings['scratch_files']},mode=700,uid={uid},gid={uid}"
+    )
+    flags = ctypes.c_ulong(MS_NOSUID | MS_NODEV)
+    if libc.mount(b"tmpfs", settings["scratch"].encode(), b"tmpfs", flags, options.encode()):
+        raise OSError(ctypes.get_errno(), "the scratch file system cannot be mounted")
+
+
+def _become(uid: int | None) -> None:
+    """Take another user's number, if one is given, and drop every capability."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    if uid is not None:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+    libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    for capability in range(64):
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails without CAP_SETPCAP; nothing can be gained then
+    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
+    if libc.capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())):
+        raise OSError(ctypes.get_errno(), "the capabilities cannot be dropped")
+
+
+def _limit() -> None:
+    """Limits that are the same for every program."""
+    import resource
+
+    for name in ("RLIMIT_CORE", "RLIMIT_MEMLOCK", "RLIMIT_MSGQUEUE"):
+        kind = getattr(resource, name, None)
+        if kind is not None:
+            resource.setrlimit(kind, (0, 0))
+
+
+class _Prctl:
+    """A `prctl` that is ready to be called."""
+
+    def __init__(self, option: int, value: int) -> None:
+        import ctypes
+
+        self._prctl: Any = ctypes.CDLL(None, use_errno=True).prctl
+        self._arguments = (option, value, 0, 0, 0)
+        self._errno = ctypes.get_errno
+
+    def __call__(self) -> None:
+        if self._prctl(*self._arguments):
+            raise OSError(self._errno(), f"prctl {self._arguments[0]}")
+
+
+def _prctl(option: int, value: int) -> None:
+    _Prctl(option, value)()
+
+
+def _arch() -> int:
+    return MACHINES[os.uname().machine]

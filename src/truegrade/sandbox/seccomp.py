@@ -1,0 +1,165 @@
+"""Filters of system calls, assembled by hand: classic BPF over ``struct seccomp_data``.
+
+Two filters stack, and the kernel takes the stricter answer. `jail_filter` is installed once per zygote and
+allows the calls of `truegrade.sandbox.syscalls`; `sample_filter` is installed in every child and forbids new
+processes (threads stay possible) and signals to anyone else. An instruction is ``(code, jump if true, jump if
+false, operand)``; every block that a call number selects ends in a return, so no jump is long.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from truegrade.sandbox.syscalls import X86_64, checked, free
+
+TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    Instruction = tuple[int, int, int, int]
+
+LOAD, AND, RETURN = 0x20, 0x54, 0x06
+IF_EQUAL, IF_ANY_BIT, IF_AT_LEAST = 0x15, 0x45, 0x35
+NUMBER, ARCH = 0, 4
+"""Offsets of the call's number and of the architecture."""
+ALLOW, REFUSE, UNKNOWN, KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000
+"""Go ahead; fail with EPERM; fail with ENOSYS; end the process."""
+
+X32_BIT = 0x40000000
+FIRST_RECENT = 424
+"""Calls from here on are younger than Linux 5.1. A C library that tries one expects ENOSYS where it is missing,
+and then takes the older call; clone3, whose flags no filter can read, is one of them."""
+CLONE_THREAD, CLONE_NAMESPACES = 0x00010000, 0x7E020000
+AF_UNIX, SOCK_TYPE, SOCK_STREAM, SOCK_SEQPACKET = 1, 0xF, 1, 5
+FCNTL_SIGNALS = (8, 10, 15)
+"""F_SETOWN, F_SETSIG, F_SETOWN_EX: they make the kernel send signals to others on the caller's behalf."""
+IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+"""TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX."""
+PRCTLS = (1, 3, 4, 15, 16, 22, 23, 39, 0x53564D41)
+"""Parent-death signal, dumpable, name, stricter seccomp, reading the bounding set and no_new_privs, naming memory:
+all of them about the caller alone."""
+
+RETURN_ALLOW: Instruction = (RETURN, 0, 0, ALLOW)
+RETURN_REFUSE: Instruction = (RETURN, 0, 0, REFUSE)
+
+
+def jail_filter(arch: int) -> list[Instruction]:
+    """The allow-list, for this AUDIT_ARCH."""
+    number = checked(arch)
+    code: list[Instruction] = [
+        (LOAD, 0, 0, ARCH),
+        (IF_EQUAL, 1, 0, arch),
+        (RETURN, 0, 0, KILL),
+        (LOAD, 0, 0, NUMBER),
+    ]
+    if arch == X86_64:
+        code += [(IF_AT_LEAST, 0, 1, X32_BIT), (RETURN, 0, 0, KILL)]
+    for call in free(arch).values():
+        code += on(call, [RETURN_ALLOW])
+    code += on(number["clone"], [*argument(0), (IF_ANY_BIT, 0, 1, CLONE_NAMESPACES), RETURN_REFUSE, RETURN_ALLOW])
+    code += on(number["fcntl"], [*argument(1), *refuse_if(FCNTL_SIGNALS), RETURN_ALLOW])
+    code += on(number["ioctl"], [*argument(1), *allow_if(IOCTLS), RETURN_REFUSE])
+    code += on(number["prctl"], [*argument(0), *allow_if(PRCTLS), RETURN_REFUSE])
+    # Of limits and scheduling, only the caller's own, which is spelled 0.
+    for name in ("prlimit64", "sched_setaffinity"):
+        code += on(number[name], [*argument(0), *allow_if((0,)), RETURN_REFUSE])
+    both = [*argument(0), (IF_EQUAL, 1, 0, 0), RETURN_REFUSE, *argument(1), *allow_if((0,)), RETURN_REFUSE]
+    code += on(number["setpriority"], both)
+    # Datagram sockets could be sent to any address; connected ones talk to their pair only.
+    pair = [*argument(0), (IF_EQUAL, 1, 0, AF_UNIX), RETURN_REFUSE, *argument(1), (AND, 0, 0, SOCK_TYPE)]
+    code += on(number["socketpair"], [*pair, *allow_if((SOCK_STREAM, SOCK_SEQPACKET)), RETURN_REFUSE])
+    low, high = argument(4), argument(4, high=True)
+    unaddressed = [*low, (IF_EQUAL, 1, 0, 0), RETURN_REFUSE, *high, *allow_if((0,)), RETURN_REFUSE]
+    code += on(number["sendto"], unaddressed)
+    return [*code, (IF_AT_LEAST, 0, 1, FIRST_RECENT), (RETURN, 0, 0, UNKNOWN), RETURN_REFUSE]
+
+
+def sample_filter(arch: int, pid: int, *, processes: bool) -> list[Instruction]:
+    """What one program may not do besides.
+
+    Args:
+        arch: AUDIT_ARCH, which `jail_filter` has checked.
+        pid: the only process it may signal.
+        processes: whether it may start some.
+    """
+    number = free(arch) | checked(arch)
+    code: list[Instruction] = [(LOAD, 0, 0, NUMBER)]
+    for name in ("kill", "tgkill"):
+        code += on(number[name], [*argument(0), *allow_if((pid,)), RETURN_REFUSE])
+    if not processes:
+        for name in ("fork", "vfork", "execve", "execveat"):
+            if name in number:
+                code += on(number[name], [RETURN_REFUSE])
+        thread = [*argument(0), (IF_ANY_BIT, 0, 1, CLONE_THREAD), RETURN_ALLOW, RETURN_REFUSE]
+        code += on(number["clone"], thread)
+    return [*code, RETURN_ALLOW]
+
+
+def on(call: int, block: list[Instruction]) -> list[Instruction]:
+    """The block, for this call only; it must return on every path."""
+    return [(IF_EQUAL, 0, len(block), call), *block]
+
+
+def argument(index: int, *, high: bool = False) -> list[Instruction]:
+    """Load the low (or high) half of an argument; both architectures are little-endian."""
+    return [(LOAD, 0, 0, 16 + 8 * index + (4 if high else 0))]
+
+
+def allow_if(values: Iterable[int]) -> list[Instruction]:
+    """Return ALLOW if what is loaded is one of these."""
+    return [step for value in values for step in ((IF_EQUAL, 0, 1, value), RETURN_ALLOW)]
+
+
+def refuse_if(values: Iterable[int]) -> list[Instruction]:
+    """Return REFUSE if what is loaded is one of these."""
+    return [step for value in values for step in ((IF_EQUAL, 0, 1, value), RETURN_REFUSE)]
+
+
+class Filter:
+    """A program as the kernel reads it, laid out once so that a child only has to point at it.
+
+    Args:
+        code: instructions.
+        slot: operand that `install` replaces, wherever something is compared with it.
+    """
+
+    def __init__(self, code: list[Instruction], slot: int | None = None) -> None:
+        import ctypes
+
+        steps = bytearray(b"".join(_STEP.pack(*step) for step in code))
+        # struct sock_fprog: a length and, aligned, a pointer.
+        self._steps = (ctypes.c_char * len(steps)).from_buffer(steps)
+        program = _PROGRAM.pack(len(code), ctypes.addressof(self._steps))
+        self._program = ctypes.create_string_buffer(program, len(program))
+        self._bytes = steps
+        self._slots = [
+            index * _STEP.size + _STEP.size - _OPERAND.size
+            for index, step in enumerate(code)
+            if step[0] == IF_EQUAL and step[3] == slot
+        ]
+        self._prctl: Any = ctypes.CDLL(None, use_errno=True).prctl
+        self._arguments = (
+            PR_SET_SECCOMP,
+            SECCOMP_MODE_FILTER,
+            ctypes.c_void_p(ctypes.addressof(self._program)),
+            0,
+            0,
+        )
+        self._errno = ctypes.get_errno
+
+    def install(self, value: int = 0) -> None:
+        """Bind this process, and all it starts, to the filter for good; needs no_new_privs.
+
+        Raises:
+            OSError: the kernel refused.
+        """
+        for offset in self._slots:
+            _OPERAND.pack_into(self._bytes, offset, value)
+        if self._prctl(*self._arguments):
+            raise OSError(self._errno(), "the kernel refused the filter of system calls")
+
+
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
+_STEP, _OPERAND, _PROGRAM = struct.Struct("=HBBI"), struct.Struct("=I"), struct.Struct("@HP")
+"""struct sock_filter; its last field; struct sock_fprog (``include/uapi/linux/filter.h``)."""

@@ -1,0 +1,36 @@
+"""What one worker keeps warm: a zygote of each role and kind that its runs have needed so far."""
+
+from __future__ import annotations
+
+from truegrade.sandbox.limits import Limits
+from truegrade.sandbox.protection import Protection
+from truegrade.sandbox.zygotes import Zygote
+
+
+class Worker:
+    """Serves one run at a time.
+
+    Args:
+        protection: of everything it starts.
+        limits: of every program.
+    """
+
+    def __init__(self, protection: Protection, limits: Limits) -> None:
+        self.protection, self._limits = protection, limits
+        self._zygotes: dict[tuple[str, str], Zygote] = {}
+
+    def zygote(self, role: str, kind: str) -> Zygote:
+        """The zygote of this role and kind, started if there is none or the last was given up.
+
+        Raises:
+            SandboxError: it cannot be started.
+        """
+        zygote = self._zygotes.get((role, kind))
+        if zygote is None or not zygote.open:
+            zygote = self._zygotes[role, kind] = Zygote(role, kind, self.protection, self._limits)
+        return zygote
+
+    def close(self) -> None:
+        """End every zygote."""
+        for zygote in self._zygotes.values():
+            zygote.close()

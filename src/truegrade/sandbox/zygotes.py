@@ -1,0 +1,269 @@
+"""The supervisor's side of a zygote: starts it, asks it for processes, ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+
+from truegrade.errors import SandboxError
+from truegrade.sandbox import bubblewrap, tree
+from truegrade.sandbox.kinds import PRELOADED
+from truegrade.sandbox.limits import Limits
+from truegrade.sandbox.protection import FILTERS, LIMITS_ONLY, NAMESPACES, Protection
+from truegrade.sandbox.rlimits import TASK_HEADROOM
+from truegrade.sandbox.scratch import make_scratch, remove_scratch
+from truegrade.sandbox.start import MODULES
+from truegrade.sandbox.zygote import END, NOT_STARTED, QUERY, READY, REPORT, START
+
+SCRIPT = Path(__file__).with_name("start.py")
+# Not -I: it would ignore PYTHONHASHSEED, and with it the order of a set would change from run to run. The
+# environment is ours altogether, so -P (no script folder on the path) and -s (no user site) isolate as well.
+FLAGS = ("-P", "-s", "-B")
+START_S, ANSWER_S, END_S = 60.0, 30.0, 5.0
+"""How long a zygote may take to start, to answer and to end on a loaded machine, before it is given up."""
+SCRATCH_FILES = 16_384
+"""Files and directories a program may have at level 3; bounds how long it takes to remove them."""
+THREADS = 64
+"""Tasks left to threads where a program may start a counted number of processes."""
+FIRST_UID = 1_900_000_000
+"""Below it and above, in the range that systemd's table of numbers leaves unused, every zygote that root starts is
+a user of its own: samples of different workers share no right and no limit."""
+_numbers = itertools.count()
+
+
+class Lost(Exception):
+    """The zygote has died or does not answer."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """What became of one process."""
+
+    status: int
+    """As `os.wait` gives it."""
+    cpu_s: float
+    """CPU seconds of it and of everything it left."""
+    left: int
+    """Processes it had left running."""
+    clean: bool
+    """Whether the scratch is empty again."""
+
+
+class Zygote:
+    """A warm interpreter of one role and kind.
+
+    Args:
+        role: ``child`` or ``judge``.
+        kind: see `truegrade.sandbox.kinds`.
+        protection: what it confines itself to.
+        limits: of every program.
+
+    Raises:
+        SandboxError: it cannot be started.
+    """
+
+    def __init__(self, role: str, kind: str, protection: Protection, limits: Limits) -> None:
+        self.pid = 0
+        """Number of its process on this machine."""
+        self.open = True
+        self._level = protection.level
+        self._processes = limits.processes
+        self._scratch = None if self._level == NAMESPACES else make_scratch()
+        self._socket, theirs = socket.socketpair()
+        self._pidfd = -1
+        info_read, info_write = os.pipe()
+        try:
+            with theirs:
+                words = [sys.executable, *FLAGS, str(SCRIPT), role, str(theirs.fileno())]
+                words.append(json.dumps(self._settings(kind, limits)))
+                fds = [theirs.fileno()]
+                if protection.bubblewrap is not None:
+                    words = [*bubblewrap.command(protection.bubblewrap, tree.readable(), info_write), "--", *words]
+                    fds.append(info_write)
+                self._popen = _spawn(words, fds)
+            os.close(info_write)
+            info_write = -1
+            self._greet(info_read)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            for fd in (info_read, info_write):
+                if fd >= 0:
+                    os.close(fd)
+
+    def _settings(self, kind: str, limits: Limits) -> dict[str, object]:
+        """What the zygote needs to know; `truegrade.sandbox.confine` and `.zygote` read it."""
+        compile_spawned()
+        readable = tree.readable()
+        uid = None
+        if (
+            self._level >= FILTERS
+            and os.geteuid() == 0
+            and (self._level == NAMESPACES or tree.open_to_all(readable))
+        ):
+            uid = FIRST_UID + os.getpid() % (1 << 16) * 1024 + next(_numbers) % 1024
+        if self._scratch is not None and uid is not None:
+            os.chown(self._scratch, uid, uid)
+        # Alone under its number, or in a user namespace, whose tasks Linux 5.14 and later count apart.
+        alone = uid is not None or (self._level == NAMESPACES and _kernel() >= (5, 14))
+        tasks = limits.processes + THREADS if limits.processes else TASK_HEADROOM
+        return {
+            "level": self._level,
+            "preload": PRELOADED[kind],
+            "readable": [*readable, *tree.DEVICES],
+            "scratch": bubblewrap.SCRATCH if self._scratch is None else str(self._scratch),
+            "scratch_bytes": limits.scratch_bytes,
+            "scratch_files": SCRATCH_FILES,
+            "uid": uid,
+            "tasks": tasks if alone else None,
+            "processes": limits.processes,
+        }
+
+    def _greet(self, info_fd: int) -> None:
+        """Wait until it serves, and learn its number."""
+        self._socket.settimeout(START_S)
+        try:
+            ready = self._socket.recv(1) == READY
+        except OSError:
+            ready = False
+        if not ready:
+            with contextlib.suppress(OSError):
+                self._popen.kill()
+            assert self._popen.stderr is not None
+            words = self._popen.stderr.read(1 << 16).decode("utf-8", "replace").strip().splitlines()
+            raise SandboxError(
+                f"the process that runs programs did not start: {words[-1] if words else 'no reason given'}"
+            )
+        self._socket.settimeout(ANSWER_S)
+        self.pid = self._popen.pid
+        if self._level == NAMESPACES:
+            self.pid = int(json.loads(os.read(info_fd, 1 << 16))["child-pid"])
+        if hasattr(os, "pidfd_open"):
+            with contextlib.suppress(OSError):
+                self._pidfd = os.pidfd_open(self.pid)
+        assert self._popen.stderr is not None
+        self._popen.stderr.close()
+
+    # ------------------------------------------------------------------------------------------------- asking
+
+    def start(self, fds: Sequence[int]) -> None:
+        """Start a process with these descriptors: stdin, stdout, stderr, then its streams.
+
+        Raises:
+            Lost: there is no zygote any more.
+        """
+        try:
+            socket.send_fds(self._socket, [START], fds)
+        except OSError as error:
+            raise Lost from error
+
+    def ended(self) -> bool:
+        """Whether that process has ended; raises as `start` does."""
+        return self._ask(QUERY, 1) == b"1"
+
+    def finish(self) -> Report:
+        """Kill it and all it left; raises as `start` does.
+
+        Raises:
+            SandboxError: it had never started.
+        """
+        status, cpu_s, left, clean = REPORT.unpack(self._ask(END, REPORT.size))
+        report = Report(status=status, cpu_s=cpu_s, left=left, clean=clean)
+        if not report.clean or (report.left and self._level > LIMITS_ONLY and not self._processes):
+            self.close()  # a state that cannot be: let nothing of it reach the next sample
+        if report.status == NOT_STARTED:
+            raise SandboxError("no process can be started to run a program; free some and run again")
+        return report
+
+    def _ask(self, question: bytes, size: int) -> bytes:
+        answer = b""
+        try:
+            self._socket.sendall(question)
+            while len(answer) < size:
+                part = self._socket.recv(size - len(answer))
+                if not part:
+                    raise Lost
+                answer += part
+        except OSError as error:
+            raise Lost from error
+        return answer
+
+    def close(self) -> None:
+        """End it, and all that it started."""
+        if not self.open:
+            return
+        self.open = False
+        self._socket.close()
+        popen = getattr(self, "_popen", None)
+        if popen is not None:
+            try:
+                popen.wait(END_S)
+            except subprocess.TimeoutExpired:
+                if self._pidfd >= 0:
+                    with contextlib.suppress(ProcessLookupError):
+                        signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+                popen.kill()
+                popen.wait()
+            if self._pidfd >= 0:
+                # In a PID namespace the end of PID 1 is seen when all the others are gone.
+                select.select([self._pidfd], [], [], END_S)
+            if popen.stderr is not None:
+                popen.stderr.close()
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+        if self._scratch is not None:
+            remove_scratch(self._scratch)
+
+
+def _spawn(words: list[str], fds: list[int]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=fds,
+            cwd="/",
+            env=environment(),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise SandboxError(
+            f"no process can be started to run programs: {error}; free some and run again"
+        ) from error
+
+
+def environment() -> dict[str, str]:
+    """All that a program sees of the environment, but for HOME and TMPDIR: nothing of the caller's."""
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", **threads}
+
+
+@cache
+def compile_spawned() -> None:
+    """Leave the byte code of what zygotes load where they find it: most of them cannot write it themselves."""
+    for name in sorted({name for names in MODULES.values() for name in names}):
+        SourceFileLoader(f"truegrade.sandbox.{name}", str(SCRIPT.with_name(f"{name}.py"))).get_code(
+            f"truegrade.sandbox.{name}"
+        )
+
+
+def _kernel() -> tuple[int, ...]:
+    """Major and minor version of the running kernel; (0,) if it says so in no known form."""
+    try:
+        return tuple(int(part) for part in os.uname().release.split(".")[:2])
+    except ValueError:
+        return (0,)

@@ -1,0 +1,105 @@
+"""What protection is found, what is said about it, and what is refused without it."""
+
+import shutil
+
+import pytest
+
+from truegrade.errors import SandboxError
+from truegrade.sandbox import Limits, Sandbox, levels, run_program
+from truegrade.sandbox.kinds import kind_of
+from truegrade.sandbox.limits import MIB
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """Detection without what was found before."""
+    levels.detect.cache_clear()
+    yield monkeypatch
+    levels.detect.cache_clear()
+
+
+def test_a_level_is_never_above_what_is_asked_for():
+    assert [levels.detect(level).level <= level for level in (1, 2, 3)] == [True] * 3
+    assert levels.detect(1).why == "resource limits only"
+
+
+def test_level_1_refuses_untrusted_programs():
+    with Sandbox(max_level=1) as sandbox:
+        assert sandbox.level == 1
+        with pytest.raises(SandboxError, match=r"level 1.*apt install bubblewrap.*--allow-unsafe.*your files"):
+            sandbox.inside("pass")
+    with Sandbox(max_level=1, allow_unsafe=True) as sandbox:
+        assert sandbox.inside("pass").status == "passed"
+
+
+def test_without_bubblewrap_the_level_is_2_and_says_how_to_get_it(fresh):
+    if levels.detect().level < 2:
+        pytest.skip(levels.detect().why)
+    levels.detect.cache_clear()
+    fresh.setattr(shutil, "which", lambda name: None)
+    found = levels.detect()
+    assert found.level == 2
+    assert "not level 3: bubblewrap is not there; install bubblewrap" in found.why
+
+
+def test_a_jail_that_lets_something_out_is_not_relied_upon(fresh):
+    if levels.detect().level < 2:
+        pytest.skip(levels.detect().why)
+    levels.detect.cache_clear()
+    fresh.setattr(levels, "self_test", lambda protection: "the self-test's program reads the caller's files")
+    found = levels.detect()
+    assert found.level == 1
+    assert found.why.count("reads the caller's files") == 2
+
+
+def test_the_self_test_finds_every_hole_at_level_1():
+    protection = levels.detect(1)
+    said = levels.self_test(protection)
+    for hole in ("reads the caller's files", "opens network connections", "makes sockets", "starts processes"):
+        assert hole in said
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_every_level_gives_the_same_outcomes(level):
+    limits = Limits(cpu_s=2, memory_bytes=256 * MIB)
+    with Sandbox(limits, workers=1, max_level=level, allow_unsafe=True) as sandbox:
+        got = []
+        sandbox.call(
+            "def f(x): return x / 2", "f", [(3,), ("a",)], lambda _, r: got.append((r.value, r.error)) or True
+        )
+        statuses = [
+            sandbox.judge("def f(x): return x", tests, ["f"]).status
+            for tests in ("assert f(1) == 1", "assert f(1) == 2", "undefined")
+        ]
+        shown = sandbox.script("import os\nprint(input(), os.listdir())", "x")
+    assert got == [(1.5, None), (None, "TypeError: unsupported operand type(s) for /: 'str' and 'int'")]
+    assert statuses == ["passed", "wrong_answer", "grader_error"]
+    assert (shown.status, shown.stdout) == ("passed", "x []\n")
+
+
+def test_a_lost_zygote_is_replaced(monkeypatch):
+    with Sandbox(Limits(cpu_s=2), workers=1, allow_unsafe=True) as sandbox:
+        sandbox.inside("pass")
+        zygote = next(iter(sandbox._idle[0]._zygotes.values()))
+        zygote._popen.kill()
+        zygote.close()
+        assert sandbox.inside("pass").status == "passed"
+
+
+def test_a_script_cannot_change_its_input(tmp_path):
+    outcome = run_program("import os\nos.write(0, b'x')", "input", allow_unsafe=True)
+    assert outcome.status == "runtime_error"
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        ("import math", "standard"),
+        ("import os, numpy as np", "numpy"),
+        ("def f():\n    from numpy.linalg import norm", "numpy"),
+        ("import pandas", "numpy"),
+        ("x = 'numpy'", "standard"),
+    ],
+)
+def test_the_kind_follows_the_imports(source, kind):
+    assert kind_of(source) == kind
