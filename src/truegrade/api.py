@@ -47,6 +47,7 @@ def run(
     profiles: Sequence[str] = DEFAULT_PROFILES,
     ks: Sequence[int] | None = None,
     workers: int | None = None,
+    allow_unsafe: bool | None = None,
     progress: Progress | None = None,
     **generation: Any,
 ) -> Run:
@@ -60,6 +61,8 @@ def run(
         profiles: rules to grade under; the first also words the prompt.
         ks: the k of pass@k; None for 1, 5, 10, 25, 50, 100 as far as ``n`` allows.
         workers: programs run at once; None for one a core.
+        allow_unsafe: run programs even where only resource limits protect this machine (protection level 1);
+            None asks the environment variable TRUEGRADE_ALLOW_UNSAFE.
         progress: watches the stages.
         generation: everything else that `generate` takes.
 
@@ -69,7 +72,7 @@ def run(
     """
     opened = [open_profile(name) for name in profiles]
     run_, problems = _generate(benchmark, model, opened[0], progress or Silent(), **generation)
-    return _grade_and_report(run_, problems, opened, ks, workers, progress or Silent())
+    return _grade_and_report(run_, problems, opened, ks, workers, progress or Silent(), _unsafe(allow_unsafe))
 
 
 def generate(
@@ -108,6 +111,7 @@ def grade(
     ks: Sequence[int] | None = None,
     out: str | Path | None = None,
     workers: int | None = None,
+    allow_unsafe: bool | None = None,
     progress: Progress | None = None,
     notice: Notice = ignore,
 ) -> Run:
@@ -123,6 +127,7 @@ def grade(
         ks: the k of pass@k.
         out: folder for the run that a file becomes.
         workers: programs run at once; None for one a core.
+        allow_unsafe: as for `run`.
         progress: watches the stages.
         notice: told what a person should know.
 
@@ -141,7 +146,7 @@ def grade(
         loaded = _load(_named(benchmark, path), _path(data), task_args or {}, notice)
         run_ = _import(path, loaded, file_format, _path(out), watch, notice)
     problems = _problems_of(run_, loaded)
-    return _grade_and_report(run_, problems, opened, ks, workers, watch)
+    return _grade_and_report(run_, problems, opened, ks, workers, watch, _unsafe(allow_unsafe))
 
 
 def load(path: str | Path) -> Run:
@@ -245,6 +250,11 @@ def _generate(
     return run_, _problems_of(run_, loaded)
 
 
+def _unsafe(allowed: bool | None) -> bool:
+    """What the caller says, else what TRUEGRADE_ALLOW_UNSAFE says."""
+    return os.environ.get("TRUEGRADE_ALLOW_UNSAFE", "") not in ("", "0") if allowed is None else allowed
+
+
 def _model(model: str | Model, base_url: str | None, patience: Patience, args: Mapping[str, Any]) -> Model:
     """Open a model by name; a cost limit on a model without a known price is refused."""
     if not isinstance(model, str):
@@ -273,11 +283,19 @@ def _grade_and_report(
     ks: Sequence[int] | None,
     workers: int | None,
     progress: Progress,
+    allow_unsafe: bool,
 ) -> Run:
     """Grade under every profile, then count and write the page; earlier gradings stay in the summary."""
     with run_.locked():
         for profile in profiles:
-            pipeline.grade(run_, problems, profile, workers=workers or os.cpu_count() or 1, progress=progress)
+            pipeline.grade(
+                run_,
+                problems,
+                profile,
+                workers=workers or os.cpu_count() or 1,
+                progress=progress,
+                allow_unsafe=allow_unsafe,
+            )
         asked = {profile.id for profile in profiles}
         earlier = [open_profile(name) for name in run_.profiles if name not in asked]
         pipeline.summarise(run_, problems, [*profiles, *earlier], ks)

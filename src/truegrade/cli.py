@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -15,6 +15,7 @@ from truegrade.cli_options import (
     generation_options,
     grading_options,
     json_option,
+    unsafe_option,
 )
 from truegrade.errors import TruegradeError
 
@@ -35,6 +36,10 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except TruegradeError as error:
             click.echo(f"truegrade: {error}", err=True)
+            ctx.exit(EXIT_USER_ERROR)
+        except click.UsageError as error:
+            help_of = error.ctx.command_path if error.ctx else "truegrade"
+            click.echo(f"truegrade: {error.format_message()} See `{help_of} --help`.", err=True)
             ctx.exit(EXIT_USER_ERROR)
         except KeyboardInterrupt:
             click.echo(
@@ -75,8 +80,8 @@ def main() -> None:
 @data_options
 @grading_options
 @json_option
-def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers: int | None, as_json: bool,
-        **options: Any) -> None:  # fmt: skip
+def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers: int | None,
+        allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Ask a model, grade its replies, write the report. The same command resumes."""
     from truegrade import api
 
@@ -85,6 +90,7 @@ def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers:
         profiles=profiles,
         ks=ks or None,
         workers=workers,
+        allow_unsafe=allow_unsafe,
         progress=_progress(as_json),
         **generation_arguments(options, _notice),
     )
@@ -168,6 +174,33 @@ def compare(first: Path, second: Path, profile: str | None, force: bool, as_json
         from truegrade.report.text import print_comparison
 
         print_comparison(comparison)
+
+
+@main.command("exec")
+@click.argument("file", type=click.File("r"))
+@click.option("--stdin", type=click.File("r"), help="File that the program reads as standard input; - for ours.")
+@click.option("--cpu", "cpu_s", default=10.0, show_default=True, help="CPU seconds.")
+@click.option("--memory", "memory_mib", default=4096, show_default=True, help="MiB of memory.")
+@click.option("--processes", default=0, show_default=True, help="Processes it may start besides its own.")
+@unsafe_option
+@json_option
+def exec_(file: TextIO, stdin: TextIO | None, cpu_s: float, memory_mib: int, processes: int,
+          allow_unsafe: bool | None, as_json: bool) -> None:  # fmt: skip
+    """Run one Python program in the jail; exit code 0 if it ended well, else 1."""
+    from truegrade.sandbox import Limits, run_program
+
+    limits = Limits(cpu_s=cpu_s, memory_bytes=memory_mib * 2**20, processes=processes)
+    given = stdin.read() if stdin else ""
+    outcome = run_program(file.read(), given, limits=limits, allow_unsafe=bool(allow_unsafe))
+    if as_json:
+        fields = ("status", "detail", "cpu_s", "wall_s", "time_sensitive", "stdout", "stderr")
+        _print_json({field: getattr(outcome, field) for field in fields})
+    else:
+        click.echo(outcome.stdout, nl=False)
+        click.echo(outcome.stderr, nl=False, err=True)
+        spent = f"{outcome.cpu_s:.3f} s of CPU, {outcome.wall_s:.3f} s in all"
+        click.echo(f"{outcome.status}: {spent}{' · ' + outcome.detail if outcome.detail else ''}", err=True)
+    sys.exit(0 if outcome.status == "passed" else 1)
 
 
 # ----------------------------------------------------------------------------------------------- lists

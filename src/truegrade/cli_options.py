@@ -46,6 +46,11 @@ def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+unsafe_option = click.option(
+    "--allow-unsafe", is_flag=True, default=None, envvar="TRUEGRADE_ALLOW_UNSAFE",
+    help="Run programs even where only resource limits protect this machine (level 1).",
+)  # fmt: skip
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines instead of tables.")
 
 data_options = _together(
@@ -59,6 +64,7 @@ grading_options = _together(
                  help="Rules to grade under; repeat it to see several side by side."),
     click.option("-k", "ks", multiple=True, type=click.IntRange(min=1), help="Report pass@K. Repeatable."),
     click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one a core]"),
+    unsafe_option,
 )  # fmt: skip
 
 generation_options = _together(

@@ -292,6 +292,7 @@ def grade(
     *,
     workers: int,
     progress: Progress,
+    allow_unsafe: bool = False,
 ) -> None:
     """Give every completion a verdict under one profile; what has one already is not graded again.
 
@@ -304,9 +305,11 @@ def grade(
         profile: the rules.
         workers: programs run at once.
         progress: told about every verdict.
+        allow_unsafe: run programs even where only resource limits protect this machine (level 1).
 
     Raises:
         BadRecord: a completion belongs to another data set.
+        SandboxError: programs would have to run at level 1, and that is not allowed.
     """
     graded = run.graded(profile.id)
     total = sum(1 for _ in _gradable(run, problems))
@@ -314,7 +317,10 @@ def grade(
     pending = (c for c in _gradable(run, problems) if (c.key, c.sha256) not in graded)
     level: int | None = None
     try:
-        with Sandbox(profile.limits, workers=workers) as sandbox, run.append_verdicts(profile.id) as journal:
+        with (
+            Sandbox(profile.limits, workers=workers, allow_unsafe=allow_unsafe) as sandbox,
+            run.append_verdicts(profile.id) as journal,
+        ):
             for completion, answer, judgement in _judge_all(pending, problems, profile, sandbox, workers):
                 if judgement.cpu_s is not None:
                     level = sandbox.level

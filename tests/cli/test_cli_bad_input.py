@@ -86,6 +86,10 @@ def test_a_second_answer_with_the_same_sample_number_is_refused(cli, tmp_path):
         (("profiles", "show", "strikt"), ("strict",)),
         (("data", "show", "humanevil"), ("humaneval",)),
         (("schema", "verdicts"), ("verdict",)),
+        (("run", "humaneval", "--modle", "x"), ("--modle", "--model")),
+        (("run",), ("BENCHMARK",)),
+        (("exec", "nowhere.py"), ("nowhere.py",)),
+        (("run", "humaneval", "-T", "split"), ("split", "key=value")),
         (("rnu", "humaneval"), ("no command 'rnu'", "run")),
     ],
 )

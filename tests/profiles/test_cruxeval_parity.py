@@ -59,7 +59,7 @@ PROBLEM = Problem(id="sample_0", benchmark="cruxeval-output", dataset_sha256="",
 def test_known_defects_are_reproduced_and_strict_accepts_none(generation, official, strict):
     profile = open_profile("cruxeval")
     answer = Answer(value=generation, found="", form="answer")
-    with Sandbox(profile.limits, workers=1) as sandbox:
+    with Sandbox(profile.limits, workers=1, allow_unsafe=True) as sandbox:
         assert profile.grade(PROBLEM, answer, sandbox).reason is official
     from truegrade.extraction.assertions import extract_output_answer
 
@@ -67,7 +67,7 @@ def test_known_defects_are_reproduced_and_strict_accepts_none(generation, offici
     if strict is None:
         assert extracted.value is None
     else:
-        with Sandbox(profile.limits, workers=1) as sandbox:
+        with Sandbox(profile.limits, workers=1, allow_unsafe=True) as sandbox:
             assert open_profile("strict").grade(PROBLEM, extracted, sandbox).reason is strict
 
 
