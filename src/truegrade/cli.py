@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,8 @@ from truegrade.errors import TruegradeError
 if TYPE_CHECKING:
     from truegrade.pipeline import Progress
     from truegrade.store import Run
+
+_FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
@@ -177,21 +179,21 @@ def compare(first: Path, second: Path, profile: str | None, force: bool, as_json
 
 
 @main.command("exec")
-@click.argument("file", type=click.File("r"))
-@click.option("--stdin", type=click.File("r"), help="File that the program reads as standard input; - for ours.")
+@click.argument("file", type=_FILE)
+@click.option("--stdin", type=_FILE, help="File that the program reads as standard input; - for ours.")
 @click.option("--cpu", "cpu_s", default=10.0, show_default=True, help="CPU seconds.")
 @click.option("--memory", "memory_mib", default=4096, show_default=True, help="MiB of memory.")
 @click.option("--processes", default=0, show_default=True, help="Processes it may start besides its own.")
 @unsafe_option
 @json_option
-def exec_(file: TextIO, stdin: TextIO | None, cpu_s: float, memory_mib: int, processes: int,
+def exec_(file: Path, stdin: Path | None, cpu_s: float, memory_mib: int, processes: int,
           allow_unsafe: bool | None, as_json: bool) -> None:  # fmt: skip
     """Run one Python program in the jail; exit code 0 if it ended well, else 1."""
     from truegrade.sandbox import Limits, run_program
 
     limits = Limits(cpu_s=cpu_s, memory_bytes=memory_mib * 2**20, processes=processes)
-    given = stdin.read() if stdin else ""
-    outcome = run_program(file.read(), given, limits=limits, allow_unsafe=bool(allow_unsafe))
+    given = _text_of(stdin) if stdin else ""
+    outcome = run_program(_text_of(file), given, limits=limits, allow_unsafe=bool(allow_unsafe))
     if as_json:
         fields = ("status", "detail", "cpu_s", "wall_s", "time_sensitive", "stdout", "stderr")
         _print_json({field: getattr(outcome, field) for field in fields})
@@ -389,6 +391,10 @@ def _show(finished: Run, as_json: bool) -> None:
 
     print_summary(read_summary(finished))
     click.echo(f"{finished.path}: summary.json, report.html")
+
+
+def _text_of(path: Path) -> str:
+    return sys.stdin.read() if str(path) == "-" else path.read_text()
 
 
 def _print_json(value: Any) -> None:

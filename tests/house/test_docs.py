@@ -24,7 +24,8 @@ DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 def in_an_empty_folder(tmp_path, monkeypatch, humaneval_file):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRUEGRADE_DATA", str(humaneval_file.parent))
-    monkeypatch.setenv("COLUMNS", "200")
+    for name in ("program.py", "input.txt"):  # files that the documents' commands name
+        (tmp_path / name).write_text("")
 
 
 def fenced(path, language):
