@@ -91,12 +91,12 @@ def build_run(
         generation=config,
         samples_per_task=samples,
         excluded=excluded or {},
-        prompts_sha256="b" * 64,
         environment={"truegrade": "0.1.0", "python": "3.12.1", "platform": "Linux"},
     )
     run = Run.create_or_resume(path, manifest)
     prompt = Prompt(messages=(Message(role="user", content="Add one. <b>Really</b>."),), source="house")
-    run.write_prompts((problem, prompt) for problem in problems)
+    run.add_prompts((problem, prompt) for problem in problems)
+    run.update(prompts_sha256="b" * 64)
     keys = [(number, sample) for number in range(tasks) for sample in range(samples)]
     missing = {(number, 0) for number in range(tasks - unanswered, tasks)}
     with run.append_completions() as journal:

@@ -66,7 +66,8 @@ class Strict(Profile):
              " time; where a data set's own solution is slower (MBPP/123: 60 s) the problem says so", "ours"),
         Rule("aggregation", "every expected sample counts; unanswered ones are failures and shown apart", "ours"),
     )  # fmt: skip
-    limits: ClassVar[Limits] = Limits(cpu_s=10.0)
+    limits: ClassVar[Limits] = Limits(cpu_s=10.0, output_bytes=64 * 2**20)
+    """MBPP+ holds right answers of tens of megabytes (Mbpp/255)."""
 
     def __init__(self) -> None:
         self._references = References()
