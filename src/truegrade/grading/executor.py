@@ -3,12 +3,14 @@
 Grading asks; an executor answers. `truegrade.sandbox` implements it, tests may implement it in five lines,
 and grading imports neither: the pipeline hands it an executor already bound to a profile's limits.
 
-Three ways to run a program, from safest to most faithful to the harnesses:
+Four ways to run a program, from safest to most faithful to the harnesses:
 
 ``call``    inputs go in, outputs come out, the caller compares: the program never sees an expected value.
 ``judge``   test source runs in a trusted judge process; calls of the entry point are forwarded to the program.
 ``inside``  tests and program share one process, as the published harnesses do it. A hostile program can
             reach the tests, so a verdict made this way carries the mark ``tests-inside``.
+``script``  the same as a script of its own, judged by its exit code alone: a program that leaves early with 0
+            passes. Only for harnesses that do so.
 """
 
 from __future__ import annotations
@@ -121,5 +123,14 @@ class Executor(Protocol):
             source: program and tests.
             disabled: dotted names set to None before it runs, e.g. ``os.kill``: a published harness' guard.
             preload: modules imported before ``disabled`` is applied.
+            cpu_s: CPU limit for this run, instead of the executor's own.
+        """
+
+    def script(self, source: str, stdin: str = "", *, cpu_s: float | None = None) -> Outcome:
+        """Run ``source`` as ``__main__``; passing means that its process ends with exit code 0.
+
+        Args:
+            source: program and tests.
+            stdin: what it reads.
             cpu_s: CPU limit for this run, instead of the executor's own.
         """

@@ -12,6 +12,17 @@ __all__ = ["PROFILES", "Profile", "Rule", "open_profile", "unsupported"]
 PROFILES: dict[str, str] = {
     "strict": "truegrade.profiles.strict:Strict",
     "human-eval": "truegrade.profiles.human_eval:HumanEval",
+    "evalplus": "truegrade.profiles.evalplus:Evalplus",
+    "evalplus-base": "truegrade.profiles.evalplus:EvalplusBase",
+    "bigcode": "truegrade.profiles.bigcode:Bigcode",
+    "bigcode-instruct": "truegrade.profiles.bigcode:BigcodeInstruct",
+    "lm-eval": "truegrade.profiles.lm_eval:LmEval",
+    "lm-eval-instruct": "truegrade.profiles.lm_eval:LmEvalInstruct",
+    "simple-evals": "truegrade.profiles.simple_evals:SimpleEvals",
+    "evalscope": "truegrade.profiles.evalscope:Evalscope",
+    "inspect-evals": "truegrade.profiles.inspect_evals:InspectEvals",
+    "agentcoder": "truegrade.profiles.agentcoder:Agentcoder",
+    "blog": "truegrade.profiles.blog:Blog",
     "cruxeval": "truegrade.profiles.cruxeval:Cruxeval",
 }
 """Name -> ``module:class``; a new profile is one file and one line here."""

@@ -24,6 +24,32 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 PROMPTS: Mapping[str, Entry] = MappingProxyType(
     {
+        "agentcoder.programmer.humaneval.user": Entry(
+            sha256="5b8a5d34bb4ccf54caa5bfdf52dd7a91c89b9fab9e83170a0dc3721c1b02f4d2",
+            source="huangd1999/AgentCoder@dddd1b9 programmer_humaneval.py, prompts/humaneval_prompt_update.txt",
+            placeholders={"prompt": "field prompt, as stored"},
+        ),
+        "agentcoder.programmer.system": Entry(
+            sha256="8466511cc8aeffbf1d4273ed04cd143db0b67f590a47d1e89f254b4bbc34ed3d",
+            source="huangd1999/AgentCoder@dddd1b9 src/programmer_humaneval.py; equal in the blog",
+            placeholders={},
+        ),
+        "bigcode.humaneval.prompt": Entry(
+            sha256="29d7a961d09bcf290bda9f5372e26f1ef7454daaced8a21a7b30f0cff3e770d1",
+            source="bigcode-project/bigcode-evaluation-harness@8fc5bae6 bigcode_eval/tasks/humaneval.py",
+            placeholders={"prompt_stripped": "field prompt, stripped"},
+        ),
+        "blog.programmer.user": Entry(
+            sha256="3d386e749a9365a3f45fa7207896e1d7274b36a54ec23f1939832f10d797d906",
+            source="NotAlvin/NotAlvin.github.io@d884b6b content/posts/Circular Coding.md; equal in seed 001",
+            placeholders={
+                "shot1_prompt": "HumanEval/0 prompt",
+                "shot1_solution": "HumanEval/0 canonical_solution",
+                "shot2_prompt": "HumanEval/1 prompt",
+                "shot2_solution": "HumanEval/1 canonical_solution",
+                "prompt": "field prompt",
+            },
+        ),
         "cruxeval.input.cot": Entry(
             sha256="193076692eed26f1827b531a29c0375373c9e0067491761ff1644dfcc1418e24",
             source="facebookresearch/cruxeval@190faf1 prompts.py; equal in bytedance/SandboxFusion@469de08",
@@ -49,6 +75,31 @@ PROMPTS: Mapping[str, Entry] = MappingProxyType(
             source="facebookresearch/cruxeval@190faf1 openai/openai_prompt.py",
             placeholders={},
         ),
+        "evalplus.anthropic.user": Entry(
+            sha256="1f9c06513d6123617382e1d2941413ac0600007b6579aa49294da7da7459997e",
+            source="evalplus/evalplus@26d6d00 evalplus/provider/anthropic.py, ollama.py",
+            placeholders={"prompt_stripped": "field prompt, stripped"},
+        ),
+        "evalplus.base.prompt": Entry(
+            sha256="d105c537e2d75dc198dce0684043a6e8de8bda6b77f4ea7ddc30649436d1d051",
+            source="evalplus/evalplus@26d6d00 evalplus/codegen.py",
+            placeholders={"prompt_stripped": "field prompt, stripped"},
+        ),
+        "evalplus.chat.response_prefix": Entry(
+            sha256="afa26bbf13764245e6c84a7e0314cb15bc7b0fa82b0a48b75b862e99fcd526d4",
+            source="evalplus/evalplus@26d6d00 evalplus/codegen.py, evalplus/provider/utility.py",
+            placeholders={},
+        ),
+        "evalplus.chat.user": Entry(
+            sha256="fad88a8f052e0c97584a5589985b0c5526f568e52c8a522a9dcd18a68fd72b91",
+            source="evalplus/evalplus@26d6d00 evalplus/codegen.py, evalplus/provider/utility.py",
+            placeholders={"prompt_stripped": "field prompt, stripped"},
+        ),
+        "evalplus.openai.user": Entry(
+            sha256="f80b5961d5e90bf678a279000591dad65c1b25da3d51ba3717462e2ee24c4625",
+            source="evalplus/evalplus@26d6d00 evalplus/provider/openai.py",
+            placeholders={"prompt_stripped": "field prompt, stripped"},
+        ),
         "exec.prediction.one_shot": Entry(
             sha256="cf0dee2aa71044a3826f3551d371c46108496ce4f6a2ad535a01ae7be503364c",
             source="akshsgaur/code-reasoning-repro@6c43fa8 src/models/deepseek-coder-7b.ipynb cell 9",
@@ -67,10 +118,65 @@ PROMPTS: Mapping[str, Entry] = MappingProxyType(
                 "program": "source of the shown program, inserted as stored",
             },
         ),
+        "humaneval.inspect.user": Entry(
+            sha256="332a95f01be9bbb98b505d84c7ea1bacb40a7ddbf50b6777d6ff899b3267ab25",
+            source="UKGovernmentBEIS/inspect_ai@27a087b src/inspect_evals/humaneval/humaneval.py",
+            placeholders={"prompt": "field prompt, as stored"},
+        ),
+        "humaneval.lm_eval_instruct.gen_prefix": Entry(
+            sha256="f132deeee5414e30570e1653210627c4dbb57f8c198387b6722d750dd2e6725e",
+            source="EleutherAI/lm-evaluation-harness@4e7e0d47f lm_eval/tasks/humaneval/humaneval_instruct.yaml",
+            placeholders={"prompt": "field prompt, as stored"},
+        ),
+        "humaneval.lm_eval_instruct.user": Entry(
+            sha256="88a68bb95d8d030700233bd405244e6977559bbdc2f125e0da7199d3df49dd77",
+            source="EleutherAI/lm-evaluation-harness@4e7e0d47f lm_eval/tasks/humaneval/humaneval_instruct.yaml",
+            placeholders={"prompt": "field prompt, as stored"},
+        ),
         "humaneval.simple_evals.user": Entry(
             sha256="f0e0851fb551822b38cafdb6cd2cc499af8da9ed002dae6ea7c246bb608bd569",
             source="openai/simple-evals@093107e humaneval_eval.py; equal in modelscope/evalscope@fde259d2",
             placeholders={"prompt": "field prompt, as stored"},
+        ),
+        "mbpp.bigcode.prompt": Entry(
+            sha256="a39b05fbcfd03c2bb2a174d62265d4e8cefb6d54aa49961ae43aead5a9823c7c",
+            source="bigcode-project/bigcode-evaluation-harness@8fc5bae6 bigcode_eval/tasks/mbpp.py, mbppplus.py",
+            placeholders={"text": "field text", "test0": "test_list[0]"},
+        ),
+        "mbpp.evalscope.few_shot": Entry(
+            sha256="72e0a235d73c5f9bea14d100f01c1414e3e3663e4602acf24953f161056b17f7",
+            source="modelscope/evalscope@fde259d2 evalscope/benchmarks/mbpp/mbpp_adapter.py",
+            placeholders={"text": "field text (plus set: prompt)", "tests": "test_list joined by newlines"},
+        ),
+        "mbpp.evalscope.zero_shot": Entry(
+            sha256="b1ab23688fb2eee540ba0223bb3fb48ea51dc846b15bcf7614f05808671d4b03",
+            source="modelscope/evalscope@fde259d2 evalscope/benchmarks/mbpp/mbpp_adapter.py, also mbppplus",
+            placeholders={"text": "field text (plus set: prompt)", "tests": "test_list joined by newlines"},
+        ),
+        "mbpp.inspect.user": Entry(
+            sha256="110ece47dad8d744c876c75436265ebbdce0b13ee089dc1785290a490f01fa38",
+            source="UKGovernmentBEIS/inspect_ai@27a087b src/inspect_evals/mbpp/mbpp.py; shots are tasks 2, 3, 4",
+            placeholders={"prompt": "sanitized field prompt", "tests": "test_list joined by newlines"},
+        ),
+        "mbpp.lm_eval": Entry(
+            sha256="203bc965adb2633c66ffd7d5bea21dd97690980d036246823a6f96f984eaa008",
+            source="EleutherAI/lm-evaluation-harness@4e7e0d47f lm_eval/tasks/mbpp/mbpp.yaml",
+            placeholders={
+                "text": "field text (sanitized and plus sets: prompt)",
+                "test0": "test_list[0]",
+                "test1": "test_list[1]",
+                "test2": "test_list[2]",
+            },
+        ),
+        "mbpp.lm_eval_instruct": Entry(
+            sha256="b7b522ac8e04298da987d6aa9056ef8e3b5cc25117eb4cafac8e24f2692b553a",
+            source="EleutherAI/lm-evaluation-harness@4e7e0d47f lm_eval/tasks/mbpp/mbpp_instruct.yaml",
+            placeholders={
+                "text": "field text (sanitized and plus sets: prompt)",
+                "test0": "test_list[0]",
+                "test1": "test_list[1]",
+                "test2": "test_list[2]",
+            },
         ),
         "mbpp.paper": Entry(
             sha256="5754558762588c3115fa424bdb30560d9b67e34218fc6164db792b8497404414",
@@ -80,6 +186,16 @@ PROMPTS: Mapping[str, Entry] = MappingProxyType(
                 "tests": "test_list joined by newlines",
                 "code": "field code (shots) or nothing",
             },
+        ),
+        "mbpp_plus.lm_eval_instruct.gen_prefix": Entry(
+            sha256="403d273badd6740820c6c0fccf7ca55c7f5e201f24f5024c80d607c9b58bc16c",
+            source="EleutherAI/lm-evaluation-harness@4e7e0d47f lm_eval/tasks/mbpp/mbpp_plus_instruct.yaml",
+            placeholders={},
+        ),
+        "mbpp_plus.lm_eval_instruct.user": Entry(
+            sha256="9b8711a692038e736f3685fc3eac173c10f910c960b170bf271b510eba5688e4",
+            source="EleutherAI/lm-evaluation-harness@4e7e0d47f lm_eval/tasks/mbpp/mbpp_plus_instruct.yaml",
+            placeholders={"text": "field prompt", "test0": "test_list[0]"},
         ),
         "strict.description.user": Entry(
             sha256="dfaeeccf9bf7d75aaa19b248af20abb99d827f47949fd1e38bc8d513ab8c8ec7",

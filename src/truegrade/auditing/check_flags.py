@@ -1,0 +1,110 @@
+"""Recorded verdicts against fresh ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from truegrade.auditing.evidence import Evidence
+from truegrade.auditing.findings import Finding, Severity, finding
+from truegrade.auditing.survey import Recorded, label
+from truegrade.records import UNANSWERED, SampleKey
+
+
+def check_flags(evidence: Evidence) -> Iterator[Finding]:
+    """Contradictions in both directions, passes without a program, verdicts on another text."""
+    for name, items in _by_name(evidence.survey.recorded):
+        yield from _stale(evidence, name, items)
+        current = [item for item in items if not item.stale]
+        yield from _without_program(evidence, name, current)
+        yield from _contradictions(evidence, name, current)
+
+
+def _by_name(recorded: list[Recorded]) -> Iterator[tuple[str, list[Recorded]]]:
+    """Flags by name; names that say the same of every sample are one, such as a bool and its message."""
+    alike: dict[tuple[object, ...], tuple[list[str], list[Recorded]]] = {}
+    by_name: dict[str, list[Recorded]] = {}
+    for item in recorded:
+        by_name.setdefault(item.flag.name, []).append(item)
+    for name, items in by_name.items():
+        said = tuple((i.problem_id, i.sample, i.flag.value, i.flag.kind, i.stale) for i in items)
+        alike.setdefault(said, ([], items))[0].append(name)
+    for names, items in alike.values():
+        yield ", ".join(names), items
+
+
+def _stale(evidence: Evidence, name: str, items: list[Recorded]) -> Iterator[Finding]:
+    rows = [_name(evidence, item) for item in items if item.stale]
+    if rows:
+        yield finding(
+            "flag-of-another-text",
+            Severity.ERROR,
+            rows,
+            f"{len(rows)} of {len(items)} verdicts in {name!r} were made on another program: the row's full_code"
+            " does not hold its completion; they are not held against it",
+        )
+
+
+def _without_program(evidence: Evidence, name: str, items: list[Recorded]) -> Iterator[Finding]:
+    passed = [item for item in items if item.flag.value]
+    rows = [_name(evidence, item) for item in passed if _has_no_program(evidence, item)]
+    if rows:
+        yield finding(
+            "flag-without-program",
+            Severity.ERROR,
+            rows,
+            f"{len(rows)} of the {len(passed)} rows that {name!r} calls passed hold no program; without them"
+            f" {len(passed) - len(rows)} of {len(items)} remain",
+        )
+
+
+def _has_no_program(evidence: Evidence, item: Recorded) -> bool:
+    """No text, a text without a line of code, or one in which the profile found nothing to grade."""
+    if item.sample is None:
+        return not evidence.survey.samples.get(item.problem_id)
+    fact = evidence.survey.samples[item.problem_id][item.sample]
+    outcome = evidence.outcome(item.problem_id, item.sample)
+    return not fact.has_program or (outcome is not None and outcome.reason in UNANSWERED)
+
+
+def _contradictions(evidence: Evidence, name: str, items: list[Recorded]) -> Iterator[Finding]:
+    false_passes: list[Recorded] = []
+    false_failures: list[Recorded] = []
+    reasons: Counter[str] = Counter()
+    for item in items:
+        outcome = evidence.outcome(item.problem_id, item.sample)
+        if outcome is None or outcome.passed == item.flag.value:
+            continue
+        (false_passes if item.flag.value else false_failures).append(item)
+        reasons.update([outcome.reason.value] if item.flag.value else [])
+    accepts = any(item.flag.kind == "acceptance" for item in items)
+    claimed = sum(item.flag.value for item in items)
+    if false_passes:
+        why = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+        verb = "accepts" if accepts else "calls passed"
+        yield finding(
+            "flag-accepted-wrong" if accepts else "flag-pass-contradicted",
+            Severity.WARNING if accepts else Severity.ERROR,
+            [_name(evidence, item) for item in false_passes],
+            f"{len(false_passes)} of the {claimed} rows that {name!r} {verb} fail under {evidence.profile}: {why}"
+            + _sensitive(evidence, false_passes),
+        )
+    if false_failures and not accepts:
+        yield finding(
+            "flag-fail-contradicted",
+            Severity.WARNING,
+            [_name(evidence, item) for item in false_failures],
+            f"{len(false_failures)} of the {len(items) - claimed} rows that {name!r} calls failed pass under"
+            f" {evidence.profile}" + _sensitive(evidence, false_failures),
+        )
+
+
+def _sensitive(evidence: Evidence, items: list[Recorded]) -> str:
+    """How many of the fresh verdicts hang on the speed of the machine."""
+    outcomes = (evidence.outcome(item.problem_id, item.sample) for item in items)
+    close = sum(outcome is not None and outcome.time_sensitive for outcome in outcomes)
+    return f"; {close} of these verdicts came close to a time limit" if close else ""
+
+
+def _name(evidence: Evidence, item: Recorded) -> str:
+    return label(SampleKey(item.problem_id, item.sample or 0), evidence.survey.width > 1)

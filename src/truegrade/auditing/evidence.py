@@ -1,0 +1,90 @@
+"""What the checks look at: a surveyed file and its fresh verdicts."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from truegrade import pipeline
+from truegrade.auditing.survey import Survey, survey
+from truegrade.benchmarks.base import Benchmark
+from truegrade.outcomes import Outcome, Outcomes, graded, read_outcomes
+from truegrade.pipeline import Progress
+from truegrade.profiles import Profile
+from truegrade.records import UNANSWERED, Problem
+from truegrade.statistics import TaskTally
+from truegrade.store import BenchmarkIdentity, Manifest, Run
+from truegrade.store.manifest import now
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """A file and what grading it gave."""
+
+    survey: Survey
+    outcomes: Outcomes
+    problems: Mapping[str, Problem]
+    """All problems of the benchmark, by id."""
+    profile: str
+
+    def outcome(self, problem_id: str, sample: int | None) -> Outcome | None:
+        """The fresh verdict on a sample."""
+        row = self.outcomes.get(problem_id, ())
+        return row[sample] if sample is not None and sample < len(row) else None
+
+    def passes_all(self, problem_id: str) -> bool:
+        """Whether every sample of a task passes."""
+        row = graded(self.outcomes.get(problem_id, ()))
+        return bool(row) and all(outcome.passed for outcome in row)
+
+    def tallies(self, profile: Profile) -> list[TaskTally]:
+        """Counts of each task that the file answers, as the profile counts them."""
+        return [
+            _tally(profile, self.problems[name], graded(self.outcomes.get(name, ())))
+            for name in self.problems
+            if name in self.survey.samples
+        ]
+
+
+def gather(
+    path: Path, benchmark: Benchmark, profile: Profile, *, workers: int | None, progress: Progress
+) -> Evidence:
+    """Survey a file and grade all of it anew, in a run that is removed afterwards.
+
+    Raises:
+        BadRecord: a row is at fault.
+        SandboxError: this machine cannot run programs.
+    """
+    problems = benchmark.by_id()
+    with tempfile.TemporaryDirectory(prefix="truegrade-audit-") as folder:
+        run = Run.create_or_resume(Path(folder), _manifest(path, benchmark))
+        with run.append_completions() as journal:
+            surveyed = survey(path, benchmark, journal.append)
+        pipeline.grade(run, problems, profile, workers=workers or os.cpu_count() or 1, progress=progress)
+        width = 1 + max((max(facts, default=0) for facts in surveyed.samples.values()), default=0)
+        outcomes = read_outcomes(run.verdicts(profile.id), problems, width)
+    return Evidence(survey=surveyed, outcomes=outcomes, problems=problems, profile=profile.id)
+
+
+def _manifest(path: Path, benchmark: Benchmark) -> Manifest:
+    return Manifest(
+        created=now(),
+        benchmark=BenchmarkIdentity(
+            name=benchmark.name,
+            args=benchmark.args,
+            dataset_sha256=benchmark.dataset_sha256,
+            source=benchmark.source,
+            problems=len(benchmark.problems),
+        ),
+        imported_from=path.name,
+        samples_per_task=1,
+    )
+
+
+def _tally(profile: Profile, problem: Problem, outcomes: list[Outcome]) -> TaskTally:
+    n, c = profile.tally([(outcome.passed, outcome.marks) for outcome in outcomes])
+    unanswered = min(n, sum(outcome.reason in UNANSWERED for outcome in outcomes))
+    return TaskTally(task_id=problem.id, cluster=problem.cluster, n=n, c=c, unanswered=unanswered)

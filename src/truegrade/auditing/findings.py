@@ -1,0 +1,94 @@
+"""What an audit says: findings with a code, a severity, the rows and a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+import msgspec
+
+from truegrade.records import Estimate
+
+
+class Severity(StrEnum):
+    """How much a finding weighs."""
+
+    ERROR = "error"
+    """Rows that must not count as they do, or a protocol that measures something else."""
+    WARNING = "warning"
+    """A number read off this file needs the finding beside it."""
+    INFO = "info"
+    """Good to know; an audit with nothing else is clean."""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that an audit found."""
+
+    code: str
+    """Stable name, documented in `CODES`."""
+    severity: Severity
+    count: int
+    """Rows or tasks concerned."""
+    rows: list[str]
+    """All of them: problem ids, with ``#sample`` where a task has several samples."""
+    sentence: str
+
+
+class Audit(msgspec.Struct, frozen=True, kw_only=True):
+    """The audit of one file."""
+
+    file: str
+    file_sha256: str
+    benchmark: str
+    dataset_sha256: str
+    profile: str
+    """Rules of the fresh grading."""
+    tasks: int
+    """Problems that the file answers."""
+    samples: int
+    recorded: dict[str, int]
+    """Flag name -> how many rows it calls passed."""
+    estimates: list[Estimate]
+    """pass@1 of the fresh grading, and the share of any correct sample where tasks have several."""
+    findings: list[Finding]
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing weighs more than an information."""
+        return all(finding.severity is Severity.INFO for finding in self.findings)
+
+
+CODES: Mapping[str, str] = MappingProxyType(
+    {
+        "flag-pass-contradicted": "recorded as passed, fails when graded afresh",
+        "flag-fail-contradicted": "recorded as failed, passes when graded afresh",
+        "flag-without-program": "recorded as passed with no program behind it",
+        "flag-of-another-text": "the recorded verdict was made on another text than the completion",
+        "flag-accepted-wrong": "accepted by a pipeline's own checks, fails the benchmark's tests",
+        "prompt-changed": "the prompt differs from the benchmark's",
+        "test-changed": "the tests differ from the benchmark's",
+        "reference-changed": "the reference solution or entry point differs from the benchmark's",
+        "shot-scored": "a problem that the prompt shows solved is scored",
+        "tasks-missing": "problems of the benchmark that the file does not answer",
+        "samples-uneven": "tasks with fewer samples than others",
+        "not-exchangeable": "the pass rate depends on the position of the sample",
+        "position-repeated": "one position repeats another in every task",
+        "samples-identical": "all samples of a task are the same text",
+        "official-feedback": "since an earlier file, hardly any but tasks that failed the official tests changed",
+        "file-duplicated": "byte for byte an earlier file",
+        "completions-duplicated": "every completion equals the earlier file's",
+        "model-mixed": "rows name several models",
+        "model-label": "the label and the recorded model id do not name one model",
+        "model-unrecorded": "no row names the model that answered",
+        "truncated": "cut at the token limit, or the text ends inside a statement",
+    }
+)
+"""Every code and what it means."""
+
+
+def finding(code: str, severity: Severity, rows: list[str], sentence: str) -> Finding:
+    """A finding about ``rows``; its code must be one of `CODES`."""
+    if code not in CODES:
+        raise KeyError(code)
+    return Finding(code=code, severity=severity, count=len(rows), rows=rows, sentence=sentence)

@@ -1,0 +1,71 @@
+"""What a file says about its own completions: the names under which harnesses record verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal
+
+import msgspec
+
+Kind = Literal["verdict", "acceptance"]
+
+
+class Flag(msgspec.Struct, frozen=True):
+    """One recorded verdict."""
+
+    name: str
+    value: bool
+    kind: Kind
+    """``verdict`` claims that the benchmark's tests passed; ``acceptance`` that a pipeline's own checks did."""
+    sample: int | None = None
+    """Index of the text it speaks of; None for the text that its row chose."""
+
+
+FLAGS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "is_solved": "verdict",
+        "passed": "verdict",
+        "correct": "verdict",
+        "solved": "verdict",
+        "result": "verdict",
+        "base_status": "verdict",
+        "report_passed": "verdict",
+        "report_result": "verdict",
+        "need_reproduce": "acceptance",
+    }
+)
+"""Field names. ``result`` begins with "passed" or says why not (openai/human-eval@6d43fb9
+``human_eval/execution.py``); ``base_status`` is evalplus' "pass" or "fail"; ``need_reproduce`` is false once
+AgentCoder's own tests pass (huangd1999/AgentCoder@dddd1b9 ``src/test_executor_humaneval.py``)."""
+
+LISTS = ("graded_list", "scores")
+"""Fields that hold one verdict per text (LiveCodeBench's and CRUXEval's files)."""
+
+
+def read_flags(fields: Mapping[str, Any]) -> tuple[Flag, ...]:
+    """Every recorded verdict of a row, in the order of `FLAGS`; values that are no verdict are passed over."""
+    single = [
+        Flag(name, not value if name == "need_reproduce" else value, kind)
+        for name, kind in FLAGS.items()
+        if (value := _truth(fields.get(name))) is not None
+    ]
+    listed = [
+        Flag(name, value, "verdict", sample)
+        for name in LISTS
+        if isinstance(fields.get(name), list)
+        for sample, item in enumerate(fields[name])
+        if (value := _truth(item)) is not None
+    ]
+    return (*single, *listed)
+
+
+def _truth(value: Any) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        text = value.lower()
+        if text in ("passed", "pass"):
+            return True
+        return False if text.startswith(("fail", "timed out", "timeout")) else None
+    return None

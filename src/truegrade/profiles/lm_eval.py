@@ -1,0 +1,250 @@
+"""`lm-eval` and `lm-eval-instruct`: HumanEval and MBPP of EleutherAI/lm-evaluation-harness @4e7e0d47f."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import ClassVar
+
+from truegrade import prompts
+from truegrade.grading.executor import Executor
+from truegrade.grading.judgement import Judgement
+from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
+from truegrade.profiles.refusals import check_variant, function_task
+from truegrade.profiles.reliability_guard import grade_guarded
+from truegrade.profiles.wording import continuation, origin
+from truegrade.records import (
+    Answer,
+    Completion,
+    FunctionTask,
+    Message,
+    OracleTask,
+    Problem,
+    Prompt,
+    Reason,
+)
+from truegrade.sandbox import Limits
+
+_REPO = "EleutherAI/lm-evaluation-harness@4e7e0d47f"
+_HUMANEVAL = f"{_REPO} lm_eval/tasks/humaneval"
+_MBPP = f"{_REPO} lm_eval/tasks/mbpp"
+_METRIC = "Hugging Face evaluate, metric code_eval, as copied in bigcode-evaluation-harness@8fc5bae6"
+
+UNTIL = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
+"""HumanEval's stop strings (``humaneval.yaml``), inherited by the instruct task."""
+_DONE = "[DONE]"
+_SHOTS = ("MBPP/2", "MBPP/3", "MBPP/4")
+_SHOWN = 3
+"""Tests of an MBPP task that are printed and graded."""
+_FENCED = re.compile(r"```(?:\w+)?\n?(.*?)\n?```", re.DOTALL)
+_FENCE = "```"
+_OPENING = "\n```python\n"
+
+_GRADING_RULES = (
+    Rule("comparison", "code_eval: passed if execution ends without an exception; SystemExit fails", _METRIC),
+    Rule("limits", "3 s, no memory limit; here 3 s of CPU, 4 s of wall time and 4 GiB", _METRIC),
+    Rule("aggregation", "unbiased pass@k, mean over tasks (MBPP: pass@1)", f"{_HUMANEVAL}/utils.py"),
+)
+_GRADING_DEFECTS = (
+    "tests share the candidate's process: an object equal to everything passes most tasks (mark tests-inside)",
+    "MBPP: test_setup_code is left out: task 367 cannot be solved",
+    "sanitized MBPP: test_imports are left out: ten tasks need an answer that imports what the tests use",
+    "OpenAI back ends send the first four stop strings only; the fifth is cut after its tokens are paid for",
+    "the metric is fetched from the hub when the task is loaded: without network nothing can be graded",
+)
+_LIMITS = Limits(cpu_s=3.0, wall_s=4.0)
+
+
+class LmEval(Profile):
+    """Tasks ``humaneval``, ``mbpp`` and, on sanitized MBPP, ``mbpp_plus``: texts for a base model."""
+
+    name: ClassVar[str] = "lm-eval"
+    version: ClassVar[str] = "4e7e0d47f"
+    summary: ClassVar[str] = "lm-evaluation-harness: humaneval, mbpp, mbpp_plus for base models, stop strings, 3 s"
+    covers: ClassVar[tuple[str, ...]] = ("humaneval", "mbpp", "mbpp-sanitized")
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule("prompt", "HumanEval: the data set's prompt as stored, 1024 tokens, greedy",
+             f"{_HUMANEVAL}/humaneval.yaml"),
+        Rule("prompt", "MBPP: the paper's prompt, tasks 2, 3, 4 as shots, three tests", f"{_MBPP}/mbpp.yaml"),
+        Rule("prompt", "mbpp-sanitized is asked and graded as mbpp_plus is: field prompt, tests of test_list",
+             f"{_MBPP}/mbpp_plus.yaml"),
+        Rule("extraction", r"HumanEval: the reply up to \nclass \ndef \n# \nif \nprint; MBPP: up to [DONE]",
+             f"{_REPO} lm_eval/models/utils.py postprocess_generated_text"),
+        Rule("program", "HumanEval: prompt + reply + newline + test + newline + check(entry_point)",
+             f"{_HUMANEVAL}/utils.py build_predictions"),
+        Rule("program", "MBPP: reply + newline + first three tests", f"{_MBPP}/mbpp.yaml"),
+        *_GRADING_RULES,
+    )  # fmt: skip
+    defects: ClassVar[tuple[str, ...]] = (
+        *_GRADING_DEFECTS,
+        "mbpp_plus grades the first three asserts; the plus tests of its data set are never used (issue 4212)",
+        "mbpp_plus scores tasks 2, 3 and 4, whose solutions its prompt shows; so does this profile",
+        "stop strings written for base models cut a chat answer at its second top-level statement",
+    )
+    limits: ClassVar[Limits] = _LIMITS
+
+    def prompt(
+        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
+    ) -> Prompt:
+        """The harness' own text for a base model."""
+        check_variant(self, variant)
+        task = function_task(self, problem)
+        if task.prefix:
+            return continuation(task.prompt, source="openai_humaneval, field prompt, as stored", stop=UNTIL)
+        # mbpp_plus scores its shots, see `defects`.
+        shots = _SHOTS if problem.benchmark == "mbpp" else ()
+        return continuation(
+            _few_shot("mbpp.lm_eval", task), source=origin("mbpp.lm_eval"), stop=(_DONE,), shots=shots
+        )
+
+    def extract(self, problem: Problem, completion: Completion) -> Answer:
+        """Cut the reply at the first stop string."""
+        task = function_task(self, problem)
+        if completion.form == "program":
+            return Answer(value=completion.text or "", found="as given: a whole program")
+        value = cut(completion.text or "", UNTIL if task.prefix else (_DONE,))
+        return Answer(value=value, found="up to a stop string", form="completion")
+
+    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+        """Execute the program and the tests as one source."""
+        task = function_task(self, problem)
+        tests = task.tests if task.prefix else "\n".join(task.shown_tests[:_SHOWN])
+        return _grade(task.prefix, answer, tests, executor)
+
+
+class LmEvalInstruct(Profile):
+    """Tasks ``humaneval_instruct``, ``mbpp_instruct`` and ``mbpp_plus_instruct``."""
+
+    name: ClassVar[str] = "lm-eval-instruct"
+    version: ClassVar[str] = "4e7e0d47f"
+    summary: ClassVar[str] = "lm-evaluation-harness, instruct tasks: the answer's fence is opened in the prompt"
+    covers: ClassVar[tuple[str, ...]] = ("humaneval", "mbpp", "mbpp-sanitized", "mbppplus")
+    variants: ClassVar[tuple[str, ...]] = ("default", "text")
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule("prompt", "HumanEval: the task in a fence; the assistant's turn is opened with the task's own code",
+             f"{_HUMANEVAL}/humaneval_instruct.yaml (version 4)"),
+        Rule("prompt", "MBPP: three shots as turns, the assistant's turn opened with a fence, 256 tokens",
+             f"{_MBPP}/mbpp_instruct.yaml"),
+        Rule("prompt", "MBPP+, and sanitized MBPP likewise: no shots, one test shown, 1024 tokens",
+             f"{_MBPP}/mbpp_plus_instruct.yaml"),
+        Rule("prompt", "variant text: without a chat template all turns are joined into one text to continue",
+             f"{_REPO} lm_eval/api/task.py fewshot_context"),
+        Rule("extraction", "HumanEval: up to a stop string of the base task, then up to the first fence",
+             f"{_HUMANEVAL}/utils.py build_predictions_instruct"),
+        Rule("extraction", "MBPP: first match of a fence pattern in three back-ticks + reply",
+             f"{_MBPP}/utils.py extract_code_blocks"),
+        Rule("program", "HumanEval: prompt + answer + newline + test + newline + check(entry_point)",
+             f"{_HUMANEVAL}/utils.py"),
+        Rule("program", "MBPP: answer + newline + first three tests; MBPP+ and sanitized: + the one test shown",
+             f"{_MBPP}/mbpp_instruct.yaml, mbpp_plus_instruct.yaml"),
+        *_GRADING_RULES,
+    )  # fmt: skip
+    defects: ClassVar[tuple[str, ...]] = (
+        *_GRADING_DEFECTS,
+        "MBPP: the pattern takes the answer's first word for a language: `def f(x)` becomes ` f(x)`",
+        "MBPP: an answer without a closing fence, or with a fence of its own, becomes empty or a scrap",
+        "HumanEval: the base task's stop strings are inherited: an answer with imports ends before its def",
+        "mbpp_plus_instruct grades only the assert that its prompt shows (issue 4212)",
+        "without a chat template the assert and 'Here is a solution' stand on one line, nothing between them",
+    )
+    limits: ClassVar[Limits] = _LIMITS
+
+    def prompt(
+        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
+    ) -> Prompt:
+        """Turns for a chat model, the last one begun for it; ``text``: the same as one text to continue."""
+        style = check_variant(self, variant)
+        task = self._task(problem)
+        if task.prefix:
+            turns, source = _humaneval_turns(task), "humaneval.lm_eval_instruct.user"
+        elif problem.benchmark == "mbpp" and isinstance(task, FunctionTask):
+            source = "mbpp.lm_eval_instruct"
+            if style == "text":
+                return continuation(_few_shot(source, task), source=origin(source), shots=_SHOTS)
+            return Prompt(messages=_mbpp_turns(task), source=origin(source), shots=_SHOTS)
+        else:
+            turns, source = _one_test_turns(task), "mbpp_plus.lm_eval_instruct.user"
+        stop = UNTIL if task.prefix else ()
+        if style == "text":
+            return continuation("".join(turn.content for turn in turns), source=origin(source), stop=stop)
+        return Prompt(messages=turns, source=origin(source), stop=stop)
+
+    def extract(self, problem: Problem, completion: Completion) -> Answer:
+        """Take what the harness' filter takes."""
+        text = completion.text or ""
+        if completion.form == "program":
+            return Answer(value=text, found="as given: a whole program")
+        if self._task(problem).prefix:
+            value = cut(text, UNTIL).partition(_FENCE)[0]
+            return Answer(value=value, found="up to a stop string or fence", form="completion")
+        code = first_fence_of_opened(text)
+        if not code:
+            return Answer(value=None, found="the fence pattern matched nothing", reason=Reason.NO_CODE)
+        return Answer(value=code, found="first match of the fence pattern")
+
+    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+        """Execute the program and the tests as one source."""
+        task = self._task(problem)
+        if isinstance(task, FunctionTask) and task.prefix:
+            return _grade(task.prefix, answer, task.tests, executor)
+        shown = _SHOWN if problem.benchmark == "mbpp" else 1
+        return _grade("", answer, "\n".join(task.shown_tests[:shown]), executor)
+
+    def _task(self, problem: Problem) -> FunctionTask | OracleTask:
+        if problem.benchmark in self.covers and isinstance(problem.task, OracleTask):
+            return problem.task
+        return function_task(self, problem)
+
+
+def cut(text: str, stops: tuple[str, ...]) -> str:
+    """The text before the first of the stop strings."""
+    for stop in stops:
+        text = text.partition(stop)[0]
+    return text
+
+
+def first_fence_of_opened(text: str) -> str:
+    """Code of a reply that continues an opened fence; empty if it never closes. Eats the first word."""
+    match = _FENCED.search(_FENCE + text)
+    return match[1] if match else ""
+
+
+def _grade(prefix: str, answer: Answer, tests: str, executor: Executor) -> Judgement:
+    start = prefix if answer.form == "completion" else ""
+    return grade_guarded(f"{start}{answer.value or ''}\n{tests}", executor)
+
+
+def _few_shot(prompt_id: str, task: FunctionTask) -> str:
+    tests = {f"test{index}": test for index, test in enumerate(task.shown_tests[:_SHOWN])}
+    return prompts.render(prompt_id, text=task.prompt, **tests)
+
+
+def _humaneval_turns(task: FunctionTask | OracleTask) -> tuple[Message, ...]:
+    user = prompts.render("humaneval.lm_eval_instruct.user", prompt=task.prompt)
+    opening = prompts.render("humaneval.lm_eval_instruct.gen_prefix", prompt=task.prompt)
+    return Message(role="user", content=user), Message(role="assistant", content=opening)
+
+
+def _mbpp_turns(task: FunctionTask) -> tuple[Message, ...]:
+    """The few-shot text as turns: question, opened fence with the solution, and so on."""
+    turns: list[Message] = []
+    for part in _few_shot("mbpp.lm_eval_instruct", task).split(f"\n{_FENCE}\n\n", maxsplit=len(_SHOTS)):
+        question, opening, code = part.partition(_OPENING)
+        closing = f"\n{_FENCE}" if code else ""
+        turns.append(Message(role="user", content=question))
+        turns.append(Message(role="assistant", content=opening + code + closing))
+    return tuple(turns)
+
+
+def _one_test_turns(task: FunctionTask | OracleTask) -> tuple[Message, ...]:
+    text = task.prompt if isinstance(task, FunctionTask) else _description(task)
+    user = prompts.render("mbpp_plus.lm_eval_instruct.user", text=text, test0=task.shown_tests[0])
+    opening = prompts.render("mbpp_plus.lm_eval_instruct.gen_prefix")
+    return Message(role="user", content=user), Message(role="assistant", content=opening)
+
+
+def _description(task: OracleTask) -> str:
+    """The sentence inside an MBPP+ prompt, which is a string literal of it and the shown assert."""
+    lines = str(ast.literal_eval(task.prompt.strip())).strip().splitlines()
+    return "\n".join(line for line in lines if line not in task.shown_tests)

@@ -1,0 +1,54 @@
+"""An audit on the terminal: what the file says, what it is, and the findings, the gravest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from truegrade.report import format as fmt
+from truegrade.report.tables import fact_grid, open_console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from truegrade.auditing import Audit, Finding
+
+SHOWN_ROWS = 8
+"""Rows of a finding that are named before it says how many more there are; --json names all."""
+
+COLOURS = {"error": "red", "warning": "yellow", "info": "dim"}
+
+
+def print_audit(audit: Audit, *, console: Console | None = None) -> None:
+    """Print the audit of a file."""
+    from rich.text import Text
+
+    out = open_console(console)
+    out.print(Text.assemble((audit.file, "bold"), f" · {audit.benchmark} · graded as {audit.profile}"))
+    facts = [("samples", f"{fmt.count(audit.samples)} of {fmt.plural(audit.tasks, 'task')}")]
+    facts += [(estimate.metric, fmt.estimate(estimate)) for estimate in audit.estimates]
+    facts += [(f"recorded {name}", f"{fmt.count(count)} true") for name, count in audit.recorded.items()]
+    out.print(fact_grid(facts))
+    for finding in audit.findings:
+        out.print(_line(finding))
+    out.print(Text("clean: nothing that should not count" if audit.clean else _total(audit), "bold"))
+
+
+def _line(finding: Finding) -> object:
+    from rich.text import Text
+
+    colour = COLOURS[finding.severity.value]
+    # A finding about every task has no rows worth naming.
+    named = f" ({_some(finding.rows)})" if 0 < finding.count <= 100 else ""
+    return Text.assemble(
+        (f"{finding.severity.value:<8}", colour), (f"{finding.code}: ", "bold"), finding.sentence + named
+    )
+
+
+def _total(audit: Audit) -> str:
+    serious = [finding for finding in audit.findings if finding.severity.value != "info"]
+    return f"{fmt.plural(len(serious), 'finding')}"
+
+
+def _some(rows: list[str]) -> str:
+    more = len(rows) - SHOWN_ROWS
+    return ", ".join(rows[:SHOWN_ROWS]) + (f", and {more} more" if more > 0 else "")

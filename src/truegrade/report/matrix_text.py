@@ -1,0 +1,45 @@
+"""The rule matrix on the terminal: one row a profile, the spread below."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from truegrade.report import format as fmt
+from truegrade.report.tables import open_console, plain_table, row
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from truegrade.matrix import Matrix, MatrixRow
+    from truegrade.records import Estimate
+
+
+def print_matrix(matrix: Matrix, *, console: Console | None = None) -> None:
+    """Print the matrix of a run's profiles and how far the rules alone move its number."""
+    from rich.text import Text
+
+    out = open_console(console)
+    ks = sorted({k for line in matrix.rows for k in line.pass_at if k > 1})
+    titles = ("pass@1", *(f"pass@{k}" for k in ks), "any of N", "all solutions", "first sample")
+    table = plain_table("profile", *titles)
+    for line in matrix.rows:
+        row(table, line.profile, *_cells(line, ks))
+    out.print(table)
+    out.print(
+        Text(
+            f"spread {100 * matrix.spread:.1f} points, {matrix.lowest} to {matrix.highest}; the profiles"
+            f" disagree on {fmt.count(matrix.disagreeing)} of {fmt.plural(matrix.compared, 'sample')}"
+        )
+    )
+
+
+def _cells(line: MatrixRow, ks: list[int]) -> list[str]:
+    first = _cell(line.pass_at.get(1), interval=True)
+    rest = [line.any_of_n, line.all_solutions, line.first_sample]
+    return [first, *(_cell(line.pass_at.get(k)) for k in ks), *map(_cell, rest)]
+
+
+def _cell(value: Estimate | None, *, interval: bool = False) -> str:
+    if value is None:
+        return "–"
+    return fmt.estimate(value) if interval else fmt.percent(value.value)

@@ -1,0 +1,67 @@
+"""A claim against a run, on the terminal: the verdict, why, every profile, and what could explain a difference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from truegrade.report import format as fmt
+from truegrade.report.tables import fact_grid, open_console, plain_table, row
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from truegrade.replication import ProfileResult, Replication
+    from truegrade.statistics.replication import Fit
+
+COLOURS = {"reproduced": "green", "not reproduced": "red", "not comparable": "yellow"}
+SHOWN_FITS = 4
+
+
+def print_replication(replication: Replication, *, console: Console | None = None) -> None:
+    """Print what became of a claim."""
+    from rich.text import Text
+
+    out = open_console(console)
+    result = replication.result
+    out.print(
+        Text.assemble(
+            (f"{result.outcome.value}", f"bold {COLOURS[result.outcome.value]}"),
+            f": {replication.metric} = {replication.claim} % for {replication.model} on {replication.benchmark},"
+            f" under {result.profile}",
+        )
+    )
+    for sentence in result.why:
+        out.print(Text(f"  {sentence}"))
+    table = plain_table("profile", f"ours, {replication.metric}", "verdict", "p", "p, same tasks")
+    for item in (result, *replication.others):
+        row(table, item.profile, *_cells(item), bold=item is result)
+    out.print(table)
+    out.print(fact_grid([("fits", _fits(replication.fits))]))
+    for cause in replication.explanations:
+        out.print(Text(f"{'→' if cause.explains else '·'} {cause.kind}: {cause.sentence}"))
+
+
+def _cells(item: ProfileResult) -> tuple[str, str, str, str]:
+    ours = fmt.estimate(item.estimate) if item.estimate is not None else "–"
+    return ours, item.outcome.value, _p(item.p_independent), _p(item.p_same_tasks)
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2g}"
+
+
+def _fits(fits: list[Fit]) -> str:
+    """The denominators that say something; the first that does not, for all larger ones."""
+    decisive = [fit for fit in fits if fit.decisive]
+    shown = [_fit(fit) for fit in decisive[:SHOWN_FITS]]
+    if len(decisive) > SHOWN_FITS:
+        shown.append(f"{len(decisive) - SHOWN_FITS} more")
+    if len(fits) > len(decisive):
+        shown.append("numbers of draws so large that every value fits")
+    return "; ".join(shown) or "no denominator looked at"
+
+
+def _fit(fit: Fit) -> str:
+    counts = str(fit.first) if fit.first == fit.last else f"{fit.first}–{fit.last}"
+    each = f" = {fit.tasks} × {fit.samples}" if fit.samples > 1 else ""
+    return f"{counts}/{fit.denominator}{each}{' (digits cut off)' if fit.cut_off else ''}"

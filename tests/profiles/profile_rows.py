@@ -1,0 +1,90 @@
+"""Problems, completions and verdicts for the tests of profiles."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+from peer_replies import CHEATS, fenced, mutant
+
+from truegrade.benchmarks import load_benchmark
+from truegrade.records import Completion, FunctionTask, Problem
+from truegrade.sandbox import Sandbox
+
+GOLDEN = json.loads(Path(__file__).with_name("golden_extractions.json").read_text())
+"""What the harnesses themselves made of a selection of `peer_replies.REPLIES`, printed by the drivers beside."""
+
+_PREFIX = 'def add(a, b):\n    """ Add. """\n'
+
+
+def problem(benchmark, **changed):
+    """The task of adding two numbers, as this benchmark words it."""
+    prefix = _PREFIX if benchmark == "humaneval" else ""
+    tests = ("assert add(1, 2) == 3", "assert add(2, 2) == 4", "assert add(0, 0) == 0", "assert add(1, 1) == 2")
+    check = "def check(candidate):\n    assert candidate(1, 2) == 3\n\ncheck(add)"
+    fields = {
+        "prompt": prefix or "Add two numbers.", "entry_point": "add", "prefix": prefix, "shown_tests": tests,
+        "tests": check if prefix else "\n".join(tests), "reference": f"{_PREFIX}    return a + b\n",
+    } | changed  # fmt: skip
+    return Problem(id="T/1", benchmark=benchmark, dataset_sha256="", cluster="T/1", task=FunctionTask(**fields))
+
+
+def completion(text, form="reply"):
+    return Completion(benchmark="", dataset_sha256="", problem_id="T/1", sample=0, config_sha256="",
+                      prompt_sha256="", text=text, model="m", form=form)  # fmt: skip
+
+
+def extracted(profile, task, text, form="reply"):
+    """The value that a profile extracts; a program that it finds none in is an empty text to its harness."""
+    return profile.extract(task, completion(text, form)).value or ""
+
+
+def grade_all(profile, rows):
+    """Judgements of (problem, reply) rows; None where the reply holds nothing to grade."""
+    judgements = []
+    with Sandbox(profile.limits, workers=1) as sandbox:
+        for task, reply in rows:
+            answer = profile.extract(task, completion(reply))
+            judgements.append(None if answer.value is None else profile.grade(task, answer, sandbox))
+    return judgements
+
+
+def passed(profile, rows):
+    return [judgement is not None and judgement.passed for judgement in grade_all(profile, rows)]
+
+
+def both(benchmark, data_dir):
+    """Problems by id, and under the same ids the rows as upstream stores them."""
+    names = {"humaneval": "HumanEval.jsonl.gz", "mbpp": "mbpp.jsonl", "mbpp-sanitized": "sanitized-mbpp.json"}
+    problems = load_benchmark(benchmark, data_dir).by_id()
+    return problems, dict(zip(problems, read_rows(data_dir / names[benchmark]), strict=True))
+
+
+def read_rows(path):
+    """The rows of a data file as upstream stores them."""
+    raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    text = raw.decode()
+    return json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
+
+
+def humaneval_replies(problems, ids):
+    """(id, reply) pairs: fenced references, bodies, mutants; of the last task also answers that only cheat."""
+    pairs = []
+    for name in ids:
+        task = problems[name].task
+        whole, body = task.reference, task.reference.removeprefix(task.prefix)
+        pairs += [(name, text) for text in (fenced(whole), body, fenced(mutant(whole)), fenced(body))]
+    for cheat in CHEATS.values():
+        pairs += [(ids[-1], fenced(task.prefix + cheat)), (ids[-1], cheat)]
+    return pairs
+
+
+def mbpp_replies(problems, ids):
+    """(id, reply) pairs: fenced references, raw ones, mutants; of the last task also answers that only cheat."""
+    pairs = []
+    for name in ids:
+        whole = problems[name].task.reference
+        pairs += [(name, text) for text in (fenced(whole), whole, fenced(mutant(whole)), whole + "\n```\n")]
+    signature = f"def {problems[ids[-1]].task.entry_point}(*args):\n"
+    return pairs + [(ids[-1], fenced(signature + cheat)) for cheat in CHEATS.values()]

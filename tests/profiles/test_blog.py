@@ -1,0 +1,81 @@
+"""`blog`: its scorer's rules, and parity with the code blocks of the post."""
+
+import pytest
+from peer_process import ask, rows, tasks
+from peer_replies import CHEATS, REPLIES, fenced
+from profile_rows import both, completion, extracted, grade_all, humaneval_replies, passed, problem
+
+from truegrade.benchmarks import load_benchmark
+from truegrade.errors import UserError
+from truegrade.profiles import open_profile
+from truegrade.profiles.agentcoder_extraction import cut_fence
+from truegrade.profiles.blog import last_def
+from truegrade.records import Reason
+
+PROFILE = open_profile("blog")
+TASK = problem("humaneval")
+
+
+def test_the_test_is_its_last_def():
+    tests = "import math\n\ndef helper():\n    pass\n\ndef check(candidate):\n    pass\n\n\ncheck(add)"
+    assert last_def(problem("humaneval", tests=tests).task) == "def check(candidate):\n    pass"
+
+
+def test_an_answer_without_def_is_dropped():
+    answer = PROFILE.extract(TASK, completion("    return a + b\n"))
+    assert answer.value is None and answer.reason is Reason.NO_CODE
+
+
+def test_the_first_def_is_graded_and_scope_is_the_functions():
+    helper_first = "def plus(a, b):\n    return a + b\ndef add(a, b):\n    return a - b\n"
+    recursive = "def add(a, b):\n    return b if not a else add(a - 1, b + 1)\n"
+    judgements = grade_all(PROFILE, [(TASK, fenced(code)) for code in (helper_first, recursive)])
+    assert [judgement.passed for judgement in judgements] == [True, False]
+    assert "NameError" in judgements[1].detail
+
+
+def test_the_shots_come_from_the_data_set():
+    with pytest.raises(UserError, match="HumanEval/0"):
+        PROFILE.prompt(TASK)
+
+
+def test_the_shots_are_scored_as_in_the_post(data_dir):
+    examples = load_benchmark("humaneval", data_dir).by_id()
+    prompt = PROFILE.prompt(examples["HumanEval/0"], examples=examples)
+    assert prompt.shots == ()
+    assert examples["HumanEval/0"].task.prompt in prompt.messages[1].content
+
+
+# ------------------------------------------------------------------------------------------------- parity
+
+
+@pytest.mark.slow
+def test_parity_of_prompts(data_dir):
+    examples, he_rows = both("humaneval", data_dir)
+    asked = list(he_rows.values())[:4]
+    peer = ask("blog", {"rows": [], "prompts": asked})["prompts"]
+    for row, messages in zip(asked, peer, strict=True):
+        ours = PROFILE.prompt(examples[row["task_id"]], examples=examples).messages
+        assert [{"role": message.role, "content": message.content} for message in ours] == messages
+
+
+@pytest.mark.slow
+def test_parity_of_scores(data_dir):
+    humaneval, he_rows = both("humaneval", data_dir)
+    ids = tasks(humaneval, "HumanEval/32", "HumanEval/0", "HumanEval/10", "HumanEval/23")
+    pairs = humaneval_replies(humaneval, ids)
+    pairs = rows([*pairs[::2], ("HumanEval/23", "def strlen(s):\n" + CHEATS["SystemExit"])], 14)
+    asked = [{"test": he_rows[name]["test"], "answer": cut_fence(reply)[0]} for name, reply in pairs]
+    scores = ask("blog", {"rows": asked, "prompts": []})["scores"]
+    ours = passed(PROFILE, [(humaneval[name], reply) for name, reply in pairs])
+    assert ours == [score == [1] for score in scores]
+    assert {True, False} == set(ours)
+
+
+@pytest.mark.slow
+def test_parity_of_dropped_answers():
+    replies = [reply for reply in REPLIES[::25] if "exit" not in reply]
+    answers = [cut_fence(reply)[0] for reply in replies]
+    scores = ask("blog", {"rows": [{"test": "def check(f): pass", "answer": a} for a in answers], "prompts": []})
+    dropped = [extracted(PROFILE, TASK, reply) == "" for reply in replies]
+    assert dropped == [score == [] for score in scores["scores"]]
