@@ -17,6 +17,7 @@ from truegrade.cli_options import (
     json_option,
     unsafe_option,
 )
+from truegrade.cli_replication import audit, replicate
 from truegrade.errors import TruegradeError
 
 if TYPE_CHECKING:
@@ -205,6 +206,10 @@ def exec_(file: Path, stdin: Path | None, cpu_s: float, memory_mib: int, process
     sys.exit(0 if outcome.status == "passed" else 1)
 
 
+main.add_command(replicate)
+main.add_command(audit)
+
+
 # ----------------------------------------------------------------------------------------------- lists
 
 
@@ -389,7 +394,13 @@ def _show(finished: Run, as_json: bool) -> None:
         return
     from truegrade.report.text import print_summary
 
-    print_summary(read_summary(finished))
+    summary = read_summary(finished)
+    print_summary(summary)
+    if len(summary.profiles) > 2:
+        from truegrade.matrix import read_matrix
+        from truegrade.report.matrix_text import print_matrix
+
+        print_matrix(read_matrix(finished))
     click.echo(f"{finished.path}: summary.json, report.html")
 
 

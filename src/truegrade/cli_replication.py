@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from truegrade.cli_options import data_options, json_option
+from truegrade.cli_options import data_options, json_option, unsafe_option
 
 EXIT_NOT_HELD = 1
 """The claim is not reproduced, or the audit is not clean."""
@@ -73,10 +73,22 @@ def replicate(ctx: click.Context, /, run: Path, claim: str, as_json: bool, **opt
 @click.option("--label", help="Model the file is said to come from. [default: read off its name]")
 @click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one a core]")
 @data_options
+@unsafe_option
 @json_option
 @click.pass_context
-def audit(ctx: click.Context, /, file: Path, benchmark: str, profile: str, shots: tuple[str, ...],
-          data: Path | None, task_args: dict[str, str], as_json: bool, **options: Any) -> None:  # fmt: skip
+def audit(
+    ctx: click.Context,
+    /,
+    file: Path,
+    benchmark: str,
+    profile: str,
+    shots: tuple[str, ...],
+    data: Path | None,
+    task_args: dict[str, str],
+    allow_unsafe: bool | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Look for rows of a file of completions that should not count, and for protocols that measure otherwise."""
     import msgspec
 
@@ -90,6 +102,7 @@ def audit(ctx: click.Context, /, file: Path, benchmark: str, profile: str, shots
         load_benchmark(benchmark, data, task_args),
         open_profile(profile),
         progress=Silent() if as_json else TerminalProgress(),
+        allow_unsafe=bool(allow_unsafe),
         shots=[name.strip() for value in shots for name in value.split(",") if name.strip()],
         **options,
     )

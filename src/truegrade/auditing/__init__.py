@@ -34,6 +34,7 @@ def audit(
     shots: Sequence[str] = (),
     label: str | None = None,
     workers: int | None = None,
+    allow_unsafe: bool = False,
 ) -> Audit:
     """Audit a file of completions.
 
@@ -46,6 +47,7 @@ def audit(
         shots: problems whose solution the prompt showed.
         label: the model that the file is said to come from; None reads it off the file's name.
         workers: programs run at once; None for one a core.
+        allow_unsafe: run programs even where only resource limits protect this machine.
 
     Raises:
         BadRecord: a row is at fault; names file, line and field.
@@ -55,14 +57,14 @@ def audit(
     for shot in shots:
         if shot not in known:
             raise UnknownName("problem", shot, known, f"in {benchmark.name}")
-    evidence = gather(path, benchmark, profile, workers=workers, progress=progress)
+    evidence = gather(path, benchmark, profile, workers=workers, progress=progress, allow_unsafe=allow_unsafe)
     findings = [
         *check_flags(evidence),
         *check_protocol(evidence, shots, label),
         *check_samples(evidence),
     ]
     for earlier in previous:
-        before = gather(earlier, benchmark, profile, workers=workers, progress=progress)
+        before = gather(earlier, benchmark, profile, workers=workers, progress=progress, allow_unsafe=allow_unsafe)
         findings += check_rounds(evidence, before)
     recorded = [item for item in evidence.survey.recorded if item.flag.value]
     return Audit(

@@ -50,7 +50,13 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def gather(
-    path: Path, benchmark: Benchmark, profile: Profile, *, workers: int | None, progress: Progress
+    path: Path,
+    benchmark: Benchmark,
+    profile: Profile,
+    *,
+    workers: int | None,
+    progress: Progress,
+    allow_unsafe: bool,
 ) -> Evidence:
     """Survey a file and grade all of it anew, in a run that is removed afterwards.
 
@@ -63,7 +69,14 @@ def gather(
         run = Run.create_or_resume(Path(folder), _manifest(path, benchmark))
         with run.append_completions() as journal:
             surveyed = survey(path, benchmark, journal.append)
-        pipeline.grade(run, problems, profile, workers=workers or os.cpu_count() or 1, progress=progress)
+        pipeline.grade(
+            run,
+            problems,
+            profile,
+            workers=workers or os.cpu_count() or 1,
+            progress=progress,
+            allow_unsafe=allow_unsafe,
+        )
         width = 1 + max((max(facts, default=0) for facts in surveyed.samples.values()), default=0)
         outcomes = read_outcomes(run.verdicts(profile.id), problems, width)
     return Evidence(survey=surveyed, outcomes=outcomes, problems=problems, profile=profile.id)

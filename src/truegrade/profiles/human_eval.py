@@ -7,25 +7,14 @@ from typing import ClassVar
 
 from truegrade.errors import UnknownName
 from truegrade.grading.executor import Executor
-from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.judgement import Judgement, from_outcome
+from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, unsupported
+from truegrade.profiles.reliability_guard import grade_guarded
 from truegrade.profiles.wording import CODEX_STOP, continuation
 from truegrade.records import Answer, Completion, Form, FunctionTask, Problem, Prompt
 from truegrade.sandbox import Limits
 
 _EXECUTION = "openai/human-eval@6d43fb9 human_eval/execution.py"
-
-_GUARD = (
-    *("builtins.exit", "builtins.quit", "builtins.help"),
-    *("os.kill", "os.system", "os.putenv", "os.remove", "os.removedirs", "os.rmdir", "os.fchdir", "os.setuid"),
-    *("os.fork", "os.forkpty", "os.killpg", "os.rename", "os.renames", "os.truncate", "os.replace", "os.unlink"),
-    *("os.fchmod", "os.fchown", "os.chmod", "os.chown", "os.chroot", "os.lchflags", "os.lchmod", "os.lchown"),
-    *("os.getcwd", "os.chdir", "shutil.rmtree", "shutil.move", "shutil.chown", "subprocess.Popen"),
-    *("sys.modules:ipdb", "sys.modules:joblib", "sys.modules:resource", "sys.modules:psutil"),
-    "sys.modules:tkinter",
-)
-"""Names that ``reliability_guard`` of the file above sets to None."""
 
 
 class HumanEval(Profile):
@@ -83,8 +72,7 @@ class HumanEval(Profile):
         task = self._task(problem)
         prefix = "" if answer.form == "program" else task.prefix
         source = f"{prefix}{answer.value or ''}\n{task.tests}"
-        preload = ("numpy",) if "numpy" in source else ()
-        return from_outcome(executor.inside(source, disabled=_GUARD, preload=preload), marks=(TESTS_INSIDE,))
+        return grade_guarded(source, executor)
 
     def _task(self, problem: Problem) -> FunctionTask:
         if problem.benchmark not in self.covers or not isinstance(problem.task, FunctionTask):
