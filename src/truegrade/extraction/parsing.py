@@ -10,7 +10,8 @@ import ast
 import re
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -66,11 +67,18 @@ class Parser:
         return result
 
 
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Parse model text here: CPython's warnings about it are nobody's concern, in any thread."""
+    with _QUIET, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def parse_expression(source: str) -> ast.expr | Fault:
     """The tree of one expression, whatever its length; see `MAX_SOURCE_CHARS`."""
     try:
-        with _QUIET, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quietly():
             return ast.parse(source, mode="eval").body
     except _FAULTS as error:
         return _fault(source, error)
@@ -83,8 +91,7 @@ def unix_newlines(text: str) -> str:
 
 def _module(source: str) -> ast.Module | Fault:
     try:
-        with _QUIET, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quietly():
             tree = ast.parse(source)
             # Only compiling finds a `return` outside a function, which tells a body from a program.
             compile(source, "<answer>", "exec", dont_inherit=True)

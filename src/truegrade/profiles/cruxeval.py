@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from truegrade.errors import UnknownName
+from truegrade.extraction.parsing import quietly
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
@@ -127,8 +127,7 @@ def _literal_verdict(assertion: str) -> bool | None:
     Two literals compare the same whatever program stands before them, so nothing needs to run.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quietly():
             (statement,) = ast.parse(assertion).body
             if not isinstance(statement, ast.Assert) or not isinstance(statement.test, ast.Compare):
                 return None

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Iterator
 
-from truegrade.extraction.parsing import _QUIET
+from truegrade.extraction.parsing import quietly
 from truegrade.profiles.evalplus_span import longest_span
 
 _NEWLINE = re.compile(rb"\r\n|\r|\n")
@@ -28,8 +27,7 @@ def sanitize(reply: str, entry_point: str) -> str:
 def _kept(span: str, entry_point: str) -> str:
     """All imports, then the definitions that are reached, each as it is written."""
     try:
-        with _QUIET, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quietly():
             tree = ast.parse(span)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return ""

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from bisect import bisect_left, bisect_right
 from enum import Enum, auto
 
 # One lock for all who silence warnings: `catch_warnings` swaps process-wide state.
-from truegrade.extraction.parsing import _QUIET
+from truegrade.extraction.parsing import quietly
 
 MAX_PARSED_CHARS = 5_000_000
 """What is parsed for one reply, at most about 5 s; then the best span so far is taken. EvalPlus has no bound."""
@@ -38,8 +37,7 @@ def longest_span(reply: str) -> str:
     lines = _ANSI.sub("", reply).split("\n")
     search = _Search(lines)
     best, most = (0, 0), 0
-    with _QUIET, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quietly():
         for first in range(len(lines) - 1):
             last = search.end_of_longer(first, most)
             if last is not None:
