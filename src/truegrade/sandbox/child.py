@@ -31,7 +31,6 @@ MODULE_NAME = "truegrade_candidate"
 """``__name__`` of a served program: not ``__main__``, so that a main block does not run."""
 FILE_NAME = "<program>"
 RESERVE_BYTES = 1 << 20
-"""Address space set aside for saying that there is none left; memory that is never touched costs nothing."""
 MAX_TEXT = 500
 MAX_ERROR_BYTES = 1 << 16
 _REAL_BUILTINS = vars(builtins)
@@ -54,6 +53,27 @@ def main(fd: int) -> None:
         inside(channel, job)
     else:
         serve(channel, job)
+
+
+class Reserve:
+    """Address space set aside for saying that there is none left; never touched, so it costs no memory."""
+
+    def __init__(self) -> None:
+        self._held: mmap | None = None
+
+    def hold(self) -> None:
+        """Set it aside, unless it still is."""
+        if self._held is None:
+            self._held = mmap(-1, RESERVE_BYTES, MAP_PRIVATE)
+
+    def release(self) -> None:
+        """Give it up."""
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+
+
+reserve = Reserve()
 
 
 # ---------------------------------------------------------------------------------------------- the modes
@@ -135,7 +155,7 @@ def compile_source(source: str) -> CodeType:
 def attempt(source: str, namespace: dict[str, Any], token: bytes) -> Message | None:
     """Run a source; None if it ended without an exception, else the message that says how it failed."""
     namespace["__builtins__"] = _REAL_BUILTINS
-    reserve = mmap(-1, RESERVE_BYTES, MAP_PRIVATE)
+    reserve.hold()
     try:
         code = compile_source(source)
     except SyntaxError as error:
@@ -143,7 +163,7 @@ def attempt(source: str, namespace: dict[str, Any], token: bytes) -> Message | N
     try:
         exec(code, namespace)
     except BaseException as error:  # SystemExit included: leaving is not passing
-        reserve.close()
+        reserve.release()
         return failed(token, error)
     return None
 
@@ -157,7 +177,7 @@ def answer(
     kwargs: dict[str, Any],
 ) -> bytes:
     """Make one call; the frame with its value, or with the exception that it or the sending of it raised."""
-    reserve = mmap(-1, RESERVE_BYTES, MAP_PRIVATE)
+    reserve.hold()
     try:
         if name not in namespace:
             raise NameError(f"name {name!r} is not defined")
@@ -169,7 +189,7 @@ def answer(
                 raise
             return digested(token, value)
     except MemoryError as error:
-        reserve.close()
+        reserve.release()
         return pack(failed(token, error), MAX_ERROR_BYTES)
     except TooLarge as error:
         return pack(("failed", token, OUTPUT_LIMIT, f"{name} returned {error}"), MAX_ERROR_BYTES)

@@ -10,9 +10,9 @@
                         ("raised", token, type, base, args, text)   the exception it raised
                         ("failed", token, status, detail)   the run is over
                         ("end", token)                      the source ran to its end
-    from the judge      ("turn", "program" or "tests")      who is to blame for time from now on
-                        ("lost",)                           the program's end of the stream is closed
-                        ("verdict", status, detail)
+    to the judge        ("job", bytes)                      the same, with the stream to the program
+    from the judge      ("lost",)                           the program's end of the stream is closed
+                        ("verdict", status, detail, again, cpu_s)   ``again``: it can judge more
 
 A token is fresh random bytes, so an answer cannot be sent before its question.
 """
@@ -61,6 +61,11 @@ class Inbox:
         """Take in what has arrived."""
         self._held += data
 
+    @property
+    def empty(self) -> bool:
+        """Whether no part of a message is held."""
+        return not self._held
+
     def pop(self) -> Message | None:
         """The next whole message, or None if it has not arrived yet.
 
@@ -103,6 +108,10 @@ class Channel:
         left = memoryview(frame)
         while left:
             left = left[write(self._fd, left) :]
+
+    def feed(self, data: bytes) -> None:
+        """Take in what was read elsewhere."""
+        self._inbox.feed(data)
 
     def receive(self) -> Message | None:
         """The next message; None when the other side has closed the stream.

@@ -4,6 +4,17 @@ The names under test are proxies here. A call sends its arguments to the program
 data (`truegrade.sandbox.wire`) or an exception of a built-in type. So the tests compare with the operators
 of plain data, in an interpreter that the program has never run in.
 
+One process judges many samples, which saves a fork of each. That gives up the isolation of trusted tests from
+each other, never that from programs: all it ever gets of a program is plain data, and each program has a stream of
+its own. No verdict changes, because whatever could reach the next sample ends the process instead:
+
+- tests that can change more than their own namespace (`truegrade.sandbox.stateless`);
+- any end other than a pass, a failed assertion or an exception of the program, which includes forgeries, limits
+  and tests that do not run; and, as the supervisor kills it then, a hang;
+- a peak of memory above what it began with by `BLOAT_BYTES`, which the next sample would lack.
+
+The supervisor replaces it after 200 samples all the same, and when it says anything unasked.
+
 Not covered: changes the program makes to its arguments, identity, functions and objects of the tests' own
 classes as arguments. Tests that need them must run inside the program's process.
 """
@@ -11,18 +22,26 @@ classes as arguments. Tests that need them must run inside the program's process
 from __future__ import annotations
 
 import builtins
+import resource
+import sys
 from marshal import dumps, loads
-from os import _exit, urandom
+from math import ceil
+from mmap import mmap
+from os import _exit, close, urandom
+from socket import recv_fds, socket
+from time import process_time
 
 from truegrade.sandbox.frames import REQUEST_BYTES, TOKEN_BYTES, Channel, pack
 from truegrade.sandbox.judging import expected_value, failing_frame, short, statement_at
-from truegrade.sandbox.rlimits import restrict
+from truegrade.sandbox.stateless import is_stateless
 from truegrade.sandbox.statuses import (
     GRADER_ERROR,
     MEMORY_LIMIT,
     PASSED,
     RUNTIME_ERROR,
     TAMPERING,
+    TURN_OF_PROGRAM,
+    TURN_OF_TESTS,
     WRONG_ANSWER,
     of_program,
 )
@@ -38,6 +57,10 @@ if TYPE_CHECKING:
 
 TESTS_FILE = "<tests>"
 TRUSTED_FILE = "<trusted>"
+KEPT_PLANS, MAX_KEPT = 16, 1 << 18
+"""How many tests are kept compiled, and how many characters each may have."""
+BLOAT_BYTES = 16 << 20
+CHUNK_BYTES = 1 << 16
 _EXCEPTIONS = {
     name: kind
     for name, kind in vars(builtins).items()
@@ -55,10 +78,11 @@ class Link:
     Args:
         channel: to the program.
         report: to the supervisor.
+        turn: memory that it shares; one byte.
     """
 
-    def __init__(self, channel: Channel, report: Channel) -> None:
-        self.channel, self.report = channel, report
+    def __init__(self, channel: Channel, report: Channel, turn: mmap) -> None:
+        self.channel, self.report, self.turn = channel, report, turn
         self.over: Verdict | None = None
         """Set once no test can pass any more, even one that catches every exception."""
         self.raised: BaseException | None = None
@@ -107,8 +131,7 @@ class Link:
         token = urandom(TOKEN_BYTES)
         try:
             self.request(("call", token, name, args, kwargs))
-            if not self.touched:
-                self.report.send(("turn", "program"))
+            self.turn[0] = TURN_OF_PROGRAM
         except Unencodable as error:
             if isinstance(error.value, Unsupported):
                 raise TypeError(f"the program returned {error.value!r}, which cannot be passed on") from None
@@ -128,37 +151,129 @@ class Link:
         raise self.raised
 
 
-def main(report_fd: int, link_fd: int) -> None:
-    """Judge the one job that arrives on the first stream, of the program at the end of the second."""
-    report = Channel(report_fd)
-    message = report.receive()
-    if message is None:
-        return
-    job = loads(message[1])
-    restrict(job["limits"])
-    link = Link(Channel(link_fd, job["program"]["value_bytes"]), report)
-    link.request(("job", dumps(job["program"])))
-    report.send(("verdict", *judge(job, link)))
-    _exit(0)
+def main(report_fd: int, turn_fd: int) -> None:
+    """Judge one job after the other, until one leaves this process unfit for more."""
+    report, turn, stream = Channel(report_fd), mmap(turn_fd, 1), socket(fileno=report_fd)
+    cap = Cap()
+    while True:
+        data, fds, _, _ = recv_fds(stream, CHUNK_BYTES, 1)
+        if not data:
+            _exit(0)
+        report.feed(data)
+        message = report.receive()
+        if message is None:
+            _exit(0)
+        job = loads(message[1])
+        cap.set(job["limits"])
+        link = Link(Channel(fds[0], job["program"]["value_bytes"]), report, turn)
+        link.request(("job", dumps(job["program"])))
+        status, detail, again = judge(job, link)
+        report.send(("verdict", status, detail, again and not cap.bloated(), process_time()))
+        if not again:
+            _exit(0)
+        close(fds[0])
 
 
-def judge(job: dict[str, Any], link: Link) -> Verdict:
-    """Run the trusted source, wait for the program, run the tests."""
+def judge(job: dict[str, Any], link: Link) -> tuple[str, str, bool]:
+    """Run the trusted source, wait for the program, run the tests; status, detail, whether to judge another."""
     namespace: dict[str, Any] = {"__name__": "truegrade_tests", "__builtins__": builtins}
     try:
-        exec(compile(job["trusted"], TRUSTED_FILE, "exec", dont_inherit=True), namespace)
-        tests = compile(job["tests"], TESTS_FILE, "exec", dont_inherit=True)
+        plan = planned(job["trusted"], job["tests"])
+        plan.seed()
+        exec(plan.trusted, namespace)
     except BaseException as error:
-        return GRADER_ERROR, f"the trusted source or the tests do not run: {_text(error)}"
+        return GRADER_ERROR, f"the trusted source or the tests do not run: {_text(error)}", False
+    again = plan.stateless
+    status, detail = PASSED, ""
     try:
-        link.report.send(("turn", "program"))
+        link.turn[0] = TURN_OF_PROGRAM
         link.receive(job["program"]["token"])
-        link.report.send(("turn", "tests"))
+        link.turn[0] = TURN_OF_TESTS
         namespace.update({name: proxy(link, name) for name in job["names"]})
-        exec(tests, namespace)
+        exec(plan.tests, namespace)
     except BaseException as error:
-        return link.over or blame(error, link, job["tests"])
-    return link.over or (PASSED, "")
+        again = again and (error is link.raised or type(error) is AssertionError)
+        status, detail = link.over or blame(error, link, job["tests"])
+    else:
+        status, detail = link.over or (PASSED, "")
+    again = again and link.over is None
+    if again:
+        namespace.clear()  # its functions refer to it: nothing else would free it soon
+    return status, detail, again
+
+
+class Plan:
+    """Tests, ready to run.
+
+    Args:
+        trusted: source that runs before them.
+        tests: their source.
+
+    Raises:
+        Exception: one of them is no Python.
+    """
+
+    def __init__(self, trusted: str, tests: str) -> None:
+        self.trusted = compile(trusted, TRUSTED_FILE, "exec", dont_inherit=True)
+        self.tests = compile(tests, TESTS_FILE, "exec", dont_inherit=True)
+        self.stateless = is_stateless(self.trusted) and is_stateless(self.tests)
+        self._random = "random" in trusted or "random" in tests
+
+    def seed(self) -> None:
+        """Seed the generators that the tests may use, as in a process of their own."""
+        if self._random:
+            for name in ("random", "numpy.random"):
+                if module := sys.modules.get(name):
+                    module.seed()
+
+
+def planned(trusted: str, tests: str) -> Plan:
+    """The plan of these tests, made once for the samples of a problem that follow each other."""
+    key = trusted, tests
+    plan = _plans.pop(key, None) or Plan(trusted, tests)
+    if len(trusted) + len(tests) <= MAX_KEPT:
+        _plans[key] = plan  # the last used comes last
+        if len(_plans) > KEPT_PLANS:
+            del _plans[next(iter(_plans))]
+    return plan
+
+
+_plans: dict[tuple[str, str], Plan] = {}
+
+
+class Cap:
+    """What a sample's tests may use: soft limits, so that the next sample's can be others."""
+
+    def __init__(self) -> None:
+        self._set: dict[int, int] = {}
+        self._peak = _peak_bytes()
+
+    def set(self, limits: dict[str, int]) -> None:
+        """Put the limits in force, CPU time counted from now."""
+        self._soft(resource.RLIMIT_AS, limits["memory_bytes"])
+        self._soft(resource.RLIMIT_FSIZE, limits["file_bytes"])
+        self._soft(resource.RLIMIT_NOFILE, limits["open_files"])
+        self._soft(resource.RLIMIT_CPU, limits["cpu_s"] + ceil(process_time()))
+
+    def _soft(self, kind: int, value: int) -> None:
+        if self._set.get(kind) == value:
+            return
+        self._set[kind] = value
+        hard = resource.getrlimit(kind)[1]
+        soft = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        try:
+            resource.setrlimit(kind, (soft, hard))
+        except (ValueError, OSError):  # macOS refuses some
+            return
+
+    def bloated(self) -> bool:
+        """Whether a sample has left less memory to the next."""
+        return _peak_bytes() > self._peak + BLOAT_BYTES
+
+
+def _peak_bytes() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def proxy(link: Link, name: str) -> Callable[..., Any]:

@@ -38,7 +38,7 @@ def call(
 ) -> Stop:
     """Run the program, then make the calls, handing each result over as it arrives."""
     job = _job(run.limits, "serve", program, names=[function], digests=True)
-    run.prepare(child=kind_of(program))
+    run.prepare(kind_of(program))
     run.spawn_program(run.connect())
     try:
         run.send(("job", dumps(job)))
@@ -65,33 +65,34 @@ def judge(run: Supervisor, program: str, tests: str, names: Sequence[str], trust
         "tests": tests,
         "trusted": trusted,
     }
-    run.prepare(child=kind_of(program), judge=kind_of(tests, trusted))
+    run.prepare(kind_of(program), kind_of(tests, trusted))
     judges_end, programs_end = socket.socketpair()
     with judges_end, programs_end:
-        run.spawn_judge(run.connect(), judges_end)
         run.spawn_program(programs_end)
-    turn = "tests"
+        run.instruct_judge(("job", dumps(rules)), judges_end)
     try:
-        run.send(("job", dumps(rules)))
-        while True:
-            match run.receive():
-                case ("turn", str(who)):
-                    turn = who
-                case ("lost",):
-                    return run.death()
-                case ("verdict", str(status), str(detail)):
-                    return Stop(status, detail)
+        match run.receive():
+            case ("verdict", str(status), str(detail), bool(again), float(used_s)):
+                if again:
+                    run.release_judge(used_s)
+                return Stop(status, detail)
+            case _:
+                return run.death()
     except Gone:
-        if run.judge is not None and not run.judge.ends_soon():
+        assert run.judge is not None
+        if not run.judge.process.ends_soon():
             return run.death()
-        return _blame(turn, Stop(statuses.RUNTIME_ERROR, "the tests' process ended without a verdict"))
+        return _blame(run, Stop(statuses.RUNTIME_ERROR, "the tests' process ended without a verdict"))
     except Stop as stop:
-        return _blame(turn, stop)
+        return _blame(run, stop)
 
 
-def _blame(turn: str, stop: Stop) -> Stop:
+def _blame(run: Supervisor, stop: Stop) -> Stop:
     """An end without a verdict is the program's once the tests have called it: a value can exhaust them."""
-    if turn == "program" or stop.status in {statuses.TAMPERING, statuses.OUTPUT_LIMIT}:
+    if (run.judge is not None and run.judge.programs_turn) or stop.status in {
+        statuses.TAMPERING,
+        statuses.OUTPUT_LIMIT,
+    }:
         return stop
     return Stop(statuses.GRADER_ERROR, f"the tests did not get as far as a call: {stop.detail}")
 
@@ -99,7 +100,7 @@ def _blame(turn: str, stop: Stop) -> Stop:
 def inside(run: Supervisor, source: str, disabled: Sequence[str], preload: Sequence[str]) -> Stop:
     """Run program and tests as one source; only its own announcement of the end counts as an end."""
     job = _job(run.limits, "inside", source, disabled=list(disabled), preload=list(preload))
-    run.prepare(child=kind_of(source))
+    run.prepare(kind_of(source))
     run.spawn_program(run.connect())
     try:
         run.send(("job", dumps(job)))
@@ -119,7 +120,7 @@ def script(run: Supervisor, source: str, stdin: str) -> Stop:
     """Run the source as a script on this input, to the end of its process; the exit code is its own."""
     job = _job(run.limits, "script", source)
     said: Stop | None = None
-    run.prepare(child=kind_of(source))
+    run.prepare(kind_of(source))
     with _input(stdin) as file:
         run.spawn_program(run.connect(), stdin=file)
         try:

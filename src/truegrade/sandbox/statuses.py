@@ -20,6 +20,9 @@ GRADER_ERROR = "grader_error"
 OF_PROGRAMS = frozenset({RUNTIME_ERROR, SYNTAX_ERROR, MEMORY_LIMIT, OUTPUT_LIMIT})
 """What a program's process may say of itself; it can only harm itself by saying it."""
 
+TURN_OF_TESTS, TURN_OF_PROGRAM = 0, 1
+"""Who is to blame if a judged run ends without a verdict; the judge keeps it in memory that it shares."""
+
 
 def of_program(claim: object) -> tuple[str, str]:
     """Status and detail that a program's process reports; anything else is tampering."""

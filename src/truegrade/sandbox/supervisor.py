@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from truegrade.errors import SandboxError
 from truegrade.sandbox import statuses
 from truegrade.sandbox.frames import REQUEST_BYTES, Inbox, pack
+from truegrade.sandbox.judges import Judge
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.outcome import BAND, Stop, death
 from truegrade.sandbox.process import Process
@@ -38,6 +39,7 @@ LINGER_S = 1.0
 CROWD_TICK_S = 0.05
 """The same where a program may start processes, whose number and common memory only we can watch."""
 MIN_LOOK_S = 0.01
+CORES = os.cpu_count() or 1  # asking opens a file
 CHUNK_BYTES = 1 << 16
 LAST_WORDS_BYTES = 2048
 
@@ -58,22 +60,25 @@ class Supervisor:
     def __init__(self, limits: Limits, closed: threading.Event, worker: Worker) -> None:
         self.limits = limits
         self._worker = worker
-        self._zygotes: dict[str, Zygote] = {}
+        self._zygote: Zygote | None = None
+        self._judge_kind = ""
         self._closed = closed
         self._started = time.monotonic()
         self._wall_cap_s = limits.wall_backstop_s * (1 + BAND)
-        self._clocks: list[tuple[Process, float, str]] = []
+        self._clocks: list[tuple[Process, float, float, str]] = []
         self._selector = selectors.DefaultSelector()
         self._channel: socket.socket | None = None
         self._inbox = Inbox(limits.output_bytes)
         self._messages: deque[Message] = deque()
         self._outgoing = bytearray()
+        self._writing = False
+        """Whether the selector tells when the stream takes more."""
         self._open = True
         self._look_at = 0.0
         self._dead_since: float | None = None
         self._written = 0
         self.program: Process | None = None
-        self.judge: Process | None = None
+        self.judge: Judge | None = None
         self.output = {"stdout": bytearray(), "stderr": bytearray()}
 
     def __enter__(self) -> Self:
@@ -86,48 +91,69 @@ class Supervisor:
 
     # ------------------------------------------------------------------------------------------ start, stop
 
-    def prepare(self, **kinds: str) -> None:
-        """Have a zygote for each role (``child``, ``judge``) of the given kind; the run's clock starts then."""
-        self._zygotes = {role: self._worker.zygote(role, kind) for role, kind in kinds.items()}
+    def prepare(self, child: str, judge: str | None = None) -> None:
+        """Have a zygote, and a judge if one is needed, of the given kinds; the run's clock starts then."""
+        self._zygote = self._worker.zygote("child", child)
+        if judge is not None:
+            self.judge, self._judge_kind = self._worker.take_judge(judge), judge
         self._started = time.monotonic()
 
     def connect(self) -> socket.socket:
         """A stream to a process that is to be spawned: keeps one end and returns the other."""
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        self._channel = ours
-        self._selector.register(ours, selectors.EVENT_READ, self._converse)
+        self._listen(ours)
         return theirs
+
+    def _listen(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._selector.register(channel, selectors.EVENT_READ, self._converse)
 
     def spawn_program(self, end: socket.socket, *, stdin: IO[bytes] | int = subprocess.DEVNULL) -> None:
         """Start the process of the program, with this end of a stream."""
-        self.program = self._spawn("child", [end], self.limits.cpu_s * (1 + BAND), stdin=stdin, piped=True)
+        assert self._zygote is not None
+        with end:
+            self.program = Process(self._zygote, [end.fileno()], stdin=stdin, piped=True)
+        self._clock(self.program, 0.0, self.limits.cpu_s * (1 + BAND), "child")
         for name, stream in zip(self.output, self.program.streams, strict=True):
             os.set_blocking(stream.fileno(), False)
             self._selector.register(stream, selectors.EVENT_READ, self._reader(stream, self.output[name]))
 
-    def spawn_judge(self, report: socket.socket, link: socket.socket) -> None:
-        """Start the process of the tests; it talks to us over ``report``, to the program over ``link``."""
+    def instruct_judge(self, message: Message, link: socket.socket) -> None:
+        """Let the judge begin; it talks to us over the stream, to the program over ``link``."""
+        assert self.judge is not None
+        frame = pack(message, REQUEST_BYTES, strict=True)
+        self._listen(self.judge.socket)
+        with link:
+            self._outgoing += self.judge.begin(frame, link)
+        self._flush()
         # The tests' own work is not the program's; their limit only keeps a run from hanging.
-        self.judge = self._spawn("judge", [report, link], 2 * self.limits.cpu_s + 1, piped=False)
+        self._clock(self.judge.process, self.judge.used_s, 2 * self.limits.cpu_s + 1, "judge")
 
-    def _spawn(self, role: str, ends: list[socket.socket], cpu_cap_s: float, **how: Any) -> Process:
-        try:
-            process = Process(self._zygotes[role], [end.fileno() for end in ends], **how)
-        finally:
-            for end in ends:
-                end.close()
-        self._clocks.append((process, cpu_cap_s, role))
-        self._look_at = time.monotonic() + self._soonest(cpu_cap_s)
-        return process
+    def release_judge(self, used_s: float) -> None:
+        """The judge has given its verdict and can judge another program: unless it has said more, let it live."""
+        if self.judge is None or self._messages or not self._inbox.empty or self._outgoing:
+            return
+        self.judge.used_s = used_s
+        judge, self.judge, self._channel = self.judge, None, None
+        self._worker.keep_judge(self._judge_kind, judge)
+
+    def _clock(self, process: Process, before_s: float, cap_s: float, role: str) -> None:
+        """Watch a process that has used so much CPU time before this run."""
+        self._clocks.append((process, before_s, cap_s, role))
+        self._look_at = time.monotonic() + self._soonest(cap_s)
 
     def stop(self) -> None:
         """End every process of the run; what they used can then be read from them. May be called twice."""
         self._selector.close()
         if self._channel is not None:
             self._channel.close()
-        for process, _, _ in self._clocks:
-            process.stop()
+        try:
+            if self.judge is not None:
+                self.judge.stop()
+        finally:
+            if self.program is not None:
+                self.program.stop()
 
     @property
     def wall_s(self) -> float:
@@ -202,9 +228,9 @@ class Supervisor:
         if wall_left_s <= 0:
             raise Stop(statuses.TIME_LIMIT, f"over {self.limits.wall_backstop_s:g} wall seconds")
         soonest = min(self._soonest(inf), wall_left_s)
-        for process, cap_s, role in self._clocks:
+        for process, before_s, cap_s, role in self._clocks:
             pids = process.pids()
-            used_s = cpu_s(pids)
+            used_s = cpu_s(pids) - before_s
             if used_s >= cap_s:
                 raise Stop(statuses.TIME_LIMIT, f"over {cap_s:g} CPU seconds in the process of the {role}")
             soonest = min(soonest, self._soonest(cap_s - used_s))
@@ -216,7 +242,7 @@ class Supervisor:
     def _soonest(self, cpu_left_s: float) -> float:
         """Seconds in which this much CPU time can be used up, at most a tick."""
         tick_s = CROWD_TICK_S if self.limits.processes else TICK_S
-        return min(tick_s, cpu_left_s / (os.cpu_count() or 1))  # threads can use all cores at once
+        return min(tick_s, cpu_left_s / CORES)  # threads can use all cores at once
 
     def _count(self, pids: list[int]) -> None:
         """Check what no limit of a single process bounds."""
@@ -237,7 +263,8 @@ class Supervisor:
 
     def _converse(self) -> None:
         assert self._channel is not None
-        self._flush()
+        if self._outgoing:
+            self._flush()
         try:
             data = self._channel.recv(CHUNK_BYTES)
         except BlockingIOError:
@@ -264,8 +291,9 @@ class Supervisor:
             pass
         except (BrokenPipeError, ConnectionResetError):  # the end of the stream is found by reading
             self._outgoing.clear()
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._outgoing else 0)
-        if self._open and self._selector.get_key(self._channel).events != events:
+        if self._open and bool(self._outgoing) != self._writing:
+            self._writing = bool(self._outgoing)
+            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._writing else 0)
             self._selector.modify(self._channel, events, self._converse)
 
     def _reader(self, stream: IO[bytes], kept: bytearray) -> Any:

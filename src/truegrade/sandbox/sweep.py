@@ -12,11 +12,14 @@ def empty(root: str) -> bool:
     bounds how deep they may lie; symbolic links are removed, never followed.
     """
     pending, number = [root], 0
+    touched = False
     while pending:
         directory = pending.pop()
         if directory != root:
             _quietly(os.chmod, directory, 0o700)
-        for entry in _entries(directory):
+        entries = _entries(directory)
+        touched = touched or entries is None or bool(entries)
+        for entry in entries or ():
             try:
                 if not entry.is_dir(follow_symlinks=False):
                     os.unlink(entry.path)  # noqa: PTH108 - pathlib costs 4 ms here
@@ -32,18 +35,20 @@ def empty(root: str) -> bool:
     # Mode and times of the directory itself would carry a note to the next program.
     _quietly(os.chmod, root, 0o700)
     _quietly(os.utime, root, (0, 0))
+    if not touched:
+        return True
     try:
         return not os.listdir(root)  # noqa: PTH208
     except OSError:
         return False
 
 
-def _entries(directory: str) -> list[os.DirEntry[str]]:
+def _entries(directory: str) -> list[os.DirEntry[str]] | None:
     try:
         with os.scandir(directory) as entries:
             return list(entries)
     except OSError:
-        return []
+        return None
 
 
 def _quietly(action: object, *arguments: object) -> None:

@@ -1,7 +1,8 @@
-"""What one worker keeps warm: a zygote of each role and kind that its runs have needed so far."""
+"""What one worker keeps warm: a zygote of each role and kind that its runs have needed so far, and judges."""
 
 from __future__ import annotations
 
+from truegrade.sandbox.judges import Judge
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.protection import Protection
 from truegrade.sandbox.zygotes import Zygote
@@ -18,6 +19,7 @@ class Worker:
     def __init__(self, protection: Protection, limits: Limits) -> None:
         self.protection, self._limits = protection, limits
         self._zygotes: dict[tuple[str, str], Zygote] = {}
+        self._judges: dict[str, Judge] = {}
 
     def zygote(self, role: str, kind: str) -> Zygote:
         """The zygote of this role and kind, started if there is none or the last was given up.
@@ -30,7 +32,21 @@ class Worker:
             zygote = self._zygotes[role, kind] = Zygote(role, kind, self.protection, self._limits)
         return zygote
 
+    def take_judge(self, kind: str) -> Judge:
+        """A judge of this kind for one run, which owns it; errors are those of `zygote`."""
+        judge = self._judges.pop(kind, None)
+        if judge is not None and not judge.fit():
+            judge.stop()
+            judge = None
+        return judge or Judge(self.zygote("judge", kind))
+
+    def keep_judge(self, kind: str, judge: Judge) -> None:
+        """Have a judge, whose run is over, back for the next."""
+        self._judges[kind] = judge
+
     def close(self) -> None:
-        """End every zygote."""
+        """End every judge and zygote."""
+        for judge in self._judges.values():
+            judge.stop()
         for zygote in self._zygotes.values():
             zygote.close()

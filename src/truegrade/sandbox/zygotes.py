@@ -9,6 +9,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -41,6 +42,7 @@ FIRST_UID = 1_900_000_000
 """Below it and above, in the range that systemd's table of numbers leaves unused, every zygote that root starts is
 a user of its own: samples of different workers share no right and no limit."""
 _numbers = itertools.count()
+_TIMEVAL = struct.Struct("@ll")
 
 
 class Lost(Exception):
@@ -147,7 +149,10 @@ class Zygote:
             raise SandboxError(
                 f"the process that runs programs did not start: {words[-1] if words else 'no reason given'}"
             )
-        self._socket.settimeout(ANSWER_S)
+        self._socket.settimeout(None)
+        # The kernel's own time-outs: Python's would poll before each call.
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            self._socket.setsockopt(socket.SOL_SOCKET, option, _TIMEVAL.pack(int(ANSWER_S), 0))
         self.pid = self._popen.pid
         if self._level == NAMESPACES:
             self.pid = int(json.loads(os.read(info_fd, 1 << 16))["child-pid"])

@@ -1,0 +1,144 @@
+"""One process judges many samples, and nothing of one reaches the next."""
+
+import random
+
+import pytest
+
+from truegrade.sandbox import Sandbox, judges
+from truegrade.sandbox.limits import MIB, Limits
+from truegrade.sandbox.stateless import is_stateless
+
+ECHO = "def f(x): return x"
+LIMITS = Limits(cpu_s=1, wall_s=3, memory_bytes=512 * MIB)
+
+
+@pytest.fixture(scope="module")
+def single():
+    with Sandbox(LIMITS, workers=1, allow_unsafe=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def alive(single):
+    """The process that would judge the next sample; None if a new one would."""
+    return lambda: single._idle[-1]._judges.get("standard")
+
+
+def judge(sandbox, tests, program=ECHO):
+    return sandbox.judge(program, tests, ["f"])
+
+
+@pytest.mark.parametrize(
+    ("program", "tests", "status"),
+    [
+        (ECHO, "assert f(1) == 1", "passed"),
+        (ECHO, "assert f(1) == 2", "wrong_answer"),
+        ("def f(x): raise ValueError(x)", "f(1)", "runtime_error"),
+        ("def f(x): raise KeyError(x)", "try:\n    f(1)\nexcept KeyError:\n    pass", "passed"),
+    ],
+)
+def test_lives_on_after_an_ordinary_end(single, alive, program, tests, status):
+    judge(single, "assert f(1) == 1")
+    before = alive()
+    assert before is not None
+    assert judge(single, tests, program).status == status
+    assert alive() is before
+
+
+@pytest.mark.parametrize(
+    ("program", "tests", "status"),
+    [
+        ("import os\ndef f(x): os._exit(0)", "f(1)", "runtime_error"),
+        ("import os\ndef f(x): os.write(3, b'x' * 99)", "f(1)", "tampering"),
+        ("def f(x):\n    while True: pass", "f(1)", "time_limit"),
+        (ECHO, "while True: pass", "grader_error"),
+        (ECHO, "f(1)\nwhile True: pass", "time_limit"),
+        (ECHO, "import nothing_of_this_name", "grader_error"),
+        (ECHO, "f(1) + 'a'", "wrong_answer"),
+        (ECHO, "f(1)\nraise SystemExit", "wrong_answer"),
+        (ECHO, "import os\nf(1)\nos._exit(0)", "runtime_error"),
+        (ECHO, "import math\nmath.pi = 3\nassert f(1) == 1", "passed"),
+        ("def f(x): return 'a' * (4 << 20)", "a = f(1) * 10\nassert len(a) > 1", "passed"),
+    ],
+)
+def test_ends_after_anything_else(single, alive, program, tests, status):
+    judge(single, "assert f(1) == 1")
+    assert alive() is not None
+    assert judge(single, tests, program).status == status
+    assert alive() is None
+    assert judge(single, "import math\nassert math.pi > 3.1 and f(1) == 1").status == "passed"
+
+
+def test_is_replaced_after_its_samples(single, alive, monkeypatch):
+    monkeypatch.setattr(judges, "MAX_SAMPLES", 3)
+    seen = []
+    for _ in range(12):
+        assert judge(single, "assert f(1) == 1").status == "passed"
+        seen.append(alive())  # kept, so that no number is given away twice
+    assert len({id(process) for process in seen[-9:]}) >= 3
+
+
+def test_names_of_one_sample_are_unknown_to_the_next(single, alive):
+    judge(single, "helper = 5\ndef other(): return helper\nassert f(1) == other() - 4")
+    before = alive()
+    assert judge(single, "assert f(1) == helper").status == "grader_error"
+    assert before is not None
+
+
+def test_generators_are_seeded_anew(single, alive):
+    judge(single, "import random\nrandom.seed(1)\nassert f(random.random()) >= 0")
+    before = alive()
+    seeded = random.Random(1)
+    continued = [seeded.random() for _ in range(2)]
+    outcome = judge(single, "import random\nassert f(random.random()) == -1")
+    assert alive() is before
+    assert outcome.status == "wrong_answer"
+    assert not any(repr(number) in outcome.detail for number in continued)
+
+
+def test_each_sample_has_limits_of_its_own(single):
+    spend = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: pass\nassert f(1) == 1"
+    work = "n = 0\nwhile n < 6_000_000: n += 1\nassert f(1) == 1"
+    assert [judge(single, work).status for _ in range(8)] == ["passed"] * 8
+    assert judge(single, spend).status == "passed"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def check(candidate):\n    assert candidate(1) == 1\ncheck(f)",
+        "import math, random\nx = {}\nx['a'] = math.floor(random.random())",
+        "import numpy as np\nassert np.allclose(f(1), 1)",
+        "from typing import List\nclass A:\n    '''Words.'''\n    def g(self): return set([1])",
+        "d = {}\nd.setdefault(1, []).append(2)",
+    ],
+)
+def test_harmless_tests_are_known(source):
+    assert is_stateless(compile(source, "t", "exec"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import math\nmath.pi = 3",
+        "import math\ndel math.pi",
+        "import math\ndef g():\n    math.pi = 3\ng()",
+        "import sys\nsys.setrecursionlimit(99)",
+        "import os",
+        "from os import environ",
+        "import os.path",
+        "def g():\n    from threading import Thread",
+        "import random\nsetattr(random, 'random', 1)",
+        "import json\nvars(json)['dumps'] = 1",
+        "import json\njson.__dict__['dumps'] = 1",
+        "open('note', 'w')",
+        "exec('import os')",
+        "import numpy\nnumpy.set_printoptions(3)",
+        "class A:\n    def __del__(self): pass",
+        "g = lambda: __import__('os')",
+        "import collections.abc\ncollections.abc.Sized.register(int)",
+        "\n".join(f"a{i} = {i}" for i in range(300)) + "\nimport os",
+    ],
+)
+def test_what_may_outlast_tests_is_known(source):
+    assert not is_stateless(compile(source, "t", "exec"))
