@@ -20,6 +20,7 @@ from truegrade.config import GenerationConfig, Patience, Sampling
 from truegrade.datasets import pull, source
 from truegrade.datasets.locate import find
 from truegrade.errors import NotComparable, UserError
+from truegrade.matrix import tallies_of
 from truegrade.models import DEFAULT_MODEL, find_preset, open_model
 from truegrade.models.base import Model
 from truegrade.pipeline import Progress
@@ -27,7 +28,7 @@ from truegrade.profiles import Profile, open_profile
 from truegrade.records import Completion, Problem, sha256_json
 from truegrade.report.progress import Silent, download_progress
 from truegrade.selection import Limit, select
-from truegrade.statistics import PairedComparison, TaskTally, compare_paired
+from truegrade.statistics import PairedComparison, compare_paired
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
 from truegrade.store.importers import read_completions, sniff_format
 from truegrade.store.importers.reading import sha256_of
@@ -186,7 +187,7 @@ def compare(
     runs = [item if isinstance(item, Run) else load(item) for item in (first, second)]
     if not force:
         _refuse_incomparable(runs[0], runs[1], profile)
-    first_tallies, second_tallies = (_tallies(item, profile) for item in runs)
+    first_tallies, second_tallies = (tallies_of(profile_summary(item, profile)) for item in runs)
     return compare_paired(first_tallies, second_tallies)
 
 
@@ -388,11 +389,6 @@ def _refuse_incomparable(first: Run, second: Run, profile: str | None) -> None:
         if old != new:
             problem = f"{first.path} has {old}, {second.path} has {new}"
             raise NotComparable(f"{what}: {problem}; --force compares them all the same")
-
-
-def _tallies(run_: Run, profile: str | None) -> list[TaskTally]:
-    lines = profile_summary(run_, profile).tasks
-    return [TaskTally(task_id=line.id, cluster=line.cluster, n=line.n, c=line.c) for line in lines]
 
 
 def _identity(loaded: Benchmark) -> BenchmarkIdentity:

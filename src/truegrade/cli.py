@@ -15,6 +15,7 @@ from truegrade.cli_options import (
     generation_options,
     grading_options,
     json_option,
+    print_json,
     unsafe_option,
 )
 from truegrade.cli_replication import audit, replicate
@@ -115,7 +116,7 @@ def generate(benchmark: str, profile: str, as_json: bool, **options: Any) -> Non
     )
     stored = len(made.answered())
     if as_json:
-        _print_json({"run": str(made.path), "completions": stored})
+        print_json({"run": str(made.path), "completions": stored})
     else:
         click.echo(f"{stored} completions in {made.path}; grade them: truegrade grade {made.path}")
 
@@ -151,7 +152,7 @@ def report(runs: tuple[Path, ...], open_page: bool, as_json: bool) -> None:
 
     pages = [api.report(path) for path in runs]
     if as_json:
-        _print_json([str(page) for page in pages])
+        print_json([str(page) for page in pages])
     else:
         for page in pages:
             click.echo(page)
@@ -172,7 +173,7 @@ def compare(first: Path, second: Path, profile: str | None, force: bool, as_json
 
     comparison = api.compare(first, second, profile=profile, force=force)
     if as_json:
-        _print_json(comparison)
+        print_json(comparison)
     else:
         from truegrade.report.text import print_comparison
 
@@ -197,7 +198,7 @@ def exec_(file: Path, stdin: Path | None, cpu_s: float, memory_mib: int, process
     outcome = run_program(_text_of(file), given, limits=limits, allow_unsafe=bool(allow_unsafe))
     if as_json:
         fields = ("status", "detail", "cpu_s", "wall_s", "time_sensitive", "stdout", "stderr")
-        _print_json({field: getattr(outcome, field) for field in fields})
+        print_json({field: getattr(outcome, field) for field in fields})
     else:
         click.echo(outcome.stdout, nl=False)
         click.echo(outcome.stderr, nl=False, err=True)
@@ -222,7 +223,7 @@ def benchmarks(as_json: bool) -> None:
     specs = list_benchmarks()
     if as_json:
         fields = ("name", "summary", "tasks", "size", "licence", "citation", "args")
-        _print_json([{field: getattr(spec, field) for field in fields} for spec in specs])
+        print_json([{field: getattr(spec, field) for field in fields} for spec in specs])
     else:
         from truegrade.report.text import print_benchmarks
 
@@ -240,7 +241,7 @@ def profiles(ctx: click.Context, as_json: bool) -> None:
 
     opened = [open_profile(name) for name in PROFILES]
     if as_json:
-        _print_json([profile.describe() for profile in opened])
+        print_json([profile.describe() for profile in opened])
     else:
         from truegrade.report.text import print_profiles
 
@@ -256,7 +257,7 @@ def profiles_show(name: str, as_json: bool) -> None:
 
     profile = open_profile(name)
     if as_json:
-        _print_json(profile.describe())
+        print_json(profile.describe())
     else:
         from truegrade.report.text import print_profile
 
@@ -271,7 +272,7 @@ def models(as_json: bool) -> None:
 
     known = list_models()
     if as_json:
-        _print_json(known)
+        print_json(known)
     else:
         from truegrade.report.text import print_models
 
@@ -291,7 +292,7 @@ def data_list(as_json: bool) -> None:
 
     sources = list_sources()
     if as_json:
-        _print_json(sources)
+        print_json(sources)
     else:
         from truegrade.report.text import print_sources
 
@@ -311,7 +312,7 @@ def data_pull(names: tuple[str, ...], as_json: bool) -> None:
         with download_progress(name, quiet=as_json) as progress:
             located[name] = str(pull(name, progress=progress).path)
     if as_json:
-        _print_json(located)
+        print_json(located)
     else:
         for name, path in located.items():
             click.echo(f"{name}: {path}")
@@ -335,7 +336,7 @@ def data_show(name: str, as_json: bool) -> None:
         "local": str(local.path) if local else None,
     }
     if as_json:
-        _print_json(msgspec.to_builtins(facts))
+        print_json(msgspec.to_builtins(facts))
     else:
         for key, value in facts.items():
             click.echo(
@@ -355,7 +356,7 @@ def schema(name: str | None) -> None:
         return
     if name not in names():
         raise UnknownName("schema", name, names())
-    _print_json(json_schema(name))
+    print_json(json_schema(name))
 
 
 @main.command()
@@ -366,7 +367,7 @@ def doctor(as_json: bool) -> None:
 
     findings = examine()
     if as_json:
-        _print_json(findings)
+        print_json(findings)
     else:
         from truegrade.report.text import print_findings
 
@@ -390,7 +391,7 @@ def _show(finished: Run, as_json: bool) -> None:
     from truegrade.summary import read_summary
 
     if as_json:
-        _print_json({"run": str(finished.path), **finished.summary})
+        print_json({"run": str(finished.path), **finished.summary})
         return
     from truegrade.report.text import print_summary
 
@@ -406,9 +407,3 @@ def _show(finished: Run, as_json: bool) -> None:
 
 def _text_of(path: Path) -> str:
     return sys.stdin.read() if str(path) == "-" else path.read_text()
-
-
-def _print_json(value: Any) -> None:
-    import msgspec
-
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode() + "\n")

@@ -1,7 +1,8 @@
-"""The options of the command line, each once, and how they become arguments of `truegrade.api`."""
+"""The options of the command line, each once: how they become arguments of `truegrade.api`, and ``--json``."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -106,3 +107,10 @@ def generation_arguments(options: Mapping[str, Any], notice: Callable[[str], Non
         "notice": notice,
         **{name: options[name] for name in passed},
     }
+
+
+def print_json(value: Any) -> None:
+    """What ``--json`` prints."""
+    import msgspec
+
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode() + "\n")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from truegrade.cli_options import data_options, json_option, unsafe_option
+from truegrade.cli_options import data_options, json_option, print_json, unsafe_option
 
 EXIT_NOT_HELD = 1
 """The claim is not reproduced, or the audit is not clean."""
@@ -45,7 +44,7 @@ def replicate(ctx: click.Context, /, run: Path, claim: str, as_json: bool, **opt
 
     replication = hold(Run.open(run), claim, **options)
     if as_json:
-        _print_json(replication)
+        print_json(replication)
     else:
         from truegrade.report.replication_text import print_replication
 
@@ -107,16 +106,10 @@ def audit(
         **options,
     )
     if as_json:
-        _print_json({"clean": found.clean, **msgspec.structs.asdict(found)})
+        print_json({"clean": found.clean, **msgspec.structs.asdict(found)})
     else:
         from truegrade.report.audit_text import print_audit
 
         print_audit(found)
     if not found.clean:
         ctx.exit(EXIT_NOT_HELD)
-
-
-def _print_json(value: Any) -> None:
-    import msgspec
-
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode() + "\n")

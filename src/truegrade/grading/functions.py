@@ -11,7 +11,7 @@ import msgspec
 
 from truegrade.grading import oracles
 from truegrade.grading.executor import CallResult, Executor
-from truegrade.grading.judgement import Judgement, from_outcome
+from truegrade.grading.judgement import Judgement, from_outcome, shortened
 from truegrade.grading.programs import stub
 from truegrade.records import FunctionTask, OracleTask, Reason
 
@@ -21,7 +21,6 @@ TESTS_INSIDE = "tests-inside"
 REFERENCE_CPU_S = 120.0
 """CPU seconds that a data set's own program may take for all its inputs together."""
 
-_SHOWN = 200
 _SLOWDOWN = 4.0
 """A candidate may take this many times the reference's CPU time, as in evalplus @26d6d00
 (``evalplus/config.py`` DEFAULT_GT_TIME_LIMIT_FACTOR); the profile's own limit is the minimum."""
@@ -125,12 +124,15 @@ def _difference(
     task: OracleTask, arguments: tuple[Any, ...], expected: Any, result: CallResult
 ) -> tuple[Reason, str] | None:
     """Why one result is not right, or None."""
-    call = f"{task.entry_point}({_short(', '.join(map(repr, arguments)))})"
+    call = f"{task.entry_point}({shortened(', '.join(map(repr, arguments)))})"
     if result.error is not None:
-        return Reason.RUNTIME_ERROR, f"{call} raised {_short(result.error)}"
+        return Reason.RUNTIME_ERROR, f"{call} raised {shortened(result.error)}"
     if oracles.compare(task.comparator, arguments, expected, result.value, task.atol):
         return None
-    return Reason.WRONG_ANSWER, f"{call} gave {_short(repr(result.value))}, expected {_short(repr(expected))}"
+    return (
+        Reason.WRONG_ANSWER,
+        f"{call} gave {shortened(repr(result.value))}, expected {shortened(repr(expected))}",
+    )
 
 
 def _run_reference(task: OracleTask, executor: Executor) -> Expected:
@@ -150,7 +152,3 @@ def _run_reference(task: OracleTask, executor: Executor) -> Expected:
         cause = errors[0] if errors else f"{outcome.status}: {outcome.detail}"
         raise ReferenceFailed(f"the data set's reference failed on input {len(values)}: {cause}")
     return Expected(tuple(values), outcome.cpu_s)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -7,6 +7,8 @@ import msgspec
 from truegrade.grading.executor import Outcome
 from truegrade.records import Reason
 
+_SHOWN = 200
+
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """Why an answer passed or failed, and what running it cost."""
@@ -36,3 +38,8 @@ def from_outcome(outcome: Outcome, *, marks: tuple[str, ...] = ()) -> Judgement:
         time_sensitive=outcome.time_sensitive,
         marks=marks,
     )
+
+
+def shortened(text: str) -> str:
+    """A value as a detail shows it: its first 200 characters."""
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -8,11 +8,9 @@ import msgspec
 
 from truegrade.extraction.assertions import parse_arguments
 from truegrade.grading.executor import CallResult, Executor
-from truegrade.grading.judgement import Judgement, from_outcome
+from truegrade.grading.judgement import Judgement, from_outcome, shortened
 from truegrade.grading.literals import compare
 from truegrade.records import Answer, InputTask, OutputTask, Reason
-
-_SHOWN = 200
 
 
 def grade_output(task: OutputTask, answer: Answer) -> Judgement:
@@ -22,7 +20,7 @@ def grade_output(task: OutputTask, answer: Answer) -> Judgement:
     if comparison.python_eq:
         return Judgement(reason=Reason.PASSED, detail=comparison.why)
     return Judgement(
-        reason=Reason.WRONG_ANSWER, detail=f"answered {_short(got)}, expected {_short(task.expected)}"
+        reason=Reason.WRONG_ANSWER, detail=f"answered {shortened(got)}, expected {shortened(task.expected)}"
     )
 
 
@@ -31,7 +29,7 @@ def grade_input(task: InputTask, answer: Answer, executor: Executor) -> Judgemen
     arguments = parse_arguments(answer.value or "")
     if arguments is None:
         return Judgement(
-            reason=Reason.NOT_LITERAL, detail=f"arguments are no literals: {_short(answer.value or '')}"
+            reason=Reason.NOT_LITERAL, detail=f"arguments are no literals: {shortened(answer.value or '')}"
         )
     positional, keywords = arguments
     program, function = _taking_keywords(task, keywords)
@@ -39,12 +37,12 @@ def grade_input(task: InputTask, answer: Answer, executor: Executor) -> Judgemen
     failures: list[tuple[Reason, str]] = []
 
     def check(_: int, result: CallResult) -> bool:
-        call = f"{task.function}({_short(answer.value or '')})"
+        call = f"{task.function}({shortened(answer.value or '')})"
         if result.error is not None:
-            failures.append((Reason.RUNTIME_ERROR, f"{call} raised {_short(result.error)}"))
+            failures.append((Reason.RUNTIME_ERROR, f"{call} raised {shortened(result.error)}"))
         elif result.value != expected:
-            got = f"{call} gave {_short(repr(result.value))}"
-            failures.append((Reason.WRONG_ANSWER, f"{got}, expected {_short(task.expected)}"))
+            got = f"{call} gave {shortened(repr(result.value))}"
+            failures.append((Reason.WRONG_ANSWER, f"{got}, expected {shortened(task.expected)}"))
         return not failures
 
     judgement = from_outcome(executor.call(program, function, [[*positional, *keywords.values()]], check))
@@ -62,7 +60,3 @@ def _taking_keywords(task: InputTask, keywords: dict[str, object]) -> tuple[str,
     positional = f"*_values[:-{len(keywords)}]"
     wrapper = f"def _with_keywords(*_values):\n    return {task.function}({positional}, {names})\n"
     return f"{task.program}\n{wrapper}", "_with_keywords"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from truegrade.errors import UnknownName
 from truegrade.extraction.parsing import quietly
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, unsupported
+from truegrade.profiles.refusals import check_variant
 from truegrade.profiles.wording import base
 from truegrade.records import Answer, Completion, InputTask, OutputTask, Problem, Prompt, Reason
 from truegrade.sandbox import Limits
@@ -59,9 +59,7 @@ class Cruxeval(Profile):
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """CRUXEval's own words: ``default`` (direct) or ``cot``."""
-        if variant not in (None, *self.variants):
-            raise UnknownName("prompt variant", str(variant), self.variants, "for cruxeval")
-        style = "cot" if variant == "cot" else "direct"
+        style = "cot" if check_variant(self, variant) == "cot" else "direct"
         task = problem.task
         if isinstance(task, OutputTask) and problem.benchmark in self.covers:
             values = {"code": task.program, "input": task.arguments}

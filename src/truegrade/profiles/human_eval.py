@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from truegrade.errors import UnknownName
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, unsupported
+from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
+from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.reliability_guard import grade_guarded
 from truegrade.profiles.wording import CODEX_STOP, continuation
-from truegrade.records import Answer, Completion, Form, FunctionTask, Problem, Prompt
+from truegrade.records import Answer, Completion, Form, Problem, Prompt
 from truegrade.sandbox import Limits
 
 _EXECUTION = "openai/human-eval@6d43fb9 human_eval/execution.py"
@@ -57,9 +57,8 @@ class HumanEval(Profile):
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The data set's prompt, for a base model."""
-        if variant not in (None, "default"):
-            raise UnknownName("prompt variant", str(variant), self.variants, "for human-eval")
-        task = self._task(problem)
+        check_variant(self, variant)
+        task = function_task(self, problem)
         return continuation(task.prompt, source="openai_humaneval, field prompt, as stored", stop=CODEX_STOP)
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
@@ -69,12 +68,7 @@ class HumanEval(Profile):
 
     def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Execute prompt, completion and test as one program."""
-        task = self._task(problem)
+        task = function_task(self, problem)
         prefix = "" if answer.form == "program" else task.prefix
         source = f"{prefix}{answer.value or ''}\n{task.tests}"
         return grade_guarded(source, executor)
-
-    def _task(self, problem: Problem) -> FunctionTask:
-        if problem.benchmark not in self.covers or not isinstance(problem.task, FunctionTask):
-            raise unsupported(self, problem)
-        return problem.task
