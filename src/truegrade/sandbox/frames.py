@@ -1,6 +1,6 @@
 """Messages over a stream: a 32-bit length, then one tuple in the wire format, its kind first.
 
-    to the program      a job, see `job_frame`, then calls, see `call_frame`, each after the answer to the last
+    to the program      a job, see `job_frame`, then calls, see `call_frame`; it answers them in their order
     from the program    ("ready", token, missing)           the source ran; names it does not define
                         ("ready", token)                    inside: the guard is up, the source runs next
                         ("value", token, value)             what the call returned
@@ -12,7 +12,7 @@
     from the judge      ("lost",)                           the program's end of the stream is closed
                         ("verdict", status, detail, again, cpu_s)   ``again``: it can judge more
 
-A token is fresh random bytes, so an answer cannot be sent before its question.
+A token is fresh random bytes, so an answer cannot be sent before its question. Several questions may be under way.
 """
 
 from __future__ import annotations

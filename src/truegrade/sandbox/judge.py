@@ -24,6 +24,7 @@ from __future__ import annotations
 import builtins
 import resource
 import sys
+from collections import deque
 from marshal import loads
 from math import ceil
 from mmap import mmap
@@ -31,6 +32,7 @@ from os import _exit, close, urandom
 from socket import recv_fds, socket
 from time import process_time
 
+from truegrade.sandbox.foresight import DEVIATED, foreseen
 from truegrade.sandbox.frames import TOKEN_BYTES, Channel, call_frame
 from truegrade.sandbox.judging import expected_value, failing_frame, short, statement_at
 from truegrade.sandbox.stateless import is_stateless
@@ -50,7 +52,7 @@ from truegrade.sandbox.wire import TooLarge, Unencodable, WireError
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     Verdict = tuple[str, str]
@@ -91,6 +93,8 @@ class Link:
         """The last value that came from the program, if its last call gave one."""
         self.touched = False
         """Whether the tests have seen anything of the program."""
+        self._ahead: deque[tuple[bytes, bytes]] = deque()
+        """Token and frame of the calls that are sent and not yet made."""
 
     def end(self, status: str, detail: str) -> Over:
         """Settle the verdict; the exception to raise."""
@@ -104,6 +108,14 @@ class Link:
             self.channel.send_frame(frame)
         except (BrokenPipeError, ConnectionResetError):
             return
+
+    def foretell(self, calls: Sequence[bytes]) -> None:
+        """Send the calls that the tests are about to make (`truegrade.sandbox.foresight`)."""
+        for call in calls:
+            token = urandom(TOKEN_BYTES)
+            self._ahead.append((token, call_frame(token, *loads(call))))
+        if calls:
+            self.request(b"".join([frame for _, frame in self._ahead]))
 
     def receive(self, token: bytes) -> tuple[Any, ...]:
         """The answer to the request of this token."""
@@ -127,10 +139,9 @@ class Link:
         if self.over is not None:
             raise Over
         self.raised = self.returned = None
-        token = urandom(TOKEN_BYTES)
+        token, sent = self._ahead.popleft() if self._ahead else (urandom(TOKEN_BYTES), b"")
         try:
-            self.request(call_frame(token, name, args, kwargs))
-            self.turn[0] = TURN_OF_PROGRAM
+            frame = call_frame(token, name, args, kwargs)
         except Unencodable as error:
             if isinstance(error.value, Unsupported):
                 raise TypeError(f"the program returned {error.value!r}, which cannot be passed on") from None
@@ -139,6 +150,11 @@ class Link:
         except TooLarge as error:
             blamed = RUNTIME_ERROR if self.touched else GRADER_ERROR
             raise self.end(blamed, f"the tests pass {name} {error}") from None
+        if not sent:
+            self.request(frame)
+        elif frame != sent:
+            raise self.end(DEVIATED, "the tests did not make the call that was foretold")
+        self.turn[0] = TURN_OF_PROGRAM
         message = self.receive(token)
         self.touched = True
         if message[0] == "value" and len(message) == 3:
@@ -181,7 +197,7 @@ def rehearse() -> None:
 
 def judge(job: dict[str, Any], link: Link) -> tuple[str, str, bool]:
     """Run the trusted source, wait for the program, run the tests; status, detail, whether to judge another."""
-    namespace: dict[str, Any] = {"__name__": "truegrade_tests", "__builtins__": builtins}
+    namespace = fresh_namespace()
     try:
         plan = planned(job["trusted"], job["tests"])
         plan.seed()
@@ -191,6 +207,8 @@ def judge(job: dict[str, Any], link: Link) -> tuple[str, str, bool]:
     again = plan.stateless
     status, detail = PASSED, ""
     try:
+        if job["ahead"]:
+            link.foretell(plan.calls(job["names"]))
         link.turn[0] = TURN_OF_PROGRAM
         link.receive(job["token"])
         link.turn[0] = TURN_OF_TESTS
@@ -205,6 +223,11 @@ def judge(job: dict[str, Any], link: Link) -> tuple[str, str, bool]:
     if again:
         namespace.clear()  # its functions refer to it: nothing else would free it soon
     return status, detail, again
+
+
+def fresh_namespace() -> dict[str, Any]:
+    """What tests start with."""
+    return {"__name__": "truegrade_tests", "__builtins__": builtins}
 
 
 class Plan:
@@ -223,6 +246,16 @@ class Plan:
         self.tests = compile(tests, TESTS_FILE, "exec", dont_inherit=True)
         self.stateless = is_stateless(self.trusted) and is_stateless(self.tests)
         self._random = "random" in trusted or "random" in tests
+        self._calls: dict[tuple[str, ...], tuple[bytes, ...]] = {}
+
+    def calls(self, names: Sequence[str]) -> tuple[bytes, ...]:
+        """The calls of these names with which the tests begin, as far as they can be told without the program."""
+        if self._random or not self.stateless:
+            return ()
+        known = self._calls.get(tuple(names))
+        if known is None:
+            known = self._calls[tuple(names)] = foreseen(self.trusted, self.tests, names, fresh_namespace())
+        return known
 
     def seed(self) -> None:
         """Seed the generators that the tests may use, as in a process of their own."""

@@ -10,6 +10,7 @@ import fcntl
 import math
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from marshal import dumps
@@ -19,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import statuses
+from truegrade.sandbox.foresight import DEVIATED
 from truegrade.sandbox.frames import TOKEN_BYTES, call_frame
 from truegrade.sandbox.kinds import kind_of
 from truegrade.sandbox.limits import Limits
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from truegrade.sandbox.frames import Message
 
 DIGEST_BYTES = 32
+MAX_ASKED = 8
+"""Calls that are sent before the first of them is answered, so that nobody waits for anybody between two."""
 PASSED = Stop(statuses.PASSED, "")
 TESTS_ENDED = "the tests' process ended without a verdict"
 OnResult = Callable[[int, CallResult], bool]
@@ -42,25 +46,40 @@ def call(
 ) -> Stop:
     """Run the program, then make the calls, handing each result over as it arrives."""
     job = _job(run.limits, "serve", program, names=[function], digests=True)
+    questions, asked = enumerate(calls), deque[bytes]()
+
+    def ask() -> None:
+        while len(asked) < MAX_ASKED and (run.all_sent or not asked) and (question := next(questions, None)):
+            asked.append(os.urandom(TOKEN_BYTES))
+            _ask(run, asked[-1], function, *question)
+
     run.prepare(kind_of(program))
     run.instruct(job)
     run.converse()
+    ask()
     try:
         _, _, missing = _expect(run, "ready", job["token"], 3)
         if missing:
             return Stop(statuses.RUNTIME_ERROR, f"NameError: the program does not define {function!r}")
-        for index, args in enumerate(calls):
-            token = os.urandom(TOKEN_BYTES)
-            _ask(run, token, function, args, index)
-            if not on_result(index, _result(run, token)):
+        for index in range(len(calls)):
+            if not on_result(index, _result(run, asked.popleft())):
                 break
+            ask()
     except Gone:
         return run.death()
     return PASSED
 
 
-def judge(run: Supervisor, program: str, tests: str, names: Sequence[str], trusted: str) -> Stop:
-    """Run the program and the tests in a process each, and take the judge's verdict."""
+class Deviated(Exception):
+    """The tests made another call than the one foretold: the run says nothing."""
+
+
+def judge(run: Supervisor, program: str, tests: str, names: Sequence[str], trusted: str, *, ahead: bool) -> Stop:
+    """Run the program and the tests in a process each, and take the judge's verdict.
+
+    Raises:
+        Deviated: never without ``ahead``, by which calls that can be foretold are sent together.
+    """
     job = _job(run.limits, "serve", program, names=list(names), digests=False)
     rules = {
         "limits": _rlimits(run.limits),
@@ -69,12 +88,15 @@ def judge(run: Supervisor, program: str, tests: str, names: Sequence[str], trust
         "names": list(names),
         "tests": tests,
         "trusted": trusted,
+        "ahead": ahead,
     }
     run.prepare(kind_of(program), kind_of(tests, trusted))
     run.instruct(job)
     run.instruct_judge(("job", dumps(rules)))
     try:
         match run.receive():
+            case ("verdict", str(status), *_) if status == DEVIATED:
+                raise Deviated
             case ("verdict", str(status), str(detail), bool(again), float(used_s)):
                 if again:
                     run.release_judge(used_s)
@@ -179,7 +201,7 @@ def _rlimits(limits: Limits) -> dict[str, int]:
     }
 
 
-def _ask(run: Supervisor, token: bytes, function: str, args: Sequence[Any], index: int) -> None:
+def _ask(run: Supervisor, token: bytes, function: str, index: int, args: Sequence[Any]) -> None:
     try:
         run.send(call_frame(token, function, tuple(args), {}))
     except (Unencodable, TooLarge) as error:

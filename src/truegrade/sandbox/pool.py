@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -130,7 +131,14 @@ class Sandbox:
         Raises:
             SandboxError: the machine failed.
         """
-        return self._measure(cpu_s, lambda run: modes.judge(run, program, tests, entry_points, trusted))
+
+        def converse(run: Supervisor, ahead: bool = True) -> Stop:
+            return modes.judge(run, program, tests, entry_points, trusted, ahead=ahead)
+
+        try:
+            return self._measure(cpu_s, converse)
+        except modes.Deviated:
+            return self._measure(cpu_s, partial(converse, ahead=False))
 
     def inside(
         self,

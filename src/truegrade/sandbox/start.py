@@ -18,7 +18,10 @@ from os.path import abspath, dirname, join
 
 _TALK = ("statuses", "values", "wire", "encode", "decode", "frames", "rlimits")
 _SERVE = ("syscalls", "seccomp", "landlock", "confine", "sweep", "zygote")
-MODULES = {"child": (*_TALK, *_SERVE, "child"), "judge": (*_TALK, *_SERVE, "judging", "stateless", "judge")}
+MODULES = {
+    "child": (*_TALK, *_SERVE, "child"),
+    "judge": (*_TALK, *_SERVE, "foresight", "judging", "stateless", "judge"),
+}
 
 
 def load(role: str) -> dict[str, dict[str, object]]:

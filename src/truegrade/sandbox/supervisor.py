@@ -184,6 +184,11 @@ class Supervisor:
         self._outgoing += frame
         self._flush()
 
+    @property
+    def all_sent(self) -> bool:
+        """Whether the stream has taken everything."""
+        return not self._outgoing
+
     def receive(self) -> Message:
         """Wait for the next message.
 
