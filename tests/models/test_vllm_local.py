@@ -1,8 +1,8 @@
-"""vLLM in this process, as far as it can be tested where vLLM cannot be installed.
+"""vLLM in this process, as far as it can be tested without vLLM; `test_vllm_real.py` runs it.
 
 The module below is a STAND-IN: a few lines that take the arguments, and give the objects, that vLLM 0.32 documents
-for `AsyncEngineArgs`, `AsyncLLMEngine`, `SamplingParams`, `RequestOutputKind` and `LoRARequest`. It proves that we
-keep to the protocol; it proves nothing about vLLM, which was not run.
+for `AsyncEngineArgs`, `AsyncLLMEngine`, `SamplingParams`, `RequestOutputKind` and `LoRARequest`. It shows what we
+ask of vLLM, where the real engine shows no such thing.
 """
 
 import asyncio
@@ -73,6 +73,7 @@ class AsyncEngineArgs:
     max_model_len: int | None = None
     revision: str | None = None
     trust_remote_code: bool = False
+    enforce_eager: bool = False
     disable_log_stats: bool = False
     enable_lora: bool = False
     max_lora_rank: int = 16
@@ -86,6 +87,7 @@ class AsyncLLMEngine:
     most_at_once: int = 0
     under_way: int = 0
     ended: bool = False
+    output_handler: asyncio.Task | None = None
 
     started: ClassVar[list] = []  # every engine that was made
 
@@ -111,6 +113,7 @@ class AsyncLLMEngine:
         self.seen.append((prompt, sampling_params, request_id, lora_request))
         self.under_way += 1
         self.most_at_once = max(self.most_at_once, self.under_way)
+        self.output_handler = self.output_handler or asyncio.create_task(asyncio.sleep(60))
         await asyncio.sleep(0.01)
         self.under_way -= 1
         text = "".join(map(chr, prompt["prompt_token_ids"]))
@@ -130,6 +133,7 @@ class AsyncLLMEngine:
 
     def shutdown(self):
         assert asyncio.get_running_loop() is self.loop
+        assert self.output_handler is None or self.output_handler.cancelled()
         self.ended = True
 
 
@@ -227,7 +231,7 @@ def test_adapters_that_vllm_cannot_run(tmp_path, config, error, message):
 
 def test_what_the_engine_is_told(vllm):
     args = {"dtype": "bfloat16", "tensor_parallel_size": "2", "gpu_memory_utilization": 0.5, "max_model_len": 99,
-            "revision": "main"}  # fmt: skip
+            "revision": "main", "enforce_eager": True}  # fmt: skip
     model = open_model("vllm/ORG/NAME", args=args)
     assert (model.name, model.base_url) == ("vllm/ORG/NAME", None)
     assert model.patience.max_connections == 256
@@ -236,7 +240,8 @@ def test_what_the_engine_is_told(vllm):
     (engine,) = vllm
     assert engine.ended
     assert engine.args == AsyncEngineArgs(
-        "ORG/NAME", "bfloat16", 2, 0.5, max_model_len=99, revision="main", disable_log_stats=True
+        "ORG/NAME", "bfloat16", 2, 0.5, max_model_len=99, revision="main", enforce_eager=True,
+        disable_log_stats=True,
     )
 
 

@@ -9,6 +9,7 @@ unless VLLM_BATCH_INVARIANT=1 is set.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -24,6 +25,10 @@ from truegrade.models.local import Generated, LocalModel
 from truegrade.models.transformers_prompts import prompt_tokens
 from truegrade.models.vllm_options import Options, adapter_rank, read_options
 from truegrade.records import Prompt, Usage, sha256_json
+
+
+_QUIET = {"VLLM_LOGGING_LEVEL": "WARNING", "VLLM_LOGGING_STREAM": "ext://sys.stderr"}
+"""vLLM tells what it does on stdout, where results go; who wants to know sets the level."""
 
 
 class VllmEngine:
@@ -42,6 +47,8 @@ class VllmEngine:
         adapter = None if options.adapter is None else Path(options.adapter)
         self._name, self._options = adapted_name(f"vllm/{name}", adapter), options
         arguments = _engine_arguments(name, options)
+        for variable, value in _QUIET.items():
+            os.environ.setdefault(variable, value)
         from vllm import AsyncEngineArgs, AsyncLLMEngine
         from vllm.lora.request import LoRARequest
 
@@ -125,8 +132,11 @@ class VllmEngine:
         return Generated(text=written.text, finish_reason=written.finish_reason, usage=usage)
 
     async def _shut_down(self) -> None:
+        if self._engine.output_handler is not None:
+            self._engine.output_handler.cancel()  # or it reports, with a traceback, that the engine is gone
+            await asyncio.sleep(0)
         self._engine.shutdown()
-        await asyncio.sleep(0)  # what it cancelled gets its turn before the loop ends
+        del self._engine  # whose end would otherwise wait for the interpreter's, and fail there
 
     def _end_loop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -153,6 +163,7 @@ def _engine_arguments(name: str, options: Options) -> dict[str, Any]:
         "max_model_len": options.max_model_len,
         "revision": options.revision,
         "trust_remote_code": options.trust_remote_code,
+        "enforce_eager": options.enforce_eager,
         "disable_log_stats": True,
     }
     if options.adapter is not None:

@@ -29,6 +29,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Share of a GPU's memory that vLLM may take; None for its default."""
     max_model_len: _Count | None = None
     """Tokens of prompt and reply together; None for what the model's configuration says."""
+    enforce_eager: bool = False
+    """Skip compilation: it starts in seconds instead of minutes and runs slower."""
     adapter: str | None = None
     """Folder of a LoRA adapter, as PEFT writes it."""
     revision: str | None = None
