@@ -153,7 +153,7 @@ def test_verdicts_are_those_of_one_call_at_a_time(sandbox, judged, monkeypatch):
             rng.choice(PROGRAMS),
             "total = 0\n" + "\n".join(rng.choice(STATEMENTS).format(n=rng.randrange(7)) for _ in range(4)),
         )
-        for _ in range(120)
+        for _ in range(80)
     ]
     deviated = 0
 

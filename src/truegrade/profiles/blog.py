@@ -44,7 +44,7 @@ class Blog(Profile):
         Rule("program", "exec inside a function: functions see the notebook's globals, not the answer's names",
              f"{_POST} scorer"),
         Rule("comparison", "passed if execution ends without an exception", f"{_POST} scorer"),
-        Rule("limits", "none; here 30 s of CPU time", _POST),
+        Rule("limits", "none; here 10 s of CPU time", _POST),
         Rule("aggregation", "any-correct and first-pass per task, all solutions as sum / 5, printed in percent of"
              " 100 tasks; a dropped answer counts as wrong in all solutions", _POST),
     )  # fmt: skip
@@ -55,7 +55,7 @@ class Blog(Profile):
         "the first def of the answer is graded, whatever its name: a helper before the solution is what is tested",
         "an answer without def is dropped: a first score may be a later answer's; here it is no_code and wrong",
         "only the first line of an inserted text is indented, so prompt, shots and snippet disagree",
-        "no sandbox and no time limit: an endless answer ends the experiment; here it fails after 30 s of CPU",
+        "no sandbox and no time limit: an endless answer ends the experiment; here it fails after 10 s of CPU",
         "SystemExit ends the experiment; here it fails",
         "before Python 3.13 one answer's names stay visible at the top level of the task's next; not reproduced",
         "failed and empty requests are repeated without end, their tokens not counted; not reproduced",
@@ -64,7 +64,7 @@ class Blog(Profile):
         "rows whose need_reproduce is false are not asked again (--reuse), and their time and tokens become 0",
         "tests share the candidate's process: an object equal to everything passes (mark tests-inside)",
     )
-    limits: ClassVar[Limits] = Limits(cpu_s=30.0)
+    limits: ClassVar[Limits] = Limits(cpu_s=10.0)
     scores_shots: ClassVar[tuple[str, ...]] = ("humaneval",)
     reported: ClassVar[tuple[str, ...]] = ("any_correct", "all_solutions")
     own_file: ClassVar[str | None] = "blog"
