@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 DEVIATED = "deviated"
 """Status of a judgement that is to be made without foresight."""
-MAX_CALLS, MAX_BYTES = 128, 1 << 15
-"""Of what is foretold: it fits into the buffer of a stream, so that sending it waits for nobody."""
+MAX_CALLS, MAX_BYTES = 128, 1 << 12
+"""Of what is foretold: it fits into any stream's buffer (8 KiB on macOS), so that sending it waits for nobody."""
 REHEARSAL_S = 0.05
 """CPU time of a rehearsal; what takes longer is not worth knowing ahead."""
 
