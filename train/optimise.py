@@ -22,18 +22,17 @@ def optimisers(model: Micro, settings: Settings) -> Sequence[torch.optim.Optimiz
 
 
 def rate(step: int, shards: float, settings: Settings) -> float:
-    """Share of the full learning rates: a rise, a plateau and a fall to a twentieth; again in a continuation.
+    """Share of the full learning rates: a rise, a plateau and a fall to a twentieth; again in each continuation.
 
     Args:
         step: optimiser steps taken.
         shards: shards done, with the fraction of the one under way.
         settings: with the lengths of rise and fall.
     """
-    again = settings.continuation
-    if again is None or shards < settings.shards:
+    again, progress = settings.continuation(shards)
+    if again is None:
         rise = min(1.0, (step + 1) / settings.warmup_steps)
-        return rise * _fall(shards / settings.shards, settings.decay)
-    progress = (shards - settings.shards) / again.shards
+        return rise * _fall(progress, settings.decay)
     return again.peak * max(0.05, min(1.0, progress / again.rise)) * _fall(progress, again.decay)
 
 

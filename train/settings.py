@@ -8,7 +8,7 @@ import msgspec
 
 
 class Continuation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A second rise and fall of the learning rates, over more shards with another mixture."""
+    """One more rise and fall of the learning rates, over more shards with another mixture."""
 
     shards: int
     repair: float
@@ -54,18 +54,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     warmup_steps: int = 100
     decay: float = 0.35
     """Last share of the shards, in which the rates fall linearly to a twentieth."""
-    continuation: Continuation | None = None
+    continuations: tuple[Continuation, ...] = ()
+    """One after the other, behind the first part."""
 
     @property
     def all_shards(self) -> int:
-        """Parts of the training data with those of the continuation."""
-        return self.shards + (self.continuation.shards if self.continuation else 0)
+        """Parts of the training data with those of the continuations."""
+        return self.shards + sum(again.shards for again in self.continuations)
 
     def mixture(self, number: int) -> tuple[float, float]:
         """Shares of repair and of prediction in a shard."""
-        if self.continuation is None or number < self.shards:
-            return self.repair, self.prediction
-        return self.continuation.repair, self.continuation.prediction
+        again, _ = self.continuation(number)
+        return (self.repair, self.prediction) if again is None else (again.repair, again.prediction)
+
+    def continuation(self, shards: float) -> tuple[Continuation | None, float]:
+        """What is under way after so many shards, None for the first part, and the share of it that is done."""
+        begun, progress, under_way = self.shards, shards / self.shards, None
+        for again in self.continuations:
+            if shards < begun:
+                break
+            under_way, progress = again, (shards - begun) / again.shards
+            begun += again.shards
+        return under_way, progress
 
 
 def read_settings(path: Path) -> Settings:

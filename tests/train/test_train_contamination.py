@@ -1,4 +1,4 @@
-"""No item of micro-repair, and no program of DSL-List (seed 0, 500 programs), is in the training data.
+"""No item of micro-repair, and no program of DSL-List (seed 0, 500) or mutant of one, is in the training data.
 
 Whether an example may be shown is decided by a hash of the program itself, or by a list of hashes; the tests draw
 parts of the data again and look for what must not be there.
@@ -17,7 +17,9 @@ from traced_programs import TracedPrograms
 from truegrade.benchmarks import load_benchmark
 from truegrade.datasets.dsl_list import DslListOptions, build
 from truegrade.datasets.identity import identity
+from truegrade.datasets.mutation import MutationOptions, mutate_rows
 from truegrade.records import sha256_json
+from truegrade.sandbox import Limits, Sandbox
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,11 +37,18 @@ def held_out():
     return frozenset((ROOT / "train" / "held_out.txt").read_text().split())
 
 
-def test_every_program_of_dsl_list_is_held_out(examples, held_out):
+def test_the_list_holds_every_program_of_dsl_list_and_every_mutant_of_one(examples, held_out):
+    """Every mutant that an operator makes, so that the mutants of any selection are among them."""
+    from train.hold import hold
+
     rows = list(build(DslListOptions(size=500, seed=0), TracedPrograms()))
     assert len(rows) == 500
-    assert {identity(row.code)[: examples.HASH_CHARS] for row in rows} <= held_out
     assert ast.literal_eval(rows[0].output[0]) == [3, 2, 3]  # as `truegrade data build dsl-list` writes it
+    assert hold([row.code for row in rows]) == held_out
+    with Sandbox(Limits(cpu_s=2), workers=1, allow_unsafe=True) as jail:
+        mutated = [row for row in mutate_rows(rows[:25], MutationOptions(seed=3), jail) if row.mutated_code]
+    assert len(mutated) > 15
+    assert {identity(row.mutated_code)[: examples.HASH_CHARS] for row in mutated} <= held_out
 
 
 def test_no_prediction_shows_a_held_out_program(examples, held_out):
@@ -72,13 +81,13 @@ def test_no_repair_or_completion_shows_an_item_of_micro_repair(examples, repair_
     assert not {each.identity for each in completions} & unseen_of(repair_problems)
 
 
-@pytest.mark.parametrize("number", [0, 91, 92, 121, 151])
+@pytest.mark.parametrize("number", [0, 91, 92, 151, 152, 195])
 def test_the_beginning_of_a_shard_shows_nothing_held_out(number, examples, held_out, repair_problems):
-    """Of the run that ships: of its first part and of its continuation, 92 to 151."""
+    """Of the run that ships: of its first part, and of its continuations from 92 and from 152 on."""
     from train.settings import read_settings
 
     settings = read_settings(ROOT / "train" / "settings.json")
-    assert (settings.shards, settings.all_shards) == (92, 152)
+    assert (settings.shards, settings.all_shards) == (92, 196)
     # an example depends on those before it only, so these are the first of the shard
     drawn = list(examples.shard(number, msgspec.structs.replace(settings, shard_examples=150), held_out))
     shown = {

@@ -1,4 +1,4 @@
-"""What a continuation changes: the mixture, and a second rise and fall of the rates."""
+"""What a continuation changes: the mixture, and another rise and fall of the rates."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 AGAIN = {"shards": 10, "repair": 0.1, "prediction": 0.9, "peak": 0.5, "rise": 0.1, "decay": 0.8}
+LAST = {"shards": 4, "repair": 0.3, "prediction": 0.6, "peak": 0.2, "rise": 0.25, "decay": 0.5}
 
 
 @pytest.fixture
@@ -37,11 +38,15 @@ def rate(read):
 
 
 def test_a_continuation_adds_shards_with_a_mixture_of_their_own(read):
-    alone, continued = read(shards=20), read(shards=20, continuation=AGAIN)
+    alone, continued = read(shards=20), read(shards=20, continuations=[AGAIN])
     assert (alone.all_shards, continued.all_shards) == (20, 30)
     assert {alone.mixture(number) for number in range(30)} == {(0.45, 0.5)}
     assert {continued.mixture(number) for number in range(20)} == {(0.45, 0.5)}
     assert {continued.mixture(number) for number in range(20, 30)} == {(0.1, 0.9)}
+    twice = read(shards=20, continuations=[AGAIN, LAST])
+    assert twice.all_shards == 34
+    assert {twice.mixture(number) for number in range(20, 30)} == {(0.1, 0.9)}
+    assert {twice.mixture(number) for number in range(30, 34)} == {(0.3, 0.6)}
 
 
 def test_a_shard_is_drawn_with_its_mixture(read):
@@ -49,7 +54,7 @@ def test_a_shard_is_drawn_with_its_mixture(read):
 
     only_repair = {"repair": 1.0, "prediction": 0.0}
     continuation = AGAIN | {"repair": 0.0, "prediction": 0.0}
-    settings = read(shards=2, shard_examples=5, **only_repair, continuation=continuation)
+    settings = read(shards=2, shard_examples=5, **only_repair, continuations=[continuation])
     tasks = [{each.task for each in shard(number, settings, frozenset())} for number in (0, 1, 2)]
     assert tasks == [{"repair"}, {"repair"}, {"completion"}]
 
@@ -79,7 +84,7 @@ def test_the_rates_rise_stay_and_fall(rate, read):
 
 
 def test_a_continuation_leaves_the_first_run_alone_and_rises_and_falls_again(rate, read):
-    alone, settings = read(shards=20, decay=0.5), read(shards=20, decay=0.5, continuation=AGAIN)
+    alone, settings = read(shards=20, decay=0.5), read(shards=20, decay=0.5, continuations=[AGAIN])
     before = [(step, shards / 4) for step, shards in enumerate(range(80))]
     assert [rate(*each, settings) for each in before] == [rate(*each, alone) for each in before]
     assert rate(5000, 20.0, settings) == pytest.approx(0.5 * 0.05)
@@ -90,6 +95,16 @@ def test_a_continuation_leaves_the_first_run_alone_and_rises_and_falls_again(rat
     assert rate(5000, 29.99, settings) == pytest.approx(0.5 * 0.05)
 
 
+def test_a_second_continuation_begins_where_the_first_ended(rate, read):
+    once = read(shards=20, decay=0.5, continuations=[AGAIN])
+    twice = read(shards=20, decay=0.5, continuations=[AGAIN, LAST])
+    for shards in (3.0, 15.5, 20.0, 25.0, 29.99):
+        assert rate(5000, shards, twice) == rate(5000, shards, once)
+    assert rate(5000, 30.5, twice) == pytest.approx(0.2 * 0.5)
+    assert rate(5000, 31.5, twice) == pytest.approx(0.2)
+    assert rate(5000, 33.0, twice) == pytest.approx(0.2 * 0.5)
+
+
 @pytest.mark.slow
 def test_a_finished_run_goes_on_with_a_continuation(rate, read, tmp_path):
     """A tiny run, continued as the one that ships was: by a continuation in its settings."""
@@ -97,7 +112,7 @@ def test_a_finished_run_goes_on_with_a_continuation(rate, read, tmp_path):
 
     tiny = {"hidden_size": 16, "intermediate_size": 16, "layers": 1, "heads": 1, "shards": 1, "shard_examples": 12}
     again = AGAIN | {"shards": 2}
-    for fields in (tiny, tiny | {"continuation": again}):
+    for fields in (tiny, tiny | {"continuations": [again]}):
         settings = read(**fields)
         started = [sys.executable, "-m", "train.train", "--settings", str(tmp_path / "settings.json")]
         subprocess.run([*started, "--folder", str(tmp_path)], cwd=ROOT, check=True, timeout=600)
