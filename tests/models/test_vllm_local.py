@@ -240,7 +240,13 @@ def test_what_the_engine_is_told(vllm):
     (engine,) = vllm
     assert engine.ended
     assert engine.args == AsyncEngineArgs(
-        "ORG/NAME", "bfloat16", 2, 0.5, max_model_len=99, revision="main", enforce_eager=True,
+        "ORG/NAME",
+        "bfloat16",
+        2,
+        0.5,
+        max_model_len=99,
+        revision="main",
+        enforce_eager=True,
         disable_log_stats=True,
     )
 

@@ -26,7 +26,6 @@ from truegrade.models.transformers_prompts import prompt_tokens
 from truegrade.models.vllm_options import Options, adapter_rank, read_options
 from truegrade.records import Prompt, Usage, sha256_json
 
-
 _QUIET = {"VLLM_LOGGING_LEVEL": "WARNING", "VLLM_LOGGING_STREAM": "ext://sys.stderr"}
 """vLLM tells what it does on stdout, where results go; who wants to know sets the level."""
 
