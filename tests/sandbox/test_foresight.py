@@ -69,6 +69,14 @@ def test_each_call_is_answered_as_if_it_came_alone(judged, tests, status):
     assert judged(COUNTER, tests).status == status
 
 
+def test_a_call_that_cannot_be_sent_is_another_than_the_one_foretold(judged):
+    """The answers to those that were foretold after it are not taken for others."""
+    program = "def f(x): return object() if x == 1 else x"
+    tests = "x = f(1)\ny = 2 if x == 5 else x\ntry:\n    f(y)\nexcept TypeError:\n    pass\nassert f(3) == 3"
+    assert foretold(tests) == [(1,), (2,), (3,)]
+    assert judged(program, tests).status == "passed"
+
+
 def test_what_comes_after_a_wrong_answer_decides_nothing(judged):
     program = "def f(x):\n    while x: pass\n    return x"
     assert judged(program, "assert f(0) == 1\nassert f(1) == 1").status == "wrong_answer"

@@ -142,14 +142,10 @@ class Link:
         token, sent = self._ahead.popleft() if self._ahead else (urandom(TOKEN_BYTES), b"")
         try:
             frame = call_frame(token, name, args, kwargs)
-        except Unencodable as error:
-            if isinstance(error.value, Unsupported):
-                raise TypeError(f"the program returned {error.value!r}, which cannot be passed on") from None
-            text = f"the tests pass {name} {_article(error.value)}, which cannot be sent to another process"
-            raise self.end(GRADER_ERROR, text + "; run them inside the program's process") from None
-        except TooLarge as error:
-            blamed = RUNTIME_ERROR if self.touched else GRADER_ERROR
-            raise self.end(blamed, f"the tests pass {name} {error}") from None
+        except (Unencodable, TooLarge) as error:
+            if sent:
+                raise self.end(DEVIATED, "the tests did not make the call that was foretold") from None
+            raise self._refusal(name, error) from None
         if not sent:
             self.request(frame)
         elif frame != sent:
@@ -164,6 +160,16 @@ class Link:
             raise self.end(TAMPERING, "the program sent an answer of no known kind")
         self.raised = rebuild(*message[2:])
         raise self.raised
+
+    def _refusal(self, name: str, error: Unencodable | TooLarge) -> BaseException:
+        """What a call raises whose arguments cannot be sent."""
+        if isinstance(error, TooLarge):
+            blamed = RUNTIME_ERROR if self.touched else GRADER_ERROR
+            return self.end(blamed, f"the tests pass {name} {error}")
+        if isinstance(error.value, Unsupported):
+            return TypeError(f"the program returned {error.value!r}, which cannot be passed on")
+        text = f"the tests pass {name} {_article(error.value)}, which cannot be sent to another process"
+        return self.end(GRADER_ERROR, text + "; run them inside the program's process")
 
 
 def main(fd: int) -> None:
