@@ -14,6 +14,7 @@ as its verdicts say; ``plain`` what the calls of the long ones take in one warm 
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import os
 import subprocess
@@ -65,8 +66,11 @@ def main() -> None:
     parser.add_argument("--long-from", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.corpus == "long" and options.long_from is None:  # so that nobody is charged for the right answers
-        options.long_from = Path(tempfile.mkstemp(suffix=".json")[1])
-        options.long_from.write_text(json.dumps(answered()))
+        descriptor, name = tempfile.mkstemp(suffix=".json")
+        options.long_from = Path(name)
+        atexit.register(options.long_from.unlink)
+        with os.fdopen(descriptor, "w") as file:
+            json.dump(answered(), file)
     rows = chosen(options.corpus, options.samples, options.long_from)
     if options.graders == [PLAIN] and options.own_to is not None:
         for row in rows:

@@ -176,7 +176,7 @@ def test_verdicts_are_those_of_one_call_at_a_time(sandbox, judged, monkeypatch):
     one_judgement = modes.judge
     monkeypatch.setattr(modes, "judge", counted)
     ahead = [judged(*sample) for sample in samples]
-    monkeypatch.setattr(modes, "judge", lambda *args, ahead: one_judgement(*args, ahead=False))
+    monkeypatch.setattr(modes, "judge", lambda *args, **more: one_judgement(*args, **more | {"ahead": False}))
     alone = [judged(*sample) for sample in samples]
     assert [(each.status, each.detail) for each in ahead] == [(each.status, each.detail) for each in alone]
     assert len({each.status for each in alone}) >= 3

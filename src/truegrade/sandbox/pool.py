@@ -131,14 +131,11 @@ class Sandbox:
         Raises:
             SandboxError: the machine failed.
         """
-
-        def converse(run: Supervisor, ahead: bool = True) -> Stop:
-            return modes.judge(run, program, tests, entry_points, trusted, ahead=ahead)
-
+        judged = partial(modes.judge, program=program, tests=tests, names=entry_points, trusted=trusted)
         try:
-            return self._measure(cpu_s, converse)
+            return self._measure(cpu_s, partial(judged, ahead=True))
         except modes.Deviated:
-            return self._measure(cpu_s, partial(converse, ahead=False))
+            return self._measure(cpu_s, partial(judged, ahead=False))
 
     def inside(
         self,
