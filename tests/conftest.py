@@ -94,6 +94,13 @@ def llama_folder(tiny_llama, tmp_path_factory):
     return tiny_llama.write_llama(tmp_path_factory.mktemp("llama-files") / "tiny")
 
 
+@pytest.fixture(scope="session")
+def logs_of():
+    """Reads the files of an evolution that the same settings must give byte for byte."""
+    names = ("evolution.json", "anchors.jsonl", "events.jsonl", "final.json")
+    return lambda folder: {name: (folder / name).read_bytes() for name in names}
+
+
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch):
     """No key, address or proxy of the machine gets into a test."""

@@ -4,10 +4,13 @@ import os
 import subprocess
 import sys
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from truegrade.cli import main
+from truegrade.evolution.settings import RoleSizes, read_settings
+from truegrade.evolution.workplace import prepare
 from truegrade.models.micro import WEIGHTS
 
 CONFIG = """
@@ -47,14 +50,12 @@ final = 6
 forgetting = 4
 """
 
-LOGS = ("evolution.json", "anchors.jsonl", "events.jsonl", "final.json")
-"""Files that the same settings must give byte for byte."""
-
 
 class Tiny:
     """A configuration file, and the folder and adapters of its evolution."""
 
-    def __init__(self, place):
+    def __init__(self, place, logs_of):
+        self._logs_of = logs_of
         place.mkdir(parents=True, exist_ok=True)
         self.config, self.folder, self.adapters = place / "tiny.toml", place / "out", place / "adapters"
         self.config.write_text(CONFIG)
@@ -74,15 +75,15 @@ class Tiny:
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def logs(self):
-        return {name: (self.folder / name).read_bytes() for name in LOGS}
+        return self._logs_of(self.folder)
 
 
 @pytest.fixture(scope="session")
-def tiny(tmp_path_factory):
+def tiny(tmp_path_factory, logs_of):
     """Make a tiny evolution's place."""
     if not (WEIGHTS / "config.json").is_file():
         pytest.skip("no weights are shipped")
-    return lambda: Tiny(tmp_path_factory.mktemp("tiny"))
+    return lambda: Tiny(tmp_path_factory.mktemp("tiny"), logs_of)
 
 
 @pytest.fixture(scope="session")
@@ -92,3 +93,15 @@ def evolved(tiny):
     made.result = made.run()
     assert made.result.exit_code == 0, made.result.output
     return made
+
+
+@pytest.fixture
+def make_workplace(llama_folder, tmp_path):
+    """Prepare the evolution of a tiny random model, with roles of these sizes."""
+
+    def make(adapters="adapters", **sizes):
+        settings = read_settings("micro-quick")
+        settings = msgspec.structs.replace(settings, model=f"embedded/{llama_folder}", roles=RoleSizes(**sizes))
+        return prepare(settings, adapters=tmp_path / adapters, allow_unsafe=True)
+
+    return make

@@ -12,9 +12,7 @@ from truegrade.evolution.evaluation import Evaluator, Job
 from truegrade.evolution.failures import as_error, in_words
 from truegrade.evolution.genomes import AdapterGenes, Genome, SamplingGenes, TrainingGenes
 from truegrade.evolution.machines import open_machines
-from truegrade.evolution.settings import RoleSizes, read_settings
 from truegrade.evolution.training.cache import AdapterCache
-from truegrade.evolution.workplace import prepare
 
 pytestmark = pytest.mark.slow
 
@@ -60,13 +58,8 @@ class TwoMachines:
 
 
 @pytest.fixture
-def workplace(llama_folder, tmp_path):
-    settings = msgspec.structs.replace(
-        read_settings("micro-quick"),
-        model=f"embedded/{llama_folder}",
-        roles=RoleSizes(train=2, selection=1, final=1, forgetting=0),
-    )
-    return prepare(settings, adapters=tmp_path / "driver", allow_unsafe=True)
+def workplace(make_workplace):
+    return make_workplace("driver", train=2, selection=1, final=1, forgetting=0)
 
 
 def genome(module, tokens=8, **more):

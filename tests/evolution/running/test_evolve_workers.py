@@ -1,26 +1,18 @@
 """Worker processes: the same results in the same order, and failures in words."""
 
-import msgspec
 import pytest
 
 from truegrade.errors import UserError
 from truegrade.evolution.evaluation import Evaluator, Job
 from truegrade.evolution.genomes import AdapterGenes, Genome, TrainingGenes
-from truegrade.evolution.settings import RoleSizes, read_settings
 from truegrade.evolution.workers import InThisProcess, Processes, open_map
-from truegrade.evolution.workplace import prepare
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def workplace(llama_folder, tmp_path):
-    settings = msgspec.structs.replace(
-        read_settings("micro-quick"),
-        model=f"embedded/{llama_folder}",
-        roles=RoleSizes(train=2, selection=2, final=2, forgetting=1),
-    )
-    return prepare(settings, adapters=tmp_path / "adapters", allow_unsafe=True)
+def workplace(make_workplace):
+    return make_workplace(train=2, selection=2, final=2, forgetting=1)
 
 
 def genome(module):

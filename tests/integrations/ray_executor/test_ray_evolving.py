@@ -66,8 +66,6 @@ forgetting = 1
 
 EVALUATIONS = 6
 """Genomes that differ: two that both searches begin with, two more of random search, two merges."""
-LOGS = ("evolution.json", "anchors.jsonl", "events.jsonl", "final.json")
-"""Files that the same settings must give byte for byte."""
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +75,21 @@ def config(llama_folder, tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="session")
+def logs(logs_of):
+    """What must be the same; of the adapter its hash, and no evaluation twice in the log."""
+
+    def read(folder):
+        events = EvolutionFolder(folder).events()
+        places = [(e.search, e.replicate, e.evaluated.generation, e.evaluated.slot) for e in events]
+        assert len(set(places)) == len(places) == 8
+        return logs_of(folder) | {"best": adapter_sha256(folder / "best")}
+
+    return read
+
+
 @pytest.fixture(scope="module")
-def local(config, tmp_path_factory):
+def local(config, logs, tmp_path_factory):
     """The logs of this machine."""
     place = tmp_path_factory.mktemp("local")
     folder, _ = evolve(
@@ -94,14 +105,6 @@ def apart(tmp_path, monkeypatch, start_cluster):
     monkeypatch.setenv("TRUEGRADE_ADAPTERS", str(caches[2]))
     cluster = start_cluster(*({"TRUEGRADE_ADAPTERS": str(cache)} for cache in caches[:2]))
     return cluster, caches
-
-
-def logs(folder):
-    """What must be the same; of the adapter its hash, and no evaluation twice in the log."""
-    events = EvolutionFolder(folder).events()
-    places = [(e.search, e.replicate, e.evaluated.generation, e.evaluated.slot) for e in events]
-    assert len(set(places)) == len(places) == 8
-    return {name: (folder / name).read_bytes() for name in LOGS} | {"best": adapter_sha256(folder / "best")}
 
 
 def entries(cache):
@@ -120,7 +123,7 @@ class After(Unwatched):
             self._acts[self.seen]()
 
 
-def test_two_nodes_with_caches_of_their_own(apart, processes, config, local, tmp_path, capsys):
+def test_two_nodes_with_caches_of_their_own(apart, processes, config, logs, local, tmp_path, capsys):
     cluster, (*nodes, driver) = apart
     executor = f"ray:{cluster.address}"
     folder, _ = evolve(read_settings(str(config)), out=tmp_path / "out", executor=executor, allow_unsafe=True)
@@ -134,7 +137,7 @@ def test_two_nodes_with_caches_of_their_own(apart, processes, config, local, tmp
     assert not capsys.readouterr().out, "stdout is the command's own"
 
 
-def test_killed_workers_and_a_lost_node_change_nothing(apart, processes, config, local, tmp_path):
+def test_killed_workers_and_a_lost_node_change_nothing(apart, processes, config, logs, local, tmp_path):
     cluster, _ = apart
     killed, lost = [], []
 
@@ -155,7 +158,7 @@ def test_killed_workers_and_a_lost_node_change_nothing(apart, processes, config,
     assert logs(folder) == local
 
 
-def test_a_killed_driver_leaves_nothing_running_and_resumes(processes, config, local, tmp_path):
+def test_a_killed_driver_leaves_nothing_running_and_resumes(processes, config, logs, local, tmp_path):
     out = tmp_path / "out"
     command = [
         sys.executable, "-m", "truegrade", "evolve", config, "--out", out, "--adapters", tmp_path / "adapters",
