@@ -143,3 +143,14 @@ def test_harmless_tests_are_known(source):
 )
 def test_what_may_outlast_tests_is_known(source):
     assert not is_stateless(compile(source, "t", "exec"))
+
+
+def test_tests_that_are_kept_do_not_grow_without_bound(single, alive):
+    """Six of 100,000 characters each, of which five can be kept, over and over in one process."""
+    judge(single, "assert f(1) == 1")
+    before = alive()
+    for number in [*range(6), *range(6), 5, 0]:
+        tests = f"assert f({number}) == {number}\n" + "#" * 100_000
+        assert judge(single, tests).status == "passed"
+        assert judge(single, tests, "def f(x): return -1").status == "wrong_answer"
+    assert alive() is before

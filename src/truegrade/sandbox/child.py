@@ -45,7 +45,9 @@ FILE_NAME = "<program>"
 RESERVE_BYTES = 1 << 20
 REHEARSALS = 20
 """Python 3.11 and later rewrite code at its eighth call and what it found slow a few calls on."""
-REHEARSAL = """from typing import List
+REHEARSAL = """from typing import Any, Dict, List, Optional, Tuple, Union
+def g(a: List[float], b: List[int], c: List[str], d: Dict[str, int], e: Optional[int]) -> Tuple[int, int]:
+    pass
 def f(*values, **more):
     return [value for value in sorted(map(str, values))][:2], {len(values)}, more
 """
@@ -62,16 +64,16 @@ def main(fd: int) -> None:
     frame = read_frame(fd)
     if frame is None:
         _exit(0)
-    job = loads(frame)
-    restrict(job["limits"])
-    reseed(job["source"])
-    if job["mode"] == "script":
-        script(fd, job)
+    mode, source, token, limits, *details = loads(frame)
+    restrict(limits)
+    reseed(source)
+    if mode == "script":
+        script(fd, source, token)
         return
-    if job["mode"] == "inside":
-        inside(fd, job)
+    if mode == "inside":
+        inside(fd, source, token, *details)
     else:
-        serve(fd, job)
+        serve(fd, source, token, *details)
     _exit(0)
 
 
@@ -90,28 +92,20 @@ def rehearse() -> None:
     What an interpreter does when code first runs (it rewrites the code, looks methods up and keeps where they
     are) it would otherwise do in each child, and a page written in a child is a page copied.
     """
-    job = {
-        "limits": [],
-        "token": bytes(TOKEN_BYTES),
-        "value_bytes": 1 << 10,
-        "digests": True,
-        "disabled": (),
-        "preload": (),
-    }
-    calls = [
-        call_frame(bytes(TOKEN_BYTES), "f", (argument, 1.0, "a", [2], {3: None}), {})
-        for argument in (1, bytearray())
-    ]
+    token = bytes(TOKEN_BYTES)
+    job = job_frame(("serve", REHEARSAL, token, [], ["f"], 1 << 10, True))
+    calls = [call_frame(token, "f", (argument, 1.0, "a", [2], {3: None}), {}) for argument in (1, bytearray())]
     reserve.hold()  # every child needs it
     for _ in range(REHEARSALS):
         ours, theirs = socketpair()
         fd = theirs.fileno()
-        ours.sendall(b"".join((job_frame({**job, "source": REHEARSAL, "names": ["f"]}), *calls)))
+        ours.sendall(b"".join((job, *calls)))
         ours.shutdown(SHUT_WR)
         frame = read_frame(fd)
         assert frame is not None
-        serve(fd, loads(frame))
-        inside(fd, {**job, "source": REHEARSAL})
+        _, source, token, _, *details = loads(frame)
+        serve(fd, source, token, *details)
+        inside(fd, source, token, [], [])
         ours.close()
         theirs.close()
     del sys.modules[MODULE_NAME]
@@ -141,36 +135,41 @@ reserve = Reserve()
 # ---------------------------------------------------------------------------------------------- the modes
 
 
-def serve(fd: int, job: dict[str, Any]) -> None:
-    """Run the source as a module, then answer calls of its functions until the stream closes."""
+def serve(fd: int, source: str, token: bytes, names: Sequence[str], value_bytes: int, digests: bool) -> None:
+    """Run the source as a module, then answer calls of its functions until the stream closes.
+
+    Args:
+        names: functions that will be called.
+        value_bytes: bound on a returned value.
+        digests: whether one of too many values is sent as its digest.
+    """
     module: ModuleType = type(sys)(MODULE_NAME)
     sys.modules[MODULE_NAME] = module  # dataclasses and pickle look a class's module up
     namespace = module.__dict__
-    token, pid = job["token"], getpid()
-    failure = attempt(job["source"], namespace, token)
+    pid = getpid()
+    failure = attempt(source, namespace, token)
     if getpid() != pid:
         _exit(0)  # a copy that the program forked has come to the end of the program
     if failure is not None:
         tell(fd, failure)
         return
-    tell(fd, ("ready", token, tuple([name for name in job["names"] if name not in namespace])))
+    tell(fd, ("ready", token, tuple([name for name in names if name not in namespace])))
     while (request := read_frame(fd)) is not None:
-        frame = answer(namespace, job, *called(request))
+        frame = answer(namespace, value_bytes, digests, *called(request))
         if getpid() != pid:
             _exit(0)
         write_frame(fd, frame)
 
 
-def inside(fd: int, job: dict[str, Any]) -> None:
+def inside(fd: int, source: str, token: bytes, disabled: Sequence[str], preload: Sequence[str]) -> None:
     """Run program and tests as one source, in an empty namespace (``__name__`` is then ``builtins``)."""
-    token = job["token"]
-    for name in job["preload"]:
+    for name in preload:
         __import__(name)
-    if job["disabled"]:
-        disable(job["disabled"])
+    if disabled:
+        disable(disabled)
     write(fd, READY + token)
     pid = getpid()
-    failure = attempt(job["source"], {}, token)
+    failure = attempt(source, {}, token)
     if getpid() == pid:
         if failure is None:
             write(fd, THE_END + token)
@@ -178,24 +177,24 @@ def inside(fd: int, job: dict[str, Any]) -> None:
             tell(fd, failure)
 
 
-def script(fd: int, job: dict[str, Any]) -> None:
+def script(fd: int, source: str, token: bytes) -> None:
     """Run the source as ``__main__``, with the interpreter's own ending: exit code, threads, atexit."""
     module: ModuleType = type(sys)("__main__")
     module.__dict__["__builtins__"] = builtins
     sys.modules["__main__"] = module
     try:
-        code = compile_source(job["source"])
+        code = compile_source(source)
     except SyntaxError as error:
-        tell(fd, ("failed", job["token"], SYNTAX_ERROR, describe(error)[3]))
-        report_traceback(error, job["source"])
+        tell(fd, ("failed", token, SYNTAX_ERROR, describe(error)[3]))
+        report_traceback(error, source)
         sys.exit(1)
     try:
         exec(code, module.__dict__)
     except SystemExit:
         raise
     except BaseException as error:
-        tell(fd, failed(job["token"], error))
-        report_traceback(error, job["source"])
+        tell(fd, failed(token, error))
+        report_traceback(error, source)
         sys.exit(1)
 
 
@@ -234,7 +233,8 @@ def attempt(source: str, namespace: dict[str, Any], token: bytes) -> Message | N
 
 def answer(
     namespace: dict[str, Any],
-    job: dict[str, Any],
+    value_bytes: int,
+    digests: bool,
     token: bytes,
     name: str,
     args: Sequence[Any],
@@ -247,9 +247,9 @@ def answer(
             raise NameError(f"name {name!r} is not defined")
         value = namespace[name](*args, **kwargs)
         try:
-            return value_frame(token, value, job["value_bytes"])
+            return value_frame(token, value, value_bytes)
         except TooMany:
-            if not job["digests"]:
+            if not digests:
                 raise
             return digested(token, value)
     except MemoryError as error:

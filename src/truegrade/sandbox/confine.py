@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
+from os import getpid
 
 from truegrade.sandbox.landlock import restrict_files
-from truegrade.sandbox.seccomp import Filter, jail_filter, sample_filter
+from truegrade.sandbox.seccomp import Filter, jail_filter, libc_prctl, sample_filter
 from truegrade.sandbox.syscalls import MACHINES
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 4, 24, 36, 38, 47
@@ -45,29 +47,27 @@ def confine(settings: dict[str, Any]) -> None:
         readable = [*settings["readable"], *(["/proc"] if level >= 3 else [])]
         writable = [settings["scratch"], "/dev/null"]
         restrict_files(readable, writable, execute=settings["processes"] > 0)
-        Filter(jail_filter(_arch())).install()
+        Filter(jail_filter(_arch())).installer()(0)
 
 
-class Sample:
+def sample_confinement(settings: dict[str, Any]) -> Callable[[], None]:
     """What is left to do in each child before the program runs.
 
     Args:
         settings: those of the zygote.
     """
+    processes = settings["processes"] > 0
+    # With processes of its own to signal, a program at level 3 has a PID namespace to do it in.
+    if settings["level"] < 2 or (processes and settings["level"] >= 3):
+        return lambda: None
+    install = Filter(sample_filter(_arch(), PID_SLOT, processes=processes), slot=PID_SLOT).installer()
+    prctl = libc_prctl()
 
-    def __init__(self, settings: dict[str, Any]) -> None:
-        self._filter = None
-        processes = settings["processes"] > 0
-        # With processes of its own to signal, a program at level 3 has a PID namespace to do it in.
-        if settings["level"] >= 2 and not (processes and settings["level"] >= 3):
-            code = sample_filter(_arch(), PID_SLOT, processes=processes)
-            self._filter = Filter(code, slot=PID_SLOT)
+    def bind() -> None:
+        prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # of itself, a program may see all that /proc has
+        install(getpid())
 
-    def confine(self, pid: int) -> None:
-        """Bind the child, whose number this is, for good."""
-        if self._filter is not None:
-            self._filter.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # of itself, a program may see all that /proc has
-            self._filter.install(pid)
+    return bind
 
 
 def _mount_scratch(settings: dict[str, Any]) -> None:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     Message = tuple[Any, ...]
+    Job = tuple[Any, ...]
+    """Mode; source; the token that names the answer; limits, as `rlimits.pairs` gives them; and what the function
+    of this mode in `truegrade.sandbox.child` takes besides. Not a dict, whose keys would be interned in each child."""
 
 OVERHEAD_BYTES = 1 << 16
 """What a message may hold besides the one value that a limit is about."""
@@ -52,8 +55,8 @@ def pack(message: Message, max_bytes: int, *, strict: bool = False) -> bytes:
     return HEADER.pack(len(payload)) + payload
 
 
-def job_frame(job: dict[str, Any]) -> bytes:
-    """What to run, for a program's process; only the trusted side sends it. Its ``token`` names the answer."""
+def job_frame(job: Job) -> bytes:
+    """What to run, for a program's process; only the trusted side sends it."""
     payload = dumps(job)
     return HEADER.pack(len(payload)) + payload
 

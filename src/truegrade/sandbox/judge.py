@@ -13,7 +13,7 @@ its own. No verdict changes, because whatever could reach the next sample ends t
   and tests that do not run; and, as the supervisor kills it then, a hang;
 - a peak of memory above what it began with by `BLOAT_BYTES`, which the next sample would lack.
 
-The supervisor replaces it after 200 samples all the same, and when it says anything unasked.
+The supervisor replaces it after a thousand samples all the same, and when it says anything unasked.
 
 Not covered: changes the program makes to its arguments, identity, functions and objects of the tests' own
 classes as arguments. Tests that need them must run inside the program's process.
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
 
 TESTS_FILE = "<tests>"
 TRUSTED_FILE = "<trusted>"
-KEPT_PLANS, MAX_KEPT = 16, 1 << 18
-"""How many tests are kept compiled, and how many characters each may have."""
+KEPT_CHARACTERS = 1 << 19
+"""Of tests that are kept compiled, which takes some five times as many bytes: HumanEval's and MBPP's together."""
 BLOAT_BYTES = 16 << 20
 CHUNK_BYTES = 1 << 16
 _EXCEPTIONS = {
@@ -176,7 +176,7 @@ def main(fd: int) -> None:
     """Judge one job after the other, until one leaves this process unfit for more."""
     report, stream = Channel(fd), socket(fileno=fd)
     turn: mmap | None = None
-    cap = Cap()
+    cap, plans = Cap(), Plans()
     while True:
         data, fds, _, _ = recv_fds(stream, CHUNK_BYTES, 2)
         if not data:
@@ -189,7 +189,7 @@ def main(fd: int) -> None:
         job = loads(message[1])
         cap.set(job["limits"])
         link = Link(Channel(fds[0], job["value_bytes"]), report, turn)
-        status, detail, again = judge(job, link)
+        status, detail, again = judge(job, link, plans)
         report.send(("verdict", status, detail, again and not cap.bloated(), process_time()))
         if not again:
             _exit(0)
@@ -201,11 +201,11 @@ def rehearse() -> None:
     """Nothing: a judge is rarely forked."""
 
 
-def judge(job: dict[str, Any], link: Link) -> tuple[str, str, bool]:
+def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool]:
     """Run the trusted source, wait for the program, run the tests; status, detail, whether to judge another."""
     namespace = fresh_namespace()
     try:
-        plan = planned(job["trusted"], job["tests"])
+        plan = plans.of(job["trusted"], job["tests"])
         plan.seed()
         exec(plan.trusted, namespace)
     except BaseException as error:
@@ -271,18 +271,26 @@ class Plan:
                     module.seed()
 
 
-def planned(trusted: str, tests: str) -> Plan:
-    """The plan of these tests, made once for the samples of a problem that follow each other."""
-    key = trusted, tests
-    plan = _plans.pop(key, None) or Plan(trusted, tests)
-    if len(trusted) + len(tests) <= MAX_KEPT:
-        _plans[key] = plan  # the last used comes last
-        if len(_plans) > KEPT_PLANS:
-            del _plans[next(iter(_plans))]
-    return plan
+class Plans:
+    """The plans of the tests that were judged last: a problem's samples need not follow each other."""
 
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], Plan] = {}
+        self._characters = 0
 
-_plans: dict[tuple[str, str], Plan] = {}
+    def of(self, trusted: str, tests: str) -> Plan:
+        """The plan of these tests; raises as `Plan` does."""
+        key = trusted, tests
+        plan = self._kept.pop(key, None)
+        if plan is None:
+            plan = Plan(trusted, tests)
+            self._characters += len(trusted) + len(tests)
+        self._kept[key] = plan  # the last used comes last
+        while self._characters > KEPT_CHARACTERS:
+            oldest = next(iter(self._kept))
+            del self._kept[oldest]
+            self._characters -= sum(map(len, oldest))
+        return plan
 
 
 class Cap:

@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 from truegrade.sandbox.process import Process
 from truegrade.sandbox.statuses import TURN_OF_PROGRAM, TURN_OF_TESTS
 
-MAX_SAMPLES = 200
+MAX_SAMPLES = 1000
 """Samples that one process judges; what it may have gathered unseen goes with it."""
 
 

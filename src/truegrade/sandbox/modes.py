@@ -31,7 +31,7 @@ from truegrade.sandbox.values import Digest
 from truegrade.sandbox.wire import TooLarge, Unencodable
 
 if TYPE_CHECKING:
-    from truegrade.sandbox.frames import Message
+    from truegrade.sandbox.frames import Job, Message
 
 DIGEST_BYTES = 32
 MAX_ASKED = 8
@@ -45,7 +45,7 @@ def call(
     run: Supervisor, program: str, function: str, calls: Sequence[Sequence[Any]], on_result: OnResult
 ) -> Stop:
     """Run the program, then make the calls, handing each result over as it arrives."""
-    job = _job(run.limits, "serve", program, names=[function], digests=True)
+    token = os.urandom(TOKEN_BYTES)
     questions, asked = enumerate(calls), deque[bytes]()
 
     def ask() -> None:
@@ -54,11 +54,11 @@ def call(
             _ask(run, asked[-1], function, *question)
 
     run.prepare(kind_of(program))
-    run.instruct(job)
+    run.instruct(_job(run.limits, "serve", program, token, [function], run.limits.output_bytes, True))
     run.converse()
     ask()
     try:
-        _, _, missing = _expect(run, "ready", job["token"], 3)
+        _, _, missing = _expect(run, "ready", token, 3)
         if missing:
             return Stop(statuses.RUNTIME_ERROR, f"NameError: the program does not define {function!r}")
         for index in range(len(calls)):
@@ -80,18 +80,18 @@ def judge(run: Supervisor, program: str, tests: str, names: Sequence[str], trust
     Raises:
         Deviated: never without ``ahead``, by which calls that can be foretold are sent together.
     """
-    job = _job(run.limits, "serve", program, names=list(names), digests=False)
+    token = os.urandom(TOKEN_BYTES)
     rules = {
         "limits": _rlimits(run.limits),
-        "token": job["token"],
-        "value_bytes": job["value_bytes"],
+        "token": token,
+        "value_bytes": run.limits.output_bytes,
         "names": list(names),
         "tests": tests,
         "trusted": trusted,
         "ahead": ahead,
     }
     run.prepare(kind_of(program), kind_of(tests, trusted))
-    run.instruct(job)
+    run.instruct(_job(run.limits, "serve", program, token, list(names), run.limits.output_bytes, False))
     run.instruct_judge(("job", dumps(rules)))
     try:
         match run.receive():
@@ -124,18 +124,18 @@ def _blame(run: Supervisor, stop: Stop) -> Stop:
 
 def inside(run: Supervisor, source: str, disabled: Sequence[str], preload: Sequence[str]) -> Stop:
     """Run program and tests as one source; only its own announcement of the end counts as an end."""
-    job = _job(run.limits, "inside", source, disabled=list(disabled), preload=list(preload))
+    token = os.urandom(TOKEN_BYTES)
     run.prepare(kind_of(source, guarded=bool(disabled)))
-    run.instruct(job)
+    run.instruct(_job(run.limits, "inside", source, token, list(disabled), list(preload)))
     run.converse()
     try:
-        _expect(run, "ready", job["token"], 2)
+        _expect(run, "ready", token, 2)
     except Gone:
         # Nothing of the source has run yet.
         end = run.death()
         return Stop(statuses.GRADER_ERROR, f"the guard or a preloaded module failed ({end.detail})")
     try:
-        _expect(run, "end", job["token"], 2)
+        _expect(run, "end", token, 2)
     except Gone:
         return run.death()
     return PASSED
@@ -143,11 +143,10 @@ def inside(run: Supervisor, source: str, disabled: Sequence[str], preload: Seque
 
 def script(run: Supervisor, source: str, stdin: str) -> Stop:
     """Run the source as a script on this input, to the end of its process; the exit code is its own."""
-    job = _job(run.limits, "script", source)
     said: Stop | None = None
     with _input(stdin) as file:
         run.prepare(kind_of(source), stdin=file)
-        run.instruct(job)
+        run.instruct(_job(run.limits, "script", source, os.urandom(TOKEN_BYTES)))
         run.converse()
         with suppress(Gone):
             said = Stop(*statuses.of_program(run.receive()[2:]))
@@ -180,16 +179,8 @@ def _forged() -> Stop:
     return Stop(statuses.TAMPERING, "the program sent an answer that was not asked for")
 
 
-def _job(limits: Limits, mode: str, source: str, **more: Any) -> dict[str, Any]:
-    """What a program's process is told."""
-    return {
-        "mode": mode,
-        "source": source,
-        "token": os.urandom(TOKEN_BYTES),
-        "limits": pairs(_rlimits(limits)),
-        "value_bytes": limits.output_bytes,
-        **more,
-    }
+def _job(limits: Limits, mode: str, source: str, token: bytes, *details: object) -> Job:
+    return (mode, source, token, pairs(_rlimits(limits)), *details)
 
 
 def _rlimits(limits: Limits) -> dict[str, int]:

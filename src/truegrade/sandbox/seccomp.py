@@ -14,8 +14,7 @@ from truegrade.sandbox.syscalls import X86_64, checked, free
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+    from collections.abc import Callable, Iterable
 
     Instruction = tuple[int, int, int, int]
 
@@ -121,37 +120,51 @@ class Filter:
 
     Args:
         code: instructions.
-        slot: operand that `install` replaces, wherever something is compared with it.
+        slot: operand that `installer` replaces, wherever something is compared with it.
     """
 
     def __init__(self, code: list[Instruction], slot: int | None = None) -> None:
         import ctypes
 
-        steps = bytearray(b"".join(_STEP.pack(*step) for step in code))
+        self._steps = bytearray(b"".join(_STEP.pack(*step) for step in code))
         # struct sock_fprog: a length and, aligned, a pointer.
-        self._steps = (ctypes.c_char * len(steps)).from_buffer(steps)
-        program = _PROGRAM.pack(len(code), ctypes.addressof(self._steps))
-        self._program = program
+        self._held = (ctypes.c_char * len(self._steps)).from_buffer(self._steps)
+        self._program = _PROGRAM.pack(len(code), ctypes.addressof(self._held))
         """As bytes: nothing passes a pointer with less ado."""
-        self._bytes = steps
         self._slots = [
             index * _STEP.size + _STEP.size - _OPERAND.size
             for index, step in enumerate(code)
             if step[0] == IF_EQUAL and step[3] == slot
         ]
-        self.prctl: Any = ctypes.CDLL(None).prctl
-        """Without errno: to keep it costs a child a dozen pages."""
 
-    def install(self, value: int = 0) -> None:
-        """Bind this process, and all it starts, to the filter for good; needs no_new_privs.
+    def installer(self) -> Callable[[int], None]:
+        """What binds a process, and all it starts, to the filter for good; it needs no_new_privs.
 
-        Raises:
-            OSError: the kernel refused.
+        Its argument goes into the slots. It raises OSError where the kernel refuses.
         """
-        for offset in self._slots:
-            _OPERAND.pack_into(self._bytes, offset, value)
-        if self.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, self._program, 0, 0):
-            raise OSError("the kernel refused the filter of system calls")
+        prctl, program, steps, slots, pack = (
+            libc_prctl(),
+            self._program,
+            self._steps,
+            self._slots,
+            _OPERAND.pack_into,
+        )
+
+        def install(value: int) -> None:
+            for offset in slots:
+                pack(steps, offset, value)
+            if prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program, 0, 0):
+                raise OSError("the kernel refused the filter of system calls")
+
+        return install
+
+
+def libc_prctl() -> Callable[..., int]:
+    """The C library's prctl, without errno: to keep it costs a child a dozen pages."""
+    import ctypes
+
+    prctl: Callable[..., int] = ctypes.CDLL(None).prctl
+    return prctl
 
 
 PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2

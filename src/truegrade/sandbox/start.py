@@ -17,7 +17,7 @@ from importlib.machinery import SourceFileLoader
 from os.path import abspath, dirname, join
 
 _TALK = ("statuses", "values", "wire", "encode", "decode", "frames", "rlimits")
-_SERVE = ("syscalls", "seccomp", "landlock", "confine", "sweep", "zygote")
+_SERVE = ("syscalls", "seccomp", "landlock", "confine", "footprint", "sweep", "zygote")
 MODULES = {
     "child": (*_TALK, *_SERVE, "child"),
     "judge": (*_TALK, *_SERVE, "foresight", "judging", "stateless", "judge"),

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from math import ceil, inf
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Self
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import statuses
@@ -28,7 +28,7 @@ from truegrade.sandbox.wire import WireError
 from truegrade.sandbox.worker import Worker
 
 if TYPE_CHECKING:
-    from truegrade.sandbox.frames import Message
+    from truegrade.sandbox.frames import Job, Message
 
 TICK_S = 0.25
 """Longest time without a look at whether the processes still live and the sandbox is still open."""
@@ -110,7 +110,7 @@ class Supervisor:
         del self._on[fd]
         self._poll.unregister(fd)
 
-    def instruct(self, job: dict[str, Any]) -> None:
+    def instruct(self, job: Job) -> None:
         """Tell the program's process what to run; it waits for that in code of ours, so this is soon done."""
         assert self.program is not None
         left = memoryview(job_frame(job))

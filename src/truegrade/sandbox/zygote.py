@@ -31,7 +31,6 @@ from os import (
     closerange,
     dup2,
     fork,
-    getpid,
     kill,
     pipe,
     pread,
@@ -42,7 +41,8 @@ from os import open as open_fd
 from resource import RUSAGE_CHILDREN, getrusage
 from struct import Struct
 
-from truegrade.sandbox.confine import Sample, confine
+from truegrade.sandbox.confine import confine, sample_confinement
+from truegrade.sandbox.footprint import fill_chunks, fill_pools, join_areas
 from truegrade.sandbox.rlimits import limit_tasks
 from truegrade.sandbox.sweep import empty
 
@@ -84,8 +84,9 @@ class Zygote:
             os.environ.pop(name, None)
         os.environ.update(HOME=self._scratch, TMPDIR=self._scratch)
         preload(settings["preload"], alone=not settings["processes"])
+        join_areas()
         self._children = _children_file()
-        self._sample = Sample(settings)
+        self._enter = self._entry(sample_confinement(settings))
         confine(settings)
         if self._tasks is not None:
             limit_tasks(self._tasks)
@@ -99,6 +100,8 @@ class Zygote:
         """
         rehearse()
         gc.collect()
+        fill_chunks()
+        self._filling = fill_pools()
         gc.freeze()  # a collection in a child would touch, and so copy, every page of ours
         gc.disable()  # until `_enter` is done: none of what it makes is a cycle
         self._control.sendall(READY)
@@ -150,24 +153,40 @@ class Zygote:
             close(fd)
         return False
 
-    def _enter(self, fds: list[int]) -> None:
-        """Become a program's process: its session, directory and descriptors, nothing of the zygote's."""
-        setsid()
-        self._control.detach()
-        if not self._piped:
-            fds[1:1] = [open_fd("/dev/null", O_WRONLY)] * 2
-        last = 0
-        for number, fd in enumerate(fds):
+    def _entry(self, bind: Callable[[], None]) -> Callable[[list[int]], None]:
+        """What makes a forked process a program's: its session, directory, descriptors, nothing of the zygote's.
+
+        It runs in children only and finds what it needs near at hand: every object that it looks up or through is
+        a page for each of them to copy.
+
+        Args:
+            bind: confines a child.
+        """
+        detach, piped, scratch, tasks = self._control.detach, self._piped, self._scratch, self._tasks
+        collect = gc.enable
+
+        def enter(fds: list[int]) -> None:
+            setsid()
+            detach()
+            if piped:
+                stdin, stdout, stderr, stream = fds
+            else:
+                stdin, stream = fds
+                stdout = stderr = open_fd("/dev/null", O_WRONLY)
             # All of these lie above our own, so none is overwritten early.
-            dup2(fd, number, number < CONTROL)
-            last = fd if fd > last else last
-        closerange(CONTROL + 1, last + 1)  # the zygote has none above the last that it made
-        chdir(self._scratch)
-        set_handler(SIGINT, default_int_handler)
-        if self._tasks is None:
-            limit_tasks(None)
-        self._sample.confine(getpid())
-        gc.enable()
+            dup2(stdin, 0)
+            dup2(stdout, 1)
+            dup2(stderr, 2)
+            dup2(stream, CONTROL, False)
+            closerange(CONTROL + 1, max(stdin, stdout, stderr, stream) + 1)  # the zygote has none above these
+            chdir(scratch)
+            set_handler(SIGINT, default_int_handler)
+            if tasks is None:
+                limit_tasks(None)
+            bind()
+            collect()
+
+        return enter
 
     def _ended(self) -> bool:
         """Whether the program's process has ended; it stays a zombie, so that its number is not given away."""
