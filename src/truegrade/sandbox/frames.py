@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     Message = tuple[Any, ...]
     Job = tuple[Any, ...]
-    """Mode; source; the token that names the answer; limits, as `rlimits.pairs` gives them; and what the function
-    of this mode in `truegrade.sandbox.child` takes besides. Not a dict, whose keys would be interned in each child."""
+    """Mode; source; the token that names the answer; limits, as `rlimits.pairs` gives them; what the function of
+    this mode in `truegrade.sandbox.child` takes besides. A dict's keys would be interned in each child."""
 
 OVERHEAD_BYTES = 1 << 16
 """What a message may hold besides the one value that a limit is about."""
