@@ -250,19 +250,19 @@ def preload(names: list[str], *, alone: bool) -> None:
 
     Args:
         names: what to import; whatever is not installed is left to its importers.
-        alone: whether each forked process will be the only one of its program. `random` is then not seeded anew in
-            every child, which would be a tenth of what a fork costs; see `truegrade.sandbox.child.reseed`.
+        alone: whether each forked process will be the only one of its program. What modules of Python want done in
+            a forked process is then left out: `threading` forgets threads, of which the zygote has none, and
+            `random` is seeded anew, see `truegrade.sandbox.child.reseed`; a quarter of what a fork costs.
     """
     register = os.register_at_fork
     if alone:
         os.register_at_fork = lambda **_: None
-        __import__("random")
-        os.register_at_fork = register
-    for name in names:
+    for name in ("random", *names):
         try:
             __import__(name)
         except ImportError:
             continue
+    os.register_at_fork = register
 
 
 def _lowest(control: int) -> int:
