@@ -1,8 +1,10 @@
 """The wall limit ends what sleeps, not what waits for a core."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,27 @@ def test_waiting_for_a_core_is_not_held_against_a_program(crowded_core):
         assert (script.status, script.wall_s > 1.1 * WALL_S) == ("passed", True)
         asleep = sandbox.call("import time\ndef f(): time.sleep(60)", "f", [()], lambda index, result: True)
         assert asleep.status == "time_limit" and "wall seconds" in asleep.detail
+
+
+STOPPED = """
+from truegrade.sandbox import Limits, Sandbox
+with Sandbox(Limits(cpu_s=1, wall_s=1), workers=1, allow_unsafe=True) as sandbox:
+    sandbox.inside("")
+    print("begins", flush=True)
+    print(sandbox.inside("import time\\ntime.sleep(0.5)").status, flush=True)
+    print(sandbox.inside("import time\\ntime.sleep(60)").status, flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_run_that_is_suspended_goes_on_as_if_nothing_had_been():
+    """As Ctrl-Z does it: the programs are in sessions of their own, and go on meanwhile."""
+    words = [sys.executable, "-c", STOPPED]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as grading:
+        assert grading.stdout is not None and grading.stdout.readline() == "begins\n"
+        time.sleep(0.1)
+        grading.send_signal(signal.SIGSTOP)
+        time.sleep(2)
+        grading.send_signal(signal.SIGCONT)
+        assert grading.stdout.readline() == "passed\n"
+        assert grading.stdout.readline() == "time_limit\n"

@@ -77,6 +77,8 @@ class Supervisor:
         self._dead_since: float | None = None
         self._written = 0
         self._owed_s = 0.0
+        self._late_s = 0.0
+        """For how long nobody could have heard the program, because we were stopped ourselves."""
         self.program: Process | None = None
         self.judge: Judge | None = None
         self.output = {"stdout": bytearray(), "stderr": bytearray()}
@@ -175,7 +177,7 @@ class Supervisor:
         """Wall seconds that the machine owes the program; looked up where they can decide, until it is reaped."""
         if self.program is not None and self.wall_s >= self.limits.wall_backstop_s * (1 - BAND):
             self._owed_s = max(self._owed_s, waited_s(self.program.pids()))
-        return self._owed_s
+        return self._owed_s + self._late_s
 
     # --------------------------------------------------------------------------------------------- messages
 
@@ -239,7 +241,13 @@ class Supervisor:
 
     def _wait(self) -> None:
         """Sleep until something arrives or something may be late, and see to it."""
-        for fd, _ in self._poll.poll(max(0, ceil((self._look_at - time.monotonic()) * 1e3))):
+        began = time.monotonic()
+        at_most_s = max(0.0, self._look_at - began)
+        arrived = self._poll.poll(ceil(at_most_s * 1e3))
+        late_s = time.monotonic() - began - at_most_s
+        if late_s > TICK_S:
+            self._late_s += late_s
+        for fd, _ in arrived:
             if fd in self._on:
                 self._on[fd]()
         if time.monotonic() >= self._look_at:
