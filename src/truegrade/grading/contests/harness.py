@@ -98,8 +98,9 @@ def _run(
         answers.append(result)
         return True
 
-    rules = {**harness.rules, "preload": inside.preload(code)}
-    program, compiled = inside.grader(code)
+    preloaded = inside.preload(code)
+    rules = {**harness.rules, "preload": preloaded}
+    program, compiled = inside.grader(preloaded)
     expected = None if outputs is None else list(outputs)
     arguments = (compiled, code, list(tests.inputs), expected, tests.function, rules)
     wall_s = _PATIENCE * limit_s + _PATIENCE_S

@@ -43,18 +43,22 @@ def preload(code: str) -> list[str]:
     ]
 
 
-def grader(code: str) -> tuple[str, bytes]:
-    """The program whose `ENTRY_POINT` grades ``code`` as `driver.grade_sample` does; and its first argument."""
-    return f"import {_IMPORTED}\n{_with_numpy(code)}{_started('grade_sample')}", _compiled(_GRADER)
+def grader(preloaded: list[str]) -> tuple[str, bytes]:
+    """The program whose `ENTRY_POINT` grades as `driver.grade_sample` does; and its first argument.
+
+    Args:
+        preloaded: what `preload` says of the program that it grades.
+    """
+    return f"import {_IMPORTED}\n{_with_numpy(preloaded)}{_started('grade_sample')}", _compiled(_GRADER)
 
 
 def solution(code: str) -> tuple[str, bytes]:
     """The program whose `ENTRY_POINT` answers one call of ``code`` as `solution.answer`; its first argument."""
-    return f"{_with_numpy(code)}{_started('answer')}", _compiled(("solution.py",))
+    return f"{_with_numpy(preload(code))}{_started('answer')}", _compiled(("solution.py",))
 
 
-def _with_numpy(code: str) -> str:
-    return _NUMPY if "numpy" in preload(code) else ""
+def _with_numpy(preloaded: list[str]) -> str:
+    return _NUMPY if "numpy" in preloaded else ""
 
 
 def _started(function: str) -> str:
