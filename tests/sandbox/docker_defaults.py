@@ -1,49 +1,47 @@
 """What Docker starts a container with, unless told otherwise, as an OCI configuration that runc reads.
 
-Facts of github.com/moby/moby ``oci/defaults.go`` and ``oci/caps/defaults.go`` (the same from Docker 20.10 on) and of
-github.com/moby/profiles ``seccomp/default.json`` @ cd3bed8, for x86-64 and aarch64: calls that only 32-bit programs,
-other processors or capabilities beyond the default ones have are left out.
+Facts of github.com/moby/moby ``oci/defaults.go`` @ 0a86509 and ``oci/caps/defaults.go`` @ 1086671, and of
+github.com/moby/profiles ``seccomp/default.json`` @ cd3bed8, for x86-64 and aarch64: calls that only 32-bit
+programs, other processors or capabilities beyond the default ones have are left out.
 """
 
 CAPABILITIES = [
-    f"CAP_{name}"
-    for name in (
-        "CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE SYS_CHROOT"
-        " KILL AUDIT_WRITE"
-    ).split()
-]
-ALLOWED = """
+    "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FSETID", "CAP_FOWNER", "CAP_MKNOD", "CAP_NET_RAW", "CAP_SETGID",
+    "CAP_SETUID", "CAP_SETFCAP", "CAP_SETPCAP", "CAP_NET_BIND_SERVICE", "CAP_SYS_CHROOT", "CAP_KILL",
+    "CAP_AUDIT_WRITE",
+]  # fmt: skip
+_CALLS = """
     accept accept4 access adjtimex alarm bind brk cachestat capget capset chdir chmod chown clock_adjtime
-    clock_getres clock_gettime clock_gettime64 clock_nanosleep close close_range connect copy_file_range creat
-    dup dup2 dup3 epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_pwait epoll_pwait2 epoll_wait
-    epoll_wait_old eventfd eventfd2 execve execveat exit exit_group faccessat faccessat2 fadvise64 fallocate
-    fanotify_mark fchdir fchmod fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr flistxattr flock
-    fork fremovexattr fsetxattr fstat fstatfs fsync ftruncate futex futex_requeue futex_wait futex_waitv
-    futex_wake futimesat get_robust_list getcpu getcwd getdents getdents64 getegid geteuid getgid getgroups
-    getitimer getpeername getpgid getpgrp getpid getppid getpriority getrandom getresgid getresuid getrlimit
-    getrusage getsid getsockname getsockopt gettid gettimeofday getuid getxattr getxattrat inotify_add_watch
-    inotify_init inotify_init1 inotify_rm_watch io_cancel io_destroy io_getevents io_pgetevents io_setup
-    io_submit ioctl ioprio_get ioprio_set kill landlock_add_rule landlock_create_ruleset landlock_restrict_self
-    lchown lgetxattr link linkat listen listmount listxattr listxattrat llistxattr lremovexattr lseek lsetxattr
-    lstat madvise map_shadow_stack membarrier memfd_create memfd_secret mincore mkdir mkdirat mknod mknodat
-    mlock mlock2 mlockall mmap mprotect mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink
-    mremap mseal msgctl msgget msgrcv msgsnd msync munlock munlockall munmap name_to_handle_at nanosleep
-    newfstatat open openat openat2 pause pidfd_open pidfd_send_signal pipe pipe2 pkey_alloc pkey_free
-    pkey_mprotect poll ppoll prctl pread64 preadv preadv2 prlimit64 process_mrelease process_vm_readv
-    process_vm_writev pselect6 ptrace pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv
-    recvfrom recvmmsg recvmsg remap_file_pages removexattr removexattrat rename renameat renameat2
-    restart_syscall riscv_hwprobe rmdir rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo
-    rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min
-    sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity
-    sched_setattr sched_setparam sched_setscheduler sched_yield seccomp select semctl semget semop semtimedop
-    sendfile sendmmsg sendmsg sendto set_robust_list set_tid_address setfsgid setfsuid setgid setgroups
-    setitimer setpgid setpriority setregid setresgid setresuid setreuid setrlimit setsid setsockopt setuid
-    setxattr setxattrat shmat shmctl shmdt shmget shutdown sigaltstack signalfd signalfd4 socketpair splice stat
-    statfs statmount statx symlink symlinkat sync sync_file_range syncfs sysinfo tee tgkill time timer_create
-    timer_delete timer_getoverrun timer_gettime timer_gettime64 timer_settime timer_settime64 timerfd_create
-    timerfd_gettime timerfd_gettime64 timerfd_settime timerfd_settime64 times tkill truncate umask uname unlink
-    unlinkat uretprobe utime utimensat utimes vfork vmsplice wait4 waitid write writev
-""".split()
+    clock_getres clock_gettime clock_nanosleep close close_range connect copy_file_range creat dup dup2 dup3
+    epoll_create epoll_create1 epoll_ctl epoll_ctl_old epoll_pwait epoll_pwait2 epoll_wait epoll_wait_old
+    eventfd eventfd2 execve execveat exit exit_group faccessat faccessat2 fadvise64 fallocate fanotify_mark
+    fchdir fchmod fchmodat fchmodat2 fchown fchownat fcntl fdatasync fgetxattr flistxattr flock fork
+    fremovexattr fsetxattr fstat fstatfs fsync ftruncate futex futex_requeue futex_wait futex_waitv futex_wake
+    futimesat get_robust_list getcpu getcwd getdents getdents64 getegid geteuid getgid getgroups getitimer
+    getpeername getpgid getpgrp getpid getppid getpriority getrandom getresgid getresuid getrlimit getrusage
+    getsid getsockname getsockopt gettid gettimeofday getuid getxattr getxattrat inotify_add_watch inotify_init
+    inotify_init1 inotify_rm_watch io_cancel io_destroy io_getevents io_pgetevents io_setup io_submit ioctl
+    ioprio_get ioprio_set kill landlock_add_rule landlock_create_ruleset landlock_restrict_self lchown lgetxattr
+    link linkat listen listmount listxattr listxattrat llistxattr lremovexattr lseek lsetxattr lstat madvise
+    map_shadow_stack membarrier memfd_create memfd_secret mincore mkdir mkdirat mknod mknodat mlock mlock2
+    mlockall mmap mprotect mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink mremap mseal
+    msgctl msgget msgrcv msgsnd msync munlock munlockall munmap name_to_handle_at nanosleep newfstatat open
+    openat openat2 pause pidfd_open pidfd_send_signal pipe pipe2 pkey_alloc pkey_free pkey_mprotect poll ppoll
+    prctl pread64 preadv preadv2 prlimit64 process_mrelease process_vm_readv process_vm_writev pselect6 ptrace
+    pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv recvfrom recvmmsg recvmsg
+    remap_file_pages removexattr removexattrat rename renameat renameat2 restart_syscall riscv_hwprobe rmdir
+    rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait
+    rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min sched_getaffinity sched_getattr
+    sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam
+    sched_setscheduler sched_yield seccomp select semctl semget semop semtimedop sendfile sendmmsg sendmsg
+    sendto set_robust_list set_tid_address setfsgid setfsuid setgid setgroups setitimer setpgid setpriority
+    setregid setresgid setresuid setreuid setrlimit setsid setsockopt setuid setxattr setxattrat shmat shmctl
+    shmdt shmget shutdown sigaltstack signalfd signalfd4 socketpair splice stat statfs statmount statx symlink
+    symlinkat sync sync_file_range syncfs sysinfo tee tgkill time timer_create timer_delete timer_getoverrun
+    timer_gettime timer_settime timerfd_create timerfd_gettime timerfd_settime times tkill truncate umask uname
+    unlink unlinkat uretprobe utime utimensat utimes vfork vmsplice wait4 waitid write writev
+"""
+ALLOWED = _CALLS.split()
 """Whatever the arguments; also `chroot`, by CAP_SYS_CHROOT, and `arch_prctl` and `modify_ldt` on x86-64."""
 PERSONALITIES = (0x0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)
 NEW_NAMESPACES, ENOSYS = 0x7E020000, 38
@@ -98,12 +96,12 @@ def configuration(root, command, *, environment, uid=0, capabilities=CAPABILITIE
 def seccomp(capabilities):
     """The filter of system calls: what is not named fails with EPERM."""
 
-    def allow(*names, **when):
-        conditions = [{"index": 0, **condition} for condition in when.get("args", ())]
-        return {"names": list(names), "action": "SCMP_ACT_ALLOW", "args": conditions}
+    def allow(*names, first_argument=None):
+        arguments = [] if first_argument is None else [{"index": 0, **first_argument}]
+        return {"names": list(names), "action": "SCMP_ACT_ALLOW", "args": arguments}
 
     by_capability = ["chroot"] if "CAP_SYS_CHROOT" in capabilities else []
-    one_process = {"value": NEW_NAMESPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
+    no_namespace = {"value": NEW_NAMESPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
     # Not AF_ALG, whose number is 38, nor AF_VSOCK, 40.
     families = [(AF_ALG, "SCMP_CMP_LT"), (AF_ALG + 1, "SCMP_CMP_EQ"), (AF_ALG + 2, "SCMP_CMP_GT")]
     return {
@@ -112,9 +110,9 @@ def seccomp(capabilities):
         "architectures": ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32", "SCMP_ARCH_AARCH64"],
         "syscalls": [
             allow(*ALLOWED, "arch_prctl", "modify_ldt", *by_capability),
-            *(allow("personality", args=[{"value": one, "op": "SCMP_CMP_EQ"}]) for one in PERSONALITIES),
-            *(allow("socket", args=[{"value": number, "op": how}]) for number, how in families),
-            allow("clone", args=[one_process]),
+            *(allow("personality", first_argument={"value": one, "op": "SCMP_CMP_EQ"}) for one in PERSONALITIES),
+            *(allow("socket", first_argument={"value": number, "op": how}) for number, how in families),
+            allow("clone", first_argument=no_namespace),
             {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": ENOSYS},
         ],
     }

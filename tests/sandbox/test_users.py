@@ -1,4 +1,4 @@
-"""Whose programs they are: a user of each zygote's own where root may give one, and never two of the same number."""
+"""Whose programs they are: those of a user of each zygote's own where root may give one, never one for two."""
 
 import os
 import subprocess

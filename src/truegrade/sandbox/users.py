@@ -1,7 +1,7 @@
 """A user number for each zygote that root starts: samples of different workers share no right and no limit.
 
-Root inside a container is not always free to give one: it may lack the capabilities (``--cap-drop ALL``), or its user
-namespace may not know the number (rootless containers). Then programs keep the number they have.
+Root inside a container is not always free to give one: it may lack the capabilities (``--cap-drop ALL``), or its
+user namespace may not know the number (rootless containers). Then programs keep the number they have.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ FIRST_UID, OF_HARNESS, HARNESSES = 1_900_000_000, 1 << 10, 1 << 17
 """In the range that systemd's table of numbers leaves unused: so many numbers for each process that grades, and so
 many such processes told apart."""
 CAPABILITIES = (0, 1, 3, 5, 6, 7)
-"""CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_KILL, CAP_SETGID, CAP_SETUID: to hand over a scratch, become the user,
-end its processes and take the scratch back. Docker leaves root all of them unless told otherwise."""
-_NAMESPACE_STRIDE = 7919
+"""CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_KILL, CAP_SETGID, CAP_SETUID: to hand over a scratch, become the
+user, end its processes and take the scratch back. Docker leaves root all of them unless told otherwise."""
+_STRIDE = 7919
+"""Between namespaces of processes, which the kernel numbers in a row: more than most containers have processes."""
 _numbers = itertools.count()
 
 
@@ -32,7 +33,7 @@ def spare_uid(reached: Sequence[str]) -> int | None:
     if os.geteuid() != 0 or not _capable() or not tree.open_to_all(reached):
         return None
     # The first process of every container has the number 1, while users are the machine's.
-    harness = os.getpid() + Path("/proc/self/ns/pid").stat().st_ino * _NAMESPACE_STRIDE
+    harness = os.getpid() + Path("/proc/self/ns/pid").stat().st_ino * _STRIDE
     uid = FIRST_UID + harness % HARNESSES * OF_HARNESS + next(_numbers) % OF_HARNESS
     return uid if _known(uid, "uid_map") and _known(uid, "gid_map") else None
 
