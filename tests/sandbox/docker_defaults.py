@@ -62,9 +62,16 @@ MOUNTS = [
     ("/dev/shm", "tmpfs", "shm", [*NO_PROGRAMS, "mode=1777", "size=67108864"]),
 ]
 
+NAMESPACES = ("mount", "network", "uts", "pid", "ipc")
+SUBORDINATE = [{"containerID": 0, "hostID": 100_000, "size": 65_536}]
+"""As /etc/subuid has it."""
 
-def configuration(root, command, *, environment, uid=0, capabilities=CAPABILITIES, read=()):
-    """``docker run --network none --user UID -v PATH:PATH:ro ... command`` on a root file system of one's own."""
+
+def configuration(root, command, *, environment, uid=0, capabilities=CAPABILITIES, read=(), remapped=False):
+    """``docker run --network none --user UID -v PATH:PATH:ro ... command`` on a root file system of one's own.
+
+    ``remapped``: in a user namespace, as rootless Docker and `userns-remap` make one.
+    """
     held = {"bounding": capabilities}
     if uid == 0:
         held |= {"effective": capabilities, "permitted": capabilities}
@@ -85,7 +92,8 @@ def configuration(root, command, *, environment, uid=0, capabilities=CAPABILITIE
             *({"destination": path, "type": "bind", "source": path, "options": ["rbind", "ro"]} for path in read),
         ],
         "linux": {
-            "namespaces": [{"type": kind} for kind in ("mount", "network", "uts", "pid", "ipc")],
+            "namespaces": [{"type": kind} for kind in (*NAMESPACES, *(["user"] if remapped else []))],
+            **({"uidMappings": SUBORDINATE, "gidMappings": SUBORDINATE} if remapped else {}),
             "maskedPaths": MASKED,
             "readonlyPaths": READ_ONLY,
             "seccomp": seccomp(capabilities),
