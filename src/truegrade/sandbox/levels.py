@@ -14,8 +14,8 @@ from truegrade.sandbox.selftest import self_test
 from truegrade.sandbox.syscalls import MACHINES
 
 NO_NAMESPACES = "a filter of system calls around this process, such as a container's, forbids namespaces"
-NEW_NAMESPACE_OF_NOTHING = 1
-"""A flag that `unshare` refuses as invalid wherever it is reached at all."""
+INVALID_FLAG = 1
+"""The kernel's `unshare` refuses it with EINVAL; EPERM means that a filter answered first."""
 GET_BUBBLEWRAP = "install bubblewrap (`apt install bubblewrap`, `dnf install bubblewrap`)"
 
 
@@ -59,7 +59,7 @@ def _namespaces_forbidden() -> bool:
     import ctypes
 
     libc = ctypes.CDLL(None, use_errno=True)
-    return libc.unshare(NEW_NAMESPACE_OF_NOTHING) != 0 and ctypes.get_errno() == errno.EPERM
+    return libc.unshare(INVALID_FLAG) != 0 and ctypes.get_errno() == errno.EPERM
 
 
 def _parts(level: int) -> str:
