@@ -15,7 +15,7 @@ APT    := { test "$$(id -u)" = 0 && { apt-get install -y bubblewrap || \
 # Whatever the caller's environment says: the tests start hundreds of interpreters, which would all compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check docs jail browser wheel bench parity integrations train-check lock clean
+.PHONY: help demo test check docs jail runc browser wheel bench parity integrations train-check lock clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -31,6 +31,11 @@ test: $(VENV)/.ready-dev jail  ## Run the whole test suite.
 jail:  ## Install bubblewrap, for the highest protection level, where this user may.
 	@command -v bwrap >/dev/null 2>&1 || $(APT) >/dev/null 2>&1 || \
 	    echo "note: bubblewrap is not installed, so programs run one protection level lower; see truegrade doctor"
+
+runc:  ## Install runc (a download of 3 MB), for the tests that run in a container, where this user may.
+	@command -v runc >/dev/null 2>&1 || { test "$$(id -u)" = 0 && { apt-get install -y --no-install-recommends runc || \
+	    { apt-get update && apt-get install -y --no-install-recommends runc; }; }; } >/dev/null 2>&1 || \
+	    echo "note: runc is not installed, so the tests that run in a container are skipped"
 
 browser:  ## Install chromium, for the tests that look at a report, where this user may.
 	@command -v chromium >/dev/null 2>&1 || { test "$$(id -u)" = 0 && { apt-get install -y chromium || \

@@ -242,9 +242,10 @@ def _weights(grammar: str, weights: Path | None, examples: Path | None) -> Any:
 def _write(out: Path, built: Iterable[ExecutionRow | Refused], total: int | None, as_json: bool) -> None:
     """Write the rows that a builder makes and say what it refused."""
     from truegrade.datasets.recording import Refused
-    from truegrade.datasets.written import write_rows
+    from truegrade.datasets.written import prepare, write_rows
     from truegrade.report.progress import Silent, TerminalProgress
 
+    prepare(out)
     watch = Silent() if as_json or total is None else TerminalProgress()
     rows: list[ExecutionRow] = []
     refused: list[Refused] = []

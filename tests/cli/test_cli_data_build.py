@@ -29,6 +29,12 @@ def test_dsl_list_with_mutants_is_built_twice_the_same_and_checks(data, tmp_path
     assert fitted.exit_code == 0 and "weights fitted to 12 programs" in fitted.stderr
 
 
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_built(data):
+    refused = data("build", "dsl-list", "--size", "1000000", "--out", "/proc/nowhere/a.jsonl")
+    assert refused.exit_code == 2
+    assert "/proc/nowhere/a.jsonl: cannot be written" in refused.stderr and "--out" in refused.stderr
+
+
 def test_check_ends_with_1_where_an_output_differs(data, tmp_path):
     row = {"id": "r", "function_name": "f", "code": "def f(n):\n    return n\n", "input": "f(1)", "output": "2"}
     (tmp_path / "rows.jsonl").write_text(json.dumps(row))

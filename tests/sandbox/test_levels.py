@@ -1,6 +1,8 @@
 """What protection is found, what is said about it, and what is refused without it."""
 
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -37,15 +39,45 @@ def test_without_bubblewrap_the_level_is_2_and_says_how_to_get_it(fresh):
         pytest.skip(levels.detect().why)
     levels.detect.cache_clear()
     fresh.setattr(shutil, "which", lambda name: None)
+    fresh.setattr(levels, "_namespaces_forbidden", lambda: False)
     found = levels.detect()
     assert found.level == 2
     assert "not level 3: bubblewrap is not there; install bubblewrap" in found.why
+
+
+@pytest.mark.parametrize("bubblewrap", [None, shutil.which("false")])
+def test_nobody_is_told_to_install_what_a_container_forbids(fresh, bubblewrap):
+    if levels.detect().level < 2:
+        pytest.skip(levels.detect().why)
+    levels.detect.cache_clear()
+    fresh.setattr(shutil, "which", lambda name: bubblewrap)
+    fresh.setattr(levels, "_namespaces_forbidden", lambda: True)
+    found = levels.detect()
+    assert found.level == 2
+    assert found.why.endswith(f"; not level 3: {levels.NO_NAMESPACES}")
+
+
+def test_a_filter_that_forbids_namespaces_is_noticed():
+    # The filter of our own jail is one, and so stands in for a container's.
+    look = (
+        "import ctypes, os\nfrom truegrade.sandbox import levels\n"
+        "from truegrade.sandbox.confine import MACHINES, Filter, jail_filter\n"
+        "was = levels._namespaces_forbidden()\nctypes.CDLL(None).prctl(38, 1, 0, 0, 0)\n"
+        "Filter(jail_filter(MACHINES[os.uname().machine])).install()\n"
+        "print(was, levels._namespaces_forbidden())"
+    )
+    if levels.detect().level < 3:
+        pytest.skip(levels.detect().why)
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True)
+    assert done.stdout == "False True\n", done.stderr
 
 
 def test_a_jail_that_lets_something_out_is_not_relied_upon(fresh):
     if levels.detect().level < 2:
         pytest.skip(levels.detect().why)
     levels.detect.cache_clear()
+    fresh.setattr(shutil, "which", lambda name: "bwrap")
+    fresh.setattr(levels, "_namespaces_forbidden", lambda: False)
     fresh.setattr(levels, "self_test", lambda protection: "the self-test's program reads the caller's files")
     found = levels.detect()
     assert found.level == 1
@@ -84,6 +116,12 @@ def test_a_lost_zygote_is_replaced(monkeypatch):
         zygote._popen.kill()
         zygote.close()
         assert sandbox.inside("pass").status == "passed"
+
+
+def test_it_says_so_where_programs_have_nowhere_to_write(monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", "/proc/nowhere")
+    with Sandbox(max_level=1, allow_unsafe=True) as sandbox, pytest.raises(SandboxError, match="set TMPDIR"):
+        sandbox.inside("pass")
 
 
 def test_a_script_cannot_change_its_input(tmp_path):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import msgspec
 
@@ -36,9 +38,27 @@ def write_content(path: Path, content: bytes) -> None:
     Raises:
         UserError: the place cannot be written.
     """
-    try:
+    with _refusing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content)
+
+
+def prepare(path: Path) -> None:
+    """Make a file's folder and try to write there, before long work is done for it.
+
+    Raises:
+        UserError: the place cannot be written.
+    """
+    with _refusing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=path.parent):
+            pass
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise UserError(f"{path}: cannot be written: {error.strerror or error}; choose another --out") from None
 

@@ -22,20 +22,21 @@ NAMESPACES = ("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"
 NOBODY = 65534
 
 
-def command(program: str, readable: Sequence[str], info_fd: int) -> list[str]:
+def command(program: str, readable: Sequence[str], info_fd: int, own_users: bool) -> list[str]:
     """The arguments up to the interpreter's own.
 
     Args:
         program: path of bubblewrap.
         readable: what the jail contains.
         info_fd: descriptor that gets a line of JSON with ``child-pid``.
+        own_users: whether to make a user namespace too, as whoever cannot make the others alone must.
     """
     words = [program, *NAMESPACES, "--as-pid-1", "--hostname", "jail", "--info-fd", str(info_fd)]
     words += ["--cap-drop", "ALL", "--cap-add", "CAP_SYS_ADMIN"]
-    if os.geteuid() == 0:
-        words += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-    else:
+    if own_users:
         words += ["--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
+    else:
+        words += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     words += ["--dir", SCRATCH, "--proc", "/proc"]
     if not any(path.startswith("/tmp/") for path in readable):
         words += ["--symlink", SCRATCH, "/tmp"]  # programs spell it out

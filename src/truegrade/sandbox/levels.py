@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
@@ -12,6 +13,9 @@ from truegrade.sandbox.protection import LIMITS_ONLY, NAMESPACES, Protection
 from truegrade.sandbox.selftest import self_test
 from truegrade.sandbox.syscalls import MACHINES
 
+NO_NAMESPACES = "a filter of system calls around this process, such as a container's, forbids namespaces"
+INVALID_FLAG = 1
+"""The kernel's `unshare` refuses it with EINVAL; EPERM means that a filter answered first."""
 GET_BUBBLEWRAP = "install bubblewrap (`apt install bubblewrap`, `dnf install bubblewrap`)"
 
 
@@ -27,6 +31,8 @@ def detect(max_level: int = NAMESPACES) -> Protection:
             why_not = self_test(protection)
             if why_not is None:
                 return protection
+            if level == NAMESPACES and _namespaces_forbidden():
+                why_not = NO_NAMESPACES
         reasons.append(f"not level {level}: {why_not}")
     why = "; ".join(["resource limits only", *reasons])
     return Protection(level=LIMITS_ONLY, why=why)
@@ -42,10 +48,18 @@ def _missing(level: int, bubblewrap: str | None) -> str | None:
     if sys.maxsize < 1 << 32:
         return "the interpreter is a 32-bit program"
     if landlock.version() == 0:
-        return "the kernel offers no Landlock"
+        return "the kernel offers no Landlock, or a container's filter of system calls forbids it"
     if level == NAMESPACES and bubblewrap is None:
-        return f"bubblewrap is not there; {GET_BUBBLEWRAP}"
+        return NO_NAMESPACES if _namespaces_forbidden() else f"bubblewrap is not there; {GET_BUBBLEWRAP}"
     return None
+
+
+def _namespaces_forbidden() -> bool:
+    """Whether a filter around this process refuses to make namespaces: it answers before the kernel looks."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    return libc.unshare(INVALID_FLAG) != 0 and ctypes.get_errno() == errno.EPERM
 
 
 def _parts(level: int) -> str:

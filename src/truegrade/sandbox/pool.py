@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import modes
-from truegrade.sandbox.levels import GET_BUBBLEWRAP, detect
+from truegrade.sandbox.levels import GET_BUBBLEWRAP, NO_NAMESPACES, detect
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.outcome import CallResult, Outcome, ProgramOutcome, Stop, conclude
 from truegrade.sandbox.protection import LIMITS_ONLY, NAMESPACES
@@ -221,9 +221,10 @@ class Sandbox:
         """
         protection = detect(self._max_level)
         if protection.level == LIMITS_ONLY and not self._allow_unsafe:
+            remedy = "" if NO_NAMESPACES in protection.why else f"{GET_BUBBLEWRAP}, or "
             raise SandboxError(
-                f"untrusted programs are not run here: protection level 1, {protection.why}. {GET_BUBBLEWRAP}, "
-                "or pass --allow-unsafe (allow_unsafe=True), which lets them read your files, use the network "
+                f"untrusted programs are not run here: protection level 1, {protection.why}. {remedy}"
+                "pass --allow-unsafe (allow_unsafe=True), which lets them read your files, use the network "
                 "and signal your processes"
             )
         with self._lock:

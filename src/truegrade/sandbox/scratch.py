@@ -6,12 +6,23 @@ import contextlib
 import tempfile
 from pathlib import Path
 
+from truegrade.errors import SandboxError
 from truegrade.sandbox.sweep import empty
 
 
 def make_scratch() -> Path:
-    """A new empty directory that only this user can enter."""
-    return Path(tempfile.mkdtemp(prefix="truegrade-"))
+    """A new empty directory that only this user can enter.
+
+    Raises:
+        SandboxError: no directory for temporary files can be written, as in a container with a read-only root.
+    """
+    try:
+        return Path(tempfile.mkdtemp(prefix="truegrade-"))
+    except OSError as error:
+        raise SandboxError(
+            f"programs have nowhere to write: {error.strerror}; set TMPDIR to a directory that can be written "
+            "(in a read-only container: `--tmpfs /tmp`)"
+        ) from error
 
 
 def remove_scratch(root: Path) -> None:

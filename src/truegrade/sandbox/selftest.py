@@ -20,6 +20,8 @@ PROGRAM = """
 import ctypes, os, socket
 
 def f(secret_path, port):
+    with open("scratch", "w") as file:
+        file.write("an honest program may do this")
     got_out = []
     def attempt(name, action):
         try:
@@ -37,8 +39,6 @@ def f(secret_path, port):
     attempt("makes namespaces", lambda: libc.unshare(0x10000000) == 0)
     attempt("makes memory files to execute", lambda: os.memfd_create("x"))
     attempt("becomes another user", lambda: os.setuid(1234))
-    with open("scratch", "w") as file:
-        file.write("an honest program may do this")
     return got_out, os.uname().nodename
 
 def fork():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 SYSTEM = ("/usr/lib", "/usr/lib64", "/usr/lib32", "/lib", "/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache")
@@ -34,7 +35,7 @@ def _interpreter() -> list[str]:
     return [*chain, str(path.resolve())]
 
 
-def open_to_all(paths: list[str]) -> bool:
+def open_to_all(paths: Sequence[str]) -> bool:
     """Whether any user of the machine can reach these paths; not so, say, below a closed home directory."""
     for path in map(Path, paths):
         for part in [path.resolve(), *path.resolve().parents]:

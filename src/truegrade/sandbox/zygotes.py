@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 import select
@@ -25,6 +24,7 @@ from truegrade.sandbox.protection import FILTERS, LIMITS_ONLY, NAMESPACES, Prote
 from truegrade.sandbox.rlimits import TASK_HEADROOM
 from truegrade.sandbox.scratch import make_scratch, remove_scratch
 from truegrade.sandbox.start import MODULES
+from truegrade.sandbox.users import spare_uid
 from truegrade.sandbox.zygote import END, NEXT, QUERY, READY, REPORT, START
 
 SCRIPT = Path(__file__).with_name("start.py")
@@ -37,12 +37,8 @@ SCRATCH_FILES = 16_384
 """Files and directories a program may have at level 3; bounds how long it takes to remove them."""
 THREADS = 64
 """Tasks left to threads where a program may start a counted number of processes."""
-FIRST_UID = 1_900_000_000
-"""Below it and above, in the range that systemd's table of numbers leaves unused, every zygote that root starts is
-a user of its own: samples of different workers share no right and no limit."""
 MAX_FDS = 3
 CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
-_numbers = itertools.count()
 _TIMEVAL = struct.Struct("@ll")
 
 
@@ -90,11 +86,14 @@ class Zygote:
         info_read, info_write = os.pipe()
         try:
             with theirs:
+                self._uid = self._own_uid()
                 words = [sys.executable, *FLAGS, str(SCRIPT), role, str(theirs.fileno())]
                 words.append(json.dumps(self._settings(role, kind, limits)))
                 fds = [theirs.fileno()]
                 if protection.bubblewrap is not None:
-                    words = [*bubblewrap.command(protection.bubblewrap, tree.readable(), info_write), "--", *words]
+                    own_users = self._uid is None
+                    walls = bubblewrap.command(protection.bubblewrap, tree.readable(), info_write, own_users)
+                    words = [*walls, "--", *words]
                     fds.append(info_write)
                 self._popen = _spawn(words, fds, environment(hash_seed))
             os.close(info_write)
@@ -108,17 +107,16 @@ class Zygote:
                 if fd >= 0:
                     os.close(fd)
 
+    def _own_uid(self) -> int | None:
+        """The number of the user whose programs these will be, if it is to be another than ours."""
+        if self._level < FILTERS:
+            return None
+        return spare_uid([] if self._scratch is None else [*tree.readable(), str(self._scratch.parent)])
+
     def _settings(self, role: str, kind: str, limits: Limits) -> dict[str, object]:
         """What the zygote needs to know; `truegrade.sandbox.confine` and `.zygote` read it."""
         compile_spawned()
-        readable = tree.readable()
-        uid = None
-        if (
-            self._level >= FILTERS
-            and os.geteuid() == 0
-            and (self._level == NAMESPACES or tree.open_to_all(readable))
-        ):
-            uid = FIRST_UID + os.getpid() % (1 << 16) * 1024 + next(_numbers) % 1024
+        readable, uid = tree.readable(), self._uid
         if self._scratch is not None and uid is not None:
             os.chown(self._scratch, uid, uid)
         # Alone under its number, or in a user namespace, whose tasks Linux 5.14 and later count apart.
