@@ -47,7 +47,7 @@ def confine(settings: dict[str, Any]) -> None:
         readable = [*settings["readable"], *(["/proc"] if level >= 3 else [])]
         writable = [settings["scratch"], "/dev/null"]
         restrict_files(readable, writable, execute=settings["processes"] > 0)
-        Filter(jail_filter(_arch())).installer()(0)
+        Filter(jail_filter(_arch())).install()
 
 
 def sample_confinement(settings: dict[str, Any]) -> Callable[[], None]:

@@ -158,6 +158,10 @@ class Filter:
 
         return install
 
+    def install(self, value: int = 0) -> None:
+        """Bind this process; see `installer`."""
+        self.installer()(value)
+
 
 def libc_prctl() -> Callable[..., int]:
     """The C library's prctl, without errno: to keep it costs a child a dozen pages."""
