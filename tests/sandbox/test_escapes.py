@@ -131,13 +131,13 @@ def test_nothing_reaches_the_next_sample(jail, name):
 def test_endless_programs_end_within_half_a_second_of_their_limit(jail, name):
     if jail.level == 2 and name not in {"ignored signals", "stopped", "alarm", "threads"}:
         pytest.skip("the clocks are the same at every level; these are what signals and threads could change")
-    for _ in range(3):  # seconds in which others have the cores do not count, and are seen in `wall_s`
+    for _ in range(6):  # seconds in which others have the cores do not count, and are seen in `wall_s`
         outcome, _ = run(jail, ENDLESS[name] + "\ndef f(): return 1")
         assert outcome.status == "time_limit", outcome
         assert outcome.cpu_s <= LIMITS.cpu_s + 0.5
         if outcome.wall_s <= LIMITS.wall_backstop_s + 0.5:
             return
-    pytest.fail(f"too late three times: {outcome}")
+    pytest.fail(f"too late six times: {outcome}")
 
 
 @pytest.mark.parametrize("name", BOMBS)
