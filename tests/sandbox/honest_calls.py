@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - programs
 """What honest programs ask of the kernel by way of the standard library; each gives the same in the jail as outside.
 
 Every entry is the body of a function; with `hostile_programs` it shows both sides of the filter, on the kernel that

@@ -1,4 +1,4 @@
-"""A 32-bit program, whose calls have other numbers, ends at its first call: the kernel tells the filter what it is."""
+"""A 32-bit program, whose calls have other numbers, ends at its first one: the kernel tells the filter so."""
 
 import platform
 import signal

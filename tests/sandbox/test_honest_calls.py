@@ -1,4 +1,4 @@
-"""No honest program is harmed by the jail: what the standard library asks of the kernel gives the same in it as outside."""
+"""No honest program is harmed: what the library asks of the kernel gives the same in the jail as outside."""
 
 import subprocess
 import sys
