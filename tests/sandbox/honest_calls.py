@@ -97,8 +97,8 @@ WAITING = {
 SIGNALS = {
     "alarm": (
         "import signal\nseen = []\nold = signal.signal(signal.SIGALRM, lambda *_: seen.append(1))\n"
-        "signal.setitimer(signal.ITIMER_REAL, .005); left = signal.getitimer(signal.ITIMER_REAL)[0] > 0\n"
-        "while not seen: signal.pause()\nsignal.alarm(9); cancelled = signal.alarm(0)\nreturn seen, cancelled"
+        "signal.setitimer(signal.ITIMER_REAL, .005, .005); left = signal.getitimer(signal.ITIMER_REAL)[0] > 0\n"
+        "while not seen: signal.pause()\nsignal.setitimer(signal.ITIMER_REAL, 0); signal.alarm(9); return left, bool(seen), signal.alarm(0)"
     ),
     "waited for": (
         "import signal, threading\nsignal.pthread_sigmask(signal.SIG_BLOCK, [10, 12]); os.kill(os.getpid(), 10); pending = signal.sigpending()\n"
@@ -152,14 +152,13 @@ NUMBERS = {
         "return b.sum().item(), round(float(np.abs(q @ r).sum())), m[0, 0].item(), np.fft.fft([1, 2]).real.tolist()"
     ),
     "decimal, hashes": "import decimal, hashlib, zlib; return decimal.Decimal(2).sqrt(), hashlib.sha256(b'x' * 99999).hexdigest(), zlib.crc32(b'x')",
-    "time zones": "import zoneinfo, datetime; return str(datetime.datetime(2024, 7, 1, tzinfo=datetime.timezone.utc))",
 }
 
 CALLS = {**FILES, **MEMORY, **WAITING, **SIGNALS, **TASKS, **NUMBERS}
 
 PROCESSES = {
     "fork, wait": "pid = os.fork()\nif pid == 0: os._exit(7)\nreturn os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])",
-    "wait for its number": "pid = os.fork()\nif pid == 0: os._exit(7)\nreturn os.waitid(os.P_PID, pid, os.WEXITED).si_status, os.wait3 is not None",
+    "wait for its number": "pid = os.fork()\nif pid == 0: os._exit(7)\nreturn os.waitid(os.P_PID, pid, os.WEXITED).si_status",
     "subprocess": "import subprocess, sys; return subprocess.run([sys.executable, '-c', 'print(6 * 7)'], capture_output=True).stdout",
     "spawn": "import sys; return os.waitpid(os.posix_spawn(sys.executable, ['p', '-c', 'pass'], {}), 0)[1]",
     "pool": "from multiprocessing import get_context\nwith get_context('fork').Pool(2) as p: return p.map(abs, [-1, -2])",

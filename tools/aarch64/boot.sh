@@ -3,9 +3,12 @@
 # Usage: [PYTHON=python3] tools/aarch64/boot.sh [PYTEST ARGUMENT]...
 #
 # Needs Debian with qemu-system-arm and cpio, a Python with pip, and no root. Packages come from where apt and pip are
-# set up to look: 150 MB at the first run, kept in build/aarch64 until that is removed.
+# set up to look: 100 MB at the first run, kept in build/aarch64 until that is removed.
 set -eu
 umask 022
+for needed in qemu-system-aarch64 cpio apt-get; do
+    command -v "$needed" > /dev/null || { echo "$needed is missing: apt-get install qemu-system-arm cpio"; exit 1; }
+done
 cd "$(dirname "$0")/../.."
 out=$PWD/build/aarch64
 python=${PYTHON:-python3}
@@ -77,7 +80,7 @@ chmod 755 "$out/ours/init"
 cp -R src tests pyproject.toml "$out/ours/truegrade"
 chmod -R a+rX "$out/ours"
 find "$out/ours" -name __pycache__ -prune -exec rm -rf {} +
-# What a kernel has a say in. Two tests are of the speed of a processor.
+# What a kernel has a say in. The two left out count on more than this processor does in a second.
 [ $# -gt 0 ] || set -- tests/sandbox/test_seccomp.py tests/sandbox/test_32_bit_programs.py \
     tests/sandbox/test_honest_calls.py tests/sandbox/test_levels.py tests/sandbox/test_escapes.py \
     tests/sandbox/test_sandbox_modes.py tests/sandbox/test_sandbox_forgeries.py \
@@ -87,7 +90,7 @@ printf '%s\n' "$@" > "$out/ours/truegrade/arguments"
 archive "$out/ours" | cat "$out/base.cpio" - > "$out/initrd"
 
 # -icount: the guest's clock counts instructions, a nanosecond each, and skips what it sleeps. Limits in seconds so mean
-# the same however slow the emulation is, and two runs differ in nothing. All processors share that count: hence one.
+# the same however slow the emulation is and whatever else the machine does. All processors share that count: hence one.
 qemu-system-aarch64 -machine virt -cpu max,pauth-impdef=on -m 3072 -icount shift=0,sleep=off \
     -kernel "$out/vmlinuz" -initrd "$out/initrd" -append 'console=ttyAMA0 quiet panic=-1' \
     -nographic -no-reboot -nic none < /dev/null | sed -u 's,\r$,,' | tee "$out/console.log"
