@@ -15,10 +15,10 @@ APT    := { test "$$(id -u)" = 0 && { apt-get install -y bubblewrap || \
 # Whatever the caller's environment says: the tests start hundreds of interpreters, which would all compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test check docs jail runc browser wheel bench parity integrations train-check lock clean
+.PHONY: help demo test check docs jail runc browser wheel bench parity integrations train-check aarch64 lock clean
 
 help:  ## Show this list.
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 demo: $(VENV)/.ready jail  ## Evaluate the model in the box on DSL-List and on repairs, offline, and write reports.
 	$(BIN)/truegrade data build dsl-list
@@ -100,6 +100,9 @@ build/train/.ready: pyproject.toml Makefile
 	    build/train/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[train]' \
 	    $${cpu:+torch==$$cpu} pytest hypothesis
 	@touch $@
+
+aarch64: $(VENV)/bin/python  ## Try the jail on an emulated aarch64 machine: needs Debian's qemu-system-arm and cpio; TESTS=paths for some.
+	PYTHON=$(BIN)/python tools/aarch64/boot.sh $(TESTS)
 
 lock: $(VENV)/.ready-dev  ## Pin the newest versions, with hashes and without addresses.
 	$(PIP) install pip-tools

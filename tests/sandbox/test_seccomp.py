@@ -18,10 +18,11 @@ from truegrade.sandbox.seccomp import (
     REFUSE,
     RETURN,
     UNKNOWN,
+    UNSUPPORTED,
     jail_filter,
     sample_filter,
 )
-from truegrade.sandbox.syscalls import AARCH64, X86_64, checked, free
+from truegrade.sandbox.syscalls import AARCH64, X86_64, checked, free, unsupported
 
 ARCHES = [X86_64, AARCH64]
 
@@ -62,7 +63,9 @@ def test_everything_on_the_list_is_allowed_and_nothing_else(arch, jail):
     known = set(free(arch).values())
     assert all(jail(number) == ALLOW for number in known)
     others = set(range(600)) - known - set(checked(arch).values())
-    assert {jail(number) for number in others} == {REFUSE, UNKNOWN}
+    without = set(unsupported(arch).values())
+    assert {jail(number) for number in without} == {UNSUPPORTED}
+    assert {jail(number) for number in others - without} == {REFUSE, UNKNOWN}
     assert jail(435) == UNKNOWN  # clone3: the C library then calls clone, whose flags can be read
     assert jail(425) == UNKNOWN  # io_uring_setup
 
@@ -137,7 +140,7 @@ def test_the_numbers_are_those_of_the_headers(arch, header, pattern):
     numbers = {name: int(value) for name, value in re.findall(pattern, Path(header).read_text())}
     if arch == AARCH64:
         numbers["newfstatat"] = numbers.pop("fstatat", numbers.get("newfstatat"))
-    table = free(arch) | checked(arch)
+    table = free(arch) | checked(arch) | unsupported(arch)
     assert {name: numbers.get(name) for name in table} == table
     dangerous = {"ptrace", "mount", "unshare", "setns", "bpf", "keyctl", "io_uring_setup", "process_vm_readv"}
     dangerous |= {"memfd_create", "socket", "connect", "bind", "shmget", "mq_open", "userfaultfd", "pidfd_getfd"}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 
-from truegrade.sandbox.syscalls import X86_64, checked, free
+from truegrade.sandbox.syscalls import X86_64, checked, free, unsupported
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ LOAD, AND, RETURN = 0x20, 0x54, 0x06
 IF_EQUAL, IF_ANY_BIT, IF_AT_LEAST = 0x15, 0x45, 0x35
 NUMBER, ARCH = 0, 4
 """Offsets of the call's number and of the architecture."""
-ALLOW, REFUSE, UNKNOWN, KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000
-"""Go ahead; fail with EPERM; fail with ENOSYS; end the process."""
+ALLOW, REFUSE, UNKNOWN, UNSUPPORTED, KILL = 0x7FFF0000, 0x00050001, 0x00050026, 0x0005005F, 0x80000000
+"""Go ahead; fail with EPERM, ENOSYS or EOPNOTSUPP; end the process."""
 
 X32_BIT = 0x40000000
 FIRST_RECENT = 424
@@ -71,6 +71,8 @@ def jail_filter(arch: int) -> list[Instruction]:
     low, high = argument(4), argument(4, high=True)
     unaddressed = [*low, (IF_EQUAL, 1, 0, 0), RETURN_REFUSE, *high, *allow_if((0,)), RETURN_REFUSE]
     code += on(number["sendto"], unaddressed)
+    for call in unsupported(arch).values():
+        code += on(call, [(RETURN, 0, 0, UNSUPPORTED)])
     return [*code, (IF_AT_LEAST, 0, 1, FIRST_RECENT), (RETURN, 0, 0, UNKNOWN), RETURN_REFUSE]
 
 

@@ -5,7 +5,7 @@ Each entry is ``name:x86-64:aarch64``. Numbers: Linux ``arch/x86/entry/syscalls/
 
 Left out, and so refused: everything about networks, namespaces, mounts, users, modules, keys, tracing, other
 processes' memory, System V and POSIX message queues and memory, io_uring, BPF, perf, userfaultfd, memfd,
-extended attributes, device nodes and ownership.
+device nodes and ownership. Extended attributes are answered as by a file system that has none.
 """
 
 from __future__ import annotations
@@ -53,6 +53,14 @@ _CHECKED = """
 """
 """Known by name to `truegrade.sandbox.seccomp`, which looks at the arguments."""
 
+_UNSUPPORTED = """
+    setxattr:188:5 lsetxattr:189:6 fsetxattr:190:7 getxattr:191:8 lgetxattr:192:9 fgetxattr:193:10
+    listxattr:194:11 llistxattr:195:12 flistxattr:196:13 removexattr:197:14 lremovexattr:198:15
+    fremovexattr:199:16
+"""
+"""Whoever copies a file asks for its extended attributes (`shutil.copy2`, `copytree`, `move`), and goes on where
+there are none, but not where it may not ask."""
+
 X86_64, AARCH64 = 0xC000003E, 0xC00000B7
 """AUDIT_ARCH constants, from ``include/uapi/linux/audit.h``."""
 MACHINES = {"x86_64": X86_64, "aarch64": AARCH64}
@@ -67,6 +75,11 @@ def free(arch: int) -> dict[str, int]:
 def checked(arch: int) -> dict[str, int]:
     """Numbers of the calls that a filter looks into."""
     return _table(_CHECKED, arch)
+
+
+def unsupported(arch: int) -> dict[str, int]:
+    """Numbers of the calls that fail as if the file system did not know them."""
+    return _table(_UNSUPPORTED, arch)
 
 
 def _table(text: str, arch: int) -> dict[str, int]:
