@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / "tests" / "profiles"))
 
 from livecodebench_corpus.awkward import CASES, CLOCKED
 from livecodebench_corpus.completions import ROWS
-from livecodebench_corpus.problems import PROBLEMS
+from livecodebench_corpus.problems import FULL_TESTS, PROBLEMS
 from livecodebench_peers import PROFILES, ask, normal
 from livecodebench_rows import case_row, contest_problem, extract, grade, sample_of
 from livecodebench_table import LEAST_EQUAL, Table, compare, started_late
@@ -38,7 +38,8 @@ GOLDEN_EVERY = 4
 CLOCK_WORKERS = 8
 PEER_CLOCK_WORKERS = 2
 """EvalScope counts the start of an interpreter; more at once delay it until samples are killed for it."""
-BATCH = 120
+BATCH = 40
+FULL = f"completions, {FULL_TESTS} tests of contest size"
 Names = list[tuple[str, str]]
 """Name and trap of each row."""
 
@@ -82,7 +83,7 @@ def corpus(profile: str, options: argparse.Namespace) -> dict:
         workers = CLOCK_WORKERS if part == "clock" else options.workers
         theirs = answered(PROFILES[profile], requests, workers, options)
         rows = ours_of(profile, part, options.every)
-        if part == "completions":
+        if part.startswith("completions"):
             assert [code for _, code in rows] == [row["code"] for row in theirs], "extraction differs"
         ours = grade(profile, rows, workers=workers)
         tables[part] = compare(profile, PROFILES[profile], names, theirs, ours)
@@ -99,6 +100,8 @@ def parts(every: int) -> list[tuple[str, Names, list[dict]]]:
          [{"code": case.code, "sample": case.sample} for case in plain]),
         ("completions", [(name, "completion") for name, *_ in chosen],
          [{"completion": text, "sample": sample_of(problem)} for _, problem, _, text in chosen]),
+        (FULL, [(name, "completion") for name, *_ in chosen],
+         [{"completion": text, "sample": sample_of(problem, full=True)} for _, problem, _, text in chosen]),
         ("clock", [(case.name, case.trap) for case in CLOCKED[::every]],
          [{"code": case.code, "sample": case.sample} for case in CLOCKED[::every]]),
     ]  # fmt: skip
@@ -106,8 +109,8 @@ def parts(every: int) -> list[tuple[str, Names, list[dict]]]:
 
 def ours_of(profile: str, part: str, every: int) -> list:
     """The same rows as our profiles take them."""
-    if part == "completions":
-        pairs = [(contest_problem(problem), text) for _, problem, _, text in ROWS[::every]]
+    if part.startswith("completions"):
+        pairs = [(contest_problem(problem, part == FULL), text) for _, problem, _, text in ROWS[::every]]
         return [(problem, extract(profile, problem, text)) for problem, text in pairs]
     return [case_row(case) for case in (CASES if part == "programs" else CLOCKED)[::every]]
 
