@@ -84,12 +84,14 @@ class Row:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peers", type=Path, required=True)
+    parser.add_argument("--peers", type=Path, required=True, help="folder of checkouts, as the tests take it")
     parser.add_argument("--corpus", choices=CORPORA, default="completions")
-    parser.add_argument("--kind", choices=("both", "functional", "stdin"), default="both")
+    parser.add_argument("--kind", choices=("both", "functional", "stdin"), default="both",
+                        help="programs that are called, or that read standard input")  # fmt: skip
     parser.add_argument("--samples", type=int, help="so many, evenly from the corpus (default: all of it)")
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--graders", nargs="+", choices=(OURS, INTERPRETER, PLAIN, *PEERS), default=(OURS, *PEERS))
+    parser.add_argument("--workers", type=int, default=1, help="samples at the same time")
+    parser.add_argument("--graders", nargs="+", choices=(OURS, INTERPRETER, PLAIN, *PEERS), default=(OURS, *PEERS),
+                        help="default: ours and the published ones")  # fmt: skip
     parser.add_argument("--stored", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.stored is not None:  # a process to be measured
