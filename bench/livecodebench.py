@@ -1,27 +1,38 @@
 """CPU seconds of grading LiveCodeBench samples: ours, the official grader's, EvalScope's, and the programs' own.
 
-    python bench/livecodebench.py --peers FOLDER [--corpus completions|programs|all|long] [--samples N]
-        [--workers 1] [--graders ours official ...]
+    python bench/livecodebench.py --peers FOLDER [--corpus completions|full|programs|all|long]
+        [--kind both|functional|stdin] [--samples N] [--workers 1] [--graders ours interpreter official ...]
 
 The samples are those of the parity corpus: ``completions`` right and wrong programs for contest problems of five
-tests each, ``programs`` the awkward ones for one test or two. ``long`` are those of `long_samples.py`, all right,
-as functions and as programs that read and print: 20 tests and about 100 ms of CPU. CPU seconds are those of a
-grader's process and of all its children, and therefore include everything it starts; of ours, the jail too.
-Starting the grader itself is taken off by a run with one sample. ``own`` is the programs' share under our profile,
-as its verdicts say; ``plain`` what the calls of the long ones take in one warm process.
+tiny tests each, ``full`` the same with 15 tests of contest size besides, ``programs`` the awkward ones for one or
+two. Those of ``full`` that run into the time limit are left out: one costs every grader 6 s, as much as a hundred
+others. ``long`` are those of `long_samples.py`, all right, as functions and as programs that read and print: 20
+tests and about 100 ms of CPU.
+
+Printed are, for each grader, the mean CPU and wall milliseconds a sample:
+
+- ``ours``, ``official``, ``official-2025-01``, ``evalscope-2025-06``, ``evalscope``: of the grader's process and
+  of all its children, everything that it starts included; of ours, the jail too. Starting the grader and reading
+  the data are taken off by a run with one sample.
+- ``interpreter``: of the programs by themselves, in fresh processes of ``python FILE`` and without a grader, over
+  the tests up to the one at which our verdict ends; a program that reads standard input is started for each test,
+  a functional one once (`plain_processes.py`). The command that starts them is not counted. It is not protected,
+  so it takes no awkward programs.
+- ``plain``: of the calls of the long ones in one warm process.
+
+The last line, ``programs, own``, is the CPU of the samples' processes as our verdicts say: program and tests.
 """
 
 from __future__ import annotations
 
 import argparse
-import atexit
 import json
-import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +41,16 @@ sys.path.insert(0, str(PROFILES_FOLDER))
 
 from livecodebench_corpus.awkward import CASES
 from livecodebench_corpus.completions import ROWS
-from livecodebench_peers import jailed
+from livecodebench_peers import jailed, request_of
 from livecodebench_rows import case_row, contest_problem, grade, problem_of, sample_of
 
+import plain_processes
 from long_samples import PROGRAMS, TESTS
+from truegrade.records import Problem, Reason
 
 PEERS = ("official", "official-2025-01", "evalscope-2025-06", "evalscope")
-OURS, PLAIN = "ours", "plain"
+OURS, INTERPRETER, PLAIN = "ours", "interpreter", "plain"
+CORPORA = ("completions", "full", "programs", "all", "long")
 SIZES = (70, 40, 40, 80, 60, 35, 65, 40, 30, 90, 20, 50)
 """Of the long programs' inputs, in thousands: about 5 ms a call."""
 LONG = [
@@ -54,50 +68,79 @@ print(used.ru_utime + used.ru_stime)
 there is waited for by a process that nobody waits for."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A program and its tests: as our profiles take them, and as the published graders do."""
+
+    problem: Problem
+    code: str
+    sample: dict[str, Any]
+    plain: tuple[str, list[tuple[int]]] | None = None
+    """Of a long program: its function ``f``, and the arguments of its calls."""
+    ran: int = 0
+    """Tests up to the one at which our verdict ends."""
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peers", type=Path, required=True)
-    parser.add_argument("--corpus", choices=("completions", "programs", "all", "long"), default="completions")
+    parser.add_argument("--peers", type=Path, required=True, help="folder of checkouts, as the tests take it")
+    parser.add_argument("--corpus", choices=CORPORA, default="completions")
+    parser.add_argument("--kind", choices=("both", "functional", "stdin"), default="both",
+                        help="programs that are called, or that read standard input")  # fmt: skip
     parser.add_argument("--samples", type=int, help="so many, evenly from the corpus (default: all of it)")
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--graders", nargs="+", choices=(OURS, PLAIN, *PEERS), default=(OURS, *PEERS))
-    parser.add_argument("--own-to", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--long-from", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--workers", type=int, default=1, help="samples at the same time")
+    parser.add_argument("--graders", nargs="+", choices=(OURS, INTERPRETER, PLAIN, *PEERS), default=(OURS, *PEERS),
+                        help="default: ours and the published ones")  # fmt: skip
+    parser.add_argument("--stored", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.corpus == "long" and options.long_from is None:  # so that nobody is charged for the right answers
-        descriptor, name = tempfile.mkstemp(suffix=".json")
-        options.long_from = Path(name)
-        atexit.register(options.long_from.unlink)
-        with os.fdopen(descriptor, "w") as file:
-            json.dump(answered(), file)
-    rows = chosen(options.corpus, options.samples, options.long_from)
-    if options.graders == [PLAIN] and options.own_to is not None:
-        for row in rows:
-            plain_calls(*row["plain"])
+    if options.stored is not None:  # a process to be measured
+        measure_me(options)
         return
-    if options.own_to is not None:
-        options.own_to.write_text(json.dumps(ours(rows, options.workers)))
-        return
+    if PLAIN in options.graders and options.corpus != "long":
+        parser.error("plain: only of --corpus long")
+    if INTERPRETER in options.graders and options.corpus in {"programs", "all"}:
+        parser.error("interpreter: it runs programs without a jail, and the awkward ones do harm")
+    rows, own_s = judged(chosen(options), options)
     print(f"{len(rows)} samples of {options.corpus}, {options.workers} at a time")
     print(f"{'grader':20}{'CPU ms a sample':>17}{'wall ms a sample':>18}")
-    for name in options.graders:
-        one, all_of_them = (measured(*command(name, rows[:count], options)) for count in (1, len(rows)))
-        cpu, wall = (1000 * (many - few) / (len(rows) - 1) for few, many in zip(one, all_of_them, strict=True))
-        print(f"{name:20}{cpu:17.1f}{wall:18.1f}", flush=True)
-    print(f"{'programs, own':20}{1000 * ours(rows, options.workers) / len(rows):17.1f}")
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(stored(rows), file)  # so that nobody is charged for drawing inputs and solving them
+        file.flush()
+        for name in options.graders:
+            cpu_s, wall_s = cost(name, rows, Path(file.name), options)
+            print(f"{name:20}{1000 * cpu_s:17.1f}{1000 * wall_s:18.1f}", flush=True)
+    print(f"{'programs, own':20}{1000 * own_s / len(rows):17.1f}")
 
 
-def chosen(corpus: str, count: int | None, long_from: Path | None = None) -> list[dict]:
-    """Programs with their tests: ``ours`` as our profiles take them, ``theirs`` as the published graders do."""
-    rows = [] if long_from is None else long_rows(json.loads(long_from.read_text()))
-    if corpus in {"completions", "all"}:
-        rows += [{"ours": (contest_problem(problem), code), "theirs": {"code": code, "sample": sample_of(problem)}}
+# -------------------------------------------------------------------------------------------------- samples
+
+
+def chosen(options: argparse.Namespace) -> list[Row]:
+    """The corpus, or so many of it."""
+    corpus = options.corpus
+    rows = long_rows(answered()) if corpus == "long" else []
+    if corpus in {"completions", "full", "all"}:
+        full = corpus == "full"
+        rows += [Row(problem=contest_problem(problem, full), code=code, sample=sample_of(problem, full))
                  for _, problem, code, _ in ROWS]  # fmt: skip
     if corpus in {"programs", "all"}:
-        rows += [{"ours": case_row(case), "theirs": {"code": case.code, "sample": case.sample}} for case in CASES]
-    count = len(rows) if count is None else count
+        rows += [Row(problem=case_row(case)[0], code=case.code, sample=case.sample) for case in CASES]
+    if options.kind != "both":
+        rows = [row for row in rows if (row.sample["fn_name"] is None) == (options.kind == "stdin")]
+    count = len(rows) if options.samples is None else options.samples
     return [rows[index * len(rows) // count] for index in range(count)]
+
+
+def judged(rows: Sequence[Row], options: argparse.Namespace) -> tuple[list[Row], float]:
+    """The samples to measure with, and the CPU seconds of their processes as our verdicts say."""
+    graded = grade("livecodebench", [(row.problem, row.code) for row in rows], options.workers)
+    kept = [
+        (replace(row, ran=min(len(verdict["results"]), len(row.sample["inputs"]))), verdict["judgement"].cpu_s)
+        for row, verdict in zip(rows, graded, strict=True)
+        if options.corpus != "full" or verdict["judgement"].reason is not Reason.TIME_LIMIT
+    ]
+    return [row for row, _ in kept], sum(cpu_s or 0.0 for _, cpu_s in kept)
 
 
 def answered() -> list[tuple[str, list[tuple[int]], list[object]]]:
@@ -106,56 +149,74 @@ def answered() -> list[tuple[str, list[tuple[int]], list[object]]]:
     return [each for each in every if each[2] == json.loads(json.dumps(each[2]))]
 
 
-def long_rows(loads: Sequence[tuple[str, list[tuple[int]], list[object]]]) -> list[dict]:
+def long_rows(loads: Sequence[tuple[str, list[tuple[int]], list[object]]]) -> list[Row]:
     """Each long program twice, as a function and as a program of its own."""
     rows = []
     for number, (program, calls, answers) in enumerate(loads):
         given, wanted = [str(n) for (n,) in calls], [json.dumps(answer) for answer in answers]
+        tests = [{"input": n, "output": answer, "testtype": ""} for n, answer in zip(given, wanted, strict=True)]
         printing = f"{program}\nimport json\nprint(json.dumps(f(int(input()))))\n"
         for code, name in ((program, "f"), (printing, None)):
-            tests = [
-                {"input": n, "output": answer, "testtype": ""} for n, answer in zip(given, wanted, strict=True)
-            ]
-            sample = {"inputs": given, "outputs": wanted, "fn_name": name}
             problem = problem_of(f"long {number} {name}", json.dumps(tests), name)
-            theirs = {"code": code, "sample": sample}
-            rows.append({"ours": (problem, code), "theirs": theirs, "plain": (program, calls)})
+            sample = {"inputs": given, "outputs": wanted, "fn_name": name}
+            rows.append(Row(problem=problem, code=code, sample=sample, plain=(program, calls)))
     return rows
 
 
-def plain_calls(program: str, calls: Sequence[tuple[int]]) -> list[object]:
+def plain_calls(program: str, calls: Sequence[Sequence[int]]) -> list[object]:
     """What the program's function returns, in this process."""
     namespace: dict[str, Any] = {}
     exec(program, namespace)
     return [namespace["f"](*given) for given in calls]
 
 
-def ours(rows: list[dict], workers: int) -> float:
-    """Grade with our profile; CPU seconds of the programs as the verdicts say."""
-    graded = grade("livecodebench", [row["ours"] for row in rows], workers)
-    return sum(row["judgement"].cpu_s or 0.0 for row in graded)
+def stored(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    """What a process to be measured reads: each problem once, and the rows."""
+    numbers = {task: number for number, task in enumerate(dict.fromkeys(row.problem.task for row in rows))}
+    return {
+        "tasks": [(task.title, task.public_tests, task.function) for task in numbers],
+        "rows": [(numbers[row.problem.task], row.code, row.plain) for row in rows],
+    }
 
 
-def command(name: str, rows: list[dict], options: argparse.Namespace) -> tuple[list[str], str]:
-    """What grades these rows, and what it reads."""
-    workers = str(options.workers)
+# ------------------------------------------------------------------------------------------------ measuring
+
+
+def cost(name: str, rows: Sequence[Row], file: Path, options: argparse.Namespace) -> tuple[float, float]:
+    """CPU and wall seconds a sample."""
+    if name == INTERPRETER:
+        runs = [plain_processes.run_of(row.code, row.sample["fn_name"], row.sample["inputs"][: row.ran])
+                for row in rows]  # fmt: skip
+        cpu_s, wall_s = plain_processes.measured(runs, options.workers)
+        return cpu_s / len(rows), wall_s / len(rows)
+    one, all_of_them = (measured(*command(name, rows, count, file, options)) for count in (1, len(rows)))
+    cpu_s, wall_s = ((many - few) / (len(rows) - 1) for few, many in zip(one, all_of_them, strict=True))
+    return cpu_s, wall_s
+
+
+def command(
+    name: str, rows: Sequence[Row], count: int, file: Path, options: argparse.Namespace
+) -> tuple[list[str], str]:
+    """What grades the first so many rows, and what it reads: in either case all of the data."""
     if name in {OURS, PLAIN}:
-        own = ["--samples", str(len(rows)), "--own-to", os.devnull, "--workers", workers, "--graders", name]
-        return [
-            sys.executable,
-            "-c",
-            MEASURE,
-            sys.executable,
-            __file__,
-            "--peers",
-            "-",
-            "--corpus",
-            options.corpus,
-            *(["--long-from", str(options.long_from)] if options.long_from else []),
-            *own,
-        ], ""
-    request = {"peer": name, "rows": [row["theirs"] for row in rows], "workers": options.workers, "timeout": 6}
+        again = [sys.executable, __file__, "--peers", "-", "--stored", str(file), "--samples", str(count)]
+        return [sys.executable, "-c", MEASURE, *again, "--workers", str(options.workers), "--graders", name], ""
+    theirs = [{"code": row.code, "sample": row.sample} for row in rows]
+    request = request_of(name, theirs, workers=options.workers)
+    request["rows"] = request["rows"][:count]
     return jailed(options.peers, sys.executable, "-c", MEASURE), json.dumps(request)
+
+
+def measure_me(options: argparse.Namespace) -> None:
+    """Do to the stored rows what is to be measured."""
+    found = json.loads(options.stored.read_text())
+    rows = found["rows"][: options.samples]
+    if options.graders == [PLAIN]:
+        for _, _, (program, calls) in rows:
+            plain_calls(program, calls)
+        return
+    problems = [problem_of(*task) for task in found["tasks"]]
+    grade("livecodebench", [(problems[number], code) for number, code, _ in rows], options.workers)
 
 
 def measured(arguments: list[str], given: str) -> tuple[float, float]:

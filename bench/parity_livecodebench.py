@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "profiles"))
 
 from livecodebench_corpus.awkward import CASES, CLOCKED
-from livecodebench_corpus.completions import ROWS
-from livecodebench_corpus.problems import PROBLEMS
+from livecodebench_corpus.completions import RECORDED_IN_FULL, ROWS, name_in_full
+from livecodebench_corpus.problems import FULL_TESTS, PROBLEMS, TESTS
 from livecodebench_peers import PROFILES, ask, normal
 from livecodebench_rows import case_row, contest_problem, extract, grade, sample_of
 from livecodebench_table import LEAST_EQUAL, Table, compare, started_late
@@ -34,11 +34,12 @@ from livecodebench_table import LEAST_EQUAL, Table, compare, started_late
 from truegrade.profiles import open_profile
 
 GOLDEN_EVERY = 4
-"""Part of the corpus in the golden file: one case of so many, and all that hang on a clock."""
+"""Part of the corpus in the golden file: one case of so many, all that hang on a clock, a few full completions."""
 CLOCK_WORKERS = 8
 PEER_CLOCK_WORKERS = 2
 """EvalScope counts the start of an interpreter; more at once delay it until samples are killed for it."""
-BATCH = 120
+BATCH = 40
+FULL = f"completions, {FULL_TESTS} tests of contest size"
 Names = list[tuple[str, str]]
 """Name and trap of each row."""
 
@@ -82,7 +83,7 @@ def corpus(profile: str, options: argparse.Namespace) -> dict:
         workers = CLOCK_WORKERS if part == "clock" else options.workers
         theirs = answered(PROFILES[profile], requests, workers, options)
         rows = ours_of(profile, part, options.every)
-        if part == "completions":
+        if part.startswith("completions"):
             assert [code for _, code in rows] == [row["code"] for row in theirs], "extraction differs"
         ours = grade(profile, rows, workers=workers)
         tables[part] = compare(profile, PROFILES[profile], names, theirs, ours)
@@ -99,6 +100,8 @@ def parts(every: int) -> list[tuple[str, Names, list[dict]]]:
          [{"code": case.code, "sample": case.sample} for case in plain]),
         ("completions", [(name, "completion") for name, *_ in chosen],
          [{"completion": text, "sample": sample_of(problem)} for _, problem, _, text in chosen]),
+        (FULL, [(name, "completion") for name, *_ in chosen],
+         [{"completion": text, "sample": sample_of(problem, full=True)} for _, problem, _, text in chosen]),
         ("clock", [(case.name, case.trap) for case in CLOCKED[::every]],
          [{"code": case.code, "sample": case.sample} for case in CLOCKED[::every]]),
     ]  # fmt: skip
@@ -106,8 +109,8 @@ def parts(every: int) -> list[tuple[str, Names, list[dict]]]:
 
 def ours_of(profile: str, part: str, every: int) -> list:
     """The same rows as our profiles take them."""
-    if part == "completions":
-        pairs = [(contest_problem(problem), text) for _, problem, _, text in ROWS[::every]]
+    if part.startswith("completions"):
+        pairs = [(contest_problem(problem, part == FULL), text) for _, problem, _, text in ROWS[::every]]
         return [(problem, extract(profile, problem, text)) for problem, text in pairs]
     return [case_row(case) for case in (CASES if part == "programs" else CLOCKED)[::every]]
 
@@ -152,9 +155,11 @@ def holds(part: str, table: Table) -> bool:
 def golden(found: list[dict]) -> str:
     """What the graders answered to a part of the corpus, without what differs from run to run."""
     kept = {case.name for case in CASES[::GOLDEN_EVERY]} | {case.name for case in CLOCKED}
+    kept |= set(map(name_in_full, RECORDED_IN_FULL))
     recorded, clocked = {}, {case.name: case.trap for case in CLOCKED}
     for one in found:
-        rows = {**one["answers"]["programs"], **one["answers"]["clock"]}
+        full = {name_in_full(name): one["answers"][FULL][name] for name in RECORDED_IN_FULL}
+        rows = {**one["answers"]["programs"], **one["answers"]["clock"], **full}
         recorded[PROFILES[one["profile"]]] = {
             name: {**normal(row), "passed": row["passed"]}
             for name, row in rows.items()
@@ -168,6 +173,7 @@ def golden(found: list[dict]) -> str:
 
 def page(found: list[dict], passed: dict[str, dict[str, bool]]) -> str:
     """The whole page, in Markdown."""
+    large = FULL_TESTS - TESTS
     functional, traps = sum(problem.functional for problem in PROBLEMS), len({case.trap for case in CASES})
     lines = [
         "# LiveCodeBench: our verdicts beside the graders' own",
@@ -178,7 +184,9 @@ def page(found: list[dict], passed: dict[str, dict[str, bool]]) -> str:
         "masked. Of a clock only the verdict counts.",
         "",
         f"Corpus: {len(CASES)} awkward programs for {traps} traps; {len(ROWS)} completions of {len(PROBLEMS)}",
-        f"problems, {functional} of them functional and {len(PROBLEMS) - functional} on standard input;",
+        f"problems, {functional} of them functional and {len(PROBLEMS) - functional} on standard input, graded on",
+        f"{TESTS} small tests and once more on {FULL_TESTS}, {large} of them of contest size (thousands of",
+        "numbers, words, rows or edges; a right program takes milliseconds for one, and metadata are truncated);",
         f"{len(CLOCKED)} programs whose verdict hangs on a clock. All were written for this purpose.",
         "",
         "EvalScope's files run with its logger replaced and nothing else of the package imported; of its sandbox",

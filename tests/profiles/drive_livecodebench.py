@@ -1,8 +1,10 @@
 """The published LiveCodeBench graders' own code, at the commits that the profiles name.
 
-    python drive_livecodebench.py PEERS < {"peer": NAME, "rows": [{"code", "sample"}], "workers": 1, "timeout": 6}
+    python drive_livecodebench.py PEERS
+        < {"peer": NAME, "rows": [{"code", "sample"}], "samples": [TEXT], "workers": 1, "timeout": 6}
 
-A row holds a program as ``code``, or a ``completion`` that the harness itself cuts the program out of. The files
+A row holds a program as ``code``, or a ``completion`` that the harness itself cuts the program out of, and the
+number of its sample: inputs, outputs and function as JSON text. The files
 of the commit are unpacked beside empty packages, so that nothing else of the harness is imported; of EvalScope
 only the logger and a clock are replaced. Each row is graded as the harness grades it, in its own child.
 """
@@ -68,10 +70,10 @@ def extracted(peer, row):
 
 def grade(job):
     """Results and metadata of one row."""
-    peer, row, timeout = job
-    sample, code = {"input_output": json.dumps(row["sample"])}, extracted(peer, row)
+    peer, row, text, timeout = job
+    sample, code = {"input_output": text}, extracted(peer, row)
     if peer == "evalscope-sandbox":
-        return {"code": code, **in_sandbox(code, sample["input_output"], timeout)}
+        return {"code": code, **in_sandbox(code, text, timeout)}
     if peer.startswith("official"):
         from lcb_runner.evaluation.compute_code_generation_metrics import evaluate_generations_by_problem as run
 
@@ -139,7 +141,8 @@ def main():
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as into:
         unpack(Path(sys.argv[1]) / repository, commit, files, Path(into))
         sys.path.insert(0, into)
-        jobs = [(request["peer"], row, request.get("timeout", 6)) for row in request["rows"]]
+        timeout, samples = request.get("timeout", 6), request["samples"]
+        jobs = [(request["peer"], row, samples[row["sample"]], timeout) for row in request["rows"]]
         # EvalScope's reviews run in threads of one process; the official ones in processes.
         pool = ThreadPoolExecutor if request["peer"] in ("evalscope", "evalscope-sandbox") else ProcessPoolExecutor
         with contextlib.chdir(into), pool(request.get("workers", 1)) as workers:

@@ -39,13 +39,19 @@ def ask(
         timeout_s: the harness' seconds a test.
         nice: of its processes.
     """
-    request = {"peer": peer, "rows": list(rows), "workers": workers, "timeout": timeout_s}
-    done = subprocess.run(
-        jailed(peers, "nice", f"-n{nice}"), input=json.dumps(request), capture_output=True, text=True
-    )
+    request = json.dumps(request_of(peer, rows, workers=workers, timeout_s=timeout_s))
+    done = subprocess.run(jailed(peers, "nice", f"-n{nice}"), input=request, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{peer}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def request_of(peer: str, rows: Sequence[dict], *, workers: int, timeout_s: int = 6) -> dict:
+    """What the driver reads: as `ask`, but each sample once, as the text that a data set stores."""
+    samples = [json.dumps(row["sample"]) for row in rows]
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(samples))}
+    numbered = [{**row, "sample": numbers[text]} for row, text in zip(rows, samples, strict=True)]
+    return {"peer": peer, "rows": numbered, "samples": list(numbers), "workers": workers, "timeout": timeout_s}
 
 
 def jailed(peers: Path, *before: str) -> list[str]:

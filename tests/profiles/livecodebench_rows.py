@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 
 from livecodebench_corpus.cases import Case
 from livecodebench_corpus.problems import ContestProblem
@@ -26,15 +27,18 @@ def case_row(case: Case) -> tuple[Problem, str]:
     return problem_of(case.name, case.public_tests, case.function), case.code
 
 
-def contest_problem(problem: ContestProblem) -> Problem:
-    """The problem as a row of the data set."""
-    tests = json.dumps([{"input": given, "output": wanted, "testtype": ""} for given, wanted in problem.tests])
+@cache
+def contest_problem(problem: ContestProblem, full: bool = False) -> Problem:
+    """The problem as a row of the data set; ``full``: with the tests of contest size as well."""
+    chosen = problem.full_tests if full else problem.tests
+    tests = json.dumps([{"input": given, "output": wanted, "testtype": ""} for given, wanted in chosen])
     return problem_of(problem.name, tests, problem.name if problem.functional else None)
 
 
-def sample_of(problem: ContestProblem) -> dict:
+@cache
+def sample_of(problem: ContestProblem, full: bool = False) -> dict:
     """The problem as the published graders take it."""
-    given, wanted = zip(*problem.tests, strict=True)
+    given, wanted = zip(*(problem.full_tests if full else problem.tests), strict=True)
     return {"inputs": given, "outputs": wanted, "fn_name": problem.name if problem.functional else None}
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from livecodebench_corpus.awkward import CASES, CLOCKED
-from livecodebench_corpus.completions import ROWS
-from livecodebench_corpus.problems import PROBLEMS
+from livecodebench_corpus.completions import RECORDED_IN_FULL, ROWS, name_in_full
+from livecodebench_corpus.problems import FULL_TESTS, PROBLEMS, TESTS
 from livecodebench_peers import PROFILES, ask, normal
 from livecodebench_rows import case_row, contest_problem, extract, grade, sample_of
 from livecodebench_table import LEAST_EQUAL, compare
@@ -46,6 +47,23 @@ def test_the_corpus_probes_every_trap_with_programs_of_its_own():
     assert len(ROWS) >= 4 * len(PROBLEMS)
 
 
+def test_every_problem_has_tests_of_contest_size_behind_the_small_ones_and_its_reference_is_quick():
+    for problem in PROBLEMS:
+        tests = problem.full_tests
+        assert len(problem.tests) == TESTS and tests[:TESTS] == problem.tests and len(tests) == FULL_TESTS
+        given = [_arguments(problem, text) for text, _ in tests]
+        began = time.process_time()
+        answers = [problem.solve(*arguments) for arguments in given]
+        assert time.process_time() - began < 1, problem.name
+        assert [json.dumps(answer) if problem.functional else answer for answer in answers] == [
+            w for _, w in tests
+        ]
+
+
+def _arguments(problem, text):
+    return [json.loads(line) for line in text.split("\n")] if problem.functional else [text]
+
+
 CHANGED_BY_PYTHON = {"scope: eval in a comprehension"}
 """Cases whose program means something else since 3.12 (PEP 709); the verdicts were recorded under 3.11."""
 
@@ -57,6 +75,21 @@ def test_a_part_of_the_corpus_is_graded_as_recorded(profile):
     ours = grade(profile, [case_row(case) for case in cases])
     theirs = [known[case.name] for case in cases]
     equal_enough(compare(profile, PROFILES[profile], [(case.name, case.trap) for case in cases], theirs, ours))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_completions_on_tests_of_contest_size_are_graded_as_recorded(profile):
+    chosen = [row for row in ROWS if row[0] in RECORDED_IN_FULL]
+    problems = [contest_problem(problem, full=True) for _, problem, _, _ in chosen]
+    ours = grade(
+        profile,
+        [(found, extract(profile, found, row[3])) for found, row in zip(problems, chosen, strict=True)],
+    )
+    known = GOLDEN[PROFILES[profile]]
+    theirs = [known[name_in_full(name)] for name, *_ in chosen]
+    assert len(theirs) == len(RECORDED_IN_FULL)
+    table = compare(profile, PROFILES[profile], [(name, "") for name, *_ in chosen], theirs, ours)
+    assert not table.differences, table.differences
 
 
 @pytest.mark.slow

@@ -10,9 +10,12 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-TESTS = 5
+from livecodebench_corpus.sizes import CONTEST_SIZE
+
+TESTS, FULL_TESTS = 5, 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +33,20 @@ class ContestProblem:
     def source(self) -> str:
         return inspect.getsource(self.solve)
 
-    @property
+    @cached_property
     def tests(self) -> list[tuple[str, str]]:
-        """Inputs and outputs as a data set stores them."""
+        """Inputs and outputs as a data set stores them; small."""
         chance = random.Random(self.name)
-        drawn = [self.draw(chance) for _ in range(TESTS)]
+        return self._answered([self.draw(chance) for _ in range(TESTS)])
+
+    @cached_property
+    def full_tests(self) -> list[tuple[str, str]]:
+        """As many as a data set has: the small ones, then some of contest size."""
+        chance = random.Random(f"{self.name} of contest size")
+        draw = CONTEST_SIZE[self.name]
+        return [*self.tests, *self._answered([draw(chance) for _ in range(FULL_TESTS - TESTS)])]
+
+    def _answered(self, drawn: list[Any]) -> list[tuple[str, str]]:
         if self.functional:
             return [("\n".join(map(json.dumps, given)), json.dumps(self.solve(*given))) for given in drawn]
         return [(text, self.solve(text)) for text in drawn]
