@@ -50,8 +50,8 @@ def contradicted(
 def _right(text: str, wanted: str, *, stdin: bool) -> bool:
     if stdin:
         return same_output(text, wanted)
-    if text and text == wanted and "NaN" not in text:  # a NaN equals nothing; decoding costs more than many a program
-        return True
+    if text and text == wanted and "NaN" not in text:  # a NaN equals nothing
+        return True  # decoding both would cost more than many a program
     try:
         return bool(json.loads(text) == json.loads(wanted))
     except json.JSONDecodeError:
