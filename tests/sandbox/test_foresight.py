@@ -30,7 +30,8 @@ def foretold(tests, trusted=""):
         ("f(f(1))", [(1,)]),
         ("f(1)\nf({2})\nf(3)", [(1,)]),  # the order of a set is not the tests' business
         ("try:\n    f(1)\n    assert False\nexcept ValueError:\n    pass\nf(2)", [(1,)]),
-        ("import random\nf(random.random())", []),
+        ("import random\nf(random.Random(1).random())", [(random.Random(1).random(),)]),
+        ("import numpy\nf(int(numpy.random.default_rng().integers(9)))", []),  # nobody can tell
         ("import os\nf(1)", []),  # tests that may leave something behind run once
         (f"for n in range({10 * MAX_CALLS}): f(n)", [(n,) for n in range(MAX_CALLS)]),
         (f"f('a' * {MAX_BYTES // 2})\nf('b' * {MAX_BYTES})\nf(1)", [("a" * (MAX_BYTES // 2),)]),
@@ -46,6 +47,30 @@ def test_what_can_be_told_without_the_program(tests, calls):
 
 def test_trusted_source_and_its_names_take_part_once_more():
     assert foretold("seen.append(f(limit))\nassert len(seen) == 1\nf(2)", "limit = 7\nseen = []") == [(7,), (2,)]
+
+
+def test_numbers_that_are_drawn_for_the_forecast_are_drawn_again():
+    random.seed(7)
+    (told,), drawn = foretold("import random\nf(random.random())"), random.random()
+    assert told == (drawn,)
+
+
+@pytest.mark.parametrize(
+    "draw", ["random.randint(0, 999)", "random.Random().random()", "random.SystemRandom().random()"]
+)
+def test_tests_that_draw_numbers_are_judged_as_ever(judged, draw):
+    tests = f"import random\nfor _ in range(100):\n    x = {draw}\n    assert f(x) == x"
+    assert judged("def f(x): return x", tests).status == "passed"
+    assert judged("def f(x): return -x - 1", tests).status == "wrong_answer"
+
+
+def test_draws_of_the_trusted_source_come_first(judged):
+    trusted, tests = (
+        "import random\nfirst = random.random()",
+        "import random\nassert f(random.random()) < 1 > f(first)",
+    )
+    for _ in range(3):
+        assert judged("def f(x): return x", tests, trusted=trusted).status == "passed"
 
 
 def test_a_rehearsal_that_would_not_end_ends():

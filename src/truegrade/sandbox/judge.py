@@ -22,6 +22,7 @@ classes as arguments. Tests that need them must run inside the program's process
 from __future__ import annotations
 
 import builtins
+import re
 import resource
 import sys
 from collections import deque
@@ -61,6 +62,10 @@ TESTS_FILE = "<tests>"
 TRUSTED_FILE = "<trusted>"
 KEPT_CHARACTERS = 1 << 19
 """Of tests that are kept compiled, which takes some five times as many bytes: HumanEval's and MBPP's together."""
+_GENERATORS = (("random", "getstate", "setstate"), ("numpy.random", "get_state", "set_state"))
+"""Modules that draw numbers, and what takes and puts back their state."""
+_OWN_GENERATOR = re.compile(r"default_rng|SystemRandom|RandomState|Generator\b|Random\(\s*\)|urandom|token_|uuid")
+"""What draws numbers that nobody can foretell."""
 BLOAT_BYTES = 16 << 20
 CHUNK_BYTES = 1 << 16
 _EXCEPTIONS = {
@@ -207,14 +212,14 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
     try:
         plan = plans.of(job["trusted"], job["tests"])
         plan.seed()
+        calls = plan.calls(job["names"]) if job["ahead"] else ()
         exec(plan.trusted, namespace)
     except BaseException as error:
         return GRADER_ERROR, f"the trusted source or the tests do not run: {_text(error)}", False
     again = plan.stateless
     status, detail = PASSED, ""
     try:
-        if job["ahead"]:
-            link.foretell(plan.calls(job["names"]))
+        link.foretell(calls)
         link.turn[0] = TURN_OF_PROGRAM
         link.receive(job["token"])
         link.turn[0] = TURN_OF_TESTS
@@ -252,21 +257,43 @@ class Plan:
         self.tests = compile(tests, TESTS_FILE, "exec", dont_inherit=True)
         self.stateless = is_stateless(self.trusted) and is_stateless(self.tests)
         self._random = "random" in trusted or "random" in tests
+        self._foretold = self.stateless and not any(map(_OWN_GENERATOR.search, (trusted, tests)))
         self._calls: dict[tuple[str, ...], tuple[bytes, ...]] = {}
 
     def calls(self, names: Sequence[str]) -> tuple[bytes, ...]:
-        """The calls of these names with which the tests begin, as far as they can be told without the program."""
-        if self._random or not self.stateless:
+        """The calls of these names with which the tests begin, as far as they can be told without the program.
+
+        Of tests that draw numbers, those that they make with the numbers to be drawn next.
+        """
+        if not self._foretold:
             return ()
+        if self._random:
+            return self._foresee_draws(names)
         known = self._calls.get(tuple(names))
         if known is None:
-            known = self._calls[tuple(names)] = foreseen(self.trusted, self.tests, names, fresh_namespace())
+            known = self._calls[tuple(names)] = self._foresee(names)
         return known
+
+    def _foresee(self, names: Sequence[str]) -> tuple[bytes, ...]:
+        return foreseen(self.trusted, self.tests, names, fresh_namespace())
+
+    def _foresee_draws(self, names: Sequence[str]) -> tuple[bytes, ...]:
+        """Let the generators draw once for the forecast, and the same once more for the tests."""
+        kept = [
+            (getattr(module, put), getattr(module, take)())
+            for name, take, put in _GENERATORS
+            if (module := sys.modules.get(name))
+        ]
+        try:
+            return self._foresee(names)
+        finally:
+            for put, state in kept:
+                put(state)
 
     def seed(self) -> None:
         """Seed the generators that the tests may use, as in a process of their own."""
         if self._random:
-            for name in ("random", "numpy.random"):
+            for name, _, _ in _GENERATORS:
                 if module := sys.modules.get(name):
                     module.seed()
 
