@@ -30,16 +30,21 @@ def first_difference(got: list[str], expected: list[str]) -> int | None:
     for index, (got_line, expected_line) in enumerate(zip(got, expected, strict=True)):
         if got_line == expected_line:
             continue
+        numbers = []
         for line in (got_line, expected_line):
-            if not convert_line_to_decimals(line)[0]:
+            success, decimals = convert_line_to_decimals(line)
+            if not success:
                 return index
-        if convert_line_to_decimals(got_line)[1] != convert_line_to_decimals(expected_line)[1]:
+            numbers.append(decimals)
+        if numbers[0] != numbers[1]:
             return index
     return None
 
 
 def same_output(got: str, expected: str) -> bool:
-    """Whether two whole outputs are the same; a signaling NaN is the same as nothing."""
+    """Whether two whole outputs are the same; a signaling NaN is the same as no other text."""
+    if got.strip() == expected.strip():
+        return True  # each line is that of the other, and most right answers end here
     got_lines, expected_lines = get_stripped_lines(got), get_stripped_lines(expected)
     try:
         return len(got_lines) == len(expected_lines) and first_difference(got_lines, expected_lines) is None
