@@ -15,7 +15,7 @@ from truegrade.sandbox import modes
 from truegrade.sandbox.levels import GET_BUBBLEWRAP, NO_NAMESPACES, detect
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.outcome import CallResult, Outcome, ProgramOutcome, Stop, conclude
-from truegrade.sandbox.protection import LIMITS_ONLY, NAMESPACES
+from truegrade.sandbox.protection import LIMITS_ONLY, NAMESPACES, Protection
 from truegrade.sandbox.supervisor import Supervisor
 from truegrade.sandbox.worker import Worker
 
@@ -45,11 +45,14 @@ class Sandbox:
         hash_seed: int = 0,
     ) -> None:
         self.limits = limits or Limits()
-        self.workers = workers or _cores()
+        self._cores = _cores()
+        self.workers = workers or len(self._cores)
         self._max_level, self._allow_unsafe, self._hash_seed = max_level, allow_unsafe, hash_seed
         self._free = threading.BoundedSemaphore(self.workers)
         self._lock = threading.Lock()
         self._idle: list[Worker] = []
+        self._made = 0
+        """Workers, so far."""
         self._closed = threading.Event()
 
     def __enter__(self) -> Self:
@@ -230,7 +233,13 @@ class Sandbox:
         with self._lock:
             if self._closed.is_set():
                 raise SandboxError("the sandbox is closed; open another to run more programs")
-            return self._idle.pop() if self._idle else Worker(protection, self.limits, self._hash_seed)
+            return self._idle.pop() if self._idle else self._new_worker(protection)
+
+    def _new_worker(self, protection: Protection) -> Worker:
+        """One that stays on a core of its own, if there are enough workers to keep every core busy."""
+        core = self._cores[self._made % len(self._cores)] if self.workers >= len(self._cores) else None
+        self._made += 1
+        return Worker(protection, self.limits, self._hash_seed, core)
 
     def _give_back(self, worker: Worker) -> None:
         with self._lock:
@@ -275,8 +284,8 @@ def run_program(
         return sandbox.script(source, stdin)
 
 
-def _cores() -> int:
-    """Cores that this process may use."""
+def _cores() -> list[int]:
+    """Numbers of the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))

@@ -19,10 +19,14 @@ class Worker:
         protection: of everything it starts.
         limits: of every program.
         hash_seed: of the interpreters.
+        core: on which everything runs; None for any. A program that may start processes may use them all.
     """
 
-    def __init__(self, protection: Protection, limits: Limits, hash_seed: int = 0) -> None:
+    def __init__(
+        self, protection: Protection, limits: Limits, hash_seed: int = 0, core: int | None = None
+    ) -> None:
         self.protection, self._limits, self._hash_seed = protection, limits, hash_seed
+        self._core = None if limits.processes else core
         self._zygotes: dict[tuple[str, str], Zygote] = {}
         self._judges: dict[str, Judge] = {}
 
@@ -46,7 +50,8 @@ class Worker:
         """The zygote of this role and kind; errors are those of `spawn`."""
         zygote = self._zygotes.get((role, kind))
         if zygote is None or not zygote.open:
-            zygote = self._zygotes[role, kind] = Zygote(role, kind, self.protection, self._limits, self._hash_seed)
+            zygote = Zygote(role, kind, self.protection, self._limits, self._hash_seed, self._core)
+            self._zygotes[role, kind] = zygote
         return zygote
 
     def take_judge(self, kind: str) -> Judge:

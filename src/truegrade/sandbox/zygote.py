@@ -75,6 +75,7 @@ class Zygote:
         self._several = settings["processes"] > 0
         self._tasks: int | None = settings["tasks"]
         self._piped: bool = settings["piped"]
+        stay_on(settings["core"])
         self._pid = 0
         self._status: int | None = None
         self._reported_s = 0.0
@@ -263,6 +264,19 @@ def preload(names: list[str], *, alone: bool) -> None:
         except ImportError:
             continue
     os.register_at_fork = register
+
+
+def stay_on(core: int | None) -> None:
+    """Run on this core only, with all that is forked: who waits for whom is then woken where the data is.
+
+    Args:
+        core: its number; None changes nothing, nor does one that has gone since it was counted.
+    """
+    if core is not None and hasattr(os, "sched_setaffinity"):
+        try:
+            os.sched_setaffinity(0, {core})
+        except OSError:
+            return
 
 
 def _lowest(control: int) -> int:

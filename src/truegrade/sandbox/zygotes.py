@@ -69,12 +69,21 @@ class Zygote:
         protection: what it confines itself to.
         limits: of every program.
         hash_seed: of the interpreter.
+        core: on which it and its processes run; None for any.
 
     Raises:
         SandboxError: it cannot be started.
     """
 
-    def __init__(self, role: str, kind: str, protection: Protection, limits: Limits, hash_seed: int = 0) -> None:
+    def __init__(
+        self,
+        role: str,
+        kind: str,
+        protection: Protection,
+        limits: Limits,
+        hash_seed: int = 0,
+        core: int | None = None,
+    ) -> None:
         self.pid = 0
         """Number of its process on this machine."""
         self.open = True
@@ -88,7 +97,7 @@ class Zygote:
             with theirs:
                 self._uid = self._own_uid()
                 words = [sys.executable, *FLAGS, str(SCRIPT), role, str(theirs.fileno())]
-                words.append(json.dumps(self._settings(role, kind, limits)))
+                words.append(json.dumps({**self._settings(role, kind, limits), "core": core}))
                 fds = [theirs.fileno()]
                 if protection.bubblewrap is not None:
                     own_users = self._uid is None
