@@ -119,7 +119,7 @@ def test_the_level_is_2_and_says_why(contained, variant):
     assert sandbox.endswith("such as a container's, forbids namespaces")
 
 
-@pytest.mark.parametrize("variant", ["root", "--user 1000", "--cap-drop ALL", "a user namespace"])
+@pytest.mark.parametrize("variant", ["root", "--user 1000"])
 def test_hostile_programs_are_held_in_a_container(contained, variant):
     files = [f"{REPOSITORY}/tests/sandbox/{name}" for name in HOSTILE]
     done = contained("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow", *files, **VARIANTS[variant])
