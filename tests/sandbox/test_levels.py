@@ -34,26 +34,26 @@ def test_level_1_refuses_untrusted_programs():
         assert sandbox.inside("pass").status == "passed"
 
 
-def test_without_bubblewrap_the_level_is_2_and_says_how_to_get_it(fresh):
+def level_2(fresh, bubblewrap, *, namespaces_forbidden):
+    """What is found out where level 3 is not to be had, for want of the one or by the other."""
     if levels.detect().level < 2:
         pytest.skip(levels.detect().why)
     levels.detect.cache_clear()
-    fresh.setattr(shutil, "which", lambda name: None)
-    fresh.setattr(levels, "_namespaces_forbidden", lambda: False)
+    fresh.setattr(shutil, "which", lambda name: bubblewrap)
+    fresh.setattr(levels, "_namespaces_forbidden", lambda: namespaces_forbidden)
     found = levels.detect()
     assert found.level == 2
+    return found
+
+
+def test_without_bubblewrap_the_level_is_2_and_says_how_to_get_it(fresh):
+    found = level_2(fresh, None, namespaces_forbidden=False)
     assert "not level 3: bubblewrap is not there; install bubblewrap" in found.why
 
 
 @pytest.mark.parametrize("bubblewrap", [None, shutil.which("false")])
 def test_nobody_is_told_to_install_what_a_container_forbids(fresh, bubblewrap):
-    if levels.detect().level < 2:
-        pytest.skip(levels.detect().why)
-    levels.detect.cache_clear()
-    fresh.setattr(shutil, "which", lambda name: bubblewrap)
-    fresh.setattr(levels, "_namespaces_forbidden", lambda: True)
-    found = levels.detect()
-    assert found.level == 2
+    found = level_2(fresh, bubblewrap, namespaces_forbidden=True)
     assert found.why.endswith(f"; not level 3: {levels.NO_NAMESPACES}")
 
 

@@ -144,13 +144,8 @@ class Filter:
 
         Its argument goes into the slots. It raises OSError where the kernel refuses.
         """
-        prctl, program, steps, slots, pack = (
-            libc_prctl(),
-            self._program,
-            self._steps,
-            self._slots,
-            _OPERAND.pack_into,
-        )
+        prctl, pack = libc_prctl(), _OPERAND.pack_into
+        program, steps, slots = self._program, self._steps, self._slots
 
         def install(value: int) -> None:
             for offset in slots:

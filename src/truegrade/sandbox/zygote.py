@@ -164,7 +164,7 @@ class Zygote:
             bind: confines a child.
         """
         detach, piped, scratch, tasks = self._control.detach, self._piped, self._scratch, self._tasks
-        collect = gc.enable
+        enable_collection = gc.enable
 
         def enter(fds: list[int]) -> None:
             setsid()
@@ -185,7 +185,7 @@ class Zygote:
             if tasks is None:
                 limit_tasks(None)
             bind()
-            collect()
+            enable_collection()
 
         return enter
 

@@ -97,7 +97,7 @@ class Zygote:
             with theirs:
                 self._uid = self._own_uid()
                 words = [sys.executable, *FLAGS, str(SCRIPT), role, str(theirs.fileno())]
-                words.append(json.dumps({**self._settings(role, kind, limits), "core": core}))
+                words.append(json.dumps(self._settings(role, kind, limits, core)))
                 fds = [theirs.fileno()]
                 if protection.bubblewrap is not None:
                     own_users = self._uid is None
@@ -122,7 +122,7 @@ class Zygote:
             return None
         return spare_uid([] if self._scratch is None else [*tree.readable(), str(self._scratch.parent)])
 
-    def _settings(self, role: str, kind: str, limits: Limits) -> dict[str, object]:
+    def _settings(self, role: str, kind: str, limits: Limits, core: int | None) -> dict[str, object]:
         """What the zygote needs to know; `truegrade.sandbox.confine` and `.zygote` read it."""
         compile_spawned()
         readable, uid = tree.readable(), self._uid
@@ -140,6 +140,7 @@ class Zygote:
             "scratch_bytes": limits.scratch_bytes,
             "scratch_files": SCRATCH_FILES,
             "uid": uid,
+            "core": core,
             "tasks": tasks if alone else None,
             "processes": limits.processes,
         }
