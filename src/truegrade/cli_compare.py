@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from truegrade.cli_options import json_option, print_json
+from truegrade.cli_options import echo, json_option, print_json
 
 
 @click.command()
@@ -109,7 +109,7 @@ def _write(found: Any, file_format: str, out: Path | None, *, open_page: bool, a
         print_json([str(file) for file in files])
     else:
         for file in files:
-            click.echo(file)
+            echo(file)
     if open_page:
         click.launch(str(files[0]))
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from truegrade.cli_data_build import build, check
-from truegrade.cli_options import json_option, print_json, unsafe_option
+from truegrade.cli_options import echo, json_option, print_json, unsafe_option
 
 
 def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -17,7 +17,7 @@ def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
 
 
 def _notice(sentence: str) -> None:
-    click.echo(f"note: {sentence}", err=True)
+    echo(f"note: {sentence}", err=True)
 
 
 @click.group()
@@ -64,7 +64,7 @@ def data_pull(names: tuple[str, ...], out: Path | None, as_json: bool) -> None:
         print_json(located)
     else:
         for name, path in located.items():
-            click.echo(f"{name}: {path}")
+            echo(f"{name}: {path}")
 
 
 @data.command("show")
@@ -88,9 +88,7 @@ def data_show(name: str, as_json: bool) -> None:
         print_json(msgspec.to_builtins(facts))
     else:
         for key, value in facts.items():
-            click.echo(
-                f"{key:<15} {value if value is not None else '(not at hand: truegrade data pull ' + name + ')'}"
-            )
+            echo(f"{key:<15} {value if value is not None else '(not at hand: truegrade data pull ' + name + ')'}")
 
 
 @data.command("mutate")
@@ -138,13 +136,14 @@ def data_show(name: str, as_json: bool) -> None:
 def data_mutate(file: Path, out: Path, workers: int | None, allow_unsafe: bool | None, as_json: bool,
                 preamble: Path | None, **asked: Any) -> None:  # fmt: skip
     """Give every row of FILE a mutant: a program that differs in one place and returns something else."""
+    from truegrade.datasets.leetcode.preamble import OF_LEETCODE
     from truegrade.datasets.mutation import MutationOptions, mutate_file
     from truegrade.report.progress import Silent, TerminalProgress
     from truegrade.sandbox import Limits, Sandbox
 
     chosen = {name: value for name, value in asked.items() if value is not None}
     options = MutationOptions(**chosen, preamble=preamble.read_text(encoding="utf-8") if preamble else "")
-    limits = Limits(cpu_s=options.cpu_s, memory_bytes=1 << 30)
+    limits = Limits(cpu_s=options.cpu_s, memory_bytes=1 << 30, packages=OF_LEETCODE)
     with Sandbox(limits, workers, allow_unsafe=bool(allow_unsafe)) as sandbox:
         watch = Silent() if as_json else TerminalProgress()
         mutated = mutate_file(file, out, options, sandbox, workers=sandbox.workers, watch=watch, notice=_notice)
@@ -152,9 +151,9 @@ def data_mutate(file: Path, out: Path, workers: int | None, allow_unsafe: bool |
         print_json(mutated)
     else:
         operators = ", ".join(f"{name} {count}" for name, count in mutated.operators.items())
-        click.echo(f"{out}: {mutated.mutants} mutants of {mutated.rows} programs ({operators})")
+        echo(f"{out}: {mutated.mutants} mutants of {mutated.rows} programs ({operators})")
         for name, reason in mutated.without.items():
-            click.echo(f"no mutant of {name}: {reason}")
+            echo(f"no mutant of {name}: {reason}")
 
 
 @data.command("push")
@@ -173,7 +172,7 @@ def data_push(file: Path, repo: str, private: bool, licence: str, as_json: bool)
     if as_json:
         print_json(pushed)
     else:
-        click.echo(f"{pushed.rows} rows, sha256 {pushed.sha256}\n{pushed.url}")
+        echo(f"{pushed.rows} rows, sha256 {pushed.sha256}\n{pushed.url}")
 
 
 data.add_command(build)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from truegrade.cli_options import json_option, print_json, unsafe_option
+from truegrade.cli_options import echo, json_option, print_json, unsafe_option
 
 if TYPE_CHECKING:
     from truegrade.datasets.checking import Difference
@@ -201,17 +201,18 @@ def check(ctx: click.Context, file: Path, workers: int | None, allow_unsafe: boo
         print_json({"rows": len(rows), "outputs": outputs, "differences": differences})
     else:
         for one in differences:
-            click.echo(f"{one.id}, {one.program}, case {one.case}: recorded {one.recorded}, found {one.found}")
-        click.echo(f"{file}: {outputs} outputs of {len(rows)} rows re-executed, {len(differences)} differ")
+            echo(f"{one.id}, {one.program}, case {one.case}: recorded {one.recorded}, found {one.found}")
+        echo(f"{file}: {outputs} outputs of {len(rows)} rows re-executed, {len(differences)} differ")
     if differences:
         ctx.exit(EXIT_DIFFERS)
 
 
 @contextmanager
 def _jail(workers: int | None, allow_unsafe: bool | None, hash_seed: int = 0) -> Iterator[Sandbox]:
+    from truegrade.datasets.leetcode.preamble import OF_LEETCODE
     from truegrade.sandbox import Limits, Sandbox
 
-    limits = Limits(cpu_s=_CPU_S, memory_bytes=1 << 30)
+    limits = Limits(cpu_s=_CPU_S, memory_bytes=1 << 30, packages=OF_LEETCODE)
     with Sandbox(limits, workers, allow_unsafe=bool(allow_unsafe), hash_seed=hash_seed) as sandbox:
         yield sandbox
 
@@ -263,12 +264,12 @@ def _write(out: Path, built: Iterable[ExecutionRow | Refused], total: int | None
     if as_json:
         print_json({"file": str(out), "rows": len(rows), "sha256": digest, "refused": refused})
         return
-    click.echo(f"{out}: {len(rows)} rows, sha256 {digest}")
+    echo(f"{out}: {len(rows)} rows, sha256 {digest}")
     if refused:
-        click.echo(f"{len(refused)} left out:")
+        echo(f"{len(refused)} left out:")
     for why, count in Counter(one.why for one in refused).most_common(_MAX_REASONS):
-        click.echo(f"  {count} x {why}")
+        echo(f"  {count} x {why}")
 
 
 def _notice(sentence: str) -> None:
-    click.echo(f"note: {sentence}", err=True)
+    echo(f"note: {sentence}", err=True)

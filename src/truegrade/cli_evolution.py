@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from truegrade.cli_options import json_option, print_json, unsafe_option
+from truegrade.cli_options import echo, json_option, print_json, unsafe_option
 
 if TYPE_CHECKING:
     from truegrade.evolution.settings import Settings
@@ -66,7 +66,7 @@ def evolve(
     folder, final = run(
         settings,
         watcher=None if as_json else LiveWatcher(),
-        notice=lambda sentence: click.echo(f"note: {sentence}", err=True),
+        notice=lambda sentence: echo(f"note: {sentence}", err=True),
         allow_unsafe=bool(allow_unsafe),
         executor=executor,
         **options,
@@ -77,7 +77,7 @@ def evolve(
         print_json({"folder": str(folder), "final": final})
     else:
         print_summary(material)
-        click.echo(f"{folder}: best/ is the adapter, final.json the numbers, {page.name} the page")
+        echo(f"{folder}: best/ is the adapter, final.json the numbers, {page.name} the page")
 
 
 def _settings(config: str | None, quick: bool) -> Settings:
@@ -124,4 +124,4 @@ def _write_config(path: Path, config: str | None) -> None:
         raise UserError(f"{path} is there already; name another file, or remove it first") from None
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}; name another file") from None
-    click.echo(f"{path}: edit it, then run truegrade evolve {path}")
+    echo(f"{path}: edit it, then run truegrade evolve {path}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from truegrade.cli_options import data_options, json_option, print_json
+from truegrade.cli_options import data_options, echo, json_option, print_json
 
 
 @click.command()
@@ -34,7 +34,7 @@ def export(
     if as_json:
         print_json({"file": str(path)})
     else:
-        click.echo(path)
+        echo(path)
 
 
 @click.command("lm-eval-tasks")
@@ -60,4 +60,4 @@ def lm_eval_tasks(
     if as_json:
         print_json({"folder": str(folder), "tasks": names})
     else:
-        click.echo(f"lm_eval run --include_path {folder} --tasks {','.join(names)} --model ...")
+        echo(f"lm_eval run --include_path {folder} --tasks {','.join(names)} --model ...")

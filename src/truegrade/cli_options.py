@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from truegrade.report.terminal import visible
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -147,8 +149,15 @@ def adapted_arguments(model_args: Mapping[str, Any], adapter: Path | None) -> di
     return {**model_args} if adapter is None else {**model_args, "adapter": str(adapter)}
 
 
+def echo(message: object, *, err: bool = False, nl: bool = True) -> None:
+    """Print on standard output or error; a terminal gets control characters of models and programs written out."""
+    text = str(message).encode("utf-8", "backslashreplace").decode()
+    # click would take escape sequences away on the way into a file or a pipe.
+    click.echo(visible(text) if (sys.stderr if err else sys.stdout).isatty() else text, err=err, nl=nl, color=True)
+
+
 def print_json(value: Any) -> None:
     """What ``--json`` prints."""
-    import msgspec
+    from truegrade.json_text import encode
 
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode() + "\n")
+    echo(encode(value, enc_hook=str, indent=2).decode())

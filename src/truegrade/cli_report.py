@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from truegrade.cli_options import json_option, print_json
+from truegrade.cli_options import echo, json_option, print_json
 
 
 @click.command()
@@ -47,7 +47,7 @@ def report(runs: tuple[Path, ...], file_format: str, out: Path | None, open_page
         print_json([str(file) for file in files])
     else:
         for file in files:
-            click.echo(file)
+            echo(file)
     if open_page:
         for file in files:
             click.launch(str(file))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from truegrade.cli_options import adapted_arguments, adapter_option, json_option, print_json, unsafe_option
-
-if TYPE_CHECKING:
-    from socketserver import BaseServer
+from truegrade.cli_options import adapted_arguments, adapter_option, echo, json_option, print_json, unsafe_option
 
 
 @click.command("serve-model")
@@ -33,20 +34,29 @@ def serve_model(host: str, port: int, name: str | None, adapter: Path | None, as
         raise UserError(
             f"{model.name} does not run here, so there is nothing to serve: name embedded/... or hf/..."
         )
-    with ModelServer(model.engine, host, port) as server:
+    with _until_stopped(), ModelServer(model.engine, host, port) as server:
         if as_json:
             print_json({"base_url": server.url, "model": server.model_id})
         else:
-            click.echo(f"{model.name} at {server.url}; ask it with")
-            click.echo(f"  truegrade run BENCHMARK --model openai/{server.model_id} --base-url {server.url}")
-        _serve_until_interrupted(server)
-
-
-def _serve_until_interrupted(server: BaseServer) -> None:
-    try:
+            echo(f"{model.name} at {server.url}; ask it with")
+            echo(f"  truegrade run BENCHMARK --model openai/{server.model_id} --base-url {server.url}")
         server.serve_forever()
+
+
+@contextmanager
+def _until_stopped() -> Iterator[None]:
+    """Ctrl-C and SIGTERM end what is done here well: what was opened is closed, and removed."""
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it is ending already
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
     except KeyboardInterrupt:
-        click.echo("stopped", err=True)
+        echo("stopped", err=True)
 
 
 def _benchmark_files(
@@ -163,15 +173,13 @@ def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: 
         if as_json:
             print_json({"address": address, "token": settings.token, "protection": protection})
         else:
-            click.echo(
-                f"grading at {address} (about it: {address}/docs), {settings.workers} at once; {protection}"
-            )
+            echo(f"grading at {address} (about it: {address}/docs), {settings.workers} at once; {protection}")
             if settings.token is not None and not token:
-                click.echo(f"token: {settings.token}")
+                echo(f"token: {settings.token}")
         sys.stdout.flush()
 
     serve_until_stopped(settings, announce)
-    click.echo("stopped", err=True)
+    echo("stopped", err=True)
 
 
 @click.command("view")
@@ -186,14 +194,14 @@ def view(runs: Path, host: str, port: int, open_page: bool, as_json: bool) -> No
     """Show a folder of runs as a web page: list, samples, comparison, also while they run. Ctrl-C ends it."""
     from truegrade.integrations.viewing.server import ViewServer
 
-    with ViewServer(runs, host, port) as server:
+    with _until_stopped(), ViewServer(runs, host, port) as server:
         if as_json:
             print_json({"address": server.url, "runs": str(runs)})
         else:
-            click.echo(f"{runs} at {server.url}; Ctrl-C ends it")
+            echo(f"{runs} at {server.url}; Ctrl-C ends it")
             if not server.local_only:
-                click.echo(f"note: everybody who reaches {host} can read these runs", err=True)
+                echo(f"note: everybody who reaches {host} can read these runs", err=True)
         sys.stdout.flush()
         if open_page:
             click.launch(server.url)
-        _serve_until_interrupted(server)
+        server.serve_forever()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from truegrade.errors import UserError
@@ -11,6 +12,8 @@ from truegrade.records import Problem, Reason, SampleKey
 from truegrade.store import Run
 from truegrade.store.exporters import Exported, Exporter, find_exporter
 from truegrade.store.importers.evalplus_results import PLUS_SETS
+from truegrade.verdicts import extract
+from truegrade.writing import writing
 
 BASE_PROFILE = "evalplus-base"
 """Whose verdicts are those on the base tests of a plus set."""
@@ -47,14 +50,14 @@ def export_run(
         _demand_verdicts(run, profile, exporter)
     path = out or run.path / exporter.file
     partial = path.with_name(path.name + ".partial")
-    try:
-        with partial.open("wb") as file:
-            exporter.write(_samples(run, problems, profile, exporter), problems, file)
-        partial.replace(path)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written ({error.strerror or error}); choose another --out") from error
-    finally:
-        partial.unlink(missing_ok=True)
+    with writing(path):
+        try:
+            with partial.open("wb") as file:
+                exporter.write(_samples(run, problems, profile, exporter), problems, file)
+            partial.replace(path)
+        finally:
+            with suppress(OSError):
+                partial.unlink()
     return path
 
 
@@ -77,7 +80,7 @@ def _samples(
         problem = problems.get(completion.problem_id)
         if problem is None or completion.text is None or completion.sample >= run.manifest.samples_per_task:
             continue
-        answer = profile.extract(problem, completion)
+        answer = extract(completion, problem, profile)
         verdict = verdicts.get(completion.key)
         yield Exported(
             problem=problem,

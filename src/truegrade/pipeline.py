@@ -19,6 +19,7 @@ from truegrade.benchmarks.base import Benchmark
 from truegrade.config import GenerationConfig
 from truegrade.errors import BadRecord, TruegradeError
 from truegrade.graders import Grader, LocalGrader
+from truegrade.json_text import encode
 from truegrade.models.base import BatchModel, Model, Reply, Request
 from truegrade.profiles import Profile
 from truegrade.records import (
@@ -382,5 +383,5 @@ def summarise(
         UserError: a k of pass@k exceeds the samples per task.
     """
     summary = summarise_run(run, problems, profiles, ks)
-    run.write("summary.json", msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n")
+    run.write("summary.json", encode(summary, indent=2) + b"\n")
     return summary

@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from truegrade.json_text import encode
+
 SCHEMA_VERSION = 1
 """Version of the records on disk; a change that an old reader cannot read raises it."""
 
@@ -28,6 +30,7 @@ class Reason(StrEnum):
     NO_CODE = "no_code"
     NO_ANSWER = "no_answer"
     TRUNCATED = "truncated"
+    EXTRACTION_LIMIT = "extraction_limit"
     NOT_LITERAL = "not_literal"
     TIME_LIMIT = "time_limit"
     MEMORY_LIMIT = "memory_limit"
@@ -37,7 +40,7 @@ class Reason(StrEnum):
     GRADER_ERROR = "grader_error"
 
 
-UNANSWERED = frozenset({Reason.NO_CODE, Reason.NO_ANSWER, Reason.TRUNCATED})
+UNANSWERED = frozenset({Reason.NO_CODE, Reason.NO_ANSWER, Reason.TRUNCATED, Reason.EXTRACTION_LIMIT})
 """Reasons that say the reply held nothing to grade."""
 
 
@@ -61,10 +64,11 @@ class FunctionTask(msgspec.Struct, frozen=True, kw_only=True, tag="function"):
     reference: str
     """A right program, complete: what a perfect model would answer."""
     tests_use: tuple[str, ...] = ()
-    """Names other than the entry point that the tests need and only the solution defines; unless they are
-    modules, the tests must run beside the solution and cannot be moved out of its process."""
+    """Names other than the entry point that the tests need and only the solution defines: modules, or classes
+    whose objects the tests then use where they are, in the solution's process."""
     plain_arguments: bool = True
-    """Whether the tests pass plain values only; else, too, they must run beside the solution."""
+    """Whether the tests pass plain values only; else also built-in types and functions, and objects of classes
+    that `setup` defines, which the solution's process then gets: no expected value may stand in them."""
     buggy: str = ""
     """The program to repair; empty where a function is to be written from words or a signature."""
     cpu_s: float | None = None
@@ -218,6 +222,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     task: Task
     tags: dict[str, str] = {}
     """Facts to group reports by, e.g. ``{"split": "test"}``."""
+    packages: tuple[str, ...] = ()
+    """Installed packages that programs may import besides those of the profile's limits."""
 
 
 # ----------------------------------------------------------------------------------------------- Prompt
@@ -425,4 +431,4 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
 
 def sha256_json(value: object) -> str:
     """Hash of the canonical JSON of a value: keys sorted, no spaces, UTF-8."""
-    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+    return hashlib.sha256(encode(value, order="sorted")).hexdigest()

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from traceback import extract_tb
+
+from truegrade.errors import TruegradeError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles import Profile
 from truegrade.records import Answer, Completion, Problem, Reason, Verdict
+from truegrade.sandbox import Limits
 
 
 def grade_completion(completion: Completion, problem: Problem, profile: Profile, executor: Executor) -> Verdict:
@@ -14,10 +21,51 @@ def grade_completion(completion: Completion, problem: Problem, profile: Profile,
     Raises:
         SandboxError: the machine failed.
     """
-    answer = profile.extract(problem, completion)
+    answer = extract(completion, problem, profile)
     found = answer.value is not None
-    judgement = profile.grade(problem, answer, executor) if found else unanswered(answer, completion)
+    judgement = judge(answer, problem, profile, executor) if found else unanswered(answer, completion)
     return verdict_of(completion, answer, judgement, profile, executor)
+
+
+def limits_for(profile: Profile, problems: Iterable[Problem]) -> Limits:
+    """What programs that answer these problems may use: the profile's limits, and packages that problems name."""
+    names = {name for problem in problems for name in problem.packages} - {*profile.limits.packages}
+    return replace(profile.limits, packages=(*profile.limits.packages, *sorted(names)))
+
+
+def extract(completion: Completion, problem: Problem, profile: Profile) -> Answer:
+    """The answer in a completion. A reply on which the rule itself fails has none: the run goes on.
+
+    Raises:
+        TruegradeError: something that concerns more than this sample.
+    """
+    try:
+        return profile.answer(problem, completion)
+    except TruegradeError:
+        raise
+    except Exception as error:
+        return Answer(value=None, found=_words(error), reason=Reason.GRADER_ERROR)
+
+
+def judge(answer: Answer, problem: Problem, profile: Profile, executor: Executor) -> Judgement:
+    """The judgement of an answer. One on which grading itself fails is the grader's error: the run goes on.
+
+    Raises:
+        TruegradeError: something that concerns more than this sample.
+    """
+    try:
+        return profile.grade(problem, answer, executor)
+    except TruegradeError:
+        raise
+    except Exception as error:
+        return Judgement(reason=Reason.GRADER_ERROR, detail=_words(error))
+
+
+def _words(error: Exception) -> str:
+    """What a person needs to report the fault: the exception and where it was raised."""
+    place = extract_tb(error.__traceback__)[-1]
+    message = " ".join(str(error)[:300].split())
+    return f"grading failed: {type(error).__name__}: {message} ({Path(place.filename).name}, line {place.lineno})"
 
 
 def unanswered(answer: Answer, completion: Completion) -> Judgement:

@@ -1,6 +1,7 @@
 """Asserts out of a test designer's reply: read, never run."""
 
 import ast
+import time
 
 import pytest
 from hypothesis import example, given
@@ -41,6 +42,12 @@ def test_what_is_a_test(reply, tests):
 def test_a_flood_of_asserts_is_bounded():
     reply = "\n".join(f"assert f({number}) == 1" for number in range(5000))
     assert len(parse_tests(reply, "f")) == MAX_TESTS
+
+
+def test_a_flood_of_statements_is_read_in_linear_time():
+    start = time.process_time()
+    assert parse_tests("x = 1\n" * 16_000 + "assert f(x) == 1", "f")
+    assert time.process_time() - start < 10  # 0.3 s; half a minute where each statement splits the source anew
 
 
 LINES = st.lists(

@@ -90,11 +90,14 @@ def test_a_first_line_longer_than_the_head_is_still_a_row(tmp_path):
         ("[1]", ("[0]", "not an object")),
         ("not json", ("not JSON",)),
         ("7", ("expected rows",)),
+        (b'{"\xff": 1}', ("not UTF-8",)),
+        ('{"a": ' + "[" * 100_000, ("nested too deeply",)),
+        ('[{"id": "T", "completion": "a", "n": ' + "1" * 5000 + "}]", ("digits",)),
     ],
 )
 def test_a_bad_file_is_refused_with_its_place(tmp_path, content, words):
     path = tmp_path / "bad.json"
-    path.write_text(content)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(BadRecord) as caught:
         list(read_rows(path))
     assert all(word in str(caught.value) for word in ("bad.json", *words)), caught.value

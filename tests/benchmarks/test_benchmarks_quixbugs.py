@@ -19,7 +19,7 @@ NODES = {
     *("breadth_first_search", "depth_first_search", "detect_cycle", "reverse_linked_list"),
     *("shortest_path_length", "topological_ordering"),
 }
-"""Programs whose tests build nodes, and so share a process with them."""
+"""Programs whose tests hand them nodes."""
 
 
 @pytest.fixture
@@ -116,8 +116,8 @@ def test_graph_modules_lose_their_imports_and_nothing_else(loaded):
     assert task.tests.startswith("node1 = Node(1)\n")
     assert task.tests.endswith("\n\ntest1()\ntest2()\ntest3()\ntest4()\ntest5()\ntest6()\n")
     assert task.setup.startswith("class Node:")
-    assert suite_of(task).inside
-    assert not suite_of(loaded().by_id()["QuixBugs/shortest_paths"].task).inside
+    crossing = {p.task.entry_point for p in loaded().problems if suite_of(p.task).classes is not None}
+    assert crossing == NODES and "class Node" in suite_of(task).trusted
 
 
 def test_the_prompt_is_the_seed_s_byte_for_byte(loaded):
@@ -173,7 +173,7 @@ def test_right_programs_pass_40_of_40_under_the_official_comparators(verdicts):
     assert len(right) == 40
     skipping = {name for name, judgement in right.items() if "tests-skipped" in judgement.marks}
     assert skipping == {"knapsack", "levenshtein"}
-    assert {name for name, judgement in right.items() if "tests-inside" in judgement.marks} == NODES
+    assert not any("tests-inside" in judgement.marks for judgement in right.values())
     tests = [judgement.harness["tests"] for judgement in right.values()]
     assert sum(tests) == 242 - 2 + 36
     assert all(judgement.harness["passed"] == judgement.harness["tests"] for judgement in right.values())

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from truegrade.api import load
+
 
 def write(path, *rows):
     path.write_text("".join(row if isinstance(row, str) else json.dumps(row) + "\n" for row in rows))
@@ -125,3 +127,42 @@ def test_json_is_json_and_nothing_else(cli):
         assert code == 0, err
         json.loads(out)
         assert err == ""
+
+
+def test_half_a_surrogate_pair_in_replies_and_in_what_programs_do_is_graded_reported_and_exported(cli, tmp_path):
+    texts = [
+        GOOD["completion"],
+        "    return len(string)  # \ud800\n",
+        "    print(chr(0xD800))\n    return len(string)\n",
+        "    return chr(0xDC80)\n",
+        "    raise ValueError(chr(0xD800))\n",
+        "```python\ndef strlen(string):\n    return '\udfff'\n```",
+    ]
+    path = write(tmp_path / "half.jsonl", *[{**GOOD, "completion": text} for text in texts])
+    profiles = ("strict", "human-eval", "bigcode", "lm-eval-instruct", "blog")
+    named = [word for profile in profiles for word in ("--as", profile)]
+    code, out, err = cli("grade", path, "--benchmark", "humaneval", *named, "--out", "r", "--json")
+    assert code == 0, err
+    assert json.loads(out)["profiles"][0]["profile"].startswith("strict")
+    run = load("r")
+    assert {completion.text for completion in run.completions()} == set(texts)
+    passed = {verdict.sample: verdict.passed for verdict in run.verdicts("strict")}
+    assert passed[0] and not passed[1] and not any(passed[sample] for sample in (3, 4, 5))
+    for profile, file_format in (
+        ("strict", "inspect"),
+        ("human-eval", "human-eval"),
+        ("bigcode", "bigcode"),
+        ("blog", "blog"),
+    ):
+        code, _, err = cli("export", "r", "--format", file_format, "--as", profile, "--out", f"{file_format}.out")
+        assert code == 0, err
+    code, _, err = cli("grade", "inspect.out", "--benchmark", "humaneval", "--out", "again", "--as", "strict")
+    assert code == 0, err
+    assert {completion.text for completion in load("again").completions()} == set(texts)
+    for command in (
+        ("report", "r"),
+        ("report", "r", "--format", "json"),
+        ("compare", "r", "again", "--as", "strict"),
+    ):
+        code, _, err = cli(*command)
+        assert code == 0, err

@@ -60,6 +60,7 @@ def test_integers_of_any_size_stay_exact() -> None:
         ('{"a": 1}\nnot json\n', 2, "is not JSON"),
         ('[{"a": 1},\n{"a": 2}', 2, "closing bracket"),
         ('{"a": 1}\n' + "[" * 100_000, 2, "nested too deeply"),
+        ('{"a": 1}\n' + "9" * 5000, 2, "Exceeds the limit"),
     ],
 )
 def test_bad_json_names_the_line(text: str, line: int, message: str) -> None:
@@ -84,7 +85,7 @@ def test_gzip_is_known_by_content_not_by_name(tmp_path: Path) -> None:
 def test_damaged_gzip_and_missing_file(tmp_path: Path) -> None:
     cut = tmp_path / "cut.jsonl.gz"
     cut.write_bytes(gzip.compress(b"x" * 10_000)[:-12])
-    with pytest.raises(BadRecord, match="gzip data are damaged"):
+    with pytest.raises(BadRecord, match="gzip archive is damaged"):
         read_content(cut)
     with pytest.raises(UserError, match="cannot be read"):
         read_content(tmp_path / "absent")

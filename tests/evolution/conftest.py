@@ -17,7 +17,7 @@ def _tests(row):
         return "\n".join(f"assert {call.format(repr(arguments))} == {expected!r}" for arguments, expected in cases)
     module = re.sub(r"(?s)^.*?import \w+\n\n\n?(?=\w)", "", row["pytest_source"].partition("else:")[2], count=1)
     calls = re.findall(r"^def (test\w*)\(", module, re.MULTILINE)
-    return "\n".join([row.get("node_source") or "", module.partition("\ndef main")[0], *(f"{c}()" for c in calls)])
+    return "\n".join([module.partition("\ndef main")[0], *(f"{c}()" for c in calls)])
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +35,7 @@ def quixbugs(data_dir):
                 prompt="",
                 entry_point=row["name"],
                 tests=_tests(row),
+                setup=row.get("node_source") or "",
                 reference=row["correct"],
                 buggy=row["buggy"],
                 plain_arguments=row["test_kind"] == "json",

@@ -118,6 +118,7 @@ def test_the_canonical_answer_reads_as_itself():
     canonical = extract_choice(obj("B", "assert f(1) == {1: 'ä'}"), "f", "1").value
     assert extract_choice_answer(canonical).value == canonical
     assert extract_choice_answer("5").found == "no_choice"
+    assert extract_choice_answer("\ud800").found == "no_choice"
     assert extract_choice_answer('{"chosen_program":"C","value":"5"}').found == "no_choice"
     assert extract_choice_answer('{"chosen_program":"A","value":"f(1)"}').reason is Reason.NOT_LITERAL
 

@@ -105,23 +105,25 @@ def test_a_generator_is_an_iterator_in_the_detail(jail):
     assert graded(jail, generator, Suite(entry_point="f", cases=suite.cases, comparator="list"))[0].passed
 
 
-NODES = {
-    "entry_point": "f",
-    "context": "class Box:\n    def __init__(self, held): self.held = held\nbox = Box([])",
-    "statements": ("assert f(box) == []", "box.held.append(1)", "assert f(box) == [1]", "assert f(box) == [2]"),
-}
+NODES = Suite(
+    entry_point="f",
+    trusted="class Box:\n    def __init__(self, held): self.held = held",
+    classes=(),
+    context="box = Box([])",
+    statements=("assert f(box) == []", "box.held.append(1)\nassert f(box) == [1]", "assert f(box) == [2]"),
+)
 
 
-def test_statements_about_objects_run_beside_the_program_in_one_process(jail):
-    judgement, results = graded(jail, "def f(box): return box.held", Suite(**NODES, inside=True))
-    assert results == ["passed", "passed", "passed", "wrong_answer"]
-    assert judgement.marks == ("tests-inside",)
+def test_statements_about_objects_run_outside(jail):
+    judgement, results = graded(jail, "def f(box): return box.held", NODES)
+    assert results == ["passed", "passed", "wrong_answer"] and judgement.marks == ()
+    assert judgement.detail == ("2 of 3 tests; test 3: `assert f(box) == [2]` failed; the program returned []")
 
 
 def test_the_program_s_names_are_not_the_tests_names(jail):
     program = "held, Box, box = 1, 2, 3\ndef f(box): return box.held if held == 1 else None"
-    _, results = graded(jail, program, Suite(**NODES, inside=True))
-    assert results[:3] == ["passed"] * 3
+    _, results = graded(jail, program, NODES)
+    assert results[:2] == ["passed"] * 2
 
 
 def test_statements_about_plain_values_run_outside(jail):

@@ -1,11 +1,15 @@
 """What the tests of a repair are, one by one, and how outputs are compared."""
 
+import gc
 import math
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.suites import matches, suite_of
 from truegrade.records import Case, CasesTask, FunctionTask
 
@@ -34,18 +38,26 @@ def test_assertions_of_literals_become_calls(rows):
 )
 def test_one_other_assertion_makes_them_all_statements(odd):
     suite = suite_of(task(f"assert f(1) == 2\n{odd}"))
-    assert suite.statements == ("assert f(1) == 2", odd) and not suite.cases and not suite.inside
+    assert suite.statements == ("assert f(1) == 2", odd) and not suite.cases and suite.classes is None
 
 
 def test_definitions_are_context_and_calls_are_tests():
     suite = suite_of(task("def test():\n    assert f(1)\nx = 3\ntest()", setup="class A: ..."))
     assert suite.statements == ("test()",)
-    assert "class A" in suite.context and "x = 3" in suite.context
+    assert "class A" in suite.trusted and "x = 3" in suite.context
 
 
-def test_tests_that_need_objects_run_inside():
-    assert suite_of(task("assert f(A())", plain_arguments=False)).inside
-    assert suite_of(task("assert f(g)", tests_use=("g",))).inside
+def test_of_the_setup_only_classes_get_to_the_program():
+    setup = "import math\nclass A: ...\nsecret = 7\nbox = A()"
+    suite = suite_of(task("assert f(box) == secret", setup=setup, plain_arguments=False))
+    assert suite.classes == () and suite.trusted.split("\n") == ["", "import math", "", "class A:", "    ...", ""]
+    assert suite.context.split() == ["secret", "=", "7", "box", "=", "A()"]
+
+
+def test_classes_of_the_program_are_told_from_modules():
+    assert suite_of(task("assert f(G(), sys)", tests_use=("G", "sys"))).classes == ("G",)
+    plain = suite_of(task("assert f(sys.maxsize)", tests_use=("sys",)))
+    assert plain.classes is None and plain.trusted.startswith("import sys\n")
 
 
 def test_cases_are_taken_as_they_are():
@@ -78,3 +90,27 @@ def test_cases_are_taken_as_they_are():
 )
 def test_comparators(comparator, arguments, expected, got, right):
     assert matches(comparator, Case(arguments=arguments, expected=expected), got) is right
+
+
+def test_suites_are_read_while_another_thread_reads_answers():
+    """CPython 3.11 mixes up trees that two threads build at once, where collecting garbage runs Python."""
+    source = "def test():\n    x = {" + "(1, 2): [3], " * 200 + "}\ntest()"
+    wanted = task(source)
+    before, pause = gc.get_threshold(), sys.getswitchinterval()
+
+    def callback(phase, info):
+        sum(range(20))
+
+    gc.callbacks.append(callback)
+    gc.set_threshold(50)
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            trees = pool.map(parse_module, [source] * 60)
+            suites = pool.map(suite_of, [wanted] * 60)
+            assert all(suite.statements == ("test()",) for suite in suites)
+            assert not any(isinstance(tree, Fault) for tree in trees)
+    finally:
+        gc.callbacks.remove(callback)
+        gc.set_threshold(*before)
+        sys.setswitchinterval(pause)

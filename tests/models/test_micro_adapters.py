@@ -132,6 +132,8 @@ def test_missing_and_damaged_files(write, llama_folder, tmp_path):
         (lambda folder: (folder / "adapter_config.json").unlink(), "no adapter_config.json there"),
         (lambda folder: (folder / "adapter_model.safetensors").unlink(), "no adapter_model.safetensors there"),
         (lambda folder: (folder / "adapter_config.json").write_text("{"), "adapter_config.json"),
+        (lambda folder: (folder / "adapter_config.json").write_bytes(b'{"\xff": 1}'), "adapter_config.json"),
+        (lambda folder: (folder / "adapter_config.json").write_text('{"a":' + "[" * 99999), "adapter_config.json"),
         (lambda folder: cut(folder / "adapter_model.safetensors"), "lies partly outside"),
     ):
         folder = write()

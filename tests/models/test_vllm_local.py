@@ -218,7 +218,7 @@ def test_the_rank_that_vllm_must_be_told(tmp_path, rank):
         ({"use_dora": True}, UserError, "vLLM does not run DoRA; hf/NAME does"),
         ({"modules_to_save": ["lm_head"]}, UserError, "vLLM does not run modules_to_save"),
         ({"r": 513}, UserError, "rank 513 is more than vLLM's 512"),
-        ({"r": "many"}, BadRecord, "not the configuration of an adapter"),
+        ({"r": "many"}, BadRecord, "is it the configuration of an adapter"),
     ],
 )
 def test_adapters_that_vllm_cannot_run(tmp_path, config, error, message):

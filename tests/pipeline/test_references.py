@@ -15,8 +15,7 @@ def test_every_reference_passes(benchmark, size, data_dir, tmp_path):
     run = truegrade.run(benchmark, model="baseline/reference", data=data_dir, out=tmp_path / "run")
     assert failures(run) == []
     assert run.summary["profiles"][0]["estimates"][0]["tasks"] == size
-    inside = {v.problem_id for v in run.verdicts() if "tests-inside" in v.marks}
-    assert inside == ({"MBPP/367", "MBPP/533", "MBPP/601", "MBPP/927"} if benchmark == "mbpp" else set())
+    assert not any(v.marks for v in run.verdicts())
 
 
 @pytest.mark.slow

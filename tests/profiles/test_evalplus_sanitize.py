@@ -44,7 +44,9 @@ def test_the_longest_span(text):
 LINES = st.sampled_from(
     ["", "x = 1", "def f(x):", "    return x", "if x:", "else:", "    y", "x = (", ")", '"""', "'", "a \\", "@d",
      "try:", "except E:", "    # note", "# note", "Here it is", "```", "\tz", "  ", "f'''{", "'''", "\r", "'\\d'",
-     "class A:", "for i in x:", "x = [", "1,", "]", "async def g():", "match x:", "    case 1:", "        pass"]
+     "class A:", "for i in x:", "x = [", "1,", "]", "async def g():", "match x:", "    case 1:", "        pass",
+     "x = 1; \\", "# \\", "\\", "a; b", "finally:", "x = 1\r", "y\rif x:", "    \\",
+     "\ufeffz", "\x0cw", "def h(): pass"]
 )  # fmt: skip
 
 

@@ -8,6 +8,10 @@ the tests run on and not only in an emulator of it.
 FILES = {
     "write, read, size": "open('a', 'w').write('x' * 9000); return len(open('a').read()), os.stat('a').st_size",
     "rename, replace": "open('a', 'w').close(); os.rename('a', 'b'); os.replace('b', 'c'); return os.listdir('.')",
+    "devices": (
+        "open('/dev/null', 'w').write('x')\n"
+        "return open('/dev/null').read(), open('/dev/zero', 'rb').read(2), len(open('/dev/urandom', 'rb').read(9))"
+    ),
     "links": "open('a', 'w').close(); os.symlink('a', 's'); os.link('a', 'h'); return os.readlink('s'), os.lstat('h').st_nlink",
     "directories": (
         "os.makedirs('d/e'); os.rmdir('d/e'); open('d/f', 'w').close(); os.unlink('d/f'); os.chdir('d')\n"
@@ -17,8 +21,9 @@ FILES = {
     "sizes": (
         "with open('a', 'wb+') as f:\n    f.truncate(5000); os.posix_fallocate(f.fileno(), 0, 9000)\n"
         "    os.posix_fadvise(f.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL); os.fsync(f.fileno()); os.fdatasync(f.fileno())\n"
-        "os.truncate('a', 77); return os.path.getsize('a')"
+        "return os.path.getsize('a')"
     ),
+    "cut off by its name": "open('a', 'w').write('x' * 99); os.truncate('a', 77); return os.path.getsize('a')",
     "modes and times": (
         "open('a', 'w').close(); os.chmod('a', 0o640); os.utime('a', (5, 6)); f = os.open('a', os.O_RDONLY)\n"
         "os.fchmod(f, 0o600); os.utime(f, ns=(1, 2)); old = os.umask(0o77); os.umask(old); s = os.stat('a')\n"
@@ -27,7 +32,7 @@ FILES = {
     "positions": (
         "f = os.open('a', os.O_RDWR | os.O_CREAT)\n"
         "os.pwrite(f, b'abc', 2); os.pwritev(f, [b'd', b'ef'], 5); os.writev(f, [b'g', b'h']); os.lseek(f, 0, 0)\n"
-        "into = [bytearray(2), bytearray(3)]; os.preadv(f, into, 1)\n"
+        "into = [bytearray(2), bytearray(3)]; os.preadv(f, into, 1); os.pwritev(f, [b'i'], 9, os.RWF_DSYNC)\n"
         "return os.pread(f, 3, 2), os.readv(f, [bytearray(4)]), into"
     ),
     "copies": (
@@ -162,6 +167,7 @@ PROCESSES = {
     "subprocess": "import subprocess, sys; return subprocess.run([sys.executable, '-c', 'print(6 * 7)'], capture_output=True).stdout",
     "spawn": "import sys; return os.waitpid(os.posix_spawn(sys.executable, ['p', '-c', 'pass'], {}), 0)[1]",
     "pool": "from multiprocessing import get_context\nwith get_context('fork').Pool(2) as p: return p.map(abs, [-1, -2])",
+    "its own in /proc": "pid = os.fork()\nif pid == 0: os._exit(0)\nseen = os.path.exists(f'/proc/{pid}/stat'); os.waitpid(pid, 0); return seen",
     "group and session": "pid = os.fork()\nif pid == 0:\n    os.setsid()\n    os._exit(os.getsid(0) == os.getpid())\nreturn os.waitpid(pid, 0)[1]",
 }
 """Where processes are allowed."""

@@ -7,6 +7,17 @@ stands beside ``OUTSIDE``: the same technique where nothing forbids it, so that 
 
 C = "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\n"
 
+CHANGED = """import os
+def f(t):
+    path = %s
+    what = %r
+    was = getattr(os.stat(path), what)
+    %s
+    try: return getattr(os.stat(path), what) != was
+    finally: %s
+"""
+"""Path, what of it, how it is changed and how changed back."""
+
 NETWORK = {
     "tcp": "import socket\ndef f(t): return bool(socket.create_connection(('127.0.0.1', t['port']), 1))",
     "listen": "import socket\ndef f(t): return bool(socket.create_server(('127.0.0.1', 0)))",
@@ -27,6 +38,17 @@ FILES = {
     "list of a home": "import os\ndef f(t): return bool(os.listdir(t['home']))",
     "write beside the secret": "import os\ndef f(t): return bool(open(os.path.join(t['home'], 'note'), 'w'))",
     "write to the library": "import os\ndef f(t): return bool(os.open(os.__file__, os.O_RDWR))",
+    "mode of the secret": CHANGED % ("t['secret']", "st_mode", "os.chmod(path, was ^ 1)", "os.chmod(path, was)"),
+    "mode by a descriptor": CHANGED
+    % ("os.__file__", "st_mode", "os.fchmod(os.open(path, 0), was ^ 1)", "os.chmod(path, was)"),
+    "mode for every jail": CHANGED
+    % ("'/proc/version'", "st_mode", "os.chmod(path, was ^ 4)", "os.chmod(path, was)"),
+    "time of the secret": CHANGED
+    % ("t['secret']", "st_mtime_ns", "os.utime(path, (7, 7))", "os.utime(path, ns=(was, was))"),
+    "time of a device": CHANGED % ("'/dev/null'", "st_mtime_ns", "os.utime(path)", "None"),
+    "length of a file": CHANGED % ("t['victim']", "st_size", "os.truncate(path, was + 1)", "None"),
+    "emptied by opening": "import os\ndef f(t): return os.open(t['victim'], os.O_RDONLY | os.O_TRUNC) >= 0",
+    "emptied by opening for neither": "import os\ndef f(t): return os.open(t['victim'], os.O_ACCMODE | os.O_TRUNC) >= 0",
     "caller's environment": "def f(t): return t['content'].encode() in open(f\"/proc/{t['parent']}/environ\", 'rb').read()",
 }
 
@@ -50,6 +72,7 @@ PROCESSES = {
     ),
     "open the parent's memory": "import os\ndef f(t): return bool(open(f\"/proc/{t['target'] or os.getppid()}/mem\", 'rb'))",
     "descriptors of the parent": "import os\ndef f(t): return bool(os.listdir(f\"/proc/{t['target'] or os.getppid()}/fd\"))",
+    "counters of the parent": "import os\ndef f(t): return bool(open(f\"/proc/{t['target'] or os.getppid()}/stat\").read())",
     "limits of the parent": "import os, resource\ndef f(t): return bool(resource.prlimit(t['target'] or os.getppid(), 7))",
     "affinity of the parent": "import os\ndef f(t):\n    os.sched_setaffinity(t['target'] or os.getppid(), os.sched_getaffinity(0))\n    return True",
     "signals by a descriptor": (
@@ -69,6 +92,28 @@ KERNEL = {
     "System V memory": C + "def f(t): return libc.shmget(0, 4096, 0o1600) >= 0",
     "message queue": C + "def f(t): return libc.mq_open(b'/truegrade', 0o102, 0o600, None) >= 0",
     "extended attribute": "import os\ndef f(t):\n    open('a', 'w').close()\n    os.setxattr('a', 'user.note', b'x')\n    return True",
+    "lease of a file": "import fcntl\ndef f(t): return fcntl.fcntl(open('a', 'w'), fcntl.F_SETLEASE, fcntl.F_WRLCK) == 0",
+    "notice of changes": "import fcntl, os\ndef f(t): return fcntl.fcntl(os.open('.', os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_CREATE) == 0",
+    "larger pipe": "import fcntl, os\ndef f(t): return fcntl.fcntl(os.pipe()[1], fcntl.F_SETPIPE_SZ, 1 << 20) >= 1 << 20",
+    "urgent data": (
+        "import socket\ndef f(t):\n    a, b = socket.socketpair()\n    a.send(b'xy')\n    a.send(b'z', socket.MSG_OOB)\n"
+        "    return b.recv(1, socket.MSG_OOB) == b'z'"
+    ),
+    "urgent message": "import socket\ndef f(t):\n    a, b = socket.socketpair()\n    return a.sendmsg([b'x'], [], socket.MSG_OOB) == 1",
+    "pages in memory": (
+        C
+        + "import mmap\ndef f(t):\n    m = mmap.mmap(-1, 4096)\n    at = ctypes.addressof(ctypes.c_char.from_buffer(m))\n"
+        "    return libc.mincore(ctypes.c_void_p(at), 4096, ctypes.create_string_buffer(1)) == 0"
+    ),
+    "read only what is in memory": (
+        "import os\ndef f(t):\n    open('a', 'w').write('x')\n"
+        "    return os.preadv(os.open('a', os.O_RDONLY), [bytearray(1)], 0, os.RWF_NOWAIT) == 1"
+    ),
+    "throw out of memory": (
+        C
+        + "import mmap\ndef f(t):\n    m = mmap.mmap(-1, 4096)\n    at = ctypes.addressof(ctypes.c_char.from_buffer(m))\n"
+        "    return libc.madvise(ctypes.c_void_p(at), 4096, 21) == 0"
+    ),
     "device node": "import os\ndef f(t): os.mknod('d', 0o20666, os.makedev(1, 3)); return True",
     "raised limit": "import resource\ndef f(t): resource.setrlimit(4, (1 << 30, 1 << 30)); return True",
     "32-bit calls": C
@@ -87,6 +132,14 @@ NOTES = {
     "hidden deep": ("import os\nos.makedirs('.a/' * 50)", "bool(__import__('os').listdir('.'))"),
     "closed directory": (
         "import os\nos.mkdir('d')\nopen('d/x', 'w').close()\nos.chmod('d', 0)",
+        "bool(__import__('os').listdir('.'))",
+    ),
+    "closed directory below": (
+        "import os\nos.mkdir('d')\nos.mkdir('d/e', 0)",
+        "bool(__import__('os').listdir('.'))",
+    ),
+    "names of the sweep": (
+        "import os\nfor n in range(9):\n    for name in (f'.lifted-{n}', f'a{n}'):\n        os.makedirs(f'{name}/b')",
         "bool(__import__('os').listdir('.'))",
     ),
     "mode of the scratch": (

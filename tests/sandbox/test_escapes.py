@@ -7,6 +7,8 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
+from dataclasses import replace
 
 import pytest
 from hostile_programs import BOMBS, ENDLESS, ESCAPES, NOTES
@@ -14,6 +16,8 @@ from hostile_programs import BOMBS, ENDLESS, ESCAPES, NOTES
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.levels import detect
 from truegrade.sandbox.limits import MIB
+from truegrade.sandbox.tree import tree
+from truegrade.sandbox.users import spare_uid
 
 LIMITS = Limits(cpu_s=0.3, wall_s=0.8, memory_bytes=256 * MIB, output_bytes=MIB, scratch_bytes=16 * MIB)
 X86 = platform.machine() == "x86_64"
@@ -29,17 +33,38 @@ NOT_CONTROLLED = {
     "affinity of the parent": "only of the same user",
     "raised limit": "containers drop the capability",
     "extended attribute": "not every file system has them",
+    "notice of changes": "missing in some kernels",
+    "urgent data": "missing in some kernels",
+    "urgent message": "missing in some kernels",
+    "read only what is in memory": "not every file system can",
 }
-ROOT_ONLY = {"write to the library", "mount", "chroot", "other user", "host name", "device node"}
+ROOT_ONLY = {"write to the library", "mount", "chroot", "other user", "host name", "device node"} | {
+    "mode by a descriptor",
+    "mode for every jail",
+}
+SHARED = "2, with the user's own number"
 APART = ("unshare", "--mount", "--uts", "--")
 
 
-@pytest.fixture(scope="module", params=[3, 2])
-def jail(request):
-    if detect(request.param).level != request.param:
-        pytest.skip(detect(request.param).why)
-    with Sandbox(LIMITS, workers=2, max_level=request.param) as opened:
-        yield opened
+@pytest.fixture(scope="module", params=[3, 2, SHARED])
+def jail(request, tmp_path_factory):
+    level = 2 if request.param == SHARED else request.param
+    if detect(level).level != level:
+        pytest.skip(detect(level).why)
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == SHARED:
+            if spare_uid([*tree(LIMITS.packages).opened, tempfile.gettempdir()]) is None:
+                pytest.skip("level 2 has no other number here")
+            closed = tmp_path_factory.mktemp("closed")
+            closed.chmod(0o700)
+            patch.setattr("tempfile.tempdir", str(closed))
+        with Sandbox(LIMITS, workers=2, max_level=level) as opened:
+            yield opened
+
+
+def shares_our_number(jail):
+    """Whether its programs own what we own."""
+    return jail.level == 2 and run(jail, "import os\ndef f(): return os.getuid()")[1].value == os.getuid()
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +74,7 @@ def target(tmp_path_factory):
     (home / "secret").write_text("content-of-the-secret")
     home.chmod(0o755)
     (home / "secret").chmod(0o644)
+    (home / "victim").write_text("not to be emptied")
     with contextlib.ExitStack() as stack:
         tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         unix, abstract, datagram = (stack.enter_context(socket.socket(socket.AF_UNIX, kind)) for kind in (1, 1, 2))
@@ -62,6 +88,7 @@ def target(tmp_path_factory):
         yield {
             "home": str(home),
             "secret": str(home / "secret"),
+            "victim": str(home / "victim"),
             "content": "content-of-the-secret",
             "port": tcp.getsockname()[1],
             "unix": str(home / "unix"),
@@ -84,9 +111,24 @@ def run(sandbox, program, *args):
 
 @pytest.mark.parametrize("name", ESCAPES)
 def test_no_escape(jail, target, name):
+    if name == "time of a device" and jail.level == 2 and not shares_our_number(jail):
+        pytest.skip("whoever may write to a file may say that it was changed now")
     outcome, result = run(jail, ESCAPES[name], target)
     assert result is None or result.value is not True, (outcome, result)
     assert result is not None or outcome.status in {"killed", "runtime_error"}, outcome
+
+
+@pytest.mark.parametrize("processes", [0, 4])
+def test_the_first_process_of_the_jail_is_hidden(processes):
+    if detect().level < 3:
+        pytest.skip(detect().why)
+    look = (
+        "import os\ndef f():\n    own = os.path.exists('/proc/self/stat'), os.listdir('/proc/self/task')\n"
+        "    return *own, os.path.exists('/proc/1'), str(os.getpid()) == own[1][0]"
+    )
+    with Sandbox(replace(LIMITS, processes=processes), workers=1) as small:
+        own, threads, first, same = run(small, look)[1].value
+    assert (own, len(threads), first, same) == (True, 1, False, True)
 
 
 @pytest.mark.parametrize("name", [name for name in ESCAPES if name not in NOT_CONTROLLED])
@@ -121,10 +163,25 @@ def test_nothing_reaches_the_next_sample(jail, name):
     outcome, result = run(jail, f"{leave}\ndef f(): return {look}")
     if result is None:
         assert (name, jail.level) == ("shared memory file", 2), outcome  # refused outright
+    elif name in {"mode of the scratch", "times of the scratch"} and shares_our_number(jail):
+        assert result.value is False  # nothing is changed
     else:
         assert result.value is True, (outcome, result)  # seen by the program itself, so the next line can fail
     for _ in range(3):
         assert run(jail, f"def f(): return {look}")[1].value is False
+
+
+@pytest.mark.parametrize(
+    "name", ["closed directory", "closed directory below", "hidden deep", "names of the sweep"]
+)
+def test_whatever_a_program_made_of_its_scratch_is_swept_away(jail, name):
+    zygotes = set()
+    for _ in range(3):
+        run(jail, f"{NOTES[name][0]}\ndef f(): return 1")
+        zygotes |= {zygote.pid for worker in jail._idle for zygote in worker._zygotes.values()}
+    run(jail, "def f(): return 1")
+    zygotes |= {zygote.pid for worker in jail._idle for zygote in worker._zygotes.values()}
+    assert len(zygotes) == 1  # it is replaced where something is left
 
 
 @pytest.mark.parametrize("name", ENDLESS)

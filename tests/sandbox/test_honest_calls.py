@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 from honest_calls import CALLS, PROCESSES
 
-from truegrade.sandbox import Limits, Sandbox
+from truegrade.sandbox import Limits, Sandbox, landlock
+from truegrade.sandbox.landlock import FIRST_WITH_TRUNCATION
 from truegrade.sandbox.levels import detect
 from truegrade.sandbox.limits import MIB
 
@@ -38,6 +39,9 @@ def crowded_jail(level):
         yield opened
 
 
+WHO = program("return os.getuid()")
+
+
 def shown(source):
     return f"{source}\ng = f\ndef f(): return repr(g())\n"
 
@@ -59,6 +63,10 @@ def inside(sandbox, source):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_program_gets_what_it_would_get_outside(jail, tmp_path, name):
+    if jail.level == 2 and name == "cut off by its name" and landlock.version() < FIRST_WITH_TRUNCATION:
+        pytest.skip("refused, since this Landlock would let it cut off other files too")
+    if jail.level == 2 and name == "modes and times" and inside(jail, WHO) == outside(WHO, tmp_path):
+        pytest.skip("they stay as they are, since the program could change those of other files too")
     source = program(CALLS[name])
     assert inside(jail, source) == outside(source, tmp_path)
 

@@ -155,10 +155,26 @@ def f(x):
 
 ALL = {**LEAVING, **FORGING, **FORGED_FRAMES}
 
+NODE = "class Node:\n    def __init__(self, value): self.value = self.next = value\n"
+OBJECTS = f"""
+x, y = Node(1), Node(int)
+x.next = y
+x.value = [y]
+assert f(x) == {SECRET} and f([x, y]) is y and f(int) == {SECRET} and x.value == [y] and y.value("1") == 1
+"""
+
 
 @pytest.mark.parametrize("program", [pytest.param(source, id=name) for name, source in ALL.items()])
 def test_no_forgery_passes_the_judge(judged, in_time, program):
     outcome = in_time(judged(program, TESTS))
+    assert outcome.status not in {"passed", "grader_error"}, outcome
+
+
+@pytest.mark.parametrize("program", [pytest.param(source, id=name) for name, source in ALL.items()])
+@pytest.mark.parametrize("own", [True, False], ids=["tests' class", "program's class"])
+def test_no_forgery_passes_tests_about_objects(judged, in_time, program, own):
+    more = {"trusted": NODE, "classes": ()} if own else {"classes": ("Node",)}
+    outcome = in_time(judged(program if own else NODE + program, OBJECTS, **more))
     assert outcome.status not in {"passed", "grader_error"}, outcome
 
 

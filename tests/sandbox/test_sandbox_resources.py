@@ -114,7 +114,7 @@ def test_a_value_that_is_too_large_ends_the_run(patient, expression, status):
         "def lattice():\n    x = []\n    for _ in range(99): x = [x, x]\n    return x\n"
         f"def f(): return {expression}"
     )
-    outcome = patient.call(program, "f", [()], lambda i, r: True)
+    outcome = patient.call(program, "f", [()], lambda i, r: r.value is not None)
     assert outcome.status == status, outcome
     assert patient.judge(program, "f()", ["f"]).status == status
 
@@ -221,6 +221,32 @@ def test_a_scratch_of_any_depth_is_removed(tmp_path):
     remove_scratch(root)
     assert not root.exists()
     assert outside.read_text() == "kept"
+
+
+HELD = """
+import array, os, socket
+fd = os.open('big', os.O_RDWR | os.O_CREAT)
+for _ in range(14): os.write(fd, bytes(1 << 20))
+os.unlink('big')
+a, b = socket.socketpair()
+rights = array.array('i', [fd, a.fileno(), b.fileno()])
+for end in (a, b): end.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+def f(): return 1
+"""
+"""A file without a name, a descriptor of which is under way in two sockets that only each other can reach."""
+
+
+def test_a_file_that_only_a_socket_holds_takes_no_room_from_the_next_sample():
+    if detect().level < 3:
+        pytest.skip("only at level 3 is the scratch bounded")
+    honest = "def f():\n    return sum(open(str(n), 'wb').write(bytes(1 << 20)) for n in range(14))"
+    got = []
+    with Sandbox(Limits(cpu_s=5, scratch_bytes=16 * MIB), workers=1) as small:
+        for _ in range(30):
+            for program in (HELD, honest):
+                outcome = small.call(program, "f", [()], lambda _, result: got.append(result) or True)
+                assert outcome.status == "passed", outcome
+    assert [result.value for result in got] == [1, 14 << 20] * 30
 
 
 def test_runs_do_not_leave_threads_behind(small):

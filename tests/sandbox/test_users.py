@@ -3,17 +3,28 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from truegrade.sandbox.levels import detect
 from truegrade.sandbox.users import FIRST_UID, HARNESSES, OF_HARNESS, spare_uid
 
+CHMOD = """
+from hostile_programs import ESCAPES
+from truegrade.sandbox import Limits, Sandbox
+found = []
+with Sandbox(Limits(cpu_s=2), workers=1) as sandbox:
+    sandbox.call(ESCAPES["mode for every jail"], "f", [({},)], lambda _, result: found.append(result) or True)
+print(sandbox.level > 1, found[0].value)
+"""
 SPARE = "from truegrade.sandbox.users import spare_uid; print(spare_uid([]), spare_uid([]))"
 
 
 def said(program, *apart):
-    done = subprocess.run([*apart, sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run(
+        [*apart, sys.executable, "-c", program], capture_output=True, text=True, cwd=Path(__file__).parent
+    )
     if apart and done.stderr.startswith("unshare:"):
         pytest.skip(done.stderr)
     assert done.returncode == 0, done.stderr
@@ -72,3 +83,12 @@ class TestRoot:
 
     def test_root_without_capabilities_gives_none_away(self):
         assert said(SPARE, "setpriv", "--bounding-set", "-all", "--inh-caps", "-all") == "None None"
+
+    @pytest.mark.parametrize("without", ["-kill", "-all"])
+    def test_root_that_gives_none_away_runs_programs_that_change_no_file_of_proc(self, without):
+        if detect().level < 2:
+            pytest.skip(detect().why)
+        assert said(CHMOD, "setpriv", "--bounding-set", without, "--inh-caps", "-all") in {
+            "True None",
+            "True False",
+        }

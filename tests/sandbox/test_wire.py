@@ -357,6 +357,8 @@ def test_keys_made_to_collide_are_refused():
         b"n" + encode("<f8,O", MIB) + encode((0,), MIB) + encode(b"", MIB),
         b"n" + encode("<f8", MIB) + encode((2,), MIB) + encode(b"12345678", MIB),
         b"n" + encode("<U0", MIB) + encode((10**12,), MIB) + encode(b"", MIB),
+        b"n" + encode("<U1", MIB) + encode(None, MIB) + encode(b"\xff" * 4, MIB),
+        b"n" + encode(">U2", MIB) + encode((1,), MIB) + encode(b"\0\0\0a\0\x11\0\0", MIB),
         b"l\1\0\0\0" * 300 + b"N",
         b"?",
         b"",

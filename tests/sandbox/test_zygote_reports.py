@@ -19,3 +19,13 @@ def test_what_a_program_started_is_charged_to_it():
     with Sandbox(Limits(cpu_s=5, processes=4), workers=1, allow_unsafe=True) as sandbox:
         used = [sandbox.inside(source + "os.wait()").cpu_s, sandbox.inside("").cpu_s]
     assert [seconds >= 0.095 for seconds in used] == [True, False]
+
+
+def test_details_hold_no_address():
+    program = "class C: pass\ndef f(): raise KeyError(C(), [C()], '0x12')"
+    with Sandbox(Limits(cpu_s=5), workers=1, allow_unsafe=True) as sandbox:
+        errors = []
+        sandbox.call(program, "f", [()], lambda _, result: errors.append(result.error) or True)
+        judged = sandbox.judge(program, "f()", ["f"]).detail
+    assert errors == ["KeyError: (<truegrade_candidate.C object>, [<truegrade_candidate.C object>], '0x12')"]
+    assert "object at" not in judged

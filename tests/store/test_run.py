@@ -7,8 +7,9 @@ import pytest
 
 from truegrade.config import GenerationConfig, Sampling
 from truegrade.errors import BadRecord, UnknownName, UserError
-from truegrade.records import Completion
+from truegrade.records import Completion, Reason, Verdict
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
+from truegrade.summary import read_summary
 
 
 def manifest(temperature=None, dataset="d" * 64, n=1):
@@ -117,3 +118,66 @@ def test_kill_9_in_the_middle_of_writing_loses_no_whole_record(tmp_path):
         run.append_completions().close()
         assert run.completions_path.read_bytes().endswith(b"\n")
         run.completions_path.unlink()
+
+
+def verdict(sample, passed, text="t", problem="HumanEval/0", **more):
+    return Verdict(
+        benchmark="humaneval",
+        dataset_sha256="d" * 64,
+        problem_id=problem,
+        sample=sample,
+        config_sha256="c",
+        completion_sha256=completion(0, text).sha256,
+        profile="strict@1",
+        passed=passed,
+        reason=Reason.PASSED if passed else Reason.WRONG_ANSWER,
+        **more,
+    )
+
+
+def told_of(tmp_path, completions=(), verdicts=(), read=Run.completions):
+    run = Run.create_or_resume(tmp_path / "r", manifest(n=3))
+    with run.append_completions() as journal:
+        for record in completions:
+            journal.append(record)
+    with run.append_verdicts("strict@1") as journal:
+        for record in verdicts:
+            journal.append(record)
+    run.record_grading("strict@1", 1)
+    notices = []
+    opened = Run.open(run.path, notice=notices.append)
+    found = [list(read(opened)), list(read(opened))]
+    assert found[0] == found[1]
+    assert len(found[0]) == len(list(completions) or list(verdicts))
+    return notices
+
+
+def test_two_replies_to_one_sample_that_differ_are_told_once_with_their_lines(tmp_path):
+    other = completion(0, "other")
+    notices = told_of(tmp_path, [completion(0), completion(1), other, completion(1, "x"), other])
+    assert len(notices) == 1
+    assert "completions.jsonl: two records of one sample contradict each other" in notices[0]
+    assert "(lines 1 and 3, HumanEval/0 sample 0, and 2 more such pairs)" in notices[0]
+
+
+def test_the_same_reply_twice_and_a_failed_sample_that_was_asked_again_pass_in_silence(tmp_path):
+    failed = completion(0, None)
+    assert told_of(tmp_path, [failed, completion(0), failed, completion(0), completion(1)]) == []
+
+
+def test_two_verdicts_on_one_sample_that_differ_are_told(tmp_path):
+    both = [verdict(0, True, cpu_s=0.1), verdict(0, True, cpu_s=0.2), verdict(0, False)]
+    notices = told_of(tmp_path, verdicts=both, read=Run.verdicts)
+    assert "verdicts.strict@1.jsonl" in notices[0]
+    assert "lines 1 and 3" in notices[0]
+    assert told_of(tmp_path / "same", verdicts=both[:2], read=Run.verdicts) == []
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "summary.json"])
+@pytest.mark.parametrize("content", [b"", b"\xff", b'"\\ud800"', b"[" * 100_000, b"3", b"{", b'{"a": NaN}'])
+def test_a_damaged_file_of_a_run_is_one_sentence(tmp_path, name, content):
+    run = Run.create_or_resume(tmp_path / "r", manifest())
+    (run.path / name).write_bytes(content)
+    with pytest.raises(UserError, match=name.replace(".", r"\.")) as caught:
+        read_summary(Run.open(run.path))
+    assert "\n" not in str(caught.value)

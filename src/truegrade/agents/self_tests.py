@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from truegrade.extraction.continuations import longest_start
 from truegrade.extraction.fences import fenced_blocks
 from truegrade.extraction.parsing import Parser, unix_newlines
+from truegrade.extraction.source import Source
 from truegrade.extraction.thinking import final_channel
 
 MAX_TESTS = 50
@@ -51,8 +52,9 @@ def _statements(parser: Parser, source: str) -> Iterator[tuple[ast.stmt, str]]:
     """The statements of a block with their source; behind the line where reading it stops, its asserts alone."""
     start = longest_start(parser, source)
     if start is not None:
+        written = Source(start.source)
         for statement in start.tree.body:
-            yield statement, ast.get_source_segment(start.source, statement) or ""
+            yield statement, written.text_of(statement)
     lines = source.split("\n")[start.lines if start else 0 :]
     for number, line in enumerate(lines):
         if line.lstrip().startswith("assert"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade.json_text import convert
 from truegrade.store.importers import inspect_log
 from truegrade.store.importers.evalscope_rows import Row
 from truegrade.store.importers.lm_eval_samples import form_of
@@ -27,14 +28,15 @@ def unnest(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _lm_eval(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Document, responses, and the metric where it judges a single response as right (1) or wrong (0)."""
-    doc = fields["doc"]
+    doc, named = fields["doc"], fields.get("metrics")
     prompt = doc.get("prompt")
     form = form_of(fields.get("arguments"), prompt if isinstance(prompt, str) else "")
     texts = (
         [text for request in fields["resps"] for text in request] if _nested(fields["resps"]) else fields["resps"]
     )
-    metrics = [fields.get(name) for name in fields.get("metrics") or ()]
-    judged = len(texts) == 1 and len(metrics) == 1 and metrics[0] in (0, 1)
+    metrics = [fields.get(name) for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    alone = isinstance(texts, list) and len(texts) == 1
+    judged = alone and len(metrics) == 1 and metrics[0] in (0, 1)
     return {
         **doc,
         "completion" if form == "completion" else "reply": texts,
@@ -49,7 +51,7 @@ def _nested(resps: Any) -> bool:
 def _evalscope(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Reply and, in a review, its accuracy. A row of another shape stays as it is, and is refused for that."""
     try:
-        row = msgspec.convert(fields, Row)
+        row = convert(fields, Row)
     except msgspec.ValidationError:
         return dict(fields)
     score = row.sample_score.score if row.sample_score else None

@@ -19,12 +19,13 @@ import msgspec
 from truegrade.auditing.flags import Flag, read_flags
 from truegrade.auditing.nested import NESTING, inspect_rows, unnest
 from truegrade.errors import BadRecord
+from truegrade.json_text import UNREADABLE, decode
 from truegrade.records import Form
 from truegrade.store.importers import inspect_log
 from truegrade.store.importers.evalplus_raw import named_raw
 from truegrade.store.importers.evalplus_results import EVAL, tasks
 from truegrade.store.importers.evalplus_results import sniff as is_results
-from truegrade.store.importers.reading import head_of, json_document, json_lines
+from truegrade.store.importers.reading import head_of, json_document, json_lines, typed
 
 ID_FIELDS = ("task_id", "problem_id", "question_id", "name", "id")
 
@@ -95,7 +96,7 @@ def _entries(path: Path) -> Iterator[tuple[str, int | None, str | None, Any]]:
     if isinstance(document, list):
         yield from ((f"[{index}]", None, None, value) for index, value in enumerate(document))
     elif isinstance(document, dict) and GENERATIONS in document:
-        yield from _scored(document)
+        yield from _scored(path, document)
     elif isinstance(document, dict) and EVAL in document:
         for key, rows in tasks(path, document):
             yield from ((f"{EVAL}.{key}[{index}]", None, key, fields) for index, fields in enumerate(rows))
@@ -112,16 +113,16 @@ def _first_line_is_a_row(head: bytes) -> bool:
     """Whether a file that begins with an object holds one object a line; a long first line is cut by the head."""
     first, newline, rest = head.partition(b"\n")
     try:
-        value = msgspec.json.decode(first)
-    except msgspec.DecodeError:
+        value = decode(first, msgspec.json.Decoder())
+    except UNREADABLE:
         return not newline and any(f'"{name}"'.encode() in first[:200] for name in (*ID_FIELDS, *NESTING))
     is_row = isinstance(value, dict) and any(name in value for name in (*ID_FIELDS, *NESTING))
     return is_row or rest.lstrip()[:1] == b"{"
 
 
-def _scored(document: dict[str, Any]) -> Iterator[tuple[str, None, str, Any]]:
-    scores = document.get(SCORES) or {}
-    for key, texts in document[GENERATIONS].items():
+def _scored(path: Path, document: dict[str, Any]) -> Iterator[tuple[str, None, str, Any]]:
+    scores = typed(path, document.get(SCORES) or {}, dict[str, Any], inside=SCORES)
+    for key, texts in typed(path, document[GENERATIONS], dict[str, Any], inside=GENERATIONS).items():
         yield key, None, key, {"generations": texts, "graded_list": scores.get(key)}
 
 

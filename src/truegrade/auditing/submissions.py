@@ -65,7 +65,7 @@ def problems_of(path: Path) -> dict[str, Problem]:
     Functional problems are left out: a statement's samples name no method and follow no syntax.
     """
     found = {}
-    for number, value in enumerate(json_document(path)):
+    for number, value in enumerate(typed(path, json_document(path), list[Any])):
         row = typed(path, value, _Worded, inside=f"[{number}]")
         samples = shown_samples(row.question_content)
         if row.starter_code or not samples:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from truegrade.datasets.sources import Source
-from truegrade.errors import BadRecord, UserError
+from truegrade.errors import BadRecord
 from truegrade.records import sha256_json
+from truegrade.store.importers.reading import opened
 
-_GZIP_MAGIC = b"\x1f\x8b"
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SPACE_AND_COMMAS = re.compile(r"[ \t\r\n,]*")
 
@@ -24,19 +22,10 @@ def read_content(path: Path) -> bytes:
     """The uncompressed bytes of a file; gzip is known by its first bytes, not by the file's name.
 
     Raises:
-        UserError: the file cannot be read.
-        BadRecord: the compressed data are damaged.
+        BadRecord: the file cannot be read, its compressed data are damaged, or they are a bomb.
     """
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from None
-    if not raw.startswith(_GZIP_MAGIC):
-        return raw
-    try:
-        return gzip.decompress(raw)
-    except (OSError, EOFError, zlib.error) as error:
-        raise BadRecord(path, f"the gzip data are damaged ({error}); get the file again") from None
+    with opened(path, "document") as file:
+        return file.read()
 
 
 def sha256(content: bytes) -> str:
@@ -79,6 +68,8 @@ def parse_json(path: Path, content: bytes) -> Iterator[tuple[int, Any]]:
             raise BadRecord(path, f"is not JSON: {error.msg}; get the file again", line=error.lineno) from None
         except RecursionError:
             raise BadRecord(path, "is nested too deeply to be read", line=line) from None
+        except ValueError as error:  # a number of more digits than Python reads
+            raise BadRecord(path, f"cannot be read: {error}", line=line) from None
         yield line, value
         end = _end_of(separator, text, end)
         line += text.count("\n", position, end)

@@ -17,6 +17,7 @@ import msgspec
 from truegrade.datasets.content import read_content, sha256
 from truegrade.datasets.rows import Rows, parse_rows
 from truegrade.errors import BadRecord, UserError
+from truegrade.json_text import UNREADABLE, decode
 from truegrade.records import FileSpan, sha256_json
 from truegrade.store.importers.reading import GZIP_MAGIC, bad_row, head_of, opened, sha256_of, typed
 
@@ -86,8 +87,8 @@ def _lines(path: Path, hasher: Any) -> Iterator[ContestRow]:
             hasher.update(line)
             if line.strip():
                 try:
-                    row = decoder.decode(line.removeprefix(b"\xef\xbb\xbf"))
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                    row = decode(line.removeprefix(b"\xef\xbb\xbf"), decoder)
+                except UNREADABLE as error:
                     raise bad_row(path, error, line=number) from error
                 text = _text_only(path, row, number).private_test_cases
                 if plain and isinstance(text, str) and len(text) > LEFT_IN_FILE_CHARS:

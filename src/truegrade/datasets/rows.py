@@ -15,6 +15,7 @@ from truegrade.datasets.download import Progress
 from truegrade.datasets.locate import LocatedFile, locate
 from truegrade.datasets.sources import Source
 from truegrade.errors import BadRecord
+from truegrade.json_text import convert
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 
@@ -91,7 +92,7 @@ def parse_rows(
     rows = []
     for line, value in parse_json(path, content):
         try:
-            rows.append(msgspec.convert(adapt(value), row_type))
+            rows.append(convert(adapt(value), row_type))
         except msgspec.ValidationError as error:
             message, field = _split_validation_error(str(error))
             raise BadRecord(path, message, line=line, field=field) from None

@@ -6,11 +6,8 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
-import msgspec
-
-from truegrade.errors import BadRecord, UserError
+from truegrade.errors import UserError
 from truegrade.evolution.events import (
     ANCHORS,
     CLOCK,
@@ -23,13 +20,13 @@ from truegrade.evolution.events import (
     Evolution,
     Final,
 )
+from truegrade.json_text import encode, read_json
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 from truegrade.store.manifest import write_atomically
 
 _LOCK = "evolution.lock"
 BEST = "best"
-
-T = TypeVar("T")
+_ADVICE = "is it what an evolution wrote?"
 
 
 class EvolutionFolder:
@@ -74,7 +71,7 @@ class EvolutionFolder:
         if not path.exists():
             self.write(EVOLUTION, evolution)
             return
-        before = read_json(path, Evolution)
+        before = read_json(path, Evolution, _ADVICE)
         for what, old, new in (
             ("settings", before.settings_sha256, evolution.settings_sha256),
             ("base model", before.base_sha256, evolution.base_sha256),
@@ -110,22 +107,8 @@ class EvolutionFolder:
     def final(self) -> Final | None:
         """The final report, if it was made."""
         path = self.path / FINAL
-        return read_json(path, Final) if path.exists() else None
+        return read_json(path, Final, _ADVICE) if path.exists() else None
 
     def write(self, name: str, content: object) -> None:
         """Write a JSON file in one step."""
-        write_atomically(self.path / name, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
-
-
-def read_json(path: Path, kind: type[T]) -> T:
-    """A JSON file of the folder.
-
-    Raises:
-        BadRecord: it is not one, or a field is wrong.
-    """
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except OSError as error:
-        raise BadRecord(path, f"cannot be read: {error.strerror}") from None
-    except msgspec.DecodeError as error:
-        raise BadRecord(path, f"not what an evolution writes: {error}") from None
+        write_atomically(self.path / name, encode(content, indent=2) + b"\n")

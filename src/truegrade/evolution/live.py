@@ -10,6 +10,7 @@ from truegrade.evolution.archive import Archive
 from truegrade.evolution.events import Clock, Event
 from truegrade.evolution.genomes import Genome
 from truegrade.report import format as fmt
+from truegrade.report.terminal import open_terminal
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -28,9 +29,7 @@ class LiveWatcher:
     """
 
     def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        from rich.console import Console as RichConsole
-
-        self._console = console or RichConsole(stderr=True, highlight=False)
+        self._console = console or open_terminal(stderr=True)
         self._clock = clock
         self._live: Live | None = None
         self._search = ""

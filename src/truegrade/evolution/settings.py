@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,10 +12,15 @@ from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.evolution.genomes import SamplingGenes
 from truegrade.evolution.searchers import NAMES
 from truegrade.evolution.space import Space
+from truegrade.json_text import place_of
 from truegrade.records import sha256_json
 
 CONFIGS = Path(__file__).parent / "configs"
 """The configurations that come with the package, one TOML file each."""
+
+MOST_BYTES = 1 << 16
+"""Of a configuration; those that are shipped have 3,000 at most."""
+LONGEST_LINE = 2048
 
 MEASURED = ("pass_rate", "patch", "cost", "findings", "tokens")
 CORALX = ("bugfix", "style", "security", "runtime", "syntax")
@@ -155,22 +161,53 @@ def read_settings(config: str) -> Settings:
         if config not in shipped():
             raise UnknownName("evolution", config, shipped(), hint="or name a TOML file")
         path = CONFIGS / f"{config}.toml"
-    return parse_settings(path.read_bytes(), path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise BadRecord(path, f"cannot be read ({error.strerror}); check its rights") from None
+    return parse_settings(content, path)
 
 
 def parse_settings(content: bytes, path: Path) -> Settings:
     """Settings from the bytes of a file; see `read_settings`."""
+    _refuse_long(content, path)
     try:
-        settings = msgspec.toml.decode(content, type=Settings)
+        settings = msgspec.toml.decode(content.decode("utf-8-sig"), type=Settings)
     except msgspec.ValidationError as error:
-        sentence, _, place = str(error).partition(" - at `$.")
-        raise BadRecord(path, f"{sentence}; correct it", field=place.rstrip("`") or None) from None
-    except msgspec.DecodeError as error:
-        raise BadRecord(path, f"not TOML: {error}") from None
+        sentence, place = place_of(error)
+        raise BadRecord(path, f"{sentence}; correct it", field=place) from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadRecord(path, "not UTF-8 text; write the file anew as UTF-8", line=line) from None
+    except RecursionError:
+        raise BadRecord(path, "nested too deeply: no setting is") from None
+    except ValueError as error:  # msgspec's own is one; Python's is of a number with thousands of digits
+        raise BadRecord(path, f"not TOML that can be read: {error}") from None
     except UserError as error:  # of a table's own checks
         raise BadRecord(path, str(error)) from None
+    _refuse_endless(msgspec.to_builtins(settings), path)
     _check(settings, path)
     return settings
+
+
+def _refuse_long(content: bytes, path: Path) -> None:
+    """Python's reader of TOML takes memory by the square of a dotted key's length."""
+    if len(content) > MOST_BYTES:
+        raise BadRecord(path, f"has {len(content)} bytes, where a configuration has a few thousand; is it one?")
+    for number, line in enumerate(content.splitlines(), 1):
+        if len(line) > LONGEST_LINE:
+            problem = f"longer than {LONGEST_LINE} bytes; put the items of a list on lines of their own"
+            raise BadRecord(path, problem, line=number)
+
+
+def _refuse_endless(value: Any, path: Path, place: str = "") -> None:
+    """Raise BadRecord for ``inf`` and ``nan``: TOML has them, and nothing that is set here can be either."""
+    if isinstance(value, float) and not isfinite(value):
+        raise BadRecord(path, f"{value} is no setting; give a finite number", field=place)
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        inside = f"[{key}]" if isinstance(key, int) else f".{key}" if place else key
+        _refuse_endless(item, path, place + inside)
 
 
 def shipped() -> tuple[str, ...]:

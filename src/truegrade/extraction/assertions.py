@@ -5,7 +5,7 @@ last on the asked function, then the last that is a bare literal, then the first
 invent new examples after answering), then a block left open, then any equality in the text. Only literals count.
 
 ``Answer.found`` says which it was: ``block``, ``bare``, ``other_fn``, ``open_block``, ``body``; without an answer,
-``not_literal``, ``unparsable_block``, ``no_answer`` or ``thinking`` (cut off before the final channel).
+``not_literal``, ``unparsable_block``, ``no_answer``, ``thinking`` (cut off before the final channel) or `USED_UP`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from truegrade.extraction.calls import call_named, inside, parse_arguments, pars
 from truegrade.extraction.computed import computed_arguments
 from truegrade.extraction.equalities import Equality, find_calls, find_equalities, read_equality, source_of
 from truegrade.extraction.literals import Literal, parse_literal, strip_decoration
-from truegrade.extraction.parsing import Fault, Parser, unix_newlines
+from truegrade.extraction.parsing import USED_UP, Fault, Parser, unix_newlines
 from truegrade.extraction.thinking import final_channel
 from truegrade.records import Answer, Reason
 
@@ -79,6 +79,8 @@ def extract_input(reply: str, function: str, program: str = "") -> Answer:
         if (plain := next((arguments for arguments in computed if arguments is not None), None)) is not None:
             return Answer(value=plain, found=f"{found}:computed", form="answer")
         called |= any("??" not in arguments for arguments in proposed)
+    if parser.used_up:
+        return _nothing(Reason.EXTRACTION_LIMIT, USED_UP)
     if called:
         return _nothing(Reason.NOT_LITERAL, "not_literal")
     return _nothing(Reason.NO_ANSWER, "unparsable_block" if blocks.closed else "no_answer")
@@ -119,6 +121,8 @@ class _OutputSearch:
         for found, value in self._candidates(blocks):
             if value is not None:
                 return Answer(value=value, found=found, form="answer")
+        if self._parser.used_up:
+            return _nothing(Reason.EXTRACTION_LIMIT, USED_UP)
         if self._not_literal:
             return _nothing(Reason.NOT_LITERAL, "not_literal")
         return _nothing(Reason.NO_ANSWER, "unparsable_block" if blocks.closed else "no_answer")

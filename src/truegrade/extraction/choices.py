@@ -75,7 +75,7 @@ def extract_choice_answer(text: str) -> Answer:
     """The choice in text that somebody already extracted: the canonical JSON and nothing else."""
     try:
         choice = msgspec.json.decode(text, type=Choice)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return _nothing(Reason.NO_ANSWER, "no_choice")
     predicted = extract_output_answer(choice.value)
     if predicted.value is None:
@@ -90,6 +90,8 @@ def _answer(fields: _Fields, function: str, arguments: str) -> Answer:
     predicted = _predicted(fields.assertion, function, arguments)
     if predicted.value is not None:
         return _found(letter[1].upper(), predicted.value, fields.found)
+    if predicted.reason is Reason.EXTRACTION_LIMIT:
+        return predicted
     if predicted.reason is Reason.NOT_LITERAL:
         return _nothing(Reason.NOT_LITERAL, "not_literal")
     return _nothing(Reason.NO_ANSWER, "unparsable_assertion")

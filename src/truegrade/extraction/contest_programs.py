@@ -7,7 +7,7 @@ import re
 
 from truegrade.extraction.continuations import longest_start, without_stop_token
 from truegrade.extraction.fences import fenced_blocks
-from truegrade.extraction.parsing import Parser, unix_newlines
+from truegrade.extraction.parsing import USED_UP, Parser, unix_newlines
 from truegrade.extraction.thinking import final_channel
 from truegrade.records import Answer, Reason
 
@@ -44,12 +44,13 @@ def extract_contest_program(reply: str) -> Answer:
         program = next((code for code in programs if accepted(code)), None)
         if program is not None:
             return Answer(value=program, found=found)
-    if fences:
+    if fences and not parser.used_up:
         return Answer(value=fences[-1].code, found="the last fence, which is no Python")
     whole = _readable(parser, text)
     if whole is not None and _WRITES.search(whole):
         return Answer(value=whole, found="the whole reply")
-    return Answer(value=None, found="no code", reason=Reason.NO_CODE)
+    found, reason = (USED_UP, Reason.EXTRACTION_LIMIT) if parser.used_up else ("no code", Reason.NO_CODE)
+    return Answer(value=None, found=found, reason=reason)
 
 
 def _readable(parser: Parser, code: str) -> str | None:

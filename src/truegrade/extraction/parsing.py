@@ -21,6 +21,8 @@ MAX_SOURCE_CHARS = 100_000
 PARSER_CHARS = 200_000
 """What one `Parser` reads in all, by default; keeps every extraction near-linear."""
 
+USED_UP = f"nothing found in the {PARSER_CHARS:,} characters that are parsed of a reply"
+
 # SystemError: CPython's own answer to a few malformed sources it fails to report properly.
 _FAULTS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError, SystemError)
 _UNREADABLE = re.compile("[\0\ud800-\udfff]")
@@ -36,6 +38,8 @@ class Fault:
 
     line: int
     """1-based; the first line that cannot be kept."""
+    read: int | None = None
+    """1-based; the last line that the parser read. None: all of the text."""
 
 
 class Parser:
@@ -43,6 +47,11 @@ class Parser:
 
     def __init__(self, chars: int = PARSER_CHARS) -> None:
         self.chars_left = chars
+
+    @property
+    def used_up(self) -> bool:
+        """Whether the allowance is spent, so that what was not found may be there."""
+        return self.chars_left <= 0
 
     def module(self, source: str) -> ast.Module | Fault:
         """The tree of a source that compiles as a module. Nothing of it is executed."""
@@ -60,10 +69,10 @@ class Parser:
         if len(source) > MAX_SOURCE_CHARS:
             self.charge(len(source) // 10)
             return Fault(line=1)
-        if self.chars_left <= 0:
+        if self.used_up:
             return Fault(line=1)
         result = parse(source)
-        self.chars_left -= _chars_read(source, result.line) if isinstance(result, Fault) else len(source)
+        self.chars_left -= _chars_read(source, result) if isinstance(result, Fault) else len(source)
         return result
 
 
@@ -117,14 +126,17 @@ def _module(source: str) -> ast.Module | Fault:
 def _fault(source: str, error: BaseException) -> Fault:
     unreadable = _UNREADABLE.search(source)
     if unreadable is not None:
-        return Fault(source.count("\n", 0, unreadable.start()) + 1)
-    return Fault(getattr(error, "lineno", None) or 1)
+        return Fault(source.count("\n", 0, unreadable.start()) + 1, read=1)
+    line, end = (getattr(error, name, None) or 0 for name in ("lineno", "end_lineno"))
+    return Fault(line or 1, read=max(line, end) or None)
 
 
-def _chars_read(source: str, line: int) -> int:
+def _chars_read(source: str, fault: Fault) -> int:
     """About how much the parser read before a fault; the rest was only copied, which is 50 times cheaper."""
+    if fault.read is None:
+        return len(source)
     position = -1
-    for _ in range(line):
+    for _ in range(fault.read):
         position = source.find("\n", position + 1)
         if position < 0:
             return len(source)

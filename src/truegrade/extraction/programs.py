@@ -31,7 +31,7 @@ from truegrade.extraction.definitions import (
     without_prose,
 )
 from truegrade.extraction.fences import Fence, fenced_blocks, without_fence_lines
-from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Fault, Parser, unix_newlines
+from truegrade.extraction.parsing import MAX_SOURCE_CHARS, USED_UP, Fault, Parser, unix_newlines
 from truegrade.extraction.thinking import final_channel
 from truegrade.extraction.unfenced import unfenced_program
 from truegrade.records import Answer, Form, Reason
@@ -65,7 +65,10 @@ def extract_program(reply: str, entry_point: str, *, prefix: str = "") -> Answer
     if not channel.text.strip():
         return Answer(value=None, found=" > ".join((*path, "empty reply")), reason=Reason.NO_ANSWER)
     search = _Search(Parser(), unix_newlines(channel.text), entry_point, prefix)
-    found = next(search.implementing(), None) or next(search.leftovers(), None)
+    found = next(search.implementing(), None)
+    if found is None and search.parser.used_up:
+        return Answer(value=None, found=" > ".join((*path, USED_UP)), reason=Reason.EXTRACTION_LIMIT)
+    found = found or next(search.leftovers(), None)
     if found is None:
         return Answer(value=None, found=" > ".join((*path, "no code")), reason=Reason.NO_CODE)
     return Answer(value=found.value, found=" > ".join((*path, *found.steps)), form=found.form)
@@ -91,6 +94,8 @@ def extract_continuation(text: str, entry_point: str, prefix: str) -> Answer:
     found = next(_Search(parser, final_channel(code).text, entry_point, prefix).implementing(), None)
     if found is not None:
         return Answer(value=found.value, found=" > ".join(found.steps), form=found.form)
+    if parser.used_up:
+        return Answer(value=None, found=USED_UP, reason=Reason.EXTRACTION_LIMIT, form="completion")
     return Answer(value=code, found="whole (does not implement the entry point)", form="completion")
 
 

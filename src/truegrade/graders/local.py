@@ -10,7 +10,7 @@ from truegrade.errors import UserError
 from truegrade.profiles import Profile
 from truegrade.records import Answer, Completion, Problem, Verdict
 from truegrade.sandbox import Sandbox
-from truegrade.verdicts import unanswered, verdict_of
+from truegrade.verdicts import extract, judge, limits_for, unanswered, verdict_of
 
 
 class LocalGrader:
@@ -33,7 +33,8 @@ class LocalGrader:
         """Judge in this thread what needs no program, and in ``workers`` threads what does."""
         pool = ThreadPoolExecutor(self._workers, thread_name_prefix="grade")
         try:  # the sandbox closes first: that ends the programs which the threads wait for
-            with Sandbox(profile.limits, workers=self._workers, allow_unsafe=self._allow_unsafe) as sandbox:
+            limits = limits_for(profile, problems.values())
+            with Sandbox(limits, workers=self._workers, allow_unsafe=self._allow_unsafe) as sandbox:
                 yield from self._verdicts(completions, problems, profile, sandbox, pool)
         finally:
             pool.shutdown(cancel_futures=True)
@@ -49,7 +50,7 @@ class LocalGrader:
         under_way: set[Future[Verdict]] = set()
         for completion in completions:
             problem = problems[completion.problem_id]
-            answer = profile.extract(problem, completion)
+            answer = extract(completion, problem, profile)
             if answer.value is None:
                 yield verdict_of(completion, answer, unanswered(answer, completion), profile, sandbox)
             elif profile.executes(problem):
@@ -65,7 +66,7 @@ class LocalGrader:
 def _judge(
     completion: Completion, answer: Answer, problem: Problem, profile: Profile, sandbox: Sandbox
 ) -> Verdict:
-    judgement = profile.grade(problem, answer, sandbox)
+    judgement = judge(answer, problem, profile, sandbox)
     return verdict_of(completion, answer, judgement, profile, sandbox)
 
 

@@ -118,7 +118,7 @@ def run_reference(task: OracleTask, executor: Executor) -> GroundTruth:
 
     def keep(_: int, result: CallResult) -> bool:
         clock.append(time.monotonic())
-        outputs.append(result.value)
+        outputs.append(result.whole)
         if result.error is not None:
             errors.append(result.error)
         return not errors

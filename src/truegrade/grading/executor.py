@@ -56,11 +56,23 @@ class ScriptOutcome(Outcome, Protocol):
 
 
 class CallResult(Protocol):
-    """What one call gave: a value, or the exception it raised."""
+    """What one call gave: a value, or the exception it raised.
+
+    Values are looked at by way of `Executor.decide`, unless the program that returned them is trusted: what is
+    done with one can take far more memory and time than the value.
+    """
 
     @property
     def value(self) -> Any:
-        """The returned value, rebuilt from a frame that can name no code; None if it raised."""
+        """The returned value, rebuilt from a frame that can name no code; None if it raised. Bounded in memory; an
+        exception about that, in the function that is given results, ends the run as ``output_limit``."""
+
+    @property
+    def whole(self) -> Any:
+        """The same, of whatever size."""
+
+    def same_as(self, expected: Any) -> bool:
+        """Whether it is, to the bit, what a trusted program returned, and something that equals its like."""
 
     @property
     def error(self) -> str | None:
@@ -106,6 +118,7 @@ class Executor(Protocol):
         entry_points: Sequence[str],
         *,
         trusted: str = "",
+        classes: Sequence[str] | None = None,
         cpu_s: float | None = None,
     ) -> Outcome:
         """Run ``program`` in one process and ``tests`` in another; forward calls of ``entry_points``.
@@ -115,6 +128,9 @@ class Executor(Protocol):
             tests: trusted source; passing means that it ends without an exception.
             entry_points: names bound, in the judge, to proxies of the program's functions.
             trusted: source run in the judge first: imports and helpers that the tests use.
+            classes: names of classes of the program that the tests use. Given, even empty, objects cross:
+                those of such classes, those of classes that ``trusted`` defines, which the program then gets too,
+                and built-in types and functions. None: plain values only.
             cpu_s: CPU limit for this run, instead of the executor's own.
 
         Returns:
@@ -138,6 +154,19 @@ class Executor(Protocol):
             disabled: dotted names set to None before it runs, e.g. ``os.kill``: a published harness' guard.
             preload: modules imported before ``disabled`` is applied.
             cpu_s: CPU limit for this run, instead of the executor's own.
+        """
+
+    def decide(self, function: Callable[..., Any], got: CallResult | str, *trusted: object) -> Any:
+        """What a function says of something that a program returned or wrote, within limits of memory and time.
+
+        Args:
+            function: a module's, whose answer is small; it gets ``got``, then ``trusted``, of results the values.
+            got: result of a call, or a text.
+            trusted: whatever else it takes.
+
+        Raises:
+            ValueError: it took too much; raised in ``on_result`` of `call`, that ends the run as ``output_limit``.
+            Exception: what the function raises.
         """
 
     def script(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import OrderedDict
 from typing import Any
@@ -11,8 +10,8 @@ import msgspec
 
 from truegrade.grading import oracles
 from truegrade.grading.executor import CallResult, Executor
-from truegrade.grading.judgement import Judgement, from_outcome, shortened
-from truegrade.grading.programs import stub
+from truegrade.grading.judgement import Judgement, from_outcome, shortened, shown, shown_call
+from truegrade.grading.programs import arrange
 from truegrade.records import FunctionTask, OracleTask, Reason
 
 TESTS_INSIDE = "tests-inside"
@@ -27,26 +26,30 @@ _SLOWDOWN = 4.0
 
 
 def grade_by_tests(task: FunctionTask, program: str, executor: Executor) -> Judgement:
-    """Run the tests outside the candidate's process; inside only where they need names of the solution.
+    """Run the tests outside the candidate's process.
 
     Args:
         task: with its tests.
         program: the candidate, complete.
         executor: bound to the profile's limits.
     """
-    modules = [name for name in task.tests_use if name in sys.stdlib_module_names]
-    if len(modules) < len(task.tests_use) or not task.plain_arguments:
-        source = f"{program}\n{task.setup}\n{task.tests}\n"
-        return from_outcome(executor.inside(source, cpu_s=task.cpu_s), marks=(TESTS_INSIDE,))
-    imports = "".join(f"import {name}\n" for name in modules)
-    trusted = f"{imports}{stub(task.prefix)}\n{task.setup}\n"
-    return from_outcome(executor.judge(program, task.tests, [task.entry_point], trusted=trusted, cpu_s=task.cpu_s))
+    a = arrange(task)
+    return from_outcome(
+        executor.judge(
+            program,
+            a.setup + task.tests,
+            [task.entry_point],
+            trusted=a.trusted,
+            classes=a.classes,
+            cpu_s=task.cpu_s,
+        )
+    )
 
 
 class Expected(msgspec.Struct, frozen=True):
     """What the reference program returns, input by input."""
 
-    values: tuple[Any, ...]
+    results: tuple[CallResult, ...]
     cpu_s: float
     """CPU seconds the reference took for all inputs together."""
 
@@ -106,7 +109,7 @@ def grade_by_oracle(
     failures: list[tuple[Reason, str]] = []
 
     def compare(index: int, result: CallResult) -> bool:
-        failure = _difference(task, inputs[index], expected.values[index], result)
+        failure = _failure(task, inputs[index], expected.results[index], result, executor)
         if failure is not None:
             failures.append(failure)
         return failure is None
@@ -120,27 +123,34 @@ def grade_by_oracle(
     return judgement
 
 
-def _difference(
-    task: OracleTask, arguments: tuple[Any, ...], expected: Any, result: CallResult
+def _failure(
+    task: OracleTask, arguments: tuple[Any, ...], expected: CallResult, result: CallResult, executor: Executor
 ) -> tuple[Reason, str] | None:
     """Why one result is not right, or None."""
-    call = f"{task.entry_point}({shortened(', '.join(map(repr, arguments)))})"
     if result.error is not None:
+        call = shown_call(task.entry_point, arguments)
         return Reason.RUNTIME_ERROR, f"{call} raised {shortened(result.error)}"
-    if oracles.compare(task.comparator, arguments, expected, result.value, task.atol):
+    if result.same_as(expected):
         return None
-    return (
-        Reason.WRONG_ANSWER,
-        f"{call} gave {shortened(repr(result.value))}, expected {shortened(repr(expected))}",
-    )
+    words = executor.decide(_difference, result, expected, arguments, task.entry_point, task.comparator, task.atol)
+    return None if words is None else (Reason.WRONG_ANSWER, words)
+
+
+def _difference(
+    got: Any, expected: Any, arguments: tuple[Any, ...], function: str, comparator: str, atol: float
+) -> str | None:
+    """What is wrong with an output, or None."""
+    if oracles.compare(comparator, arguments, expected, got, atol):
+        return None
+    return f"{shown_call(function, arguments)} gave {shown(got)}, expected {shown(expected)}"
 
 
 def _run_reference(task: OracleTask, executor: Executor) -> Expected:
-    values: list[Any] = []
+    results: list[CallResult] = []
     errors: list[str] = []
 
     def keep(_: int, result: CallResult) -> bool:
-        values.append(result.value)
+        results.append(result)
         if result.error is not None:
             errors.append(result.error)
         return not errors
@@ -150,5 +160,5 @@ def _run_reference(task: OracleTask, executor: Executor) -> Expected:
     outcome = executor.call(program, task.entry_point, inputs, keep, cpu_s=task.cpu_s or REFERENCE_CPU_S)
     if errors or outcome.status != Reason.PASSED:
         cause = errors[0] if errors else f"{outcome.status}: {outcome.detail}"
-        raise ReferenceFailed(f"the data set's reference failed on input {len(values)}: {cause}")
-    return Expected(tuple(values), outcome.cpu_s)
+        raise ReferenceFailed(f"the data set's reference failed on input {len(results)}: {cause}")
+    return Expected(tuple(results), outcome.cpu_s)

@@ -45,8 +45,9 @@ def compare(comparator: str, args: Arguments, expected: Any, got: Any, atol: flo
         raise UnknownName("comparator", comparator, COMPARATORS)
     try:
         return COMPARATORS[comparator](args, expected, got, atol)
-    except (TypeError, ValueError, ArithmeticError, RecursionError):
-        # A value of the wrong type or shape for the rule is a wrong answer.
+    except (TypeError, ValueError, ArithmeticError, RuntimeError):
+        # A value of the wrong type or shape for the rule is a wrong answer; so are one nested too deeply and an
+        # iterator with more items than are carried over (RuntimeError).
         return False
 
 
@@ -85,7 +86,10 @@ def _equal(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
 
 def _set_equal(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
     """The same elements, in whatever order and number."""
-    return set(got) == set(expected)
+    wanted = set(expected)
+    if isinstance(got, range) and len(got) != len(wanted):  # its items all differ, and may be any number of them
+        return False
+    return set(got) == wanted
 
 
 def _not_none(args: Arguments, expected: Any, got: Any, atol: float) -> bool:

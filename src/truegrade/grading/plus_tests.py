@@ -101,8 +101,8 @@ def plus_tests(key: str, task: OracleTask, references: References, executor: Exe
     if task.entry_point in CROSS_CHECKED:
         head, loop = _cross_check(task, inputs)
     else:
-        expected = references.of(key, task, executor).values
-        head, loop = _listed(task, inputs, [expected[index] for index in kept])
+        expected = references.of(key, task, executor).results
+        head, loop = _listed(task, inputs, [expected[index].whole for index in kept])
     if not task.prefix:
         return f"import numpy as np\nfrom math import inf\n{head}\n{loop}"
     body = "".join(f"    {line}\n" for line in loop.splitlines())

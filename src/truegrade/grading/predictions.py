@@ -10,7 +10,7 @@ from truegrade.extraction.assertions import parse_arguments
 from truegrade.extraction.computed import computed_arguments
 from truegrade.grading import marks
 from truegrade.grading.executor import CallResult, Executor
-from truegrade.grading.judgement import Judgement, from_outcome, shortened
+from truegrade.grading.judgement import Judgement, from_outcome, shortened, shown
 from truegrade.grading.literals import compare
 from truegrade.records import Answer, InputTask, OutputTask, Reason
 
@@ -62,9 +62,9 @@ def grade_input(task: InputTask, answer: Answer, executor: Executor) -> Judgemen
         call = f"{task.function}({shortened(text)})"
         if result.error is not None:
             failures.append((Reason.RUNTIME_ERROR, f"{call} raised {shortened(result.error)}"))
-        elif result.value != expected:
-            got = f"{call} gave {shortened(repr(result.value))}"
-            failures.append((Reason.WRONG_ANSWER, f"{got}, expected {shortened(task.expected)}"))
+        elif (got := executor.decide(_other, result, expected)) is not None:
+            words = f"{call} gave {got}, expected {shortened(task.expected)}"
+            failures.append((Reason.WRONG_ANSWER, words))
         return not failures
 
     judgement = from_outcome(executor.call(program, function, [[*positional, *keywords.values()]], check))
@@ -72,6 +72,14 @@ def grade_input(task: InputTask, answer: Answer, executor: Executor) -> Judgemen
         reason, detail = failures[0]
         return msgspec.structs.replace(judgement, reason=reason, detail=detail)
     return judgement
+
+
+def _other(got: object, expected: object) -> str | None:
+    """What was returned, if it is another value."""
+    try:
+        return None if bool(got == expected) else shown(got)
+    except (ValueError, RecursionError):  # of an array as a whole nothing is true or false
+        return shown(got)
 
 
 def _taking_keywords(task: InputTask, keywords: dict[str, object]) -> tuple[str, str]:

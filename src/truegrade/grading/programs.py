@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
+from collections.abc import Sequence
 
-from truegrade.records import Answer
+import msgspec
+
+from truegrade.extraction.parsing import quietly
+from truegrade.records import Answer, FunctionTask
 
 _FUTURE = re.compile(r"^from __future__ import .*\n?", re.MULTILINE)
 
@@ -30,3 +36,45 @@ def assemble(prefix: str, answer: Answer) -> str:
 def stub(prefix: str) -> str:
     """The prefix as a whole program: its unfinished last function gets an empty body."""
     return prefix.rstrip() + "\n    pass\n" if prefix.strip() else ""
+
+
+class Arrangement(msgspec.Struct, frozen=True):
+    """What a judge needs of a task besides its tests."""
+
+    trusted: str
+    """Runs before there is a program; where objects cross, in the program's process too, so it says no more than
+    imports, the prefix and the classes of the setup."""
+    setup: str
+    """Runs behind it, ahead of the tests."""
+    classes: tuple[str, ...] | None
+    """Names of classes of the program, see `truegrade.grading.executor.Executor.judge`."""
+
+
+def arrange(task: FunctionTask) -> Arrangement:
+    """Decide what of a task runs where."""
+    modules = [name for name in task.tests_use if name in sys.stdlib_module_names]
+    head = "".join(f"import {name}\n" for name in modules) + stub(task.prefix)
+    if task.plain_arguments and len(modules) == len(task.tests_use):
+        return Arrangement(f"{head}\n{task.setup}\n", "", None)
+    body = statements(task.setup)
+    shared = [node for node in body if isinstance(node, ast.ClassDef | ast.Import | ast.ImportFrom)]
+    rest = [node for node in body if node not in shared]
+    return Arrangement(
+        trusted=f"{head}\n{_source(shared)}\n",
+        setup=f"{_source(rest)}\n",
+        classes=tuple(name for name in task.tests_use if name not in modules),
+    )
+
+
+def statements(source: str) -> list[ast.stmt]:
+    """The statements of trusted source.
+
+    Raises:
+        SyntaxError: it is no Python.
+    """
+    with quietly():  # CPython 3.11 confuses the trees that two threads build at once (python/cpython#106905)
+        return ast.parse(source).body
+
+
+def _source(body: Sequence[ast.stmt]) -> str:
+    return ast.unparse(ast.Module(list(body), []))

@@ -14,14 +14,10 @@ from typing import Any
 import msgspec
 
 from truegrade.grading.executor import CallResult, Executor, Outcome
-from truegrade.grading.functions import TESTS_INSIDE
-from truegrade.grading.judgement import Judgement, shortened
+from truegrade.grading.judgement import Judgement, shortened, shown, shown_call
 from truegrade.grading.marks import TESTS_SKIPPED
 from truegrade.grading.suites import Suite, matches
 from truegrade.records import Case, Reason
-
-Compare = Callable[[Case, Any], bool]
-"""Whether an output is right."""
 
 SKIPPED = "skipped"
 NOT_RUN = "not_run"
@@ -61,7 +57,7 @@ def grade_repair(
     executor: Executor,
     *,
     cpu_s: float,
-    compare: Compare | None = None,
+    comparator: str | None = None,
     timeouts: int | None = None,
 ) -> Judgement:
     """Run all tests of a suite; passed if every test that is not skipped passes.
@@ -73,17 +69,17 @@ def grade_repair(
         program: the candidate, complete.
         executor: bound to the profile's limits.
         cpu_s: CPU limit of a test.
-        compare: decides about outputs, instead of the suite's own comparator.
+        comparator: rule that decides about outputs, instead of the suite's own.
         timeouts: tests that may overrun their time before the rest is given up; None for any number.
     """
     trial = Trial(results={index: TestResult(SKIPPED) for index in suite.skipped})
     pending = [index for index in range(suite.size) if index not in trial.results]
     if not pending:
         return Judgement(reason=Reason.GRADER_ERROR, detail="the problem has no tests to run")
-    if suite.statements and not suite.inside:
+    if suite.statements:
         _run_apart(suite, program, executor, trial, pending, cpu_s, timeouts)
     else:
-        asked = _asked(suite, program, compare or (lambda case, got: matches(suite.comparator, case, got)))
+        asked = _asked(suite, program, executor, comparator or suite.comparator)
         _run_together(asked, executor, trial, pending, cpu_s, timeouts)
     return _judgement(suite, trial)
 
@@ -97,34 +93,11 @@ class _Asked(msgspec.Struct, frozen=True):
     judge: Callable[[int, CallResult], TestResult]
 
 
-def _asked(suite: Suite, program: str, compare: Compare) -> _Asked:
-    if suite.statements:
-        source = f"{program}\n{beside(suite)}"
-        return _Asked(source, STATEMENT, [(number,) for number in range(suite.size)], _statement_result)
-
+def _asked(suite: Suite, program: str, executor: Executor, comparator: str) -> _Asked:
     def judge(index: int, result: CallResult) -> TestResult:
-        return _case_result(suite, suite.cases[index], result, compare)
+        return _case_result(suite.entry_point, suite.cases[index], result, executor, comparator)
 
     return _Asked(program, suite.entry_point, [case.arguments for case in suite.cases], judge)
-
-
-STATEMENT = "_truegrade_statement"
-"""Function, beside the program, that runs the statement of that number."""
-
-
-def beside(suite: Suite) -> str:
-    """Source to put behind a program so that the suite's statements can be called by number.
-
-    The statements live in a namespace of their own, in which of the program's names only the entry point is.
-    """
-    return f"""
-def {STATEMENT}(number, scope={{}}):
-    if not scope:
-        scope[{suite.entry_point!r}] = globals()[{suite.entry_point!r}]
-        exec(compile({suite.context!r}, "<tests>", "exec"), scope)
-    exec(compile({suite.statements!r}[number], "<tests>", "exec"), scope)
-    return True
-"""
 
 
 class _Answered(msgspec.Struct, frozen=True):
@@ -196,28 +169,31 @@ def _run_apart(
             trial.results[index] = TestResult(NOT_RUN)
             continue
         outcome = executor.judge(
-            program, suite.statements[index], [suite.entry_point], trusted=suite.context, cpu_s=cpu_s
+            program,
+            f"{suite.context}\n{suite.statements[index]}",
+            [suite.entry_point],
+            trusted=suite.trusted,
+            classes=suite.classes,
+            cpu_s=cpu_s,
         )
         trial.add(outcome)
         trial.results[index] = TestResult(outcome.status, outcome.detail)
         overran += outcome.status == Reason.TIME_LIMIT
 
 
-def _case_result(suite: Suite, case: Case, result: CallResult, compare: Compare) -> TestResult:
-    call = f"{suite.entry_point}({shortened(', '.join(map(repr, case.arguments)))})"
+def _case_result(function: str, case: Case, result: CallResult, executor: Executor, comparator: str) -> TestResult:
     if result.error is not None:
+        call = shown_call(function, case.arguments)
         return TestResult(Reason.RUNTIME_ERROR, f"{call} raised {shortened(result.error)}")
-    if compare(case, result.value):
-        return TestResult(Reason.PASSED)
-    got = "an iterator" if hasattr(result.value, "__next__") else shortened(repr(result.value))
-    return TestResult(Reason.WRONG_ANSWER, f"{call} gave {got}, expected {shortened(repr(case.expected))}")
+    words = executor.decide(_difference, result, case, function, comparator)
+    return TestResult(Reason.PASSED) if words is None else TestResult(Reason.WRONG_ANSWER, words)
 
 
-def _statement_result(_: int, result: CallResult) -> TestResult:
-    if result.error is None:
-        return TestResult(Reason.PASSED if result.value is True else Reason.TAMPERING)
-    wrong = result.error.startswith("AssertionError")
-    return TestResult(Reason.WRONG_ANSWER if wrong else Reason.RUNTIME_ERROR, shortened(result.error))
+def _difference(got: Any, case: Case, function: str, comparator: str) -> str | None:
+    """What is wrong with an output, or None."""
+    if matches(comparator, case, got):
+        return None
+    return f"{shown_call(function, case.arguments)} gave {shown(got)}, expected {shown(case.expected)}"
 
 
 def _judgement(suite: Suite, trial: Trial) -> Judgement:
@@ -228,14 +204,12 @@ def _judgement(suite: Suite, trial: Trial) -> Judgement:
     failures = [n for n, result in enumerate(results, 1) if result.result not in {Reason.PASSED, SKIPPED}]
     ours = [n for n in failures if results[n - 1].result == Reason.GRADER_ERROR]
     failed = next(iter(ours or failures), None)
-    marks = [TESTS_INSIDE] if suite.inside else []
-    marks += [TESTS_SKIPPED] if suite.skipped else []
     return Judgement(
         reason=Reason.PASSED if failed is None else Reason(results[failed - 1].result),
         detail="" if failed is None else f"{passed} of {tests} tests; test {failed}: {results[failed - 1].detail}",
         cpu_s=trial.cpu_s,
         wall_s=trial.wall_s,
         time_sensitive=trial.time_sensitive,
-        marks=tuple(marks),
+        marks=(TESTS_SKIPPED,) if suite.skipped else (),
         harness={"tests": tests, "passed": passed, "results": [str(result.result) for result in results]},
     )

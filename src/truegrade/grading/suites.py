@@ -1,8 +1,7 @@
 """The tests of a program to repair, one by one, so that it can be said how many pass.
 
-Three kinds. Calls with plain values: the program gets arguments, and outputs are compared outside its process.
-Statements that call it with plain values: each runs in a judge process. Statements about objects of the tests' own
-classes (QuixBugs' graphs and lists): they must run beside the program.
+Two kinds. Calls with plain values: the program gets arguments, and outputs are compared outside its process.
+Other statements: each runs in a judge process, which calls the program in its own.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade.grading.programs import arrange, statements
 from truegrade.records import Case, CasesTask, FunctionTask
 
 RepairTask = CasesTask | FunctionTask
@@ -29,8 +29,10 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     """Definitions that the statements need."""
     statements: tuple[str, ...] = ()
     """Each is a test: it raises unless the program is right."""
-    inside: bool = False
-    """The statements must run in the program's process."""
+    trusted: str = ""
+    """What runs ahead of that; where objects cross, in the program's process too."""
+    classes: tuple[str, ...] | None = None
+    """Given, objects cross, see `truegrade.grading.executor.Executor.judge`."""
     skipped: tuple[int, ...] = ()
 
     @property
@@ -49,17 +51,19 @@ def suite_of(task: RepairTask) -> Suite:
         return Suite(
             entry_point=task.entry_point, cases=task.cases, comparator=task.comparator, skipped=task.skipped
         )
-    body = ast.parse(task.tests).body
+    body = statements(task.tests)
     tests = [node for node in body if _is_test(node)]
     cases = [case for node in tests if (case := _plain_case(node, task.entry_point)) is not None]
     if len(cases) == len(body) and task.plain_arguments and not task.setup:
         return Suite(entry_point=task.entry_point, cases=tuple(cases))
     context = ast.Module([node for node in body if not _is_test(node)], [])
+    arranged = arrange(task)
     return Suite(
         entry_point=task.entry_point,
-        context=f"{task.setup}\n{ast.unparse(context)}\n",
+        context=f"{arranged.setup}{ast.unparse(context)}",
         statements=tuple(map(ast.unparse, tests)),
-        inside=not task.plain_arguments or bool(task.tests_use),
+        trusted=arranged.trusted,
+        classes=arranged.classes,
     )
 
 
@@ -104,6 +108,8 @@ def _eq(arguments: Sequence[Any], expected: Any, got: Any) -> bool:
 
 def _list(arguments: Sequence[Any], expected: Any, got: Any) -> bool:
     """``list(output) == expected``: generators."""
+    if isinstance(got, range) and len(got) != len(expected):  # it may be of any length
+        return False
     return bool(list(got) == expected)
 
 

@@ -25,7 +25,7 @@ from truegrade.profiles import Profile, open_profile
 from truegrade.records import Message, Problem, Prompt, SampleKey, Verdict
 from truegrade.sandbox import Sandbox
 from truegrade.store.importers.outputs import finish_reason_of
-from truegrade.verdicts import grade_completion
+from truegrade.verdicts import grade_completion, limits_for
 
 KEPT = 4
 """Graders that stay open; each holds its data set and, once programs ran, one warm interpreter a core."""
@@ -61,7 +61,7 @@ class ReplyGrader:
         self.items: tuple[tuple[Problem, Prompt], ...] = tuple(worded.items)
         """Problems with their prompts, in the data set's order; those that a prompt shows solved are left out."""
         self._by_id = {problem.id: (problem, prompt) for problem, prompt in worded.items}
-        self._sandbox = Sandbox(profile.limits, allow_unsafe=unsafe_allowed())
+        self._sandbox = Sandbox(limits_for(profile, benchmark.problems), allow_unsafe=unsafe_allowed())
         weakref.finalize(self, self._sandbox.close)
 
     @property

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from truegrade.config import Patience
+from truegrade.json_text import UNREADABLE, decode, encode
 from truegrade.models.base import BatchModel, Model, Reply, Request
 from truegrade.models.providers import PROVIDERS, is_local
 from truegrade.records import Attempt, sha256_json
@@ -92,7 +93,7 @@ class CachedModel:
         if reply.text is not None and reply.text.strip():
             asked = now()
             adaptations = tuple(getattr(self._model, "adaptations", ()))
-            kept = msgspec.json.encode(Entry(reply=reply, asked=asked, adaptations=adaptations))
+            kept = encode(Entry(reply=reply, asked=asked, adaptations=adaptations))
             self._cache.put(key, kept, model=self.name, asked=asked)
         return reply
 
@@ -119,8 +120,8 @@ class CachedModel:
         if content is None:
             return None
         try:
-            return msgspec.json.decode(content, type=Entry)
-        except msgspec.DecodeError:
+            return decode(content, msgspec.json.Decoder(Entry))
+        except UNREADABLE:
             return None  # nobody else writes such keys; asking again mends what cannot be read
 
     def _again(self, entry: Entry, latency_s: float) -> Reply:

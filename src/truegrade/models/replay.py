@@ -9,6 +9,7 @@ import msgspec
 
 from truegrade.config import Patience
 from truegrade.errors import BadRecord, UserError
+from truegrade.json_text import UNREADABLE, decode
 from truegrade.models.base import Reply, Request
 from truegrade.records import Completion, SampleKey
 
@@ -106,8 +107,8 @@ def read_completions(file: Path) -> Iterator[Completion]:
             if not line.strip():
                 continue
             try:
-                yield decoder.decode(line)
-            except msgspec.DecodeError as error:
+                yield decode(line, decoder)
+            except UNREADABLE as error:
                 if not line.endswith(b"\n"):
                     return
                 problem = f"no completion: {error}; a file of another harness is read by `truegrade grade`"

@@ -11,12 +11,13 @@ import secrets
 import time
 from concurrent.futures import Future
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, TypeVar, cast
+from http.server import BaseHTTPRequestHandler
+from typing import Any, ClassVar, TypeVar, cast
 
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.models.connections import IDLE_S, BoundedServer
 from truegrade.models.local import Engine, Generated
 from truegrade.models.serving_requests import Asked, ChatBody, TextBody
 
@@ -34,7 +35,7 @@ class Refusal(Exception):
         self.status, self.code, self.param = status, code, param
 
 
-class ModelServer(ThreadingHTTPServer):
+class ModelServer(BoundedServer):
     """Serves one engine; a context manager, stopped with ``shutdown``.
 
     Args:
@@ -46,7 +47,8 @@ class ModelServer(ThreadingHTTPServer):
         UserError: that address cannot be listened at.
     """
 
-    daemon_threads = True
+    max_connections: ClassVar[int] = 256
+    """An evaluation that keeps more requests open is told 503, and asks again."""
 
     def __init__(self, engine: Engine, host: str = "127.0.0.1", port: int = 8000) -> None:
         self.engine = engine
@@ -71,6 +73,7 @@ def http_address(bound: Any) -> str:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    timeout = IDLE_S
 
     @property
     def _served(self) -> ModelServer:
@@ -85,6 +88,13 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         try:
             content = self._content()
+        except Refusal as refusal:
+            return self._refuse(refusal)
+        with self._served.answering(self.connection):
+            return self._respond(content)
+
+    def _respond(self, content: bytes) -> None:
+        try:
             if self.path == "/v1/chat/completions":
                 document = _answer(self._served, _decode(content, ChatBody).asked(), chat=True)
             elif self.path == "/v1/completions":
@@ -108,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not length.isascii() or not length.isdigit():
             self.close_connection = True
             raise Refusal(411, "a request needs Content-Length")
-        if int(length) > MAX_BODY_BYTES:
+        if len(length) > 20 or int(length) > MAX_BODY_BYTES:
             self.close_connection = True
             raise Refusal(413, f"a request may hold {MAX_BODY_BYTES} bytes")
         return self.rfile.read(int(length))

@@ -60,7 +60,9 @@ def _check_plain(adapter: Path) -> None:
     """Refuse an adapter that changes more than the weights of linear layers: that would outlast it."""
     try:
         config = json.loads((adapter / "adapter_config.json").read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
+        config = None
+    if not isinstance(config, dict):
         return  # `attach` says what is wrong with it
     if config.get("bias", "none") != "none" or config.get("modules_to_save"):
         raise UserError(

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from truegrade.errors import BadRecord, UserError
+from truegrade.errors import UserError
+from truegrade.json_text import read_json
 from truegrade.models.adapters import CONFIG, check_adapter
 from truegrade.models.arguments import read_arguments
 
@@ -63,10 +64,7 @@ def adapter_rank(folder: Path) -> int:
         BadRecord: its configuration is none.
     """
     check_adapter(folder)
-    try:
-        config = msgspec.json.decode((folder / CONFIG).read_bytes(), type=_AdapterConfig)
-    except msgspec.DecodeError as error:
-        raise BadRecord(folder / CONFIG, f"not the configuration of an adapter: {error}") from None
+    config = read_json(folder / CONFIG, _AdapterConfig, "is it the configuration of an adapter?")
     if config.use_dora or config.modules_to_save:
         kind = "DoRA" if config.use_dora else "modules_to_save"
         raise UserError(f"-M adapter={folder}: vLLM does not run {kind}; hf/NAME does")

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.extraction.bounds import MAX_REPLY_CHARS, ExtractionLimitError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.records import Answer, Completion, Problem, Prompt
+from truegrade.records import Answer, Completion, Problem, Prompt, Reason
 from truegrade.sandbox import Limits
 from truegrade.statistics.contest_metrics import Scale
 
@@ -85,9 +86,29 @@ class Profile(ABC):
             UserError: the profile has no prompt for this kind of task, or no such variant.
         """
 
+    def answer(self, problem: Problem, completion: Completion) -> Answer:
+        """Take the answer out of a completion, with bounded work; see `truegrade.extraction.bounds`.
+
+        A reply beyond the bounds is no answer, with a reason of its own: ``extraction_limit``.
+
+        Raises:
+            UserError: the profile does not cover the benchmark.
+        """
+        try:
+            if completion.form != "program" and len(completion.text or "") > MAX_REPLY_CHARS:
+                raise ExtractionLimitError(f"the reply has over {MAX_REPLY_CHARS:,} characters")
+            return self.extract(problem, completion)
+        except ExtractionLimitError as error:
+            return Answer(value=None, found=str(error), reason=Reason.EXTRACTION_LIMIT)
+
     @abstractmethod
     def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """Take the answer out of a completion; pure, runs nothing."""
+        """Take the answer out of a completion; pure, runs nothing. What calls it is `answer`.
+
+        Raises:
+            ExtractionLimitError: the rule would take too many steps.
+            UserError: the profile does not cover the benchmark.
+        """
 
     @abstractmethod
     def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:

@@ -36,6 +36,8 @@ def read_choice(reply: str, *, fields: bool) -> Answer:
     if letter not in ("A", "B"):
         return Answer(value=None, found="bad_letter", reason=Reason.NO_ANSWER, form="answer")
     value = _predicted(assertion) if isinstance(assertion, str) else ""
+    # JSON can escape half a surrogate pair, which no text of ours can hold and no literal is equal to.
+    value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     choice = json.dumps({"chosen_program": letter, "value": value}, separators=(",", ":"), ensure_ascii=False)
     return Answer(value=choice, found="object", form="answer")
 

@@ -16,11 +16,11 @@ from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.repairs import grade_repair
-from truegrade.grading.suites import COMPARATORS, RepairTask, suite_of
+from truegrade.grading.suites import RepairTask, suite_of
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.profiles.repair_prompts import repair_prompts
-from truegrade.records import Answer, Case, CasesTask, Completion, FunctionTask, Problem, Prompt, Reason
+from truegrade.records import Answer, CasesTask, Completion, FunctionTask, Problem, Prompt, Reason
 from truegrade.sandbox import Limits
 
 _SEED = "skishore23/coralx@4f939f1^ docs/archive/QUIXBUGS_USAGE_ANALYSIS.md"
@@ -97,11 +97,7 @@ class Coralx(Profile):
             results = [str(Reason.SYNTAX_ERROR)] * suite.size
             counts = {"tests": suite.size, "passed": 0, "results": results}
             return Judgement(reason=Reason.SYNTAX_ERROR, detail=f"line {tree.line}", harness=counts)
-        return grade_repair(suite, code, executor, cpu_s=TEST_CPU_S, compare=_literally)
-
-
-def _literally(case: Case, got: object) -> bool:
-    return COMPARATORS["eq"](case.arguments, case.expected, got)
+        return grade_repair(suite, code, executor, cpu_s=TEST_CPU_S, comparator="eq")
 
 
 def _task(profile: Profile, problem: Problem) -> RepairTask:

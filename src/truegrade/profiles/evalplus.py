@@ -72,6 +72,8 @@ class Evalplus(Profile):
         Rule("comparison", "base inputs and plus inputs in a process each; both must pass", _EVALUATE),
         Rule("comparison", "an expected output of over 2,000,000 values (Mbpp/255) is made anew by the reference,"
              " beside the program and ahead of it", "ours"),
+        Rule("limits", "the sanitizer parses at most 3,000,000 characters of a reply, 100,000 at once; one that"
+             " takes more is extraction_limit", "ours"),
         Rule("limits", "a call: max(4 s, 4 times the reference's); all of a group: min(60 s, their sum) + 2 s;"
              " 4 GiB; here CPU time, and 3 times that in wall time for a call", _EVAL),
         Rule("aggregation", "unbiased pass@1, 10, 100, mean over tasks; every task must have a sample", _EVALUATE),

@@ -9,17 +9,19 @@ depends, and a reply of one line that does not parse is left as it is, where tre
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from truegrade.extraction.parsing import quietly
+from truegrade.extraction.source import Source
 from truegrade.profiles.evalplus_span import longest_span
-
-_NEWLINE = re.compile(rb"\r\n|\r|\n")
 
 
 def sanitize(reply: str, entry_point: str) -> str:
-    """What EvalPlus grades of a reply: the kept statements, or the whole span where none is kept."""
+    """What EvalPlus grades of a reply: the kept statements, or the whole span where none is kept.
+
+    Raises:
+        ExtractionLimitError: as `longest_span`.
+    """
     span = longest_span(reply)
     return _kept(span, entry_point).strip() or span
 
@@ -35,7 +37,7 @@ def _kept(span: str, entry_point: str) -> str:
     definitions = _definitions(tree)
     reached = _reached(entry_point, definitions)
     kept = [*imports, *(node for name, node in definitions.items() if name in reached)]
-    source = _Source(span)
+    source = Source(span)
     return "\n".join(source.text_of(node) for node in kept)
 
 
@@ -108,17 +110,3 @@ def _identifiers(tree: ast.AST) -> Iterator[str]:
                 yield from value.split(".")
             elif isinstance(value, list):  # `global a, b`; keywords of a class pattern
                 yield from (item for item in value if isinstance(item, str))
-
-
-class _Source:
-    """Text by the positions of tree nodes, which count lines and UTF-8 bytes."""
-
-    def __init__(self, text: str) -> None:
-        self._bytes = text.encode("utf-8")
-        self._starts = [0, *(newline.end() for newline in _NEWLINE.finditer(self._bytes))]
-
-    def text_of(self, node: ast.stmt) -> str:
-        """The statement as it is written."""
-        assert node.end_lineno is not None and node.end_col_offset is not None
-        start = self._starts[node.lineno - 1] + node.col_offset
-        return self._bytes[start : self._starts[node.end_lineno - 1] + node.end_col_offset].decode("utf-8")

@@ -10,14 +10,8 @@ from __future__ import annotations
 import re
 
 _FENCE = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
-_COMPLETE = re.compile(r"```[^\n]*\n(.*?)\n\s*```", re.DOTALL)
-_OPEN = re.compile(r"```[^\n]*\n(.*)", re.DOTALL)
-_DEFINITION = re.compile(
-    r"(?:^(?:import|from|#)[^\n]+\n)*"  # imports and comments straight above
-    r"^(?:def|class) [^\n]+\n"
-    r"(?:\s+[^\n]+\n)+",  # indented lines; blank ones were dropped before
-    re.MULTILINE,
-)
+_MARK = "```"
+_HEAD, _START = ("import", "from", "#"), ("def ", "class ")
 _ENDS = ('if __name__ == "__main__":', "# Example usage")
 _STOPS = ("\nassert", '\n"""')
 
@@ -47,11 +41,44 @@ def without_main(program: str) -> str:
 
 def _first_block(reply: str) -> tuple[str, str]:
     """A complete fence, a fence that never closes, or the first definition of plain text."""
-    if match := _COMPLETE.search(reply):
-        return match[1], "first complete fence"
-    if match := _OPEN.search(reply):
-        return match[1], "unclosed fence"
-    lines = [line for line in reply.split("\n") if line.strip()]
-    if match := _DEFINITION.search("\n".join(lines) + "\n"):
-        return match[0], "first definition"
-    return "", "no code"
+    opening = reply.find(_MARK)
+    line_end = reply.find("\n", opening) if opening >= 0 else -1
+    if line_end >= 0:
+        start = line_end + 1
+        end = _closed(reply, start)
+        return (reply[start:], "unclosed fence") if end is None else (reply[start:end], "first complete fence")
+    definition = _first_definition([line for line in reply.split("\n") if line.strip()])
+    return (definition, "first definition") if definition else ("", "no code")
+
+
+def _closed(reply: str, start: int) -> int | None:
+    r"""Where ``(.*?)\n\s*\`\`\``` ends its group: at the first line end in the blanks before a mark. Linear."""
+    while (mark := reply.find(_MARK, start)) >= 0:
+        between = reply[start:mark]
+        blanks = between.rstrip()
+        line_end = between.find("\n", len(blanks))
+        if line_end >= 0:
+            return start + line_end
+        start = mark + len(_MARK)
+    return None
+
+
+def _first_definition(lines: list[str]) -> str:
+    r"""The first match, in linear time, of this expression (re.MULTILINE) in lines that are not blank.
+
+    ``(?:^(?:import|from|#)[^\n]+\n)*^(?:def|class) [^\n]+\n(?:\s+[^\n]+\n)+``
+    """
+    head = 0
+    for number, line in enumerate(lines[:-1]):
+        if _goes_on(line, _START) and lines[number + 1][0].isspace():
+            behind = range(number + 1, len(lines))
+            end = next((at for at in behind if not lines[at][0].isspace()), len(lines))
+            return "\n".join(lines[head:end]) + "\n"
+        if not _goes_on(line, _HEAD):
+            head = number + 1
+    return ""
+
+
+def _goes_on(line: str, words: tuple[str, ...]) -> bool:
+    """Whether a line begins with one of the words and does not end with it."""
+    return any(line.startswith(word) and len(line) > len(word) for word in words)

@@ -66,7 +66,7 @@ class LivecodebenchExec(Profile):
         "an answer that closes no tag loses all but its first line: a value over several lines is cut",
         "`import bisect` stands behind `from bisect import bisect`: a program that calls bisect() fails",
     )
-    limits: ClassVar[Limits] = Limits(cpu_s=3.0, wall_s=10.0)
+    limits: ClassVar[Limits] = Limits(cpu_s=3.0, wall_s=10.0, packages=("numpy", "pandas"))
 
     def prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES

@@ -97,7 +97,8 @@ class Strict(Profile):
         Rule("program", "prefix + body, or prefix + newline + whole program; future imports first", "ours"),
         Rule("program", "MBPP setup and imports run after the solution, before the tests", "ours; MBPP 367, 927"),
         Rule("comparison", "tests run in a judge process and call the candidate in its own; outputs come back as"
-             " frames that name no code. Tests that need other names of the solution run inside, marked", "ours"),
+             " frames that name no code. Objects of the solution's classes stay with it, and the tests hold"
+             " stand-ins; those of the tests' own classes cross as their attributes", "ours"),
         Rule("comparison", "plus sets: every input's output against the reference program's, with EvalPlus'"
              " special oracles, tolerance not carried over between inputs", _EVALPLUS),
         Rule("comparison", "predictions: Python == of literals; marked where bool, int and float differ"
@@ -112,7 +113,9 @@ class Strict(Profile):
         Rule("comparison", "contests, functional: == after tuples became lists and numpy's values Python's; no"
              " tolerance", "ours"),
         Rule("comparison", "repairs: every test is run and counted; QuixBugs' outputs as its pytest modules"
-             " compare them, outside; its tests about nodes run inside, marked", _QUIXBUGS),
+             " compare them", _QUIXBUGS),
+        Rule("limits", "200,000 characters of a reply are parsed, 100,000 at once; where nothing is found in them"
+             " it is extraction_limit", "ours"),
         Rule("limits", "repairs: the limits below for every test; behind one that overran its time none is run."
              " The two tests that QuixBugs skips are skipped, marked, unless -T slow=run", _QUIXBUGS),
         Rule("limits", "contests: the limits below for every test", "ours"),

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-import msgspec
-
 from truegrade.auditing.check_samples import check_samples
 from truegrade.auditing.evidence import Evidence
 from truegrade.auditing.findings import Audit, Finding
 from truegrade.auditing.survey import SampleFact, Survey
-from truegrade.errors import BadRecord
+from truegrade.json_text import read_json
 from truegrade.outcomes import Outcomes
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.parts import folded, section
@@ -75,8 +73,4 @@ def _stored(run: Run) -> list[Finding]:
     path = run.path / STORED
     if not path.is_file():
         return []
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Audit).findings
-    except msgspec.DecodeError as error:
-        problem = f"not what `truegrade audit FILE --json` prints: {error}; write it anew or remove it"
-        raise BadRecord(path, problem) from None
+    return read_json(path, Audit, "write it anew with `truegrade audit FILE --json`, or remove it").findings

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
-
 from truegrade.comparison import Comparison
 from truegrade.errors import UnknownName
+from truegrade.json_text import encode
 from truegrade.report import comparison_wording as words
 from truegrade.report.comparison_exhibits import comparison_exhibits
 from truegrade.report.comparison_html import differences_figure, render_comparison
@@ -54,7 +53,7 @@ def export_comparison(comparison: Comparison, file_format: str, out: Path | None
 def _files(comparison: Comparison, file_format: str) -> Iterator[tuple[str, bytes]]:
     """Name and content of every file of a format other than the page."""
     if file_format == "json":
-        yield f"{NAME}.json", msgspec.json.format(msgspec.json.encode(comparison, enc_hook=str), indent=2) + b"\n"
+        yield f"{NAME}.json", encode(comparison, enc_hook=str, indent=2) + b"\n"
         return
     ending, write = TEXTS[file_format]
     for exhibit in comparison_exhibits(comparison):

@@ -7,9 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import msgspec
-
 from truegrade.errors import UnknownName, UserError
+from truegrade.json_text import encode
 from truegrade.report import figures
 from truegrade.report.citation import bibtex
 from truegrade.report.exhibit_text import TEXTS, latex
@@ -125,7 +124,7 @@ def _json(material: Material) -> Files:
         "distributions": material.distributions,
         "findings": material.findings,
     }
-    yield "report.json", msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
+    yield "report.json", encode(content, indent=2) + b"\n"
 
 
 def _table(table: Exhibit) -> dict[str, Any]:

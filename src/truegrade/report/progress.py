@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from truegrade.report import format as fmt
+from truegrade.report.terminal import open_terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,9 +90,7 @@ class TerminalProgress:
     """
 
     def __init__(self, console: Console | None = None, clock: Clock = time.monotonic) -> None:
-        from rich.console import Console as RichConsole
-
-        self._console = console or RichConsole(stderr=True, highlight=False)
+        self._console = console or open_terminal(stderr=True)
         self._clock = clock
         self._meter: Meter | None = None
         self._bar: RichProgress | None = None
@@ -168,10 +167,9 @@ def download_progress(
         quiet: show nothing. Nothing is shown without a terminal either: these files are small.
         console: where to show it; None for standard error.
     """
-    from rich.console import Console as RichConsole
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    shown = console or RichConsole(stderr=True)
+    shown = console or open_terminal(stderr=True)
     text = TextColumn("{task.description}", markup=False)
     columns = (text, BarColumn(), DownloadColumn(), TransferSpeedColumn())
     disable = quiet or not shown.is_terminal

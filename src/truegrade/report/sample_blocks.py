@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade.json_text import encode
 from truegrade.report.markup import Markup, el, join
 from truegrade.report.sample_views import SampleView, VerdictView
 from truegrade.report.samples import Browser, Prompts
@@ -84,7 +85,7 @@ def make_index(browser: Browser) -> Index:
 def pack(value: Any) -> str:
     """JSON, deflated without a header, in base64."""
     packer = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
-    content = msgspec.json.encode(value)
+    content = encode(value)
     return base64.b64encode(packer.compress(content) + packer.flush()).decode("ascii")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from truegrade.report.terminal import open_terminal
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -12,9 +14,7 @@ if TYPE_CHECKING:
 
 def open_console(console: Console | None) -> Console:
     """The console given, or one on standard output."""
-    from rich.console import Console as RichConsole
-
-    return console or RichConsole(highlight=False)
+    return console or open_terminal()
 
 
 def plain_table(*titles: str) -> Table:

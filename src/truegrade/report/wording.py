@@ -17,6 +17,7 @@ REASONS: Mapping[Reason, str] = MappingProxyType(
         Reason.NO_CODE: "the reply holds no program",
         Reason.NO_ANSWER: "the reply holds no answer in the form asked for",
         Reason.TRUNCATED: "the reply was cut at the token limit before an answer",
+        Reason.EXTRACTION_LIMIT: "the reply takes too much work to read",
         Reason.NOT_LITERAL: "the answer is an expression, not a value",
         Reason.TIME_LIMIT: "it used up its time",
         Reason.MEMORY_LIMIT: "it used up its memory",

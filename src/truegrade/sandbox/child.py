@@ -26,6 +26,7 @@ from truegrade.sandbox.frames import (
     value_frame,
     write_frame,
 )
+from truegrade.sandbox.objects import PROGRAM, TESTS_MODULE, Held, own_classes
 from truegrade.sandbox.rlimits import restrict
 from truegrade.sandbox.statuses import MEMORY_LIMIT, OUTPUT_LIMIT, RUNTIME_ERROR, SYNTAX_ERROR
 from truegrade.sandbox.values import Digest
@@ -135,14 +136,25 @@ reserve = Reserve()
 # ---------------------------------------------------------------------------------------------- the modes
 
 
-def serve(fd: int, source: str, token: bytes, names: Sequence[str], value_bytes: int, digests: bool) -> None:
+def serve(
+    fd: int,
+    source: str,
+    token: bytes,
+    names: Sequence[str],
+    value_bytes: int,
+    digests: bool,
+    classes: tuple[str, bool] | None = None,
+) -> None:
     """Run the source as a module, then answer calls of its functions until the stream closes.
 
     Args:
         names: functions that will be called.
         value_bytes: bound on a returned value.
         digests: whether one of too many values is sent as its digest.
+        classes: if objects cross (`truegrade.sandbox.objects`), the source of the tests' own classes, and whether
+            those of the program cross too.
     """
+    own = None if classes is None else defined_classes(classes[0])
     module: ModuleType = type(sys)(MODULE_NAME)
     sys.modules[MODULE_NAME] = module  # dataclasses and pickle look a class's module up
     namespace = module.__dict__
@@ -154,11 +166,20 @@ def serve(fd: int, source: str, token: bytes, names: Sequence[str], value_bytes:
         tell(fd, failure)
         return
     tell(fd, ("ready", token, tuple([name for name in names if name not in namespace])))
+    if classes is not None and own is not None:
+        namespace = {PROGRAM: Held(own, namespace, value_bytes, remote=classes[1]).perform}
     while (request := read_frame(fd)) is not None:
         frame = answer(namespace, value_bytes, digests, *called(request))
         if getpid() != pid:
             _exit(0)
         write_frame(fd, frame)
+
+
+def defined_classes(trusted: str) -> dict[str, type]:
+    """The tests' own classes, by name; the judge has seen that their source runs."""
+    namespace: dict[str, Any] = {"__name__": TESTS_MODULE}
+    exec(compile(trusted, "<trusted>", "exec", dont_inherit=True), namespace)
+    return own_classes(namespace)
 
 
 def inside(fd: int, source: str, token: bytes, disabled: Sequence[str], preload: Sequence[str]) -> None:

@@ -10,19 +10,23 @@ import os
 import sys
 from os import getpid
 
-from truegrade.sandbox.landlock import restrict_files
+from truegrade.sandbox.landlock import FIRST_WITH_TRUNCATION, restrict_files, version
 from truegrade.sandbox.seccomp import Filter, jail_filter, libc_prctl, sample_filter
 from truegrade.sandbox.syscalls import MACHINES
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 4, 24, 36, 38, 47
 PR_CAP_AMBIENT_CLEAR_ALL = 4
 CAPABILITY_VERSION_3 = 0x20080522
-MS_NOSUID, MS_NODEV = 2, 4
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
+LOCKED = MS_NOSUID | MS_NODEV | MS_NOEXEC
+"""Flags that whoever mounts a file system anew must repeat; `statvfs` has the same numbers for them."""
+ONLY_TRACEABLE = b"hidepid=4"
+"""Of a /proc that shows a process only those that it may trace: by our own protection, its own."""
 PID_SLOT = 0x7FFFFFFF
 """Stands in a prepared filter for the number of the process that installs it; above any real one."""
 
@@ -38,6 +42,7 @@ def confine(settings: dict[str, Any]) -> None:
         _prctl(PR_SET_CHILD_SUBREAPER, 1)  # what a program orphans comes to us, to be killed and reaped
     if level >= 3:
         _mount_scratch(settings)
+        _close_mounts([path for path in settings["readable"] if path.startswith("/dev/")])
     if level >= 2:
         _become(settings["uid"])
         _prctl(PR_SET_NO_NEW_PRIVS, 1)
@@ -45,9 +50,11 @@ def confine(settings: dict[str, Any]) -> None:
     _limit()
     if level >= 2:
         readable = [*settings["readable"], *(["/proc"] if level >= 3 else [])]
-        writable = [settings["scratch"], "/dev/null"]
-        restrict_files(readable, writable, execute=settings["processes"] > 0)
-        Filter(jail_filter(_arch())).install()
+        writable, listed = [settings["scratch"], "/dev/null"], settings["listed"]
+        restrict_files(readable, writable, listed=listed, execute=settings["processes"] > 0)
+        # At level 3 nothing that is not the program's can be written to at all.
+        covered = level >= 3 or version() >= FIRST_WITH_TRUNCATION
+        Filter(jail_filter(_arch(), truncation=covered)).install()
 
 
 def sample_confinement(settings: dict[str, Any]) -> Callable[[], None]:
@@ -56,32 +63,51 @@ def sample_confinement(settings: dict[str, Any]) -> Callable[[], None]:
     Args:
         settings: those of the zygote.
     """
-    processes = settings["processes"] > 0
-    # With processes of its own to signal, a program at level 3 has a PID namespace to do it in.
-    if settings["level"] < 2 or (processes and settings["level"] >= 3):
+    processes, level = settings["processes"] > 0, settings["level"]
+    if level < 2:
         return lambda: None
-    install = Filter(sample_filter(_arch(), PID_SLOT, processes=processes), slot=PID_SLOT).installer()
-    prctl = libc_prctl()
+    prctl, install = libc_prctl(), None
+    # With processes of its own to signal, a program at level 3 has a PID namespace to do it in.
+    if level == 2 or not processes:
+        alone = level >= 3 or settings["uid"] is not None
+        code = sample_filter(_arch(), PID_SLOT, processes=processes, alone=alone)
+        install = Filter(code, slot=PID_SLOT).installer()
 
     def bind() -> None:
         prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # of itself, a program may see all that /proc has
-        install(getpid())
+        if install is not None:
+            install(getpid())
 
     return bind
 
 
 def _mount_scratch(settings: dict[str, Any]) -> None:
     """A file system of its own for what programs write, bounded in bytes and in files."""
-    import ctypes
-
-    libc = ctypes.CDLL(None, use_errno=True)
     uid = os.getuid() if settings["uid"] is None else settings["uid"]
     options = (
         f"size={settings['scratch_bytes']},nr_inodes={settings['scratch_files']},mode=700,uid={uid},gid={uid}"
     )
-    flags = ctypes.c_ulong(MS_NOSUID | MS_NODEV)
-    if libc.mount(b"tmpfs", settings["scratch"].encode(), b"tmpfs", flags, options.encode()):
-        raise OSError(ctypes.get_errno(), "the scratch file system cannot be mounted")
+    _mount(b"tmpfs", settings["scratch"], MS_NOSUID | MS_NODEV, options.encode())
+
+
+def _close_mounts(devices: Sequence[str]) -> None:
+    """Let programs leave no note in modes, times and the counters of this process.
+
+    Files of /proc and devices are the machine's own: a change of one would be seen in every other jail. A device
+    that is read-only as a file can still be written to.
+    """
+    _mount(b"proc", "/proc", MS_REMOUNT | LOCKED, ONLY_TRACEABLE)
+    for path in ("/proc", *filter(os.path.exists, devices)):
+        held = os.statvfs(path).f_flag & LOCKED
+        _mount(None, path, MS_REMOUNT | MS_BIND | MS_RDONLY | held)
+
+
+def _mount(kind: bytes | None, path: str, flags: int, options: bytes | None = None) -> None:
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(kind, path.encode(), kind, ctypes.c_ulong(flags), options):
+        raise OSError(ctypes.get_errno(), f"{path} cannot be mounted as it must be")
 
 
 def _become(uid: int | None) -> None:

@@ -7,6 +7,7 @@ from truegrade.sandbox.wire import (
     COMPLEX,
     FLOAT,
     LENGTH,
+    MAX_CHARACTER,
     MAX_COLLISIONS,
     MAX_DEPTH,
     MAX_FRACTION_BYTES,
@@ -14,6 +15,7 @@ from truegrade.sandbox.wire import (
     MAX_NAME,
     MAX_VALUES,
     NUMPY_DTYPE,
+    TooLarge,
     WireError,
 )
 
@@ -23,31 +25,50 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def decode(data: bytes, start: int = 0) -> Any:
+UNBOUNDED = 1 << 62
+"""Bytes of memory that no value takes."""
+
+
+def decode(data: bytes, start: int = 0, max_memory: int = UNBOUNDED) -> Any:
     """The value that `encode` made these bytes of, those before ``start`` left aside.
+
+    Args:
+        max_memory: bound on the bytes of memory that the value takes, as far as `_COSTS` knows.
 
     Raises:
         WireError: the bytes are anything else.
+        TooLarge: the value would take more memory.
     """
-    decoder = _Decoder(data, start)
+    return read(data, start, max_memory)[0]
+
+
+def read(data: bytes, start: int = 0, max_memory: int = UNBOUNDED) -> tuple[Any, bool, bool]:
+    """As `decode`: the value; whether comparing it can take far more than it does; whether it equals its like.
+
+    The second is so of ranges and of numpy's larger arrays, which are spread out. The third is not so of what
+    stands for a value that does not travel, of an iterator, and of NaN.
+    """
+    decoder = _Decoder(data, start, max_memory)
     try:
         value = decoder.value(0)
-    except WireError:
+    except (WireError, TooLarge):
         raise
-    except (ValueError, TypeError, ArithmeticError, LookupError) as error:
+    except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError) as error:
         raise WireError(f"malformed value: {error}") from error
     if decoder.at != len(data):
         raise WireError("bytes are left over after the value")
-    return value
+    return value, decoder.spreads, decoder.solid
 
 
 class _Decoder:
     """Reads one value; every length is checked against the bytes that are there before it is used."""
 
-    def __init__(self, data: bytes, start: int) -> None:
+    def __init__(self, data: bytes, start: int, max_memory: int = UNBOUNDED) -> None:
         self.data = data
         self.at = start
         self.values_left = MAX_VALUES
+        self.memory_left = max_memory
+        self.spreads, self.solid = False, True
 
     def take(self, size: int) -> bytes:
         end = self.at + size
@@ -62,10 +83,15 @@ class _Decoder:
         return size
 
     def sized(self) -> bytes:
-        return self.take(self.length())
+        size = self.length()
+        self.charge(size)
+        return self.take(size)
 
     def text(self) -> str:
-        return self.sized().decode("utf-8", "surrogatepass")
+        data = self.sized()
+        if not data.isascii():
+            self.charge(3 * len(data))  # one wide character makes all of them wide
+        return data.decode("utf-8", "surrogatepass")
 
     def value(self, depth: int) -> Any:
         self.values_left -= 1
@@ -75,7 +101,13 @@ class _Decoder:
         reader = _READERS.get(tag)
         if reader is None:
             raise WireError(f"no value begins with the byte {tag!r}")
+        self.charge(_COSTS.get(tag, ATOM_BYTES))
         return reader(self, depth)
+
+    def charge(self, memory: int) -> None:
+        self.memory_left -= memory
+        if self.memory_left < 0:
+            raise TooLarge("a value that takes too much memory to look at")
 
     def exact(self, kind: type, depth: int) -> Any:
         """A value that must be of exactly this type."""
@@ -90,14 +122,23 @@ class _Decoder:
             raise WireError("an integer of more than 8 million bits")
         return int.from_bytes(self.take(size), "little", signed=True)
 
+    def number(self, value: Any) -> Any:
+        if value != value:  # noqa: PLR0124 (only NaN differs from itself)
+            self.solid = False
+        return value
+
     def items(self, depth: int) -> list[Any]:
         return [self.value(depth + 1) for _ in range(self.count())]
 
     def keys(self, depth: int) -> list[Any]:
-        return _spread(self.items(depth))
+        held = _spread(self.items(depth))
+        self.charge(ENTRY_BYTES * len(held))
+        return held
 
     def pairs(self, depth: int) -> dict[Any, Any]:
-        held = [(self.value(depth + 1), self.value(depth + 1)) for _ in range(self.count())]
+        count = self.count()
+        self.charge(ENTRY_BYTES * count)
+        held = [(self.value(depth + 1), self.value(depth + 1)) for _ in range(count)]
         _spread([key for key, _ in held])
         return dict(held)
 
@@ -108,9 +149,11 @@ class _Decoder:
         return count
 
     def range_(self, depth: int) -> range:
+        self.spreads = True
         return range(self.exact(int, depth), self.exact(int, depth), self.exact(int, depth))
 
     def iterator(self, depth: int) -> Drained:
+        self.solid = False
         cut = self.exact(bool, depth)
         return Drained(self.exact(list, depth), cut=cut)
 
@@ -140,6 +183,7 @@ class _Decoder:
         from decimal import Decimal
 
         value = Decimal(self.text())
+        self.solid = self.solid and not value.is_nan()
         # Comparing a signaling NaN raises, in whoever compares.
         return Unsupported("signaling NaN") if value.is_snan() else value
 
@@ -158,6 +202,7 @@ class _Decoder:
         import re
 
         dtype, shape, data = self.exact(str, 0), self.value(0), self.exact(bytes, 0)
+        self.solid = False
         try:
             import numpy
         except ImportError:
@@ -166,8 +211,14 @@ class _Decoder:
             raise WireError("a numpy value of no plain kind")
         if shape is not None and (type(shape) is not tuple or any(type(n) is not int or n < 0 for n in shape)):
             raise WireError("a numpy shape must be a tuple of sizes")
+        if shape and 0 in shape and max(shape) > MAX_TOGETHER:
+            return Unsupported("numpy array without items")  # which takes no byte, and as rows any memory
+        self.spreads |= max(len(data), *(shape or ()), 0) > MAX_TOGETHER
         kind = numpy.dtype(dtype)
         array = numpy.frombuffer(bytearray(data), dtype=kind) if data else numpy.empty(0, dtype=kind)
+        # Numpy keeps any four bytes for a character, and raises SystemError in whoever reads it.
+        if kind.kind == "U" and data and array.view(kind.str[0] + "u4").max() > MAX_CHARACTER:
+            raise WireError("a text of numpy with no such character")
         return array.reshape(() if shape is None else shape)[() if shape is None else ...]
 
 
@@ -187,6 +238,24 @@ def _spread(keys: list[Any]) -> list[Any]:
     return keys
 
 
+def _opaque(reader: _Decoder) -> Unsupported:
+    reader.solid = False
+    return Unsupported(reader.text()[:MAX_NAME])
+
+
+MAX_TOGETHER = 256
+"""Bytes and length of an array that may be compared with anything: each of its items can be compared with each of
+the other's."""
+ATOM_BYTES, ENTRY_BYTES = 40, 100
+"""Memory of a number with the reference to it, and of an entry of a table while it is built (CPython 3.11)."""
+_COSTS = {
+    **dict.fromkeys((b"s", b"b", b"l", b"t", b"n", b"U"), 72),
+    **dict.fromkeys((b"S", b"Z", b"d", b"K", b"V", b"I"), 240),
+    **dict.fromkeys((b"O", b"C", b"D", b"G", b"M", b"q"), 400),
+    b"Q": 800,
+}
+"""Memory of a value by its tag, with the reference to it and without what it holds."""
+
 _READERS: dict[bytes, Callable[[_Decoder, int], Any]] = {
     b"N": lambda r, d: None,
     b"T": lambda r, d: True,
@@ -194,8 +263,8 @@ _READERS: dict[bytes, Callable[[_Decoder, int], Any]] = {
     b"e": lambda r, d: ...,
     b"!": lambda r, d: NotImplemented,
     b"i": _Decoder.int_,
-    b"f": lambda r, d: FLOAT.unpack(r.take(8))[0],
-    b"c": lambda r, d: complex(*COMPLEX.unpack(r.take(16))),
+    b"f": lambda r, d: r.number(FLOAT.unpack(r.take(8))[0]),
+    b"c": lambda r, d: r.number(complex(*COMPLEX.unpack(r.take(16)))),
     b"s": lambda r, d: r.text(),
     b"b": lambda r, d: r.sized(),
     b"a": lambda r, d: bytearray(r.sized()),
@@ -220,5 +289,5 @@ _READERS: dict[bytes, Callable[[_Decoder, int], Any]] = {
     b"z": lambda r, d: r.moment(d, "time"),
     b"w": _Decoder.timedelta,
     b"n": _Decoder.numpy,
-    b"U": lambda r, d: Unsupported(r.text()[:MAX_NAME]),
+    b"U": lambda r, d: _opaque(r),
 }

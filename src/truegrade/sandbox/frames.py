@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 OVERHEAD_BYTES = 1 << 16
 """What a message may hold besides the one value that a limit is about."""
+MAX_OWN_BYTES = 2 * OVERHEAD_BYTES
+"""Of a message that holds no such value."""
 REQUEST_BYTES = 1 << 28
 """Bound on what the trusted side sends: programs and arguments."""
 TOKEN_BYTES = 16
@@ -140,10 +142,12 @@ class Inbox:
 
     Args:
         max_bytes: bound on the value inside a message; nothing longer is ever held.
+        closed: leave values as the bytes they came as, and take no other message that is larger than ours are.
     """
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(self, max_bytes: int, *, closed: bool = False) -> None:
         self._max = max_bytes + OVERHEAD_BYTES
+        self._closed = closed
         self._held = bytearray()
 
     def feed(self, data: bytes) -> None:
@@ -169,9 +173,17 @@ class Inbox:
         end = HEADER.size + size
         if len(self._held) < end:
             return None
-        payload = bytes(self._held[HEADER.size : end])
+        held = memoryview(self._held)
+        if self._closed and held[HEADER.size : HEADER.size + len(VALUE)] == VALUE:
+            start = HEADER.size + len(VALUE)
+            message = "value", bytes(held[start : start + TOKEN_BYTES]), bytes(held[start + TOKEN_BYTES : end])
+        elif self._closed and size > MAX_OWN_BYTES:
+            raise WireError("a message longer than any but an answer may be")
+        else:
+            message = message_of(bytes(held[HEADER.size : end]))
+        held.release()
         del self._held[:end]
-        return message_of(payload)
+        return message
 
 
 _BLANK = bytes(TOKEN_BYTES)

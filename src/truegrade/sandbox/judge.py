@@ -15,8 +15,8 @@ its own. No verdict changes, because whatever could reach the next sample ends t
 
 The supervisor replaces it after a thousand samples all the same, and when it says anything unasked.
 
-Not covered: changes the program makes to its arguments, identity, functions and objects of the tests' own
-classes as arguments. Tests that need them must run inside the program's process.
+Not covered: changes the program makes to its arguments, identity, functions as arguments. Objects cross where the
+job says so (`truegrade.sandbox.objects`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ from time import process_time
 
 from truegrade.sandbox.foresight import DEVIATED, foreseen
 from truegrade.sandbox.frames import TOKEN_BYTES, Channel, call_frame
-from truegrade.sandbox.judging import expected_value, failing_frame, short, statement_at
+from truegrade.sandbox.judging import cannot_run, expected_value, failing_frame, short, statement_at
+from truegrade.sandbox.objects import TESTS_MODULE, stand_ins
+from truegrade.sandbox.rlimits import peak_bytes
 from truegrade.sandbox.stateless import is_stateless
 from truegrade.sandbox.statuses import (
     GRADER_ERROR,
@@ -66,6 +68,7 @@ _GENERATORS = (("random", "getstate", "setstate"), ("numpy.random", "get_state",
 """Modules that draw numbers, and what takes and puts back their state."""
 _OWN_GENERATOR = re.compile(r"default_rng|SystemRandom|RandomState|Generator\b|Random\(\s*\)|urandom|token_|uuid")
 """What draws numbers that nobody can foretell."""
+SENDABLE = "plain values can, and objects of the setup's classes if the task says that its arguments are not plain"
 BLOAT_BYTES = 16 << 20
 CHUNK_BYTES = 1 << 16
 _EXCEPTIONS = {
@@ -149,7 +152,7 @@ class Link:
             frame = call_frame(token, name, args, kwargs)
         except (Unencodable, TooLarge) as error:
             if not sent:
-                raise self._refusal(name, error) from None
+                raise self.refusal(name, error) from None
             frame = b""  # which was not foretold
         if not sent:
             self.request(frame)
@@ -166,7 +169,7 @@ class Link:
         self.raised = rebuild(*message[2:])
         raise self.raised
 
-    def _refusal(self, name: str, error: Unencodable | TooLarge) -> BaseException:
+    def refusal(self, name: str, error: Unencodable | TooLarge) -> BaseException:
         """What a call raises whose arguments cannot be sent."""
         if isinstance(error, TooLarge):
             blamed = RUNTIME_ERROR if self.touched else GRADER_ERROR
@@ -174,7 +177,7 @@ class Link:
         if isinstance(error.value, Unsupported):
             return TypeError(f"the program returned {error.value!r}, which cannot be passed on")
         text = f"the tests pass {name} {_article(error.value)}, which cannot be sent to another process"
-        return self.end(GRADER_ERROR, text + "; run them inside the program's process")
+        return self.end(GRADER_ERROR, f"{text}; {SENDABLE}")
 
 
 def main(fd: int) -> None:
@@ -223,7 +226,10 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
         link.turn[0] = TURN_OF_PROGRAM
         link.receive(job["token"])
         link.turn[0] = TURN_OF_TESTS
-        namespace.update({name: proxy(link, name) for name in job["names"]})
+        if job["classes"] is None:
+            namespace.update({name: proxy(link, name) for name in job["names"]})
+        else:
+            namespace.update(stand_ins(link, job["names"], job["classes"], namespace))
         exec(plan.tests, namespace)
     except BaseException as error:
         again = again and (error is link.raised or type(error) is AssertionError)
@@ -238,7 +244,7 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
 
 def fresh_namespace() -> dict[str, Any]:
     """What tests start with."""
-    return {"__name__": "truegrade_tests", "__builtins__": builtins}
+    return {"__name__": TESTS_MODULE, "__builtins__": builtins}
 
 
 class Plan:
@@ -325,7 +331,7 @@ class Cap:
 
     def __init__(self) -> None:
         self._set: dict[int, int] = {}
-        self._peak = _peak_bytes()
+        self._peak = peak_bytes()
 
     def set(self, limits: dict[str, int]) -> None:
         """Put the limits in force, CPU time counted from now."""
@@ -347,12 +353,7 @@ class Cap:
 
     def bloated(self) -> bool:
         """Whether a sample has left less memory to the next."""
-        return _peak_bytes() > self._peak + BLOAT_BYTES
-
-
-def _peak_bytes() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+        return peak_bytes() > self._peak + BLOAT_BYTES
 
 
 def proxy(link: Link, name: str) -> Callable[..., Any]:
@@ -381,8 +382,7 @@ def blame(error: BaseException, link: Link, tests: str) -> Verdict:
     detail = "; ".join([f"`{where}` failed" if where else "a test failed", *facts])
     if isinstance(error, AssertionError):
         return WRONG_ANSWER, detail
-    # What the program returned cannot unbind a name of the tests or make an import fail.
-    if isinstance(error, NameError | ImportError) or not link.touched:
+    if not link.touched or cannot_run(error, tests):
         return GRADER_ERROR, f"the tests do not run: {_text(error)}{place}"
     if isinstance(error, MemoryError):
         return MEMORY_LIMIT, detail

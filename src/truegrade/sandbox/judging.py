@@ -25,6 +25,36 @@ def failing_frame(error: BaseException, file_name: str) -> tuple[FrameType, int]
     return found
 
 
+def cannot_run(error: BaseException, tests: str) -> bool:
+    """Whether tests fail in this way whatever a program returns: by an import, or a name that they never bind.
+
+    A name that they bind somewhere depends on the program: a loop over what it returned made no turn. So does all
+    that happens in code which they make of a text, since the text may be the program's.
+    """
+    at = error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code.co_filename == "<string>":
+            return False
+        at = at.tb_next
+    if isinstance(error, NameError):
+        return error.name is not None and not _binds(tests, error.name)  # UnboundLocalError: None in Python 3.11
+    return isinstance(error, ImportError)
+
+
+def _binds(source: str, name: str) -> bool:
+    """Whether any scope of a source gives the name a value."""
+    import symtable
+
+    tables = [symtable.symtable(source, "<tests>", "exec")]
+    for table in tables:
+        tables += table.get_children()
+        if name in table.get_identifiers():
+            symbol = table.lookup(name)
+            if symbol.is_assigned() or symbol.is_imported() or symbol.is_parameter():
+                return True
+    return False
+
+
 def statement_at(source: str, line: int) -> tuple[str, ast.stmt | None]:
     """The text of the smallest statement that covers a line, and its tree."""
     import ast

@@ -8,6 +8,7 @@ later versions add TCP (4), devices' ioctls (5), and signals and abstract socket
 from __future__ import annotations
 
 import os
+from struct import Struct
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -22,8 +23,11 @@ WRITE = READ | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | MAK
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
 FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
 """How many rights over files a version knows; from version 5 on, 16."""
+FIRST_WITH_TRUNCATION = 3
 NETWORK, SCOPES = 0b11, 0b11
 """Binding and connecting TCP; abstract sockets and signals."""
+_BELOW = Struct("=Qi")
+"""struct landlock_path_beneath_attr."""
 
 
 def version() -> int:
@@ -32,11 +36,14 @@ def version() -> int:
     return max(0, offered)
 
 
-def restrict_files(readable: Sequence[str], writable: Sequence[str], *, execute: bool) -> None:
+def restrict_files(
+    readable: Sequence[str], writable: Sequence[str], *, listed: Sequence[str] = (), execute: bool
+) -> None:
     """Allow reading below some paths, reading and writing below others, and nothing else; for good.
 
     Args:
         readable: files and directories; those that do not exist are left out.
+        listed: directories of which, and of those below, only the names may be read.
         writable: the same.
         execute: whether what is readable may also be executed.
 
@@ -54,37 +61,31 @@ def restrict_files(readable: Sequence[str], writable: Sequence[str], *, execute:
     handled = (1 << FILE_RIGHTS.get(abi, 16)) - 1
     ruleset = Ruleset(handled, NETWORK if abi >= 4 else 0, SCOPES if abi >= 6 else 0)
     size = 8 if abi < 4 else 16 if abi < 6 else 24
-    fd = _call(CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), 0)
-    for paths, rights in ((readable, READ | EXECUTE * execute), (writable, WRITE)):
+    libc = _libc()
+    fd = _call(libc, CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), 0)
+    for paths, rights in ((readable, READ | EXECUTE * execute), (writable, WRITE), (listed, READ_DIR)):
         for path in paths:
-            _allow(fd, path, rights & handled)
-    _call(RESTRICT_SELF, fd, 0)
+            _allow(libc, fd, path, rights & handled)
+    _call(libc, RESTRICT_SELF, fd, 0)
     os.close(fd)
 
 
-def _allow(ruleset: int, path: str, rights: int) -> None:
-    import ctypes
-
-    class Below(ctypes.Structure):
-        _pack_ = 1
-        _fields_ = (("rights", ctypes.c_uint64), ("parent", ctypes.c_int32))
-
+def _allow(libc: Any, ruleset: int, path: str, rights: int) -> None:
     try:
         fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
     if not os.path.isdir(path):  # noqa: PTH112 - pathlib costs 4 ms here
         rights &= OF_FILES
-    rule = Below(rights, fd)
-    _call(ADD_RULE, ruleset, 1, ctypes.byref(rule), 0)
+    _call(libc, ADD_RULE, ruleset, 1, _BELOW.pack(rights, fd), 0)
     os.close(fd)
 
 
-def _call(*arguments: Any) -> int:
-    import ctypes
-
-    result: int = _libc().syscall(*arguments)
+def _call(libc: Any, *arguments: Any) -> int:
+    result: int = libc.syscall(*arguments)
     if result < 0:
+        import ctypes
+
         raise OSError(ctypes.get_errno(), "Landlock: " + os.strerror(ctypes.get_errno()))
     return result
 

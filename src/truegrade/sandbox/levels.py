@@ -8,7 +8,7 @@ import shutil
 import sys
 from functools import cache
 
-from truegrade.sandbox import landlock
+from truegrade.sandbox import cgroups, landlock
 from truegrade.sandbox.protection import LIMITS_ONLY, NAMESPACES, Protection
 from truegrade.sandbox.selftest import self_test
 from truegrade.sandbox.syscalls import MACHINES
@@ -64,4 +64,5 @@ def _namespaces_forbidden() -> bool:
 
 def _parts(level: int) -> str:
     walls = "namespaces by bubblewrap, " if level == NAMESPACES else ""
-    return f"{walls}Landlock (version {landlock.version()}) and a filter of system calls"
+    group = ", a control group for memory" if os.environ.get(cgroups.VARIABLE) else ""
+    return f"{walls}Landlock (version {landlock.version()}) and a filter of system calls{group}"

@@ -22,6 +22,8 @@ class Limits:
     processes: int = 0
     """Processes that the program may start besides its own; 0 is enforced by levels 2 and 3, threads are free."""
     open_files: int = 64
+    packages: tuple[str, ...] = ("numpy",)
+    """Names of installed packages that may be imported besides the standard library, with what they require."""
     scratch_bytes: int = 64 * MIB
     """Size of any file the program writes and, at level 3, of all of them together."""
 

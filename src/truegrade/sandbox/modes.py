@@ -10,6 +10,7 @@ import fcntl
 import math
 import os
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -28,7 +29,7 @@ from truegrade.sandbox.outcome import BAND, CallResult, Stop, one_line
 from truegrade.sandbox.rlimits import pairs
 from truegrade.sandbox.supervisor import Gone, Supervisor
 from truegrade.sandbox.values import Digest
-from truegrade.sandbox.wire import TooLarge, Unencodable
+from truegrade.sandbox.wire import TooLarge, Unencodable, WireError
 
 if TYPE_CHECKING:
     from truegrade.sandbox.frames import Job, Message
@@ -62,7 +63,7 @@ def call(
         if missing:
             return Stop(statuses.RUNTIME_ERROR, f"NameError: the program does not define {function!r}")
         for index in range(len(calls)):
-            if not on_result(index, _result(run, asked.popleft())):
+            if not _handed_over(run, on_result, index, _result(run, asked.popleft())):
                 break
             ask()
     except Gone:
@@ -70,11 +71,33 @@ def call(
     return PASSED
 
 
+def _handed_over(run: Supervisor, on_result: OnResult, index: int, result: CallResult) -> bool:
+    """Whether to go on; what is found out when a value is looked at is the program's doing."""
+    began = time.monotonic()
+    try:
+        return on_result(index, result)
+    except WireError as error:
+        raise Stop(statuses.TAMPERING, f"the program answered with bytes that are no value: {error}") from error
+    except TooLarge as error:
+        raise Stop(statuses.OUTPUT_LIMIT, f"the program returned {error}") from error
+    finally:
+        run.excuse(time.monotonic() - began)
+
+
 class Deviated(Exception):
     """The tests made another call than the one foretold: the run says nothing."""
 
 
-def judge(run: Supervisor, program: str, tests: str, names: Sequence[str], trusted: str, *, ahead: bool) -> Stop:
+def judge(
+    run: Supervisor,
+    program: str,
+    tests: str,
+    names: Sequence[str],
+    trusted: str,
+    *,
+    classes: Sequence[str] | None,
+    ahead: bool,
+) -> Stop:
     """Run the program and the tests in a process each, and take the judge's verdict.
 
     Raises:
@@ -88,10 +111,13 @@ def judge(run: Supervisor, program: str, tests: str, names: Sequence[str], trust
         "names": list(names),
         "tests": tests,
         "trusted": trusted,
-        "ahead": ahead,
+        "ahead": ahead and classes is None,
+        "classes": None if classes is None else list(classes),
     }
     run.prepare(kind_of(program), kind_of(tests, trusted))
-    run.instruct(_job(run.limits, "serve", program, token, list(names), run.limits.output_bytes, False))
+    served = [*names, *(classes or ())]
+    objects = None if classes is None else (trusted, bool(classes))
+    run.instruct(_job(run.limits, "serve", program, token, served, run.limits.output_bytes, False, objects))
     run.instruct_judge(("job", dumps(rules)))
     try:
         match run.receive():
@@ -221,10 +247,10 @@ def _result(run: Supervisor, token: bytes) -> CallResult:
     if message[1:2] != (token,):
         raise _forged()
     match message:
-        case ("value", _, value):
-            return CallResult(value=value)
+        case ("value", _, bytes(encoded)):
+            return CallResult(encoded)
         case ("digest", _, bytes(sha256)) if len(sha256) == DIGEST_BYTES:
-            return CallResult(value=Digest(sha256))
+            return CallResult(digest=Digest(sha256))
         case ("raised", _, str(), str(), tuple(), str(text)):
             return CallResult(error=one_line(text))
         case ("failed", _, *claim):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from truegrade.sandbox import statuses
+from truegrade.sandbox.decode import UNBOUNDED, read
 from truegrade.sandbox.limits import Limits
+from truegrade.sandbox.values import Digest
 
 BAND = 0.1
 """Part of a time limit, on either side of it, within which a verdict would differ on another machine."""
@@ -41,14 +45,73 @@ class ProgramOutcome(Outcome):
     """Minus the signal, if one ended it; None if it was still running when the run ended."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+MAX_VALUE_MEMORY = 96 << 20
+"""Bytes of memory that a value may take in the process that supervises programs."""
+SMALL_BYTES = 1 << 16
+"""A value sent in so few bytes takes little memory and time, whatever is done with it."""
+
+
+@dataclass(frozen=True)
 class CallResult:
     """What one call gave."""
 
-    value: Any = None
-    """Rebuilt from bytes that can name no code; `Unsupported` if it cannot be, `Digest` if it is too large."""
+    encoded: bytes = b""
+    """The value it returned, in the format of `truegrade.sandbox.wire`; empty if it gave none or only a digest."""
     error: str | None = None
     """``TypeName: message`` of the exception raised instead."""
+    digest: Digest | None = None
+    """Stands for a value that is too large to be sent."""
+
+    @property
+    def value(self) -> Any:
+        """Rebuilt from bytes that name no code: `Unsupported` if it cannot be; the digest; None if it raised.
+
+        Raises:
+            TooLarge: it would take more than `MAX_VALUE_MEMORY`.
+            WireError: the bytes are not what a program's process sends.
+        """
+        return self._read[0]
+
+    @property
+    def small(self) -> bool:
+        """Whether it is safe to compare and to show; raises as `value` does."""
+        return len(self.encoded) <= SMALL_BYTES and not self._read[1]
+
+    @property
+    def whole(self) -> Any:
+        """The value without a bound: of trusted programs, and where a process has limits of its own."""
+        return self._read_whole[0]
+
+    @property
+    def is_solid(self) -> bool:
+        """Whether the value, which must be a trusted program's, equals its like; not so NaN and iterators."""
+        return self._read_whole[2]
+
+    def same_as(self, expected: CallResult) -> bool:
+        """Whether this is what a trusted program returned, to the bit, and something that equals its like."""
+        if self.digest is not None or expected.digest is not None:
+            return self.digest == expected.digest
+        return self.encoded == expected.encoded and expected.error is None and expected.is_solid
+
+    @cached_property
+    def _read(self) -> tuple[Any, bool, bool]:
+        return self._read_within(MAX_VALUE_MEMORY)
+
+    @cached_property
+    def _read_whole(self) -> tuple[Any, bool, bool]:
+        return self._read_within(UNBOUNDED)
+
+    def _read_within(self, max_memory: int) -> tuple[Any, bool, bool]:
+        if self.encoded:
+            return read(self.encoded, max_memory=max_memory)
+        return self.digest, False, True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CallResult, (self.encoded, self.error, self.digest)
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+(?=>)")
+"""Where an object lies in memory, as Python's own ``repr`` tells."""
 
 
 class Stop(Exception):
@@ -108,6 +171,7 @@ def conclude(stop: Stop, limits: Limits, cpu_s: float, wall_s: float, waited_s: 
 
 
 def one_line(text: str) -> str:
-    """The text as a detail may be: one line, bounded, nothing that a terminal obeys or a file cannot hold."""
-    line = " ".join(text[: 4 * MAX_DETAIL].split())
+    """The text as a detail may be: one line, bounded, the same in every run, nothing that a terminal obeys or a
+    file cannot hold."""
+    line = _ADDRESS.sub("", " ".join(text[: 4 * MAX_DETAIL].split()))
     return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)[:MAX_DETAIL]

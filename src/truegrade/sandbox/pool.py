@@ -12,9 +12,10 @@ from typing import Any, Self
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import modes
+from truegrade.sandbox.apart import Apart
 from truegrade.sandbox.levels import GET_BUBBLEWRAP, NO_NAMESPACES, detect
 from truegrade.sandbox.limits import Limits
-from truegrade.sandbox.outcome import CallResult, Outcome, ProgramOutcome, Stop, conclude
+from truegrade.sandbox.outcome import SMALL_BYTES, CallResult, Outcome, ProgramOutcome, Stop, conclude
 from truegrade.sandbox.protection import LIMITS_ONLY, NAMESPACES, Protection
 from truegrade.sandbox.supervisor import Supervisor
 from truegrade.sandbox.worker import Worker
@@ -51,6 +52,8 @@ class Sandbox:
         self._free = threading.BoundedSemaphore(self.workers)
         self._lock = threading.Lock()
         self._idle: list[Worker] = []
+        self._apart: list[Apart] = []
+        """Idle processes that compare values."""
         self._made = 0
         """Workers, so far."""
         self._closed = threading.Event()
@@ -67,9 +70,10 @@ class Sandbox:
         """Refuse further runs; those under way end within a moment with a `SandboxError`."""
         with self._lock:
             self._closed.set()
-            idle, self._idle = self._idle, []
-        for worker in idle:
-            worker.close()
+            idle: list[Worker | Apart] = [*self._idle, *self._apart]
+            self._idle, self._apart = [], []
+        for one in idle:
+            one.close()
 
     @property
     def level(self) -> int:
@@ -117,6 +121,7 @@ class Sandbox:
         entry_points: Sequence[str],
         *,
         trusted: str = "",
+        classes: Sequence[str] | None = None,
         cpu_s: float | None = None,
     ) -> Outcome:
         """Run ``program`` in one process and ``tests`` in another; forward calls of ``entry_points``.
@@ -126,6 +131,9 @@ class Sandbox:
             tests: trusted source; passing means that it ends without an exception.
             entry_points: names bound, in the tests, to proxies of the program's functions.
             trusted: source run before the tests, in their namespace: imports and helpers they use.
+            classes: names of classes of the program that the tests use. Given, even empty, objects cross:
+                those of such classes, those of classes that ``trusted`` defines, which the program then gets too,
+                and built-in types and functions. None: plain values only.
             cpu_s: CPU limit for this run; the tests' own process may use twice as much and a second.
 
         Returns:
@@ -134,7 +142,9 @@ class Sandbox:
         Raises:
             SandboxError: the machine failed.
         """
-        judged = partial(modes.judge, program=program, tests=tests, names=entry_points, trusted=trusted)
+        judged = partial(
+            modes.judge, program=program, tests=tests, names=entry_points, trusted=trusted, classes=classes
+        )
         try:
             return self._measure(cpu_s, partial(judged, ahead=True))
         except modes.Deviated:
@@ -199,6 +209,35 @@ class Sandbox:
             exit_code=exit_code,
             **written,
         )
+
+    def decide(self, function: Callable[..., Any], got: Any, *trusted: object) -> Any:
+        """What a function says of something that a program returned or wrote; see `truegrade.sandbox.apart`.
+
+        Args:
+            function: a module's, whose answer is small; it gets ``got``, then ``trusted``.
+            got: `CallResult`, for which the function gets its value, or a text.
+            trusted: whatever else it takes; results stand for their values here as well.
+
+        Raises:
+            TooLarge: it takes too much memory or time to say.
+            WireError: the result is none.
+            Exception: what the function raises.
+        """
+        if len(got) <= SMALL_BYTES if isinstance(got, str) else got.small:
+            known = [one.whole if isinstance(one, CallResult) else one for one in trusted]
+            return function(got.value if isinstance(got, CallResult) else got, *known)
+        with self._lock:
+            apart = self._apart.pop() if self._apart else None
+        apart = apart or Apart()
+        try:
+            return apart.apply(function, got, *trusted)
+        finally:
+            with self._lock:
+                keep = apart.open and not self._closed.is_set()
+                if keep:
+                    self._apart.append(apart)
+            if not keep:
+                apart.close()
 
     def _measure(
         self, cpu_s: float | None, converse: Callable[[Supervisor], Stop], wall_s: float | None = None

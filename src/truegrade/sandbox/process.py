@@ -61,6 +61,10 @@ class Process:
             time.sleep(0.0005)
         return True
 
+    def out_of_memory(self) -> bool:
+        """Whether the kernel has ended one of its processes, since all used too much together; asked once."""
+        return self._zygote.out_of_memory()
+
     def kill(self) -> None:
         """End it with everything it started, and empty its scratch."""
         if self.code is not None:

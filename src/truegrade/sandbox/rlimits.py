@@ -7,6 +7,7 @@ take care of both. Neither the number of files nor the memory of several process
 from __future__ import annotations
 
 import os
+import sys
 from resource import (
     RLIM_INFINITY,
     RLIMIT_AS,
@@ -14,7 +15,9 @@ from resource import (
     RLIMIT_FSIZE,
     RLIMIT_NOFILE,
     RLIMIT_NPROC,
+    RUSAGE_SELF,
     getrlimit,
+    getrusage,
     setrlimit,
 )
 
@@ -65,6 +68,12 @@ def limit_tasks(tasks: int | None) -> None:
         tasks = others + TASK_HEADROOM if others is not None else None
     if tasks is not None:
         restrict([(RLIMIT_NPROC, _below(RLIMIT_NPROC, tasks, 0))])
+
+
+def peak_bytes() -> int:
+    """The most memory that this process has used, or before it the one that started it."""
+    peak = getrusage(RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _below(kind: int, soft: int, margin: int) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from truegrade.sandbox.worker import Worker
 PROGRAM = """
 import ctypes, os, socket
 
-def f(secret_path, port):
+def f(secret_path, port, own_path):
     with open("scratch", "w") as file:
         file.write("an honest program may do this")
     got_out = []
@@ -31,7 +31,9 @@ def f(secret_path, port):
             pass
     libc = ctypes.CDLL(None, use_errno=True)
     attempt("reads the caller's files", lambda: open(secret_path).read())
+    attempt("reads the grader's own files", lambda: open(own_path).read())
     attempt("writes where it may read", lambda: open(os.path.join(os.path.dirname(os.__file__), "note"), "w"))
+    attempt("changes the caller's files", lambda: changes(secret_path))
     attempt("opens network connections", lambda: socket.create_connection(("127.0.0.1", port), 1))
     attempt("makes sockets", lambda: socket.socket(socket.AF_UNIX))
     attempt("starts processes", fork)
@@ -40,6 +42,11 @@ def f(secret_path, port):
     attempt("makes memory files to execute", lambda: os.memfd_create("x"))
     attempt("becomes another user", lambda: os.setuid(1234))
     return got_out, os.uname().nodename
+
+def changes(path):
+    before = os.stat(path).st_mode
+    os.chmod(path, 0o640)
+    return os.stat(path).st_mode != before
 
 def fork():
     if os.fork() == 0:
@@ -56,7 +63,7 @@ def self_test(protection: Protection) -> str | None:
         with tempfile.NamedTemporaryFile("w") as secret, socket.create_server(("127.0.0.1", 0)) as server:
             secret.write(secrets.token_hex())
             secret.flush()
-            arguments = (secret.name, server.getsockname()[1])
+            arguments = (secret.name, server.getsockname()[1], __file__)
             stop = _run(worker, limits, arguments, results)
     except SandboxError as error:
         return str(error)

@@ -19,8 +19,8 @@ from os.path import abspath, dirname, join
 _TALK = ("statuses", "values", "wire", "encode", "decode", "frames", "rlimits")
 _SERVE = ("syscalls", "seccomp", "landlock", "confine", "footprint", "sweep", "zygote")
 MODULES = {
-    "child": (*_TALK, *_SERVE, "child"),
-    "judge": (*_TALK, *_SERVE, "foresight", "judging", "stateless", "judge"),
+    "child": (*_TALK, "objects", *_SERVE, "child"),
+    "judge": (*_TALK, "objects", *_SERVE, "foresight", "judging", "stateless", "judge"),
 }
 
 
@@ -46,7 +46,10 @@ def load(role: str) -> dict[str, dict[str, object]]:
 def main() -> None:
     """Serve; then, in each process forked for a sample, play the role on its streams."""
     import json
+    import site  # does nothing by itself, since -S was given
 
+    for install in (site.setquit, site.setcopyright, site.sethelper):  # what it adds to the built-in names
+        install()
     _, role, control, settings = sys.argv
     sys.argv[:] = [""]
     sys.dont_write_bytecode = False  # ours is compiled once; what the program imports is never written

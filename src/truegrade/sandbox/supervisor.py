@@ -10,7 +10,6 @@ import os
 import select
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from math import ceil, inf
 from types import TracebackType
@@ -40,6 +39,8 @@ MIN_LOOK_S = 0.01
 CORES = os.cpu_count() or 1  # asking opens a file
 CHUNK_BYTES = 1 << 16
 LAST_WORDS_BYTES = 2048
+STARVED = statuses.MEMORY_LIMIT, "all its processes and files together used too much memory"
+"""How a run ends by the word of a control group, where there is one."""
 
 
 class Gone(Exception):
@@ -67,8 +68,7 @@ class Supervisor:
         self._on: dict[int, Callable[[], None]] = {}
         """What to do when there is something to read, by descriptor."""
         self._channel: int | None = None
-        self._inbox = Inbox(limits.output_bytes)
-        self._messages: deque[Message] = deque()
+        self._inbox = Inbox(limits.output_bytes, closed=True)
         self._outgoing = bytearray()
         self._writing = False
         """Whether the poll tells when the stream takes more."""
@@ -147,7 +147,7 @@ class Supervisor:
 
     def release_judge(self, used_s: float) -> None:
         """The judge has given its verdict and can judge another program: unless it has said more, let it live."""
-        if self.judge is None or self._messages or not self._inbox.empty or self._outgoing:
+        if self.judge is None or not self._inbox.empty or self._outgoing:
             return
         self.judge.used_s = used_s
         self._unregister(self.judge.socket.fileno())
@@ -179,6 +179,10 @@ class Supervisor:
             self._owed_s = max(self._owed_s, waited_s(self.program.pids()))
         return self._owed_s + self._late_s
 
+    def excuse(self, seconds: float) -> None:
+        """Let this time, in which nobody heard the program, not count against it."""
+        self._late_s += seconds
+
     # --------------------------------------------------------------------------------------------- messages
 
     def send(self, frame: bytes) -> None:
@@ -199,11 +203,18 @@ class Supervisor:
             Gone: the other side has closed the stream, or has died.
             SandboxError: the sandbox was closed.
         """
-        while not self._messages:
+        while (message := self._next_message()) is None:
             if not self._open:
                 raise Gone
             self._wait()
-        return self._messages.popleft()
+        return message
+
+    def _next_message(self) -> Message | None:
+        """What has arrived, one message at a time: a program could answer faster than anybody looks."""
+        try:
+            return self._inbox.pop()
+        except WireError as error:
+            raise Stop(statuses.TAMPERING, f"the program wrote to the stream of its answers: {error}") from error
 
     def wait_for_end(self) -> None:
         """Hear no more, and wait until the program's process has ended; raises as `receive` does."""
@@ -230,7 +241,10 @@ class Supervisor:
             return Stop(statuses.RUNTIME_ERROR, "the program closed the stream that carries its answers")
         self._drain()
         self.owed_s()
+        starved = self.program.out_of_memory()
         self.program.stop()
+        if starved:
+            return Stop(*STARVED)
         assert self.program.code is not None
         if self.program.lost:
             return Stop(statuses.KILLED, LOST)
@@ -269,7 +283,7 @@ class Supervisor:
                 raise Stop(statuses.TIME_LIMIT, f"over {cap_s:g} CPU seconds in the process of the {role}")
             soonest = min(soonest, self._soonest(cap_s - used_s))
             if self.limits.processes and process is self.program:
-                self._count(pids)
+                self._count(process, pids)
         self._notice_death(now)
         self._look_at = now + max(MIN_LOOK_S, soonest)
 
@@ -278,8 +292,10 @@ class Supervisor:
         tick_s = CROWD_TICK_S if self.limits.processes else TICK_S
         return min(tick_s, cpu_left_s / CORES)  # threads can use all cores at once
 
-    def _count(self, pids: list[int]) -> None:
+    def _count(self, program: Process, pids: list[int]) -> None:
         """Check what no limit of a single process bounds."""
+        if program.out_of_memory():
+            raise Stop(*STARVED)
         if len(pids) > 1 + self.limits.processes:
             raise Stop(statuses.KILLED, f"more than {self.limits.processes} processes besides its own")
         if memory_bytes(pids) > self.limits.memory_bytes:
@@ -309,12 +325,7 @@ class Supervisor:
             self._open = False
             self._unregister(self._channel)
             return
-        try:
-            self._inbox.feed(data)
-            while (message := self._inbox.pop()) is not None:
-                self._messages.append(message)
-        except WireError as error:
-            raise Stop(statuses.TAMPERING, f"the program wrote to the stream of its answers: {error}") from error
+        self._inbox.feed(data)
 
     def _flush(self) -> None:
         assert self._channel is not None

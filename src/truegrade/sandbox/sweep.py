@@ -25,17 +25,16 @@ def empty(root: str) -> bool:
 
 def _clear(root: str) -> bool:
     _quietly(os.chmod, root, 0o700)
-    pending, number = [root], 0
+    pending, number, mark = [root], 0, os.urandom(8).hex()  # a name that no program has given
     while pending:
         directory = pending.pop()
-        if directory != root:
-            _quietly(os.chmod, directory, 0o700)
         for entry in _entries(directory):
             try:
                 if not entry.is_dir(follow_symlinks=False):
                     os.unlink(entry.path)  # noqa: PTH108 - pathlib costs 4 ms here
                     continue
-                lifted = f"{root}/.lifted-{number}"
+                os.chmod(entry.path, 0o700)  # noqa: PTH101 - without, it can neither be moved nor emptied
+                lifted = f"{root}/{mark}-{number}"
                 number += 1
                 os.rename(entry.path, lifted)  # noqa: PTH104
                 pending.append(lifted)

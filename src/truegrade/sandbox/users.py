@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from truegrade.sandbox import tree
+from truegrade.sandbox.tree import open_to_all
 
 FIRST_UID, OF_HARNESS, HARNESSES = 1_900_000_000, 1 << 10, 1 << 17
 """In the range that systemd's table of numbers leaves unused: so many numbers for each process that grades, and so
@@ -30,7 +30,7 @@ def spare_uid(reached: Sequence[str]) -> int | None:
     Args:
         reached: paths that the user must be able to reach by the rights that everybody has.
     """
-    if os.geteuid() != 0 or not _capable() or not tree.open_to_all(reached):
+    if os.geteuid() != 0 or not _capable() or not open_to_all(reached):
         return None
     # The first process of every container has the number 1, while users are the machine's.
     harness = os.getpid() + Path("/proc/self/ns/pid").stat().st_ino * _STRIDE

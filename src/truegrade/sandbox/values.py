@@ -55,6 +55,9 @@ class Drained:
             raise RuntimeError("the program's iterator had more items than are carried over")
         raise StopIteration
 
+    def __repr__(self) -> str:
+        return "<an iterator>"
+
 
 class Digest:
     """What is kept of a value too large to carry: the sha256 of ``marshal.dumps(value, 2)``.

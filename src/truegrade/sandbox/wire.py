@@ -10,6 +10,8 @@ length-prefixed two's complement, floats their 8 bytes, so nothing depends on de
     r q        range, Fraction                                    M x y z w Decimal, date, datetime, time, delta
     n          numpy array or scalar: dtype, shape, bytes         U         anything else: the name of its type
 
+`truegrade.sandbox.objects` has two tags more, for objects, where the tests hand some over.
+
 `truegrade.sandbox.encode` runs where user code has run: of a subclass it takes the base type's own value
 through the base type's own methods, so no override takes part. `truegrade.sandbox.decode` runs where
 verdicts are made and believes nothing: it resolves no name, calls no method of the program, is bounded in
@@ -35,6 +37,7 @@ MAX_DRAINED = 10_000
 MAX_COLLISIONS = 64
 """Keys of one table that may share a hash; more are made to collide and take quadratic time to store."""
 MAX_NAME = 200
+MAX_CHARACTER = 0x10FFFF
 
 LENGTH = struct.Struct("<I")
 FLOAT = struct.Struct("<d")

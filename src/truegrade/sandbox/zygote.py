@@ -35,11 +35,13 @@ from os import (
     pipe,
     pread,
     setsid,
+    statvfs,
     waitpid,
 )
 from os import open as open_fd
 from resource import RUSAGE_CHILDREN, getrusage
 from struct import Struct
+from time import sleep
 
 from truegrade.sandbox.confine import confine, sample_confinement
 from truegrade.sandbox.footprint import fill_chunks, fill_pools, join_areas
@@ -57,6 +59,8 @@ REPORT = Struct("<idB?")
 """Wait status; CPU seconds; processes left over, at most 255; whether the scratch is empty again."""
 CONTROL = 3
 """Number of our socket and, in a forked process, of its stream."""
+FREEING_S, FREEING_STEPS = 0.001, 100
+"""How often, and how many times, it is looked whether the kernel has freed what a program held in the scratch."""
 _FD = Struct("@i")
 
 
@@ -84,11 +88,13 @@ class Zygote:
         for name in ("PWD", "LD_BIND_NOW"):  # of bubblewrap; of ours, see `truegrade.sandbox.zygotes.environment`
             os.environ.pop(name, None)
         os.environ.update(HOME=self._scratch, TMPDIR=self._scratch)
+        offer(settings["packages"])
         preload(settings["preload"], alone=not settings["processes"])
         join_areas()
         self._children = _children_file()
         self._enter = self._entry(sample_confinement(settings))
         confine(settings)
+        self._room = _room(self._scratch) if self._alone else None
         if self._tasks is not None:
             limit_tasks(self._tasks)
         set_handler(SIGINT, SIG_DFL)  # which PID 1 is immune to
@@ -221,8 +227,22 @@ class Zygote:
         usage = getrusage(RUSAGE_CHILDREN)
         reaped_s = usage.ru_utime + usage.ru_stime
         used_s, self._reported_s = reaped_s - self._reported_s, reaped_s
-        clean = empty(self._scratch)
+        clean = empty(self._scratch) and (self._room is None or self._freed(self._room))
         return REPORT.pack(self._status or 0, used_s, min(left, 255), clean)
+
+    def _freed(self, room: tuple[int, int]) -> bool:
+        """Whether the scratch, which is empty, has all its room again.
+
+        A file without a name lives on while a descriptor of it is under way in a socket that nobody can reach any
+        more. The kernel looks for such sockets when one is closed, and frees them a little later.
+        """
+        for _ in range(FREEING_STEPS):
+            if _room(self._scratch) == room:
+                return True
+            for end in socketpair():
+                end.close()
+            sleep(FREEING_S)
+        return False
 
     def _kill(self, *, everything: bool = False) -> None:
         """SIGKILL to everything of the sample; at first only to its one process, where it can have no other.
@@ -239,11 +259,40 @@ class Zygote:
             _end(target)
 
 
+def _room(scratch: str) -> tuple[int, int]:
+    """Blocks and files that are free."""
+    found = statvfs(scratch)
+    return found.f_bfree, found.f_ffree
+
+
 def _end(target: int) -> None:
     try:
         kill(target, SIGKILL)
     except (ProcessLookupError, PermissionError):  # nothing is left; macOS says EPERM of zombies
         return
+
+
+class Offered:
+    """Finds the packages that programs may import; their folders may hold others, which must not be found."""
+
+    def __init__(self, specs: dict[str, Any]) -> None:
+        self._specs = specs
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
+        """Where a top-level module is; None if that is not for programs to know."""
+        return self._specs.get(name) if path is None else None
+
+
+def offer(packages: dict[str, str]) -> None:
+    """Let programs import these besides the standard library.
+
+    Args:
+        packages: folder of each top-level module. It is searched now: once shut in, nothing can list it.
+    """
+    from importlib.machinery import PathFinder
+
+    specs = {name: PathFinder.find_spec(name, [folder]) for name, folder in packages.items()}
+    sys.meta_path.append(Offered(specs))
 
 
 def preload(names: list[str], *, alone: bool) -> None:

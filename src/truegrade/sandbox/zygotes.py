@@ -17,20 +17,22 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
 from truegrade.errors import SandboxError
-from truegrade.sandbox import bubblewrap, tree
+from truegrade.sandbox import bubblewrap, cgroups
 from truegrade.sandbox.kinds import PRELOADED
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.protection import FILTERS, LIMITS_ONLY, NAMESPACES, Protection
 from truegrade.sandbox.rlimits import TASK_HEADROOM
 from truegrade.sandbox.scratch import make_scratch, remove_scratch
 from truegrade.sandbox.start import MODULES
+from truegrade.sandbox.tree import DEVICES, Tree, tree
 from truegrade.sandbox.users import spare_uid
 from truegrade.sandbox.zygote import END, NEXT, QUERY, READY, REPORT, START
 
 SCRIPT = Path(__file__).with_name("start.py")
 # Not -I: it would ignore PYTHONHASHSEED, and with it the order of a set would change from run to run. The
-# environment is ours altogether, so -P (no script folder on the path) and -s (no user site) isolate as well.
-FLAGS = ("-P", "-s", "-B")
+# environment is ours altogether, so -P (no script folder on the path) and -s (no user site) isolate as well. With
+# -S none of the environment's own files runs; what may be imported of it, `truegrade.sandbox.zygote.offer` says.
+FLAGS = ("-P", "-S", "-s", "-B")
 START_S, ANSWER_S, END_S = 60.0, 30.0, 5.0
 """How long a zygote may take to start, to answer and to end on a loaded machine, before it is given up."""
 SCRATCH_FILES = 16_384
@@ -92,16 +94,23 @@ class Zygote:
         self._scratch = None if self._level == NAMESPACES else make_scratch()
         self._socket, theirs = socket.socketpair()
         self._pidfd = -1
+        self._group: cgroups.MemoryGroup | None = None
+        self._starved = False
+        """Whether it ended while somebody was killed for want of memory."""
         info_read, info_write = os.pipe()
         try:
             with theirs:
-                self._uid = self._own_uid()
+                seen = tree(limits.packages)
+                # Judges are trusted; what values cost them is bounded elsewhere.
+                self._group = cgroups.make(limits) if role == "child" else None
+                self._uid = self._own_uid(seen)
                 words = [sys.executable, *FLAGS, str(SCRIPT), role, str(theirs.fileno())]
-                words.append(json.dumps(self._settings(role, kind, limits, core)))
+                words.append(json.dumps(self._settings(role, kind, limits, core, seen)))
                 fds = [theirs.fileno()]
                 if protection.bubblewrap is not None:
                     own_users = self._uid is None
-                    walls = bubblewrap.command(protection.bubblewrap, tree.readable(), info_write, own_users)
+                    own = str(SCRIPT.parent)
+                    walls = bubblewrap.command(protection.bubblewrap, seen, own, info_write, own_users)
                     words = [*walls, "--", *words]
                     fds.append(info_write)
                 self._popen = _spawn(words, fds, environment(hash_seed))
@@ -116,16 +125,16 @@ class Zygote:
                 if fd >= 0:
                     os.close(fd)
 
-    def _own_uid(self) -> int | None:
+    def _own_uid(self, seen: Tree) -> int | None:
         """The number of the user whose programs these will be, if it is to be another than ours."""
         if self._level < FILTERS:
             return None
-        return spare_uid([] if self._scratch is None else [*tree.readable(), str(self._scratch.parent)])
+        return spare_uid([] if self._scratch is None else [*seen.opened, str(self._scratch.parent)])
 
-    def _settings(self, role: str, kind: str, limits: Limits, core: int | None) -> dict[str, object]:
+    def _settings(self, role: str, kind: str, limits: Limits, core: int | None, seen: Tree) -> dict[str, object]:
         """What the zygote needs to know; `truegrade.sandbox.confine` and `.zygote` read it."""
         compile_spawned()
-        readable, uid = tree.readable(), self._uid
+        uid = self._uid
         if self._scratch is not None and uid is not None:
             os.chown(self._scratch, uid, uid)
         # Alone under its number, or in a user namespace, whose tasks Linux 5.14 and later count apart.
@@ -135,7 +144,9 @@ class Zygote:
             "level": self._level,
             "piped": role == "child",
             "preload": PRELOADED[kind],
-            "readable": [*readable, *tree.DEVICES],
+            "packages": dict(seen.importable),
+            "readable": [*seen.opened, *DEVICES],
+            "listed": seen.libraries,
             "scratch": bubblewrap.SCRATCH if self._scratch is None else str(self._scratch),
             "scratch_bytes": limits.scratch_bytes,
             "scratch_files": SCRATCH_FILES,
@@ -149,6 +160,9 @@ class Zygote:
         """Wait until it serves, and learn its number."""
         self._socket.settimeout(START_S)
         try:
+            self.pid = self._number(info_fd)
+            if self._group is not None and self.pid:
+                self._group.add(self.pid)  # long before it serves: Python is only starting
             ready = self._socket.recv(1) == READY
         except OSError:
             ready = False
@@ -164,14 +178,22 @@ class Zygote:
         # The kernel's own time-outs: Python's would poll before each call.
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
             self._socket.setsockopt(socket.SOL_SOCKET, option, _TIMEVAL.pack(int(ANSWER_S), 0))
-        self.pid = self._popen.pid
-        if self._level == NAMESPACES:
-            self.pid = int(json.loads(os.read(info_fd, 1 << 16))["child-pid"])
         if hasattr(os, "pidfd_open"):
             with contextlib.suppress(OSError):
                 self._pidfd = os.pidfd_open(self.pid)
         assert self._popen.stderr is not None
         self._popen.stderr.close()
+
+    def _number(self, info_fd: int) -> int:
+        """Its process number on this machine; 0 where bubblewrap ended before it could tell."""
+        if self._level < NAMESPACES:
+            return self._popen.pid
+        told = b""
+        while not told.rstrip().endswith(b"}"):
+            if not select.select([info_fd], [], [], START_S)[0] or not (part := os.read(info_fd, 1 << 16)):
+                return 0
+            told += part
+        return int(json.loads(told)["child-pid"])
 
     # ------------------------------------------------------------------------------------------------- asking
 
@@ -215,9 +237,17 @@ class Zygote:
     def finish(self) -> Report:
         """Kill it and all it left; raises as `_ask` does."""
         status, cpu_s, left, clean = REPORT.unpack(self._ask(END, REPORT.size))
+        if self._processes:
+            self.out_of_memory()  # one of its processes may have been killed, and it have passed
         if not clean or (left and self._level > LIMITS_ONLY and not self._processes):
             self.close()  # a state that cannot be: let nothing of it reach the next sample
         return Report(status=status, cpu_s=cpu_s, left=left, clean=clean)
+
+    def out_of_memory(self) -> bool:
+        """Whether one of its processes was killed since this was last asked, since all used too much together."""
+        starved = self._starved or (self._group is not None and self._group.killed())
+        self._starved = False
+        return starved
 
     def _ask(self, question: bytes, size: int) -> bytes:
         """The answer to a question.
@@ -262,6 +292,9 @@ class Zygote:
             os.close(self._pidfd)
         if self._scratch is not None:
             remove_scratch(self._scratch)
+        if self._group is not None:
+            self._starved = self._group.killed()
+            self._group.remove()
 
 
 def _spawn(words: list[str], fds: list[int], environ: dict[str, str]) -> subprocess.Popen[bytes]:

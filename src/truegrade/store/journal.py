@@ -1,7 +1,8 @@
 """Append-only files of records, one JSON object a line, that survive ``kill -9``.
 
 A record is one ``write`` to a descriptor opened with ``O_APPEND``, so a kill loses at most the record in
-flight; what a kill or a full disk left of a line is cut off, with a notice, before anything is appended.
+flight; what a kill left of a line is cut off, with a notice, before anything is appended. What a full disk left of
+one is cut off at once.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Generic, Self, TypeVar
 import msgspec
 
 from truegrade.errors import BadRecord
+from truegrade.json_text import UNREADABLE, decode, encode, place_of
+from truegrade.writing import writing
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -35,37 +38,50 @@ class Journal(Generic[T]):
         path: created if missing.
         notice: told when a torn last line was cut off.
         fsync_every: records between two fsyncs; `close` syncs too.
+
+    Raises:
+        UserError: the file cannot be written to; so do its methods.
     """
 
     def __init__(self, path: Path, *, notice: Notice = ignore, fsync_every: int = 64) -> None:
         self.path = path
         self._fsync_every = fsync_every
         self._unsynced = 0
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        torn = _cut_torn_line(self._fd)
+        self._fd = -1
+        with writing(path):
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            torn = _cut_torn_line(self._fd)
         if torn:
             notice(f"{path}: the last line was torn by an interruption; its {torn} bytes are dropped")
 
     def append(self, record: T) -> None:
         """Write one record durably enough that only a power cut can lose it before the next fsync."""
-        line = memoryview(msgspec.json.encode(record) + b"\n")
-        while line:
-            line = line[os.write(self._fd, line) :]
+        line = memoryview(encode(record) + b"\n")
+        with writing(self.path):
+            try:
+                while line:
+                    line = line[os.write(self._fd, line) :]
+            except OSError:
+                _cut_torn_line(self._fd)
+                raise
         self._unsynced += 1
         if self._unsynced >= self._fsync_every:
             self.sync()
 
     def sync(self) -> None:
         """Force what was appended to the disk."""
-        os.fsync(self._fd)
+        with writing(self.path):
+            os.fsync(self._fd)
         self._unsynced = 0
 
     def close(self) -> None:
         """Sync and close; safe to call twice."""
         if self._fd >= 0:
-            self.sync()
-            os.close(self._fd)
-            self._fd = -1
+            try:
+                self.sync()
+            finally:
+                os.close(self._fd)
+                self._fd = -1
 
     def __enter__(self) -> Self:
         return self
@@ -80,30 +96,39 @@ def read_journal(path: Path, record: type[T], *, notice: Notice = ignore) -> Ite
     """Stream the records of a journal; a torn last line is dropped with a notice.
 
     Raises:
-        BadRecord: a whole line is not a record of this kind.
+        BadRecord: the file cannot be read, or a whole line is not a record of this kind.
     """
+    return (value for _, value in numbered(path, record, notice=notice))
+
+
+def numbered(path: Path, record: type[T], *, notice: Notice = ignore) -> Iterator[tuple[int, T]]:
+    """The same with 1-based line numbers."""
     decoder = msgspec.json.Decoder(record)
     try:
         file = path.open("rb")
     except FileNotFoundError:
         return
+    except OSError as error:
+        raise BadRecord(path, f"cannot be read ({error.strerror or error}); check its rights") from None
     with file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 notice(f"{path}, line {number}: torn by an interruption; dropped")
                 return
-            yield decode_line(decoder, line, path, number)
+            yield number, decode_line(decoder, line, path, number)
 
 
 def decode_line(decoder: msgspec.json.Decoder[T], line: bytes, path: Path, number: int) -> T:
     """Decode one line, or say which line and field are at fault."""
     try:
-        return decoder.decode(line)
+        return decode(line, decoder)
     except msgspec.ValidationError as error:
-        sentence, _, place = str(error).partition(" - at `$.")
-        raise BadRecord(path, sentence, line=number, field=place.rstrip("`") or None) from None
-    except msgspec.DecodeError as error:
-        raise BadRecord(path, f"not a JSON record: {error}", line=number) from None
+        sentence, field = place_of(error)
+        raise BadRecord(path, sentence, line=number, field=field) from None
+    except UNREADABLE as error:
+        raise BadRecord(
+            path, f"not a JSON record: {error}; repair the line, or remove it to have it made again", line=number
+        ) from None
 
 
 def _cut_torn_line(fd: int) -> int:

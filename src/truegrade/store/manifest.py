@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -14,8 +15,10 @@ import msgspec
 
 from truegrade.config import GenerationConfig
 from truegrade.errors import BadRecord
+from truegrade.json_text import encode, read_json
 from truegrade.models.probe_report import ProbeReport
 from truegrade.records import SCHEMA_VERSION
+from truegrade.writing import writing
 
 
 class BenchmarkIdentity(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,17 +87,26 @@ def now() -> str:
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
     """Replace the file in one step, so that a kill leaves the old or the new one."""
-    write_atomically(path, msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+    write_atomically(path, encode(manifest, indent=2) + b"\n")
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write beside the target, sync, rename over it."""
+    """Write beside the target, sync, rename over it.
+
+    Raises:
+        UserError: the disk is full or the folder may not be written to; the target is as it was.
+    """
     partial = path.with_name(path.name + ".partial")
-    with partial.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    with writing(path):
+        try:
+            with partial.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        finally:
+            with suppress(OSError):
+                partial.unlink()
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -103,12 +115,7 @@ def read_manifest(path: Path) -> Manifest:
     Raises:
         BadRecord: it is missing, torn or of a schema this version cannot read.
     """
-    try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
-    except FileNotFoundError:
-        raise BadRecord(path, "no such file; is this folder a run of `truegrade run` or `grade`?") from None
-    except msgspec.DecodeError as error:
-        raise BadRecord(path, f"not a manifest: {error}") from None
+    manifest = read_json(path, Manifest, "is this folder a run of `truegrade run` or `grade`?")
     if manifest.schema > SCHEMA_VERSION:
         raise BadRecord(
             path, f"schema {manifest.schema} is newer than this Truegrade reads; upgrade it", field="schema"

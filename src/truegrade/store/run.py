@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from truegrade.errors import UnknownName, UserError
+from truegrade.json_text import encode, read_json
 from truegrade.records import Completion, Prompt, SampleKey, Verdict, sha256_json
-from truegrade.store.journal import Journal, Notice, ignore, read_journal
+from truegrade.store.journal import Journal, Notice, ignore, numbered, read_journal
 from truegrade.store.manifest import Manifest, now, read_manifest, write_atomically, write_manifest
+from truegrade.writing import writing
 
 if TYPE_CHECKING:
     import pandas
     import polars
+
+R = TypeVar("R", Completion, Verdict)
 
 
 class StoredPrompt(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +48,7 @@ class Run:
         self.path = path
         self.manifest = manifest
         self._notice = notice
+        self._compared: set[Path] = set()
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}, benchmark={self.manifest.benchmark.name!r})"
@@ -82,7 +87,8 @@ class Run:
                 probe=manifest.probe or stored.probe,
             )
         else:
-            path.mkdir(parents=True, exist_ok=True)
+            with writing(path):
+                path.mkdir(parents=True, exist_ok=True)
         write_manifest(file, manifest)
         return cls(path, manifest, notice=notice)
 
@@ -91,9 +97,10 @@ class Run:
         """Keep other processes from writing to this run meanwhile.
 
         Raises:
-            UserError: another process is writing to it.
+            UserError: another process is writing to it, or nobody may.
         """
-        fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        with writing(self.path):
+            fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
@@ -126,7 +133,8 @@ class Run:
         A sample whose attempts all failed stands there without text, and once more when a later command
         got an answer for it.
         """
-        return read_journal(self.completions_path, Completion, notice=self._notice)
+        lines = numbered(self.completions_path, Completion, notice=self._notice)
+        return self._told_of_repeats(self.completions_path, lines, _reply)
 
     def verdicts(self, profile: str | None = None) -> Iterator[Verdict]:
         """Stream the verdicts under a profile: its name, its id, or None if there is only one.
@@ -134,7 +142,7 @@ class Run:
         Raises:
             UnknownName: the run was not graded under it.
         """
-        return read_journal(self.verdicts_path(self.profile_id(profile)), Verdict, notice=self._notice)
+        return self._verdicts(self.verdicts_path(self.profile_id(profile)))
 
     def profile_id(self, profile: str | None) -> str:
         """``name@version`` of a profile of this run, from its name, its id or, if it is the only one, None."""
@@ -155,13 +163,12 @@ class Run:
 
         Raises:
             UserError: the run was not graded yet.
+            BadRecord: the file is damaged.
         """
-        try:
-            content = (self.path / "summary.json").read_bytes()
-        except FileNotFoundError:
-            raise UserError(f"{self.path}: no summary yet; grade it first: truegrade grade {self.path}") from None
-        summary: dict[str, Any] = msgspec.json.decode(content)
-        return summary
+        path = self.path / "summary.json"
+        if not path.exists():
+            raise UserError(f"{self.path}: no summary yet; grade it first: truegrade grade {self.path}")
+        return read_json(path, dict[str, Any], f"truegrade grade {self.path} writes it anew")
 
     def prompts(self) -> dict[str, Prompt]:
         """What each problem was asked with, by problem id; empty for imported completions."""
@@ -174,8 +181,37 @@ class Run:
 
     def graded(self, profile: str) -> set[tuple[SampleKey, str]]:
         """Sample and completion hash of every verdict on disk under a profile (``name@version``)."""
-        verdicts = read_journal(self.verdicts_path(profile), Verdict, notice=self._notice)
+        verdicts = self._verdicts(self.verdicts_path(profile))
         return {(verdict.key, verdict.completion_sha256) for verdict in verdicts}
+
+    def _verdicts(self, path: Path) -> Iterator[Verdict]:
+        return self._told_of_repeats(path, numbered(path, Verdict, notice=self._notice), _judgement)
+
+    def _told_of_repeats(
+        self, path: Path, lines: Iterator[tuple[int, R]], says: Callable[[R], object]
+    ) -> Iterator[R]:
+        """The records of a journal; the first time they are read to their end, contradicting ones are named."""
+        if path in self._compared:
+            yield from (record for _, record in lines)
+            return
+        first: dict[SampleKey, tuple[int, int]] = {}
+        pairs, shown = 0, ""
+        for line, record in lines:
+            said = says(record)
+            if said is not None:
+                earlier, told = first.setdefault(record.key, (line, hash(said)))
+                if told != hash(said):
+                    pairs += 1
+                    place = f"lines {earlier} and {line}, {record.key.problem_id} sample {record.key.sample}"
+                    shown = shown or place
+            yield record
+        self._compared.add(path)
+        if pairs:
+            more = f", and {pairs - 1} more such pairs" if pairs > 1 else ""
+            self._notice(
+                f"{path}: two records of one sample contradict each other ({shown}{more}), and only one counts;"
+                " remove the wrong one"
+            )
 
     # -------------------------------------------------------------------------------------- writing
 
@@ -191,7 +227,7 @@ class Run:
         """Keep what each problem is asked with, so that the run explains itself without the data set."""
         known = self.prompts() | dict(prompts)
         lines = (StoredPrompt(problem_id=key, prompt=known[key]) for key in sorted(known))
-        self.write("prompts.jsonl", b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+        self.write("prompts.jsonl", b"".join(encode(line) + b"\n" for line in lines))
         self.update(prompts_sha256=sha256_json({key: prompt.sha256 for key, prompt in known.items()}))
 
     def update(self, **changes: Any) -> None:
@@ -239,6 +275,18 @@ class Run:
     def _rows(self, profile: str | None) -> list[dict[str, Any]]:
         completions = {c.key: c for c in self.completions() if c.text is not None}
         return [_row(verdict, completions.get(verdict.key)) for verdict in self.verdicts(profile)]
+
+
+def _reply(completion: Completion) -> object:
+    """What a second record of a sample must not say otherwise; None for one whose attempts all failed."""
+    if completion.text is None:
+        return None
+    return completion.text, completion.form, completion.config_sha256, completion.prompt_sha256
+
+
+def _judgement(verdict: Verdict) -> object:
+    """The same of a verdict; times differ from one grading to the next."""
+    return verdict.completion_sha256, verdict.passed, verdict.reason, verdict.answer
 
 
 def _row(verdict: Verdict, completion: Completion | None) -> dict[str, Any]:

@@ -108,3 +108,12 @@ def test_on_the_seed_s_own_test_problems_doing_nothing_is_hardly_better_than_a_s
     assert all(scores.objectives["security"] == 1 for scores in anchors.values())
     assert anchors["reference"].problems["QuixBugs/kheapsort"]["bugfix"] == 0.2
     assert max(scores["style"] for scores in anchors["reference"].problems.values()) == 0.75
+
+
+def test_a_program_that_waives_or_defeats_the_linters_scores_no_better(objectives):
+    plain = "import os,sys\neval('1')\nx=1\n"
+    honest = objectives.of(sample(plain))
+    waived = objectives.of(sample("# flake8: noqa\n" + plain.replace("\n", "  # nosec # noqa\n")))
+    assert waived["security"] == honest["security"] < 1 and waived["style"] <= honest["style"]
+    deep = objectives.of(sample("x = " + "-" * 900 + "1\n"))
+    assert deep["style"] == deep["security"] == 0

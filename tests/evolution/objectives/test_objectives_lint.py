@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from truegrade.errors import UserError
-from truegrade.evolution.objectives.lint import UNSCANNED, Linter
+from truegrade.evolution.objectives.lint import MAX_CHARS, MAX_LINE, UNSCANNED, Linter
 
 PROGRAMS = {
     "clean": "def f(n):\n    return n + 1\n",
@@ -49,7 +49,7 @@ def checked(linter, code):
 def test_flake8_reports_the_same(linter, tmp_path):
     for name, code in PROGRAMS.items():
         (tmp_path / f"{name}.py").write_bytes(code.encode())
-    command = [sys.executable, "-m", "flake8", "--isolated", "--format=%(path)s %(code)s", "."]
+    command = [sys.executable, "-m", "flake8", "--isolated", "--disable-noqa", "--format=%(path)s %(code)s", "."]
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stdout.splitlines()
     for name, code in PROGRAMS.items():
         expected = sorted(line.split()[1] for line in said if line.startswith(f"./{name}.py "))
@@ -80,9 +80,34 @@ def test_the_working_folder_s_configuration_is_not_read(tmp_path, monkeypatch):
     assert "HIGH" in checked(linter, DANGEROUS).security
 
 
-def test_nosec_is_honoured(linter):
-    assert checked(linter, "eval('1')\n").security == ("MEDIUM",)
-    assert checked(linter, "eval('1')  # nosec\n").security == ()
+WAIVERS = {
+    "as it is": DANGEROUS,
+    "comments": DANGEROUS.replace("\n", "  # noqa # nosec # type: ignore # pylint: skip-file\n"),
+    "noqa of a file": "# flake8: noqa\n# noqa\n# nopep8\n# pylint: skip-file\n" + DANGEROUS,
+    "a codec in which a string swallows the program": "# coding: unicode_escape\n# \\n'''\n"
+    + DANGEROUS
+    + "# \\n'''\n",
+    "a codec that hides names": "# -*- coding: utf-7 -*-\n" + DANGEROUS,
+    "no such codec": "# coding: nothing\n" + DANGEROUS,
+    "byte order mark": "\ufeff# coding: latin-1\n" + DANGEROUS,
+}
+
+
+@pytest.mark.parametrize("way", WAIVERS)
+def test_a_program_cannot_waive_its_findings(linter, way):
+    plain = checked(linter, DANGEROUS)
+    assert {"HIGH", "MEDIUM", "LOW"} <= set(plain.security) and "E401" not in plain.style
+    found = linter.check(ast.parse(DANGEROUS), WAIVERS[way])
+    assert found.security == plain.security
+    assert set(plain.style) <= set(found.style)
+
+
+@pytest.mark.parametrize("style", ["x=1", "x = 1 ", "if x == None:\n    pass", 'x = """\ntrailing \n"""'])
+def test_no_comment_makes_pycodestyle_look_away(linter, style):
+    plain = checked(linter, f"{style}\n").style
+    assert plain
+    for waiver in ("# noqa", "# NOPEP8", "#noqa", "# flake8: noqa", "# pycodestyle: noqa"):
+        assert set(plain) - {"W291"} <= set(checked(linter, f"{style}  {waiver}\n").style), waiver
 
 
 def test_the_text_is_not_executed(linter, tmp_path):
@@ -92,9 +117,26 @@ def test_the_text_is_not_executed(linter, tmp_path):
 
 
 def test_nesting_that_a_linter_gives_up_on_is_a_finding(linter):
-    deep = "x = " + "-" * 900 + "1\n"
-    assert checked(linter, deep).style == (UNSCANNED,)
+    deep = checked(linter, "x = " + "-" * 900 + "1\n")
+    assert deep.style == (UNSCANNED,) and not deep.complete
     assert linter.check(ast.parse("x = 1"), "x = 1\0").security == (UNSCANNED,)
+    assert linter.check(ast.parse("x = 1"), "x = (1\n").style == (UNSCANNED,)
+    assert checked(linter, "x = 1\n").complete
+
+
+@pytest.mark.parametrize("code", ["x = " + " " * MAX_LINE + "1\n", "x = 1\n" * (MAX_CHARS // 6 + 1)])
+def test_what_would_take_a_linter_minutes_is_not_scanned(linter, code):
+    found = checked(linter, code)
+    assert (found.style, found.security) == ((UNSCANNED,), (UNSCANNED,))
+
+
+def test_a_check_that_raises_is_not_a_check_that_found_nothing(linter, monkeypatch, capfd):
+    def fails(*_: object) -> None:
+        raise IndexError
+
+    monkeypatch.setattr("bandit.core.context.Context.call_function_name_qual", property(fails))
+    assert checked(linter, "eval('1')\n").security == (UNSCANNED,)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_without_the_tools_the_extra_is_named(monkeypatch):

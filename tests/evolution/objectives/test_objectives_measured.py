@@ -127,6 +127,16 @@ def test_findings_that_the_buggy_program_has_too_do_not_count(objectives):
     assert objectives.new_findings("x=1\ny=1\n", "x = 1\n") == 0
 
 
+@pytest.mark.parametrize(
+    "unreadable",
+    ["x = " + "-" * 900 + "1\n", "x = 1\\\n\n", "x = '" + "a" * 2_000 + "'\n", "x = 1\n" * 3_000 + "y = 2"],
+    ids=["deep", "ends in a continuation", "a long line", "long"],
+)
+def test_what_a_linter_cannot_read_is_as_bad_as_any(objectives, unreadable):
+    assert objectives.new_findings("x=1\n", unreadable) == MOST_FINDINGS
+    assert objectives.new_findings(unreadable, "x = 1\n") == 0
+
+
 @pytest.mark.parametrize("code", [None, "def total(:", "x" + " = x" * 30_000])
 def test_invalid_code_has_the_worst_of_everything(objectives, total, jail, code):
     scores = objectives.of(total, sample(code, 0, tokens=7), jail)

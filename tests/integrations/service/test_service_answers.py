@@ -47,6 +47,17 @@ def test_run_code_answers_as_sandboxfusion_does(http, code, more, status, run):
     assert result["execution_time"] < 5
 
 
+def test_half_a_surrogate_pair_is_graded_like_any_text(http):
+    body = (
+        b'{"benchmark": "humaneval", "completions": ['
+        b'{"problem_id": "HumanEval/53", "text": "    return x + y  # \\ud800", "form": "completion"},'
+        b'{"problem_id": "HumanEval/53", "text": "    return x + y", "form": "completion"}]}'
+    )
+    reply = http.post("/v1/grade", content=body, headers={"Content-Type": "application/json"})
+    assert reply.status_code == 200, reply.text
+    assert [verdict["reason"] for verdict in reply.json()["verdicts"]] == ["syntax_error", "passed"]
+
+
 def test_run_code_takes_what_verl_sends(http):
     """volcengine/verl@10f0796 verl/utils/reward_score/sandbox_fusion/utils.py ``call_sandbox_api``."""
     payload = {"compile_timeout": 5, "run_timeout": 5, "code": "print(1)", "stdin": "", "language": "python"}

@@ -75,7 +75,7 @@ def test_a_field_at_fault_is_named(http, path, body, field):
         ("POST", "/v1/grade", b"{", JSON, 400),
         ("POST", "/v1/grade", b"", JSON, 400),
         ("POST", "/v1/grade", b"\xff\xfe", JSON, 400),
-        ("POST", "/v1/grade", b'{"completions": [], "profiles": ["\\ud800"]}', JSON, 400),
+        ("POST", "/v1/grade", b'{"completions": [], "profiles": ["\\ud800"]}', JSON, 422),
         ("POST", "/v1/grade", DEEP, JSON, 400),
         ("POST", "/v1/execute", b'{"program": ' + b"9" * 10_000 + b"}", JSON, 422),
         ("POST", "/v1/grade", b"{}", {"Content-Type": "text/plain"}, 415),

@@ -123,12 +123,6 @@ def test_bedrock_choices_are_numbered_in_their_order(tmp_path):
             "expected `str",
             "results[0].original_predictions[0].response",
         ),
-        (
-            {"results": [{"problem_id": "one", "original_predictions": [reply("\ud800")]}]},
-            PREDICTION_IDS,
-            "half a surrogate pair",
-            "results[0].response[0]",
-        ),
         ({"choice": {"execution_choice_summary": {}}}, CHOICE_IDS, "only scores at most", None),
     ],
 )

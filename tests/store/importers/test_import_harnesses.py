@@ -106,7 +106,6 @@ def test_other_lengths_are_paired_only_when_told_how(write):
 
 def test_wrong_lists_name_their_place(write):
     assert refused(write([["a"], ["b", 3]]), "expected str", known=["0", "1"]) == (None, "[1][1]")
-    assert refused(write([["\ud800"]]), "surrogate", known=["0"]) == (None, "[0][0]")
 
 
 # ---------------------------------------------------------------------------------------------- lm-eval

@@ -159,8 +159,6 @@ def test_shapes_that_are_no_log_are_refused_by_place(write, tmp_path):
     assert refused(write(log(twice), "twice.json"), "occurs twice") == "samples[1]"
     assert refused(write(log([sample("x", "a")])), "no problem 'x'") == "samples/x_epoch_1.json.id"
     assert "epoch" in refused(write(log([sample("HumanEval/3", "a", epoch=0)]), "e.json"), "epoch|>= 1")
-    half = write(log([sample("HumanEval/3", "\ud800")]), "half.json")
-    assert refused(half, "surrogate") == "samples[0].output[0]"
     assert refused(write(log([])), "holds no sample") is None
     refused(write(log([sample("HumanEval/3", "a")]), header=None), "no log of Inspect", format="inspect")
     chunked = tmp_path / "chunked.eval"

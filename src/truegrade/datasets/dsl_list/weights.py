@@ -20,6 +20,7 @@ from truegrade.datasets.content import read_content
 from truegrade.datasets.dsl_list.operations import CONSTANTS, PARAMETER, VARIABLES, Operation, Type
 from truegrade.datasets.dsl_list.terms import Term, read_program
 from truegrade.errors import BadRecord, UnknownName
+from truegrade.json_text import convert
 
 Weights = Mapping[str, Mapping[str, float]]
 """By nonterminal, by name of the operation."""
@@ -102,8 +103,8 @@ def read_weights(path: Path, grammar: Grammar) -> Weights:
     """
     weights = {name: dict(choices) for name, choices in default_weights(grammar).items()}
     try:
-        given = msgspec.convert(json.loads(read_content(path)), dict[str, dict[str, float]])
-    except (ValueError, msgspec.ValidationError) as error:
+        given = convert(json.loads(read_content(path)), dict[str, dict[str, float]])
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise BadRecord(path, f"is no object of weights: {error}; see docs/datasets.md") from None
     for name, choices in given.items():
         if name not in weights:

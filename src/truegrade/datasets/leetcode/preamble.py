@@ -24,6 +24,9 @@ _SPECIAL = {
     "pd": "import pandas as pd",
 }
 
+OF_LEETCODE = ("numpy", "pandas")
+"""Packages among them; for `truegrade.sandbox.Limits`."""
+
 
 def with_imports(program: str) -> str:
     """The program preceded by the imports that it relies on and does not make itself.

@@ -17,6 +17,7 @@ import msgspec
 
 from truegrade.datasets.content import parse_json, read_content
 from truegrade.errors import BadRecord, UserError
+from truegrade.json_text import convert
 
 _OTHER_NAMES = {
     "questionId": "question_id",
@@ -91,6 +92,6 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _submission(path: Path, line: int, fields: dict[str, Any], questions: dict[str, dict[str, Any]]) -> Submission:
     known = {name: value for name, value in questions.get(str(fields.get("question_id")), {}).items() if value}
     try:
-        return msgspec.convert(known | fields, Submission)
+        return convert(known | fields, Submission)
     except msgspec.ValidationError as error:
         raise BadRecord(path, f"no submission: {error}; see docs/datasets.md", line=line) from None

@@ -98,7 +98,8 @@ def _steps(problem: Problem, code: str, wanted: Sequence[int], most: int, execut
     """Lines executed, by test, of those that end within ``most`` events."""
     suite, pending = _suite(problem), list(wanted)
     found: dict[int, int] = {}
-    options = MutationOptions(cpu_s=_CPU_S, max_steps=most, max_chars=1_000_000, preamble=suite.context)
+    preamble = f"{suite.trusted}\n{suite.context}"
+    options = MutationOptions(cpu_s=_CPU_S, max_steps=most, max_chars=1_000_000, preamble=preamble)
     while pending:
         observer = Observer(executor, [_call(suite, index) for index in pending], options)
         cases = observer.alone(code, "lines").cases

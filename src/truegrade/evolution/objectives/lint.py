@@ -1,15 +1,20 @@
 """Static findings about a program: what flake8 and bandit say, without starting either.
 
 Starting flake8 takes a quarter of a second and reads setup.cfg, tox.ini and .flake8 of the working folder. Its
-two checkers, pycodestyle and pyflakes, are called directly with flake8's defaults, and findings are filtered by
-its own rules about ``# noqa``; bandit is called through its manager with its default profile. No configuration
-file of a project is read. The text is parsed, never executed.
+two checkers, pycodestyle and pyflakes, are called directly with flake8's defaults; bandit is called through its
+manager with its default profile. No configuration file of a project is read. The text is parsed, never executed.
+
+What is checked was written by the model that is scored, so nothing in it may lower the score's cost: comments that
+waive findings (``# noqa``, ``# flake8: noqa``, ``# nosec``) and declared encodings are ignored, and a linter that
+fails on a program is `UNSCANNED`, which is never better than findings.
 """
 
 from __future__ import annotations
 
 import ast
 import io
+import logging
+import re
 import threading
 from typing import Any
 
@@ -18,8 +23,20 @@ import msgspec
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import quietly
 
+_BOM = "\ufeff"
 UNSCANNED = "UNSCANNED"
-"""In place of a code or a severity: a linter gave up on the program (nesting)."""
+"""In place of a code or a severity: a linter gave up on the program (size, nesting, tokens that only ``ast``
+reads)."""
+
+MAX_CHARS, MAX_LINE = 10_000, 1_000
+"""A program that is longer, or has a longer line, is not read: pycodestyle needs 10 s for 20,000 blanks in a line.
+QuixBugs' longest program has 3,288 characters."""
+
+_LINE_END = re.compile(r"[\r\n]")
+_WAIVER = re.compile(r"# no(?=(?:qa|pep8)\b)", re.IGNORECASE)
+"""How pycodestyle itself, unlike flake8, is told to look away."""
+_NOT_TOKENIZED = frozenset({"E901", "E902"})
+"""Behind these pycodestyle reads no further."""
 
 _EVERY_OPERATOR = """
 a + b - c * d / e // f % g @ h ** i << j >> k | l & m ^ n
@@ -37,6 +54,11 @@ class Findings(msgspec.Struct, frozen=True):
     """flake8's codes, one a line of its report, in the order of the lines."""
     security: tuple[str, ...]
     """Severities of bandit's issues: ``LOW``, ``MEDIUM``, ``HIGH``."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether both linters read all of the program."""
+        return UNSCANNED not in (*self.style, *self.security)
 
 
 class Linter:
@@ -64,6 +86,8 @@ class Linter:
             tree: what ``ast.parse`` makes of the code.
             code: as it is to be checked, to its last newline.
         """
+        if len(code) > MAX_CHARS or max(map(len, _LINE_END.split(code))) > MAX_LINE:
+            return Findings((UNSCANNED,), (UNSCANNED,))
         with self._lock, quietly():
             return Findings(self._style.codes(tree, code), self._security.severities(code))
 
@@ -76,10 +100,7 @@ class _Style:
         import pyflakes.checker
         from flake8 import defaults
         from flake8.plugins.pyflakes import FLAKE8_PYFLAKES_CODES
-        from flake8.processor import FileProcessor
-        from flake8.violation import Violation
 
-        self._defaults, self._processor, self._violation = defaults, FileProcessor, Violation
         self._pyflakes_codes: dict[str, str] = FLAKE8_PYFLAKES_CODES
         self._flakes, self._pycodestyle = pyflakes.checker.Checker, pycodestyle.Checker
         # Everything that a user's own pycodestyle file could set is said here.
@@ -95,18 +116,15 @@ class _Style:
         ).options
 
     def codes(self, tree: ast.Module, code: str) -> tuple[str, ...]:
-        """Codes of what flake8 would report."""
-        lines = io.StringIO(code.removeprefix("\ufeff"), newline=None).readlines()
-        if any(self._defaults.NOQA_FILE.match(line) for line in lines):
-            return ()
+        """Codes of what ``flake8 --disable-noqa`` would report."""
+        text = _WAIVER.sub("# --", code.removeprefix(_BOM))
+        lines = io.StringIO(text, newline=None).readlines()
         try:
             found = sorted({*self._from_pycodestyle(lines), *self._from_pyflakes(tree)})
-        except RecursionError:
+        except Exception:  # whatever a linter fails with, the program made it
             return (UNSCANNED,)
-        if "noqa" in code.lower():
-            processor = self._processor("candidate.py", self._options, lines=lines)
-            found = [finding for finding in found if not self._waived(finding, processor)]
-        return tuple(name for _, _, name, _ in found)
+        codes = tuple([name for _, _, name, _ in found])
+        return codes if _NOT_TOKENIZED.isdisjoint(codes) else (UNSCANNED,)
 
     def _from_pycodestyle(self, lines: list[str]) -> list[tuple[int, int, str, str]]:
         report = _Report(self._options)
@@ -119,12 +137,6 @@ class _Style:
             (message.lineno, message.col, self._pyflakes_codes.get(type(message).__name__, "F999"), str(message))
             for message in messages
         ]
-
-    def _waived(self, finding: tuple[int, int, str, str], processor: Any) -> bool:
-        line, column, name, text = finding
-        physical = processor.noqa_line_for(line) or ""
-        violation = self._violation(name, "candidate.py", line, column, text, physical)
-        return bool(violation.is_inline_ignored(disable_noqa=False))
 
 
 class _Report:
@@ -155,23 +167,27 @@ class _Report:
 
 
 class _Security:
-    """bandit with its default profile; ``# nosec`` is honoured, as on its command line."""
+    """bandit with its default profile, as ``--ignore-nosec`` has it."""
 
     def __init__(self) -> None:
         from bandit.core.config import BanditConfig
         from bandit.core.manager import BanditManager
 
+        logging.getLogger("bandit").addHandler(logging.NullHandler())  # what it fails on is a finding, no message
         self._manager, self._config = BanditManager, BanditConfig()
         kinds = ast.expr_context | ast.boolop | ast.operator | ast.unaryop | ast.cmpop
         self._shared = [node for node in ast.walk(ast.parse(_EVERY_OPERATOR)) if isinstance(node, kinds)]
 
     def severities(self, code: str) -> tuple[str, ...]:
         """Severity of each issue, of whatever confidence."""
-        manager = self._manager(self._config, "file", quiet=True)
+        # With `debug` a check that raises ends the scan; without it, the check finds nothing.
+        manager = self._manager(self._config, "file", debug=True, quiet=True, ignore_nosec=True)
         name = "/candidate.py"  # bandit looks for a package around a relative name
+        # An encoding that the first two lines declare would let bandit read another program than Python runs.
+        source = f"\n\n{code.removeprefix(_BOM)}".encode("utf-8", "replace")
         # The manager's own loop over files reads them from disk; this is its body.
         try:
-            manager._parse_file(name, io.BytesIO(code.encode("utf-8", "replace")), [name])
+            manager._parse_file(name, io.BytesIO(source), [name])
         finally:
             self._unmark_shared_nodes()
         if manager.skipped:

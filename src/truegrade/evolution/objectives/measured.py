@@ -5,7 +5,7 @@
 | ``pass_rate`` | share of the tests passed | 0 |
 | ``patch`` | minus the token edit distance to the buggy program, per token (`patch`) | -1 |
 | ``cost`` | minus the executed lines per line of the reference (`cost`) | -`COST_CAP` |
-| ``findings`` | minus the findings of flake8 and bandit that the buggy program does not have | -`MOST_FINDINGS` |
+| ``findings`` | minus the findings (`lint`) that the buggy program does not have | -`MOST_FINDINGS` |
 | ``tokens`` | minus the tokens generated | |
 
 All are to be maximised. A reply without valid code has the worst of the first four. What the adapter itself costs
@@ -81,13 +81,20 @@ class MeasuredObjectives:
         }
 
     def new_findings(self, before: str, after: str) -> int:
-        """Findings of each kind that a program has more of than another; both as files that end properly."""
-        return (self._findings(after) - self._findings(before)).total()
+        """Findings of each kind that a program has more of than another; both as files that end properly.
 
-    def _findings(self, code: str) -> Counter[str]:
+        `MOST_FINDINGS` where a linter cannot read all of ``after``.
+        """
+        found = self._findings(after)
+        if found is None:
+            return MOST_FINDINGS
+        return (found - (self._findings(before) or Counter())).total()
+
+    def _findings(self, code: str) -> Counter[str] | None:
+        """Findings by kind; None where a linter cannot read all of the program."""
         text = code.strip() + "\n"
         tree = parse_module(text)
         if isinstance(tree, Fault):
-            return Counter()
+            return None
         found = self._linter.check(tree, text)
-        return Counter((*found.style, *found.security))
+        return Counter((*found.style, *found.security)) if found.complete else None

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from truegrade.errors import BadRecord, UserError
+from truegrade.errors import UserError
 from truegrade.evolution.archive import Archive
 from truegrade.evolution.events import (
     ANCHORS,
@@ -26,6 +26,7 @@ from truegrade.evolution.events import (
 )
 from truegrade.evolution.final_look import FinalLook, looks
 from truegrade.evolution.selection import shortfall
+from truegrade.json_text import read_json
 from truegrade.store.journal import read_journal
 
 T = TypeVar("T")
@@ -101,7 +102,7 @@ def gather(folder: Path) -> Material:
     """
     if not (folder / EVOLUTION).is_file():
         raise UserError(f"{folder}: no {EVOLUTION} here; give the folder that `truegrade evolve` wrote")
-    evolution = _decode(folder / EVOLUTION, Evolution)
+    evolution = read_json(folder / EVOLUTION, Evolution)
     events = tuple(read_journal(folder / EVENTS, Event))
     everything = _archive(evolution, events)
     first: dict[str, Event] = {}
@@ -120,7 +121,7 @@ def gather(folder: Path) -> Material:
         constant=everything.constant,
         clocks={(c.search, c.replicate, c.generation, c.slot): c for c in clocks},
         looks=looks(folder),
-        final=_decode(folder / FINAL, Final) if (folder / FINAL).is_file() else None,
+        final=read_json(folder / FINAL, Final) if (folder / FINAL).is_file() else None,
     )
 
 
@@ -143,13 +144,3 @@ def _archive(evolution: Evolution, events: tuple[Event, ...]) -> Archive:
     for event in events:
         archive.add(event.evaluated)
     return archive
-
-
-def _decode(path: Path, kind: type[T]) -> T:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except msgspec.ValidationError as error:
-        sentence, _, place = str(error).partition(" - at `$.")
-        raise BadRecord(path, sentence, field=place.rstrip("`") or None) from None
-    except msgspec.DecodeError as error:
-        raise BadRecord(path, f"not JSON: {error}") from None

@@ -11,6 +11,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.evolution.training.base import Trained
+from truegrade.json_text import UNREADABLE
 from truegrade.records import SCHEMA_VERSION, sha256_json
 from truegrade.store.manifest import now, write_atomically
 
@@ -126,7 +127,7 @@ def read_entry(folder: Path, *, verify: bool) -> Entry:
         entry = msgspec.json.decode(path.read_bytes(), type=Entry, dec_hook=lambda kind, value: kind(value))
     except OSError as error:
         raise BadRecord(path, f"cannot be read: {error.strerror or error}") from None
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise BadRecord(path, f"not the manifest of an adapter: {error}") from None
     if verify:
         _verify(folder, entry)

@@ -25,6 +25,7 @@ from typing import Any
 from truegrade.grading.contests.clock import Alarm
 from truegrade.grading.contests.comparison import first_difference, get_stripped_lines
 from truegrade.grading.contests.rules import Rules
+from truegrade.grading.contests.told import as_told
 from truegrade.grading.contests.worlds import Capturing, call_method
 
 _MODULES = (
@@ -79,7 +80,7 @@ def grade_sample(
     Raises:
         BaseException: whatever would have ended the grader's process: SystemExit, a failure of pickling.
     """
-    seen = Observed(_MAX_OBSERVED)
+    seen = Observed(_MAX_OBSERVED if all_outputs is not None else _MAX_WATCHED)
     alarm = _prepare(rules)
     alarm.set(rules["timeout_s"])
     try:
@@ -133,9 +134,10 @@ def grade_call_based(
             alarm.set(0)
             if isinstance(prediction, tuple):
                 prediction = list(prediction)
+            # Before it is compared: an object's __eq__ is shown the expected value.
+            seen.add(as_told(prediction) if watched else _as_text(prediction))
             tmp_result = True if watched else prediction == gt_out
             all_results.append(tmp_result)
-            seen.add(_as_text(prediction))
             if not tmp_result:
                 told = {"output": prediction, "inputs": gt_inp, "expected": gt_out}
                 cut = {key: truncatefn(value) for key, value in told.items()}
@@ -339,26 +341,13 @@ def _carried(kind: type) -> bool:
 
 
 def _as_text(value: Any) -> str:
-    """A returned value as JSON; nothing, which is no JSON, if it is none."""
+    """A returned value as JSON, quickly; nothing, which is no JSON, if it is none."""
     try:
-        return json.dumps(value, default=_plain)
+        return json.dumps(value)
     except Exception:
         return ""
 
 
-def _plain(value: Any) -> Any:
-    """A number or array of a library as Python's own.
-
-    Raises:
-        TypeError: it is something else.
-    """
-    if type(value).__module__ == "numpy":
-        return value.tolist()
-    if type(value).__module__ in {"fractions", "decimal"}:
-        return int(value) if value == int(value) else float(value)
-    raise TypeError
-
-
-_MAX_OBSERVED = 3 << 20
+_MAX_OBSERVED, _MAX_WATCHED = 3 << 20, 24 << 20
 _PLAIN = frozenset({bool, int, float, str, type(None)})
 _CARRIED = _PLAIN | {complex, bytes, list, tuple}

@@ -9,7 +9,8 @@ import msgspec
 
 from truegrade.grading.contests import inside
 from truegrade.grading.contests.rules import Rules
-from truegrade.grading.contests.tampering import contradicted, suspicious
+from truegrade.grading.contests.screen import plain
+from truegrade.grading.contests.tampering import contradicted, right
 from truegrade.grading.contests.tests import Tests
 from truegrade.grading.executor import CallResult, Executor, Outcome
 from truegrade.grading.functions import TESTS_INSIDE
@@ -51,6 +52,8 @@ class Published(msgspec.Struct, frozen=True):
     """Whether the process went on for longer than the harness waits for it."""
 
 
+_ATTEMPTS = 3
+"""Runs without expected outputs in which a program may show that it is right."""
 DIED = "IndexError('list index out of range')"
 """What the grader meets when its child has ended without a word."""
 
@@ -67,7 +70,9 @@ def grade_as(harness: Harness, code: str, tests: Tests, executor: Executor) -> J
     published, outcome = _run(harness, code, tests, tests.outputs, executor)
     marks = [TESTS_INSIDE]
     reached = published.passed is None or (outcome is not None and outcome.status == Reason.TAMPERING)
-    if reached or (published.passed and _forged(harness, code, tests, published, executor)):
+    if reached or (
+        published.passed and outcome is not None and _forged(harness, code, tests, published, outcome, executor)
+    ):
         marks.append(TAMPERING)
     reason = _reason(published, outcome)
     limit_s = harness.rules["timeout_s"]
@@ -85,17 +90,35 @@ def grade_as(harness: Harness, code: str, tests: Tests, executor: Executor) -> J
 
 
 def _run(
-    harness: Harness, code: str, tests: Tests, outputs: Sequence[str] | None, executor: Executor
+    harness: Harness,
+    code: str,
+    tests: Tests,
+    outputs: Sequence[str] | None,
+    executor: Executor,
+    *,
+    limit_s: float | None = None,
+    wall_s: float | None = None,
 ) -> tuple[Published, Outcome | None]:
-    """One run beside the expected outputs, or without them; no outcome where the limit is no time at all."""
-    limit_s = harness.limit_s(len(tests.inputs))
+    """One run beside the expected outputs, or without them; no outcome where the limit is no time at all.
+
+    Args:
+        harness: the variant.
+        code: the program.
+        tests: their inputs are taken from here.
+        outputs: the expected ones; None to keep them away.
+        executor: runs it.
+        limit_s: CPU seconds for the whole process, instead of the harness' own.
+        wall_s: wall seconds for it, instead of a patient backstop.
+    """
+    if limit_s is None:
+        limit_s = harness.limit_s(len(tests.inputs))
     died = Published([-2], harness.runner_error(DIED), passed=False)
     if limit_s <= 0:
         return died, None
-    answers: list[CallResult] = []
+    answers: list[Any] = []
 
     def keep(_: int, result: CallResult) -> bool:
-        answers.append(result)
+        answers.append(result.value)  # None if it raised
         return True
 
     preloaded = inside.preload(code)
@@ -103,12 +126,13 @@ def _run(
     program, compiled = inside.grader(preloaded)
     expected = None if outputs is None else list(outputs)
     arguments = (compiled, code, list(tests.inputs), expected, tests.function, rules)
-    wall_s = _PATIENCE * limit_s + _PATIENCE_S
+    if wall_s is None:
+        wall_s = _PATIENCE * limit_s + _PATIENCE_S
     outcome = executor.call(program, inside.ENTRY_POINT, [arguments], keep, cpu_s=limit_s, wall_s=wall_s)
-    if outcome.status != Reason.PASSED or answers[0].error is not None:
+    if outcome.status != Reason.PASSED:
         return died, outcome
-    match answers[0].value:
-        case (list(results), dict(metadata), list(observed), dict(facts)):
+    match answers[0]:
+        case (list(results), dict(metadata), list(observed), dict(facts)) if _credible(observed, facts):
             if facts["total_s"] > limit_s:
                 return msgspec.structs.replace(died, late=True), outcome
             return _settled(harness, results, metadata, observed, facts), outcome
@@ -142,17 +166,68 @@ def _settled(
     return Published(results, metadata, passed, observed, facts)
 
 
-def _forged(harness: Harness, code: str, tests: Tests, published: Published, executor: Executor) -> bool:
-    """Whether a program that passes is not right, as far as can be seen from outside."""
+def _credible(observed: list[Any], facts: dict[Any, Any]) -> bool:
+    """Whether what came back has the form of what was sent; a program may have sent something else."""
+    return (
+        all(text is None or isinstance(text, str) for text in observed)
+        and all(isinstance(facts.get(name), float) for name in ("total_s", "longest_s"))
+        and all(isinstance(facts.get(name), bool) for name in ("fired", "syntax"))
+    )
+
+
+def _forged(
+    harness: Harness, code: str, tests: Tests, published: Published, outcome: Outcome, executor: Executor
+) -> bool:
+    """Whether a program that passes has reached its grader, an expected output or the clock for it."""
+    if not tests.inputs:
+        return False
     stdin = tests.function is None
-    if contradicted(published.results, published.observed, tests.outputs, stdin=stdin):
-        return True
-    if not suspicious(code):
+    if plain(code, stdin=stdin) and not contradicted(published.observed, tests.outputs, stdin=stdin):
+        return bool(published.facts["longest_s"] > _most_s(harness))  # nothing could touch the grader's own clock
+    return not (
+        _confirmed(harness, code, tests, outcome, executor)
+        and (outcome.wall_s <= _most_s(harness) or _in_time(harness, code, tests, executor))
+    )
+
+
+def _most_s(harness: Harness) -> float:
+    """Seconds for one test beyond which a program has escaped the alarm: the harness adds one for each."""
+    return harness.rules["timeout_s"] + 1
+
+
+def _confirmed(harness: Harness, code: str, tests: Tests, outcome: Outcome, executor: Executor) -> bool:
+    """Whether the program gives right answers where no expected output is, with twice the time that it took.
+
+    One that draws random numbers may be right today and wrong tomorrow: it is asked more than once.
+    """
+    rules = harness.rules | {"timeout_s": 2 * harness.rules["timeout_s"]}
+    patient = msgspec.structs.replace(harness, rules=rules)
+    limit_s = 2 * (outcome.cpu_s + _most_s(harness))
+    for _ in range(_ATTEMPTS):
+        watched, again = _run(patient, code, tests, None, executor, limit_s=limit_s)
+        if len(watched.observed) == len(tests.outputs) and all(
+            text is not None and right(text, wanted, stdin=tests.function is None)
+            for text, wanted in zip(watched.observed, tests.outputs, strict=True)
+        ):
+            return True
+        if again is None or again.status == Reason.TIME_LIMIT:
+            return False
+    return False
+
+
+def _in_time(harness: Harness, code: str, tests: Tests, executor: Executor) -> bool:
+    """Whether no test takes longer than the alarm lets it, by a clock that the program cannot reach."""
+    most_s = _most_s(harness)
+
+    def run(inputs: tuple[str, ...], limit_s: float) -> Outcome | None:
+        chosen = msgspec.structs.replace(tests, inputs=inputs)
+        return _run(harness, code, chosen, None, executor, limit_s=limit_s, wall_s=limit_s)[1]
+
+    start = run((), most_s)
+    if start is None or start.status == Reason.TIME_LIMIT:
         return False
-    watched, outcome = _run(harness, code, tests, None, executor)
-    if (outcome is not None and outcome.status == Reason.TIME_LIMIT) or watched.facts.get("fired"):
-        return False
-    return not watched.passed or contradicted(watched.results, watched.observed, tests.outputs, stdin=stdin)
+    alone = (run((given,), most_s + start.wall_s) for given in tests.inputs)
+    return all(outcome is not None and outcome.status != Reason.TIME_LIMIT for outcome in alone)
 
 
 def _reason(published: Published, outcome: Outcome | None) -> Reason:

@@ -26,7 +26,8 @@ _LOADED = {
 Imported later it fails, or keeps hold of the replaced `open`. All of it, always, would cost every sample 100 ms.
 """
 _NUMPY = "try:\n    import numpy\nexcept ImportError:\n    pass\n"
-_GRADER = ("clock.py", "comparison.py", "worlds.py", "driver.py")
+_TELLER = "told.py"
+_GRADER = ("clock.py", "comparison.py", "worlds.py", _TELLER, "driver.py")
 _IMPORTED = "ast, faulthandler, importlib, pickle, random, shutil, signal, subprocess"
 """What the grader imports, said where the sandbox sees it and hands out a process that has it loaded; `random`,
 because a program may draw from it by the preamble's names alone."""
@@ -55,6 +56,12 @@ def grader(preloaded: list[str]) -> tuple[str, bytes]:
 def solution(code: str) -> tuple[str, bytes]:
     """The program whose `ENTRY_POINT` answers one call of ``code`` as `solution.answer`; its first argument."""
     return f"{_with_numpy(preload(code))}{_started('answer')}", _compiled(("solution.py",))
+
+
+@cache
+def teller() -> str:
+    """The source that defines `told.as_told`."""
+    return files("truegrade.grading.contests").joinpath(_TELLER).read_text(encoding="utf-8")
 
 
 def _with_numpy(preloaded: list[str]) -> str:

@@ -7,13 +7,13 @@ scripts are the original's: a program shares its globals with them.
 
 from __future__ import annotations
 
-import json
 import os
-from typing import Any
 
 import msgspec
 
-from truegrade.grading.contests.tampering import suspicious
+from truegrade.grading.contests import inside
+from truegrade.grading.contests.screen import plain_without
+from truegrade.grading.contests.tampering import right
 from truegrade.grading.contests.tests import Tests
 from truegrade.grading.executor import Executor, ScriptOutcome
 from truegrade.grading.functions import TESTS_INSIDE
@@ -88,7 +88,18 @@ _COMPARE = """if result == expected_output:
         print("TEST_PASSED")
     else:
         print(f"TEST_FAILED: expected {expected_output}, got {result}")"""
-_TELL = """print('{token}' + json.dumps(result))"""
+_TELL = """teller = {{}}
+    exec({source!r}, teller)
+    print({token!r} + teller['as_told'](result))"""
+
+_PASSED = "TEST_PASSED\n"
+_SPEAKS = frozenset({"print", "input", "stdout", "write", "writelines"})
+"""Without these a plain program cannot print the marker itself."""
+_COMPARES = frozenset({"json", "ast", "isinstance", "tuple", "list", "Exception", "parse_mixed_data"})
+_TESTS = frozenset({"expected_output", "test_input"})
+"""What the script reads after the program's own code, or while that runs: its tools, and what it compares with."""
+_ATTEMPTS = 3
+"""Runs of one test without its expected output in which a program may show that it is right."""
 
 
 class _Trial(msgspec.Struct, frozen=True):
@@ -114,6 +125,7 @@ def grade_sandboxed(code: str, tests: Tests, executor: Executor, *, timeout_s: f
     judgement = Judgement(reason=Reason.PASSED, cpu_s=0.0, wall_s=0.0, marks=marks)
     passed = 0
     wrong: tuple[str, ...] = ()
+    quiet = True
     for index in range(len(tests.inputs)):
         trial = (_call if functional else _read)(code, tests, index, executor, timeout_s)
         latest = from_outcome(trial.outcome, marks=marks)
@@ -128,7 +140,9 @@ def grade_sandboxed(code: str, tests: Tests, executor: Executor, *, timeout_s: f
             wrong = trial.wrong
             break
         passed += 1
-    if functional and judgement.passed and suspicious(code) and not _right(code, tests, executor, timeout_s):
+        quiet = quiet and trial.outcome.stdout == _PASSED
+    harmless = not functional or (quiet and _harmless(code))
+    if judgement.passed and not harmless and not _right(code, tests, executor, timeout_s):
         judgement = msgspec.structs.replace(judgement, marks=(*marks, TAMPERING))
     details = {"total_tests": len(tests.inputs), "passed_tests": passed, "failed_cases": list(wrong)}
     detail = f"{passed} tests" if judgement.passed else shortened(" ".join(" ".join(wrong).split()))
@@ -171,22 +185,32 @@ def _call(code: str, tests: Tests, index: int, executor: Executor, timeout_s: fl
     return _Trial((wrong,), Reason.RUNTIME_ERROR, outcome)
 
 
+def _harmless(code: str) -> bool:
+    """Whether only the script can have printed the marker, and nothing was told it what to compare with."""
+    # The script quotes the program between three apostrophes.
+    return "'''" not in code and plain_without(code, _SPEAKS, _COMPARES | _TESTS)
+
+
 def _right(code: str, tests: Tests, executor: Executor, timeout_s: float) -> bool:
     """Whether the function is right on every test, seen from outside, without expected outputs in its process."""
     unknown = msgspec.structs.replace(tests, outputs=("",) * len(tests.outputs))
-    for index, expected in enumerate(tests.outputs):
+    return all(
+        _answers(code, unknown, index, expected, executor, timeout_s)
+        for index, expected in enumerate(tests.outputs)
+    )
+
+
+def _answers(code: str, unknown: Tests, index: int, expected: str, executor: Executor, timeout_s: float) -> bool:
+    """Whether a call gives the right value in at most twice its time."""
+    for _ in range(_ATTEMPTS):
         token = os.urandom(16).hex()
-        source = _functional(code, unknown, index, _TELL.format(token=token))
-        outcome = _run(executor, source, timeout_s)
+        source = _functional(code, unknown, index, _TELL.format(token=token, source=inside.teller()))
+        outcome = _run(executor, source, 2 * timeout_s)
+        if right(outcome.stdout.rpartition(token)[2].partition("\n")[0], expected, stdin=False):
+            return True
         if outcome.status == Reason.TIME_LIMIT:
-            return True  # not known
-        try:
-            got: Any = json.loads(outcome.stdout.rpartition(token)[2])
-            if got != json.loads(expected):
-                return False
-        except ValueError:
             return False
-    return True
+    return False
 
 
 def _functional(code: str, tests: Tests, index: int, decision: str) -> str:

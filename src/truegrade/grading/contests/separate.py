@@ -18,7 +18,7 @@ from truegrade.grading.contests.comparison import as_json, same_output
 from truegrade.grading.contests.driver import import_string
 from truegrade.grading.contests.tests import Tests
 from truegrade.grading.executor import CallResult, Executor, Outcome
-from truegrade.grading.judgement import Judgement, shortened
+from truegrade.grading.judgement import Judgement, shortened, shown
 from truegrade.grading.programs import assemble
 from truegrade.records import Answer, Reason
 
@@ -75,8 +75,11 @@ def _read(program: str, given: str, expected: str, executor: Executor) -> tuple[
     outcome = executor.script(program, given)
     if outcome.status != Reason.PASSED:
         return outcome, (Reason(outcome.status), outcome.detail)
-    if same_output(outcome.stdout, expected):
-        return outcome, None
+    try:
+        if executor.decide(same_output, outcome.stdout, expected):
+            return outcome, None
+    except ValueError as error:
+        return outcome, (Reason.OUTPUT_LIMIT, f"printed {error}")
     words = f"printed {shortened(outcome.stdout)!r}, expected {shortened(expected)!r}"
     return outcome, (Reason.WRONG_ANSWER, words)
 
@@ -84,26 +87,33 @@ def _read(program: str, given: str, expected: str, executor: Executor) -> tuple[
 def _call(
     code: str, function: str, given: str, expected: str, wanted: object, executor: Executor
 ) -> tuple[Outcome, Failure | None]:
-    answers: list[CallResult] = []
+    failures: list[Failure] = []
 
     def keep(_: int, result: CallResult) -> bool:
-        answers.append(result)
+        if result.error is not None:
+            failures.append(_raised(result.error))
+        elif (returned := executor.decide(_other, result, wanted)) is not None:
+            words = f"{function} returned {returned}, expected {shortened(expected)}"
+            failures.append((Reason.WRONG_ANSWER, words))
         return True
 
     program, compiled = inside.solution(code)
     outcome = executor.call(program, inside.ENTRY_POINT, [(compiled, code, PREAMBLE, function, given)], keep)
     if outcome.status != Reason.PASSED:
         return outcome, (Reason(outcome.status), outcome.detail)
-    result = answers[0]
-    if result.error is not None:
-        kind = result.error.partition(":")[0]
-        syntax = kind in {"SyntaxError", "IndentationError", "TabError"}
-        reason = Reason.SYNTAX_ERROR if syntax else Reason.RUNTIME_ERROR
-        return outcome, (Reason.MEMORY_LIMIT if kind == "MemoryError" else reason, shortened(result.error))
-    if as_json(result.value) == as_json(wanted):
-        return outcome, None
-    words = f"{function} returned {shortened(repr(result.value))}, expected {shortened(expected)}"
-    return outcome, (Reason.WRONG_ANSWER, words)
+    return outcome, next(iter(failures), None)
+
+
+def _raised(error: str) -> Failure:
+    kind = error.partition(":")[0]
+    syntax = kind in {"SyntaxError", "IndentationError", "TabError"}
+    reason = Reason.SYNTAX_ERROR if syntax else Reason.RUNTIME_ERROR
+    return Reason.MEMORY_LIMIT if kind == "MemoryError" else reason, shortened(error)
+
+
+def _other(got: Any, wanted: object) -> str | None:
+    """What was returned, if it is another value."""
+    return None if as_json(got) == as_json(wanted) else shown(got)
 
 
 @lru_cache(maxsize=4)

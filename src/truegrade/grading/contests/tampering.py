@@ -1,9 +1,8 @@
-"""Whether a program that a published grader passed has only told that grader so.
+"""Whether what a program was seen to answer is right, by the rules of the published graders.
 
-A profile owes the published verdict, also where a program reaches its grader. Two looks from outside find most of
-them: what the program was seen to answer must be right by our comparison, and a program that names means of
-reaching a grader must be right without expected outputs in its process. Not covered: a program that hides these
-means from its text *and* sends the right answers.
+A profile owes the published verdict, also where a program reaches its grader. Such a pass is marked, and what
+decides is what the program does: unless `screen` finds its text so plain that it cannot reach anything, it is run
+again where no expected output is, and has to give right answers there.
 """
 
 from __future__ import annotations
@@ -11,53 +10,94 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from decimal import Decimal
+from itertools import islice
 from typing import Any
 
 from truegrade.grading.contests.comparison import same_output
 
-_ORDINARY = "name|main|init|lt|gt|le|ge|repr|str|len|getitem|setitem|iter|next|call|add|sub|mul|slots|future"
-_MEANS = re.compile(
-    rf"__(?!(?:{_ORDINARY})__)\w+__"
-    r"|\b(?:gc|inspect|ctypes|traceback|faulthandler|importlib|pickle|marshal|signal|tracemalloc)\b"
-    r"|\b\w*(?:_frame|currentframe|f_back|f_locals|f_globals|settrace|setprofile|exc_info)\b"
-    r"|\bmodules\b|\b(?:getattr|setattr|delattr|eval|exec|compile|globals|locals|vars)\s*\(|/proc/|lcb_runner|evalscope"
-)
+_DIGITS = 50_000
+"""Of the longest integer that a published grader reads."""
+_LONGER, _LONG = 6, 1000
+"""A right value told as JSON has at most so many times the characters of the expected text, and so many more."""
+_BY_NUMPY = re.compile(r"bool|u?int(?:8|16|32|64)|float(?:16|32|64)")
+_WORD = re.compile(r"\S+")
 
 
-def suspicious(code: str) -> bool:
-    """Whether the text names means of reaching a grader; most programs that do mean no harm."""
-    return _MEANS.search(code) is not None
-
-
-def contradicted(
-    results: Sequence[Any], observed: Sequence[str | None], expected: Sequence[str], *, stdin: bool
-) -> bool:
-    """Whether a test counts as right although what was observed of it is wrong.
+def contradicted(observed: Sequence[str | None], expected: Sequence[str], *, stdin: bool) -> bool:
+    """Whether what was seen of a program that passed is wrong on some test.
 
     Args:
-        results: as published, one a test.
         observed: what the program printed, or returned as JSON; None where that was not told.
         expected: as stored.
         stdin: which of the two it is.
     """
-    return any(
-        bool(result) and text is not None and not _right(text, wanted, stdin=stdin)
-        for result, text, wanted in zip(results, observed, expected, strict=False)
-        if not (isinstance(result, int) and result < 0)
-    )
+    if len(observed) != len(expected):
+        return True
+    pairs = zip(observed, expected, strict=True)
+    return any(text is not None and not right(text, wanted, stdin=stdin) for text, wanted in pairs)
 
 
-def _right(text: str, wanted: str, *, stdin: bool) -> bool:
+def right(text: str, wanted: str, *, stdin: bool) -> bool:
+    """Whether one answer is right; costs no more than a small multiple of the expected one's length.
+
+    Args:
+        text: what the program printed, or `told.as_told` of what it returned.
+        wanted: as stored: for a returned value JSON, or itself a text where it is none.
+        stdin: which of the two it is.
+    """
     if stdin:
-        return same_output(text, wanted)
+        return text.strip() == wanted.strip() or (_same_shape(text, wanted) and same_output(text, wanted))
     if text and text == wanted and "NaN" not in text:  # a NaN equals nothing
         return True  # decoding both would cost more than many a program
-    try:
-        return bool(json.loads(text) == json.loads(wanted))
-    except json.JSONDecodeError:
+    if len(text) > _LONGER * len(wanted) + _LONG:
         return False
-    except (
-        ValueError,
-        RecursionError,
-    ):  # an integer of too many digits for this interpreter, or nested too deeply
-        return True
+    try:
+        expected = _decoded(wanted)
+    except (ValueError, RecursionError):
+        expected = wanted
+    try:
+        got = _decoded(text)
+        return bool((_rebuilt(got) if '"numpy"' in text else got) == expected)
+    except Exception:  # no JSON, nested too deeply, arrays that cannot be compared: no published grader passes it
+        return False
+
+
+def _same_shape(text: str, wanted: str) -> bool:
+    """Whether two texts have as many lines, and lines that differ as many words: no flood is taken apart."""
+    text, wanted = text.strip(), wanted.strip()
+    if text.count("\n") != wanted.count("\n"):
+        return False
+    for got, line in zip(text.split("\n"), wanted.split("\n"), strict=True):
+        words = len(line.split())
+        if got != line and sum(1 for _ in islice(_WORD.finditer(got), words + 1)) != words:
+            return False
+    return True
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # an integer of more digits than this interpreter converts
+        return json.loads(text, parse_int=_integer)
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _DIGITS:
+        raise ValueError
+    return int(Decimal(digits))
+
+
+def _rebuilt(value: Any) -> Any:
+    """The value with what only numpy compares as it was."""
+    if isinstance(value, list):
+        return [_rebuilt(item) for item in value]
+    if isinstance(value, dict):
+        if value.keys() == {"numpy", "type"} and _BY_NUMPY.fullmatch(str(value["type"])):
+            import numpy as np
+
+            return np.array(value["numpy"], value["type"])[()]
+        return {key: _rebuilt(item) for key, item in value.items()}
+    return value

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import io
 import json
 import pickletools
 import zlib
@@ -21,10 +22,14 @@ from typing import Any
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.json_text import convert
 from truegrade.records import ContestTask, FileSpan
+from truegrade.unpacking import Meter, TooLarge, unpack, zlib_stream
 
 MOST_BYTES = 1 << 30
 """Tests that decompress to more are refused: no published problem comes near."""
+FREE_BYTES = 1 << 26
+"""Tests that decompress to less are read however dense they are: long lists of one number are like a bomb."""
 
 _TEXT = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE"})
 _AROUND = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "STOP"})
@@ -119,21 +124,19 @@ def _read(stored: str | FileSpan, field: str) -> list[_Test]:
             raise UndecodableTests(f"{field} is no JSON; get the data set again") from None
         value = _unpacked(text, field)
     try:
-        return msgspec.convert(value, list[_Test])
+        return convert(value, list[_Test])
     except msgspec.ValidationError as error:
         raise UndecodableTests(f"{field} is no list of tests: {error}; get the data set again") from None
 
 
 def _unpacked(text: str, field: str) -> Any:
     try:
-        inflate = zlib.decompressobj()
-        packed = inflate.decompress(base64.b64decode(text.encode("utf-8")), MOST_BYTES)
-        if not inflate.eof:
-            raise UndecodableTests(
-                f"{field} is cut, or unpacks to more than {MOST_BYTES} bytes; get the data set again"
-            )
-        return json.loads(pickled_text(packed))
-    except (binascii.Error, zlib.error, ValueError, RecursionError) as error:
+        source = io.BytesIO(base64.b64decode(text.encode("utf-8")))
+        meter = Meter("problem's tests", free=FREE_BYTES, most=MOST_BYTES)
+        return json.loads(pickled_text(b"".join(unpack(source.read, zlib_stream, meter))))
+    except TooLarge as error:
+        raise UndecodableTests(f"{field}: {error}; get the data set again") from None
+    except (binascii.Error, zlib.error, EOFError, ValueError, RecursionError) as error:
         raise UndecodableTests(
             f"{field} is neither JSON nor a packed text ({error}); get the data set again"
         ) from None

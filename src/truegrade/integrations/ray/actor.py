@@ -14,7 +14,7 @@ from truegrade.integrations.ray.queueing import TARGET_S
 from truegrade.integrations.ray.shipping import Received
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Verdict
-from truegrade.sandbox import Sandbox
+from truegrade.sandbox import Limits, Sandbox
 from truegrade.verdicts import grade_completion
 
 _ENOUGH_S = 2 * TARGET_S
@@ -41,13 +41,14 @@ class GradingActor:
 
     Args:
         profile: class of the rules; an opened one may hold locks and caches of its process.
+        limits: of the programs.
         allow_unsafe: run programs even at protection level 1.
     """
 
-    def __init__(self, profile: type[Profile], allow_unsafe: bool) -> None:
+    def __init__(self, profile: type[Profile], limits: Limits, allow_unsafe: bool) -> None:
         self._profile = profile()
         self._problems: Received | None = None
-        self._sandbox = Sandbox(self._profile.limits, workers=1, allow_unsafe=allow_unsafe)
+        self._sandbox = Sandbox(limits, workers=1, allow_unsafe=allow_unsafe)
 
     def version(self) -> str:
         """Of Truegrade on this machine; an answer at all says that the actor is alive."""

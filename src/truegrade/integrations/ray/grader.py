@@ -13,6 +13,7 @@ from truegrade.integrations.ray.queueing import Pace, Queue
 from truegrade.integrations.ray.shipping import ship
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Verdict
+from truegrade.verdicts import limits_for
 
 _AHEAD = 2
 """Batches that an actor has at a time: one that it grades and one that waits, so that it never does."""
@@ -66,7 +67,8 @@ class RayGrader:
         )
         remote = ray.remote(GradingActor).options(num_cpus=1, **REVIVED)
         size = self._workers or cores_of_cluster()
-        crew.join(remote.remote(type(profile), self._allow_unsafe) for _ in range(size))
+        limits = limits_for(profile, problems.values())
+        crew.join(remote.remote(type(profile), limits, self._allow_unsafe) for _ in range(size))
         return crew
 
 

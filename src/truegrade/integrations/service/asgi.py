@@ -19,6 +19,7 @@ from truegrade.integrations.service.openapi import PROBLEM
 from truegrade.integrations.service.refusals import Refusal, decode, stopping
 from truegrade.integrations.service.routes import ROUTES
 from truegrade.integrations.service.settings import is_loopback
+from truegrade.json_text import encode
 
 Event = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Event]]
@@ -174,7 +175,7 @@ def _too_large(most: int) -> Refusal:
 
 
 def _encoded(answer: msgspec.Struct | Reply) -> Reply:
-    return answer if isinstance(answer, Reply) else Reply(msgspec.json.encode(answer), JSON)
+    return answer if isinstance(answer, Reply) else Reply(encode(answer), JSON)
 
 
 async def _unless_left(work: Awaitable[msgspec.Struct | Reply], receive: Receive) -> msgspec.Struct | Reply:

@@ -13,7 +13,7 @@ from truegrade.integrations.service.refusals import stopping, unprocessable
 from truegrade.integrations.service.steady import doubtful, steadily, unknown
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Reason, Verdict
-from truegrade.verdicts import grade_completion
+from truegrade.verdicts import grade_completion, limits_for
 
 Job = Callable[[], Verdict]
 
@@ -85,7 +85,7 @@ class Grader:
         """
         executors = self._executors
         try:
-            with executors.lend(profile.limits) as sandbox:
+            with executors.lend(limits_for(profile, [problem])) as sandbox:
                 verdict = steadily(
                     lambda: grade_completion(completion, problem, profile, sandbox),
                     lambda verdict: doubtful(verdict.reason, verdict.detail),

@@ -8,6 +8,8 @@ from typing import TypeVar
 
 import msgspec
 
+from truegrade import json_text
+
 T = TypeVar("T")
 
 _PATH = re.compile(r" - at `(?P<path>[^`]*)`$")
@@ -69,7 +71,7 @@ def decode(body: bytes, kind: type[T]) -> T:
         Refusal: 400 if it is no JSON, 422 with the field if it is not what it must be.
     """
     try:
-        return msgspec.json.decode(body, type=kind)
+        return json_text.decode(body, msgspec.json.Decoder(kind))
     except msgspec.ValidationError as error:
         detail, path = _split(str(error))
         raise unprocessable(detail, path) from None

@@ -40,8 +40,9 @@ class Reports:
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Remove what was made."""
-        self._folder.cleanup()
+        """Remove what was made, behind whatever is being made."""
+        with self._lock:
+            self._folder.cleanup()
 
     def of(self, folder: Folder, line: RunLine) -> bytes:
         """The page of a run.

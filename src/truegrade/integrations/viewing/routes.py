@@ -15,6 +15,7 @@ from truegrade.integrations.service.refusals import Refusal
 from truegrade.integrations.viewing import browsing, comparing, current, detail, listing, others, pages
 from truegrade.integrations.viewing.catalogue import Catalogue
 from truegrade.integrations.viewing.samples import OneSample, Tables
+from truegrade.json_text import encode
 from truegrade.records import SampleKey
 
 JSON, HTML, CSS, SCRIPT = (
@@ -171,7 +172,7 @@ def answer(site: Site, path: str, query: str) -> Reply:
     if route is None:
         raise Refusal(HTTPStatus.NOT_FOUND, f"nothing at {path[:100]!r}; the page is at /")
     found = route.handle(site, _decoded(query, route.takes))
-    return found if isinstance(found, Reply) else Reply(msgspec.json.encode(found), JSON)
+    return found if isinstance(found, Reply) else Reply(encode(found), JSON)
 
 
 def _decoded(query: str, kind: type[msgspec.Struct]) -> msgspec.Struct:

@@ -14,6 +14,7 @@ import msgspec
 from truegrade.integrations.service.refusals import Refusal
 from truegrade.integrations.viewing.folders import Folder
 from truegrade.integrations.viewing.following import Follower, Span
+from truegrade.json_text import decode
 from truegrade.records import Completion, SampleKey, Verdict
 from truegrade.report.sample_blocks import LINE_CHARS
 from truegrade.report.sample_views import Excerpt, SampleView, excerpt, view_sample
@@ -219,4 +220,4 @@ class Tables:
 def _read_at(path: Path, span: Span, record: type[T]) -> T:
     with path.open("rb") as file:
         file.seek(span.offset)
-        return msgspec.json.decode(file.read(span.length), type=record)
+        return decode(file.read(span.length), msgspec.json.Decoder(record))

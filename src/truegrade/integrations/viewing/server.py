@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 from contextlib import suppress
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -16,14 +16,13 @@ from truegrade.errors import UserError
 from truegrade.integrations.service.refusals import Refusal
 from truegrade.integrations.service.settings import is_loopback
 from truegrade.integrations.viewing.routes import OWN_PAGE, Reply, Site, answer
+from truegrade.models.connections import IDLE_S, BoundedServer
 from truegrade.models.serving import http_address
 
 PROBLEM = "application/problem+json"
-IDLE_S = 60
-"""Seconds after which a connection that asks nothing is closed."""
 
 
-class ViewServer(ThreadingHTTPServer):
+class ViewServer(BoundedServer):
     """Shows one folder of runs; a context manager, stopped with ``shutdown``.
 
     Args:
@@ -34,9 +33,6 @@ class ViewServer(ThreadingHTTPServer):
     Raises:
         UserError: there is no such folder, or the address cannot be listened at.
     """
-
-    daemon_threads = True
-    request_queue_size = 64
 
     def __init__(self, root: Path, host: str = "127.0.0.1", port: int = 0) -> None:
         if not root.is_dir():
@@ -65,9 +61,6 @@ class ViewServer(ThreadingHTTPServer):
         if hasattr(self, "site"):
             self.site.reports.close()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that hang up."""
-
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -78,6 +71,10 @@ class _Handler(BaseHTTPRequestHandler):
         return cast(ViewServer, self.server)
 
     def do_GET(self) -> None:
+        with self._server.answering(self.connection):
+            self._answer()
+
+    def _answer(self) -> None:
         try:
             self._check_host()
             asked = urlsplit(self.path)

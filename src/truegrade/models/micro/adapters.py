@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from truegrade.errors import BadRecord
+from truegrade.json_text import read_json
 from truegrade.models.adapters import CONFIG, WEIGHTS, check_adapter
 from truegrade.models.micro.safetensors_file import read_metadata, read_tensors
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
+
+_ADVICE = "hf/NAME runs every adapter that PEFT does"
 
 PREFIX = "base_model.model."
 """Before a module's name in an adapter's file."""
@@ -100,14 +103,8 @@ def read_adapter_config(path: Path) -> AdapterConfig:
     Raises:
         BadRecord: it is damaged, or asks for something that is not computed here.
     """
-    try:
-        content = path.read_bytes()
-        document: dict[str, Any] = msgspec.json.decode(content, type=dict[str, Any])
-        config = msgspec.json.decode(content, type=AdapterConfig)
-    except OSError as error:
-        raise BadRecord(path, f"cannot be read ({error.strerror})") from None
-    except (msgspec.ValidationError, msgspec.DecodeError) as error:
-        raise BadRecord(path, f"{error}; hf/NAME runs every adapter that PEFT does") from None
+    document = read_json(path, dict[str, Any], _ADVICE)
+    config = read_json(path, AdapterConfig, _ADVICE)
     for field in sorted(document.keys() - _HARMLESS - set(AdapterConfig.__struct_fields__)):
         if document[field]:
             raise BadRecord(path, f"is {document[field]!r}, which is not computed here; use hf/NAME", field=field)

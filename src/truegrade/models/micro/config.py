@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from truegrade.errors import BadRecord
+from truegrade.json_text import read_json
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -103,9 +104,4 @@ def read_defaults(path: Path) -> Defaults:
 
 
 def _read(path: Path, kind: type[T]) -> T:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except OSError as error:
-        raise BadRecord(path, f"cannot be read ({error.strerror}); it belongs to the model's folder") from None
-    except (msgspec.ValidationError, msgspec.DecodeError) as error:
-        raise BadRecord(path, f"{error}") from None
+    return read_json(path, kind, "is it the model's own?")

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
 
 from truegrade.errors import BadRecord
+from truegrade.json_text import UNREADABLE, convert, decode
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +27,17 @@ _ITEM_BYTES = {"F32": 4, "F16": 2, "BF16": 2}
 _METADATA = "__metadata__"
 _MAX_HEADER_BYTES = 100_000_000
 
+_Offset = Annotated[int, msgspec.Meta(ge=0)]
+_Extent = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    """What the header says of a tensor; numbers beyond what an array can have are refused here."""
+
+    dtype: str
+    shape: Annotated[tuple[_Extent, ...], msgspec.Meta(max_length=8)]
+    data_offsets: tuple[_Offset, _Offset]
+
 
 def read_tensors(path: Path) -> dict[str, Floats]:
     """Every tensor of the file by name; half precision is widened, which is exact.
@@ -31,22 +46,15 @@ def read_tensors(path: Path) -> dict[str, Floats]:
         BadRecord: the file is cut, is no safetensors file, or holds another kind of number.
     """
     header, body = _read(path)
-    try:
-        entries = {
-            name: (entry["dtype"], tuple(map(int, entry["shape"])), _span(entry["data_offsets"]))
-            for name, entry in header.items()
-            if name != _METADATA
-        }
-    except (ValueError, TypeError, KeyError):
-        raise BadRecord(path, "has a damaged header: fetch it again") from None
+    entries = {name: _entry(path, name, entry) for name, entry in header.items() if name != _METADATA}
     end = 0
-    for begin, behind in sorted(span for _, _, span in entries.values()):
+    for begin, behind in sorted(entry.data_offsets for entry in entries.values()):
         if begin != end:
             break
         end = behind
     if end != len(body):  # the format allows no holes; one means that bytes were lost or added
         raise BadRecord(path, "has bytes of no tensor, or lies partly outside the file: fetch it again")
-    return {name: _tensor(path, name, body, *entry) for name, entry in entries.items()}
+    return {name: _tensor(path, name, body, entry) for name, entry in entries.items()}
 
 
 def read_metadata(path: Path) -> dict[str, str]:
@@ -55,10 +63,10 @@ def read_metadata(path: Path) -> dict[str, str]:
     Raises:
         BadRecord: as `read_tensors`.
     """
-    texts = _read(path)[0].get(_METADATA, {})
-    if not isinstance(texts, dict):
-        raise BadRecord(path, "has a damaged header: fetch it again", field=_METADATA)
-    return {str(name): str(text) for name, text in texts.items()}
+    try:
+        return convert(_read(path)[0].get(_METADATA, {}), dict[str, str])
+    except msgspec.ValidationError as error:
+        raise _damaged(path, error, _METADATA) from None
 
 
 def _read(path: Path) -> tuple[dict[str, Any], memoryview]:
@@ -71,12 +79,21 @@ def _read(path: Path) -> tuple[dict[str, Any], memoryview]:
     if len(content) < 8 or length > min(_MAX_HEADER_BYTES, len(content) - 8):
         raise BadRecord(path, "is no safetensors file, or was cut while copying: fetch it again")
     try:
-        header = json.loads(content[8 : 8 + length])
-    except ValueError:
-        header = None
-    if not isinstance(header, dict):
-        raise BadRecord(path, "has a damaged header: fetch it again")
+        header = decode(content[8 : 8 + length], msgspec.json.Decoder(dict[str, Any]))
+    except UNREADABLE as error:
+        raise _damaged(path, error) from None
     return header, memoryview(content)[8 + length :]
+
+
+def _entry(path: Path, name: str, value: Any) -> _Entry:
+    try:
+        return convert(value, _Entry)
+    except msgspec.ValidationError as error:
+        raise _damaged(path, error, name) from None
+
+
+def _damaged(path: Path, error: Exception, field: str | None = None) -> BadRecord:
+    return BadRecord(path, f"has a damaged header ({error}): fetch it again", field=field)
 
 
 def encode_tensors(tensors: Mapping[str, Floats], metadata: Mapping[str, str]) -> bytes:
@@ -93,26 +110,16 @@ def encode_tensors(tensors: Mapping[str, Floats], metadata: Mapping[str, str]) -
     return len(head).to_bytes(8, "little") + head + b"".join(parts)
 
 
-def _span(offsets: Any) -> tuple[int, int]:
-    begin, end = map(int, offsets)
-    return begin, end
-
-
-def _tensor(
-    path: Path, name: str, body: memoryview, dtype: str, shape: tuple[int, ...], span: tuple[int, int]
-) -> Floats:
+def _tensor(path: Path, name: str, body: memoryview, entry: _Entry) -> Floats:
     import numpy as np
 
+    dtype, shape, (begin, end) = entry.dtype, entry.shape, entry.data_offsets
     if dtype not in _ITEM_BYTES:
         known = ", ".join(_ITEM_BYTES)
         raise BadRecord(
             path, f"is stored as {dtype}, which is not read here: save it as one of {known}", field=name
         )
-    count = 1
-    for extent in shape:
-        count *= extent
-    begin, end = span
-    if not 0 <= begin <= end <= len(body) or end - begin != count * _ITEM_BYTES[dtype]:
+    if not 0 <= begin <= end <= len(body) or end - begin != prod(shape) * _ITEM_BYTES[dtype]:
         raise BadRecord(
             path, "lies outside the file or has another size than its shape: fetch it again", field=name
         )

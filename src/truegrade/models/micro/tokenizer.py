@@ -106,7 +106,7 @@ def read_tokenizer(path: Path) -> Tokenizer:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadRecord(path, f"cannot be read ({error.strerror}); the tokenizer belongs here") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadRecord(path, f"is not JSON ({error}): fetch it again") from None
     try:
         return _build(path, document)

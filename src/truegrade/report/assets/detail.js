@@ -1,6 +1,6 @@
 // One sample: verdicts, what failed, the reply with the answer marked in it, prompt and thinking.
 
-const FAMILIES = { passed: "passed", grader_error: "grader", no_code: "unanswered", no_answer: "unanswered", truncated: "unanswered" };
+const FAMILIES = { passed: "passed", grader_error: "grader", no_code: "unanswered", no_answer: "unanswered", truncated: "unanswered", extraction_limit: "unanswered" };
 
 const badge = (reason) => make("span", `badge ${FAMILIES[reason] || "failed"}`, reason);
 const seconds = (value) => (value < 0.9995 ? `${(1000 * value).toFixed(0)} ms` : `${value.toFixed(1)} s`);

@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import msgspec
 
+from truegrade.json_text import encode
 from truegrade.records import Answer, Completion, Problem, Prompt, Reason, Verdict
 from truegrade.store.manifest import Manifest
 
@@ -57,7 +58,7 @@ class Exporter(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_line(file: IO[bytes], row: Mapping[str, Any]) -> None:
     """One JSON object and a newline."""
-    file.write(msgspec.json.encode(row) + b"\n")
+    file.write(encode(row) + b"\n")
 
 
 def by_problem(

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import IO
 
-import msgspec
-
+from truegrade.json_text import encode
 from truegrade.records import Problem
 from truegrade.store.exporters.base import Exported, Exporter, by_problem
 from truegrade.store.exporters.evalplus_samples import whole_program
@@ -19,7 +18,7 @@ from truegrade.store.exporters.evalplus_samples import whole_program
 def write(samples: Iterable[Exported], problems: Mapping[str, Problem], file: IO[bytes]) -> None:
     """Write one document."""
     lists = [[whole_program(sample) for sample in rows] for _, rows in by_problem(samples, problems)]
-    file.write(msgspec.json.encode(lists) + b"\n")
+    file.write(encode(lists) + b"\n")
 
 
 EXPORTER = Exporter(

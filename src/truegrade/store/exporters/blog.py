@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any
 
-import msgspec
-
+from truegrade.json_text import encode
 from truegrade.records import Completion, FunctionTask, Problem
 from truegrade.statistics.summaries import totals_by_task
 from truegrade.store.exporters.base import Exported, Exporter, by_problem
@@ -24,7 +23,7 @@ def write(samples: Iterable[Exported], problems: Mapping[str, Problem], file: IO
     rows = {
         str(index): _row(problem, found) for index, (problem, found) in enumerate(by_problem(samples, problems))
     }
-    file.write(msgspec.json.format(msgspec.json.encode(rows), indent=4) + b"\n")
+    file.write(encode(rows, indent=4) + b"\n")
 
 
 def _row(problem: Problem, samples: Sequence[Exported]) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import IO, Any
 
-import msgspec
-
+from truegrade.json_text import encode
 from truegrade.records import Problem, Reason
 from truegrade.statistics import pass_at_k
 from truegrade.store.exporters.base import Exported, Exporter, by_problem
@@ -36,7 +35,7 @@ def write(samples: Iterable[Exported], problems: Mapping[str, Problem], file: IO
         "eval": tasks,
         "pass_at_k": _rates(list(tasks.values())),
     }
-    file.write(msgspec.json.encode(document) + b"\n")
+    file.write(encode(document) + b"\n")
 
 
 def _row(sample: Exported) -> dict[str, Any]:

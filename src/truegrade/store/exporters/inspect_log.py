@@ -15,6 +15,7 @@ from typing import IO, Any
 
 import msgspec
 
+from truegrade.json_text import encode
 from truegrade.records import Completion, Problem, sha256_json
 from truegrade.statistics.intervals import cluster_variance
 from truegrade.store.exporters.base import Exported, Exporter
@@ -48,7 +49,7 @@ def write(samples: Iterable[Exported], problems: Mapping[str, Problem], file: IO
 
 
 def _add(archive: zipfile.ZipFile, name: str, document: Any) -> None:
-    archive.writestr(name, msgspec.json.encode(document))
+    archive.writestr(name, encode(document))
 
 
 def _sample(sample: Exported) -> dict[str, Any]:

@@ -15,8 +15,7 @@ from datetime import datetime
 from functools import partial
 from typing import IO, Any
 
-import msgspec
-
+from truegrade.json_text import encode
 from truegrade.records import ContestTask, Problem, Reason
 from truegrade.statistics.contest_metrics import OFFICIAL, PERCENT, Scale, published_metrics
 from truegrade.store.exporters.base import Exported, Exporter, by_problem
@@ -98,7 +97,7 @@ def _evaluated(problem: Problem, found: Sequence[Exported]) -> dict[str, Any]:
 
 
 def _write(file: IO[bytes], document: Any) -> None:
-    file.write(msgspec.json.encode(document) + b"\n")
+    file.write(encode(document) + b"\n")
 
 
 Write = Callable[[Iterable[Exported], Mapping[str, Problem], IO[bytes]], None]

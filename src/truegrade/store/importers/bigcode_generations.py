@@ -17,7 +17,7 @@ from pathlib import Path
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import Importer, Target
-from truegrade.store.importers.reading import json_document, refuse_surrogates, typed
+from truegrade.store.importers.reading import json_document, typed
 
 
 def sniff(head: bytes, path: Path) -> bool:
@@ -32,8 +32,7 @@ def read(path: Path, target: Target) -> Iterator[Completion]:
         BadRecord: not such a file, or it cannot be told which tasks it answers.
     """
     lists = typed(path, json_document(path), list[list[str | None] | None])
-    for index, (problem_id, texts) in enumerate(zip(_tasks(path, len(lists), target), lists, strict=False)):
-        refuse_surrogates(path, (text or "" for text in texts or ()), field=f"[{index}]")
+    for problem_id, texts in zip(_tasks(path, len(lists), target), lists, strict=False):
         for sample, text in enumerate(texts or ()):
             yield target.completion(problem_id, sample, text, form="program")
 

@@ -18,7 +18,7 @@ import msgspec
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, Target
-from truegrade.store.importers.reading import json_document, refuse_surrogates, typed
+from truegrade.store.importers.reading import json_document, typed
 
 _KEYS = re.compile(
     rb'"(?:original_predictions|execution_choice_results|original_first|execution_choice_summary)"\s*:'
@@ -99,7 +99,6 @@ class _Reader:
 
     def _completion(self, row: str | int, case: int, suffix: str, reply: _Reply, inside: str) -> Completion:
         problem_id = self._problem(row, case, suffix, inside)
-        refuse_surrogates(self._path, [reply.response or ""], field=f"{inside}.response")
         self._samples[problem_id] += 1
         return self._target.completion(
             problem_id,

@@ -24,7 +24,7 @@ from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import Importer, Target, TasksOnce
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_document, refuse_surrogates, typed
+from truegrade.store.importers.reading import json_document, typed
 
 
 class _Entry(msgspec.Struct):
@@ -68,7 +68,6 @@ def _read(path: Path, target: Target, *, accepted_only: bool) -> Iterator[Comple
         once.add(problem_id, field=f"{place}.task_id")
         if accepted_only and entry.need_reproduce:
             continue
-        refuse_surrogates(path, entry.completion_list, field=f"{place}.completion_list")
         alone = len(entry.completion_list) == 1
         for sample, text in enumerate(entry.completion_list):
             latency_s = (entry.time_taken or None) if alone else None

@@ -18,7 +18,7 @@ from truegrade.records import Completion, Form
 from truegrade.store.importers.base import Importer, Target
 from truegrade.store.importers.completion_list import entries
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_document, refuse_surrogates, typed
+from truegrade.store.importers.reading import json_document, typed
 
 _DOCUMENT = re.compile(rb'\s*(\[\s*\{|\{\s*"[^"]*"\s*:\s*\{)')
 _TEXT = re.compile(rb'"(completion|solution)"\s*:')
@@ -50,7 +50,6 @@ def read(path: Path, target: Target) -> Iterator[Completion]:
             raise BadRecord(path, "the field is missing; every entry needs it", field=f"{place}.task_id")
         problem_id = match_id(raw_id, target.ids, path=path, field=f"{place}.task_id")
         text, form = _text(path, place, entry)
-        refuse_surrogates(path, [text], field=place)
         sample = seen[problem_id] = seen.get(problem_id, -1) + 1
         yield target.completion(problem_id, sample, text, form=form)
 

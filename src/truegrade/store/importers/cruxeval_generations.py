@@ -15,7 +15,7 @@ from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import Importer, Target, TasksOnce
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_document, refuse_surrogates, typed
+from truegrade.store.importers.reading import json_document, typed
 
 SCORED = "raw_generations"
 
@@ -39,7 +39,6 @@ def read(path: Path, target: Target) -> Iterator[Completion]:
     for raw_id, value in typed(path, document.get(SCORED, document), dict[str, Any], inside=SCORED).items():
         field = f"{inside}{raw_id}"
         texts = typed(path, value, list[str], inside=field)
-        refuse_surrogates(path, texts, field=field)
         problem_id = match_id(raw_id, target.ids, path=path, field=field)
         once.add(problem_id, field=field)
         for sample, text in enumerate(texts):

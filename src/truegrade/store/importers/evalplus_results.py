@@ -18,7 +18,7 @@ from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import Importer, Target, TasksOnce
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_document, refuse_surrogates, typed
+from truegrade.store.importers.reading import json_document, typed
 
 EVAL = "eval"
 PLUS_SETS = ("humanevalplus", "mbppplus")
@@ -46,7 +46,6 @@ def read(path: Path, target: Target) -> Iterator[Completion]:
         problem_id = match_id(task_id, target.ids, path=path, field=field)
         once.add(problem_id, field)
         solutions = [row.solution for row in typed(path, rows, list[_Graded], inside=field)]
-        refuse_surrogates(path, solutions, field=field)
         for sample, solution in enumerate(solutions):
             yield target.completion(problem_id, sample, solution, form="program")
 

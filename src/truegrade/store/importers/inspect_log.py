@@ -20,7 +20,7 @@ from truegrade.records import Completion, Form
 from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, Target
 from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.outputs import Message, Output
-from truegrade.store.importers.reading import json_document, refuse_surrogates, typed
+from truegrade.store.importers.reading import json_document, typed
 from truegrade.store.importers.zipped import ZIP_MAGIC, Documents, opened_zip
 
 OURS = "truegrade"
@@ -149,7 +149,6 @@ def samples_of(path: Path) -> Iterator[tuple[str, Sample]]:
     empty = True
     for place, value in _documents(path):
         sample = typed(path, value, Sample, inside=place)
-        refuse_surrogates(path, [sample.output.text or "", sample.output.reasoning or ""], field=f"{place}.output")
         yield place, sample
         empty = False
     if empty:

@@ -21,7 +21,7 @@ from truegrade.errors import BadRecord
 from truegrade.records import Completion, Form
 from truegrade.store.importers.base import Importer, Target, TasksOnce
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_document, refuse_surrogates, typed
+from truegrade.store.importers.reading import json_document, typed
 
 _TEXTS = re.compile(rb'"(code_list|output_list)"\s*:')
 _VERDICTS_ONLY = re.compile(rb'\s*\[\s*\{\s*"(pass@\d+|detail)"\s*:')
@@ -97,7 +97,6 @@ def read(path: Path, target: Target) -> Iterator[Completion]:
         problem_id = match_id(row.question_id, target.ids, path=path, field=field)
         once.add(problem_id, field=field)
         texts, form = _answers(row)
-        refuse_surrogates(path, texts, field=place)
         for sample, text in enumerate(texts):
             yield target.completion(problem_id, sample, text, form=form)
 

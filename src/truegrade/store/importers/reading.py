@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Literal, TypeVar
 
 import msgspec
 
 from truegrade.errors import BadRecord
+from truegrade.json_text import UNREADABLE, convert, decode
+from truegrade.unpacking import Meter, TooLarge, gunzipped
 
 HEAD_BYTES = 1 << 16
 """Bytes that a format is recognised by."""
@@ -24,23 +25,32 @@ Row = TypeVar("Row")
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path, unit: Literal["line", "document"] = "line") -> Iterator[IO[bytes]]:
     """Open for reading, unzipping what is gzipped whatever its name.
 
+    Args:
+        path: the file.
+        unit: what the reader holds at once.
+
     Raises:
-        BadRecord: the file is missing, unreadable or a damaged archive.
+        BadRecord: the file is missing, unreadable, a damaged archive, or one that unpacks to more than it may.
     """
     try:
         with path.open("rb") as raw:
             if raw.peek(2)[:2] != GZIP_MAGIC:
                 yield raw
             else:
-                with gzip.open(raw) as unzipped:
-                    yield unzipped  # type: ignore[misc]  # a GzipFile opened for reading is an IO[bytes]
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+                with gunzipped(raw, Meter(unit)) as unzipped:
+                    yield unzipped
+    except TooLarge as error:
+        problem = f"{error}; if the file is what it should be, unpack it with gunzip and give what that makes"
+        raise BadRecord(path, problem) from None
+    except (zlib.error, EOFError) as error:
         raise BadRecord(path, f"the gzip archive is damaged ({error}); copy the file again") from error
     except OSError as error:
         raise BadRecord(path, f"cannot be read ({error.strerror or error}); check the path") from error
+    except MemoryError:
+        raise BadRecord(path, f"one {unit} takes more memory than there is; split the file") from None
 
 
 def head_of(path: Path) -> bytes:
@@ -72,8 +82,8 @@ def json_lines(path: Path, row: type[Row]) -> Iterator[tuple[int, Row]]:
             if line.isspace() or not line:
                 continue
             try:
-                value = decoder.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                value = decode(line, decoder)
+            except UNREADABLE as error:
                 raise bad_row(path, error, line=number) from error
             yield number, value
 
@@ -96,17 +106,22 @@ def json_document(path: Path) -> Any:
             raise BadRecord(path, "the key occurs twice in one object; keep one of the two", field=again)
         return fields
 
-    with opened(path) as file:
+    with opened(path, "document") as file:
         content = file.read()
     try:
         return json.loads(content.removeprefix(b"\xef\xbb\xbf"), object_pairs_hook=once)
+    except MemoryError:
+        raise BadRecord(path, "takes more memory than there is; split the file") from None
     except json.JSONDecodeError as error:
         problem = f"not JSON ({error.msg}, column {error.colno}); is the file complete?"
         raise BadRecord(path, problem, line=error.lineno) from error
     except UnicodeDecodeError as error:
-        raise BadRecord(path, f"not UTF-8 text ({error.reason} at byte {error.start})") from error
+        line = content.count(b"\n", 0, error.start) + 1
+        raise BadRecord(path, f"{_not_utf8(error)}; write the file anew as UTF-8", line=line) from error
     except RecursionError as error:
         raise BadRecord(path, "its JSON is nested too deeply to be read") from error
+    except ValueError as error:  # a number of more digits than Python reads
+        raise BadRecord(path, f"not JSON that can be read ({error})") from error
 
 
 def typed(path: Path, value: Any, kind: type[Row], *, inside: str = "") -> Row:
@@ -116,23 +131,15 @@ def typed(path: Path, value: Any, kind: type[Row], *, inside: str = "") -> Row:
         BadRecord: it does not fit; names the field.
     """
     try:
-        return msgspec.convert(value, kind)
+        return convert(value, kind)
     except msgspec.ValidationError as error:
         raise bad_row(path, error, inside=inside) from error
 
 
-def refuse_surrogates(path: Path, texts: Iterable[str], *, field: str) -> None:
-    """Raise BadRecord where a text holds half a surrogate pair, which no UTF-8 file can store."""
-    for index, text in enumerate(texts):
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            problem = f"half a surrogate pair at character {error.start}; write the character in full"
-            raise BadRecord(path, problem, field=f"{field}[{index}]") from error
-
-
 def bad_row(path: Path, error: Exception, *, line: int | None = None, inside: str = "") -> BadRecord:
     """Say which field is at fault, from the words of a msgspec error."""
+    if isinstance(error, UnicodeDecodeError):
+        return BadRecord(path, f"{_not_utf8(error)}; write the file anew as UTF-8", line=line)
     if not isinstance(error, msgspec.ValidationError):
         problem = f"not a whole JSON value ({error}); the line is cut or damaged: repair it or leave it out"
         return BadRecord(path, problem, line=line)
@@ -147,6 +154,10 @@ def bad_row(path: Path, error: Exception, *, line: int | None = None, inside: st
     return BadRecord(path, f"{wanted[0].lower()}{wanted[1:].replace('`', '')}", line=line, field=field)
 
 
+def _not_utf8(error: UnicodeDecodeError) -> str:
+    return f"not UTF-8 text ({error.reason}: byte 0x{error.object[error.start]:02x})"
+
+
 def keys_of_first_line(head: bytes) -> frozenset[str]:
     """Keys of the JSON object on the first non-blank line; none if it is not a whole object.
 
@@ -155,8 +166,8 @@ def keys_of_first_line(head: bytes) -> frozenset[str]:
     """
     lines = head.lstrip().split(b"\n", 1)
     try:
-        value = msgspec.json.decode(lines[0])
-    except (msgspec.DecodeError, RecursionError):
+        value = decode(lines[0], msgspec.json.Decoder())
+    except UNREADABLE:
         cut_row = (
             len(lines) == 1 and len(head) >= HEAD_BYTES - 3 and re.match(rb'\{\s*"[^"]*"\s*:\s*[^{\[\s]', head)
         )

@@ -1,20 +1,27 @@
-"""JSON documents in a zip, those that zstandard compressed included where this Python can read them."""
+"""JSON documents in a zip, those that zstandard compressed included where this Python can read them.
+
+`zipfile` reads the directory and a member's raw bytes; they are unpacked here, because it hands whole chunks to
+every decompressor but deflate's, and some kilobytes of zstandard hold gigabytes.
+"""
 
 from __future__ import annotations
 
+import copy
 import json
-import sys
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from truegrade.errors import BadRecord
+from truegrade.unpacking import Meter, Open, TooLarge, deflate_stream, stored_stream, unpack, zstd
 
 ZIP_MAGIC = b"PK\x03\x04"
+_ZSTANDARD = 93
+_DAMAGE: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError)
+_CONVERT = "inspect log convert --to json --output-dir json FILE"
 
 
 class Documents:
@@ -22,32 +29,54 @@ class Documents:
 
     Args:
         path: where it lies, for errors.
-        archive: a ``ZipFile``.
-        damage: what reading a damaged member raises.
+        archive: open for reading.
     """
 
-    def __init__(self, path: Path, archive: Any, damage: tuple[type[Exception], ...]) -> None:
-        self._path, self._archive, self._damage = path, archive, damage
+    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+        self._path, self._archive = path, archive
+        self._meter = Meter("member", size=path.stat().st_size)
         self.names: tuple[str, ...] = tuple(dict.fromkeys(archive.namelist()))
 
     def read(self, name: str) -> Any:
         """Decode one member; ``NaN``, which JSON lacks and Python writes, is read.
 
         Raises:
-            BadRecord: it is damaged, no JSON, or compressed with what this Python cannot read.
+            BadRecord: it is damaged, too large, no JSON, or compressed with what this Python cannot read.
         """
         try:
-            return json.loads(self._archive.read(name))
-        except NotImplementedError:
+            return json.loads(self._content(self._archive.getinfo(name)))
+        except TooLarge as error:
+            problem = f"{error}; if the log is what it should be, convert it: {_CONVERT}"
+        except ImportError:
             problem = (
                 "compressed with zstandard, which Python reads since 3.14; pip install 'truegrade[zstd]', or"
-                " convert the log: inspect log convert --to json --output-dir json FILE"
+                f" convert the log: {_CONVERT}"
             )
-        except self._damage as error:
+        except _Damaged as error:
             problem = f"the archive is damaged ({error}); copy the file again"
         except (ValueError, RecursionError) as error:
             problem = f"not JSON that can be read ({error}); is the log complete?"
         raise BadRecord(self._path, problem, field=name)
+
+    def _content(self, member: zipfile.ZipInfo) -> bytes:
+        """What a member holds, compared with what the directory says of it."""
+        opener, damage = _method(member)
+        raw = copy.copy(member)  # its bytes as they lie there
+        raw.compress_type, raw.file_size = zipfile.ZIP_STORED, member.compress_size
+        del raw.CRC
+        self._meter.next()
+        try:
+            with self._archive.open(raw) as packed:
+                content = b"".join(unpack(packed.read, opener, self._meter))
+        except damage as error:
+            raise _Damaged(str(error)) from None
+        if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
+            raise _Damaged("its length or checksum is not the one that the directory gives")
+        return content
+
+
+class _Damaged(Exception):
+    """A member is not what the archive says."""
 
 
 @contextmanager
@@ -57,30 +86,28 @@ def opened_zip(path: Path) -> Iterator[Documents]:
     Raises:
         BadRecord: it is missing or no zip.
     """
-    module, damage = _zip()
     try:
-        archive = module.ZipFile(path)
+        archive = zipfile.ZipFile(path)
     except OSError as error:
         raise BadRecord(path, f"cannot be read ({error.strerror or error}); check the path") from error
-    except (module.BadZipFile, NotImplementedError, ValueError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise BadRecord(path, f"no whole zip archive ({error}); was it written to its end?") from error
     with archive:
-        yield Documents(path, archive, damage)
+        yield Documents(path, archive)
 
 
-def _zip() -> tuple[ModuleType, tuple[type[Exception], ...]]:
-    """A zip module that reads as much as can be read here, and what it raises for damage.
+def _method(member: zipfile.ZipInfo) -> tuple[Open, tuple[type[Exception], ...]]:
+    """What unpacks a member, and what damage to it raises.
 
-    Zstandard is in the standard library since Python 3.14 (PEP 784), and in its backport before.
+    Raises:
+        ImportError: this Python lacks it.
+        _Damaged: Inspect writes no such members.
     """
-    names = ("zipfile", "compression.zstd") if sys.version_info >= (3, 14) else (
-        "backports.zstd.zipfile",
-        "backports.zstd",
-    )  # fmt: skip
-    damage: list[type[Exception]] = [zlib.error, EOFError, OSError, RuntimeError]
-    try:
-        module, zstd = (import_module(name) for name in names)
-        damage.append(zstd.ZstdError)
-    except ImportError:
-        module = import_module("zipfile")
-    return module, (module.BadZipFile, *damage)
+    if member.compress_type == zipfile.ZIP_STORED:
+        return stored_stream, _DAMAGE
+    if member.compress_type == zipfile.ZIP_DEFLATED:
+        return deflate_stream, _DAMAGE
+    if member.compress_type == _ZSTANDARD:
+        module = zstd()
+        return module.ZstdDecompressor, (module.ZstdError, *_DAMAGE)
+    raise _Damaged(f"compressed with method {member.compress_type}, which Inspect does not use")

@@ -1,0 +1,162 @@
+"""Replies made to keep an extraction busy: under every profile each ends soon, in an answer or in a reason."""
+
+import time
+
+import msgspec
+import pytest
+from profile_rows import completion, oracle, problem
+
+from truegrade.extraction.bounds import MAX_REPLY_CHARS
+from truegrade.profiles import PROFILES, evalscope_extraction, lm_eval, open_profile
+from truegrade.profiles.evalplus_sanitize import sanitize
+from truegrade.profiles.evalplus_span import MAX_PARSED_CHARS, _Search
+from truegrade.records import Case, CasesTask, ChoiceTask, ContestTask, InputTask, OutputTask, Problem, Reason
+from truegrade.sandbox import Sandbox
+from truegrade.verdicts import grade_completion
+
+CHARS = 50_000
+CPU_S = 20.0
+"""A guard against time that grows faster than the reply, for a busy machine: the slowest rule takes 3 s on an idle
+one, all others well under 1 s. The rules before took up to a minute."""
+
+PROGRAM = "def f(x):\n    return x\n"
+
+
+def problems(benchmark):
+    """One problem of each kind that a benchmark has."""
+    if benchmark in {"humaneval", "mbpp", "mbpp-sanitized", "micro-repair"}:
+        return [problem(benchmark)]
+    if benchmark in {"humanevalplus", "mbppplus"}:
+        return [oracle(benchmark)]
+    case = Case(arguments=(1,), expected=1)
+    contest = ContestTask(title="", question="", public_tests="[]", private_tests="[]")
+    tasks = {
+        "cruxeval-input": [InputTask(program=PROGRAM, function="f", expected="1", reference_arguments="1")],
+        "execution-choice": [
+            ChoiceTask(programs=(PROGRAM, PROGRAM), function="f", arguments="1", expected=("1", "2"), original="A",
+                       item="", case=0)
+        ],
+        "livecodebench": [contest, msgspec.structs.replace(contest, function="f")],
+        "quixbugs": [CasesTask(entry_point="f", buggy=PROGRAM, reference=PROGRAM, cases=(case,))],
+    }  # fmt: skip
+    output = [OutputTask(program=PROGRAM, function="f", arguments="1", expected="1")]
+    return [
+        Problem(id="T/1", benchmark=benchmark, dataset_sha256="", cluster="T/1", task=task)
+        for task in tasks.get(benchmark, output)
+    ]
+
+
+# What the rules look for, what Python's grammar nests, and what is no text.
+TOKENS = (
+    *("a", "9", " ", "\t", "\n", "\r", "\\\n", "\\", "'", '"', "'''", '"""', "`", "```", "```\n"),
+    *("```python\n", "~~~\n", "*", "#", "# x\n", "(", "[", "{", ")", "@a\n", "-", "1+", "a.", "a = "),
+    *("a=1\n", "==", "f(", "f(1)", "f(1) == ", "assert ", "assert f(1) == ", "assert f(2) == 1\n"),
+    *("def f(x):\n", PROGRAM, "  return ", "class A:\n", "import a\n", "from x import b\n"),
+    *("if a:\n", "elif 1:\n", "lambda:", "f'{", "[ANSWER]", "[/ANSWER]", "[ANSWER] [", "[PYTHON]"),
+    *("[BEGIN]\n", "[DONE]", "<think>", "</think>", "<|channel|>final <|constrain|>", "</s>"),
+    *("\\boxed{", "word word\n", '{"chosen_program":', '"assertion": "', "[ASSERTION]", "\x00"),
+    *("\ufeff", "\u2028", "\x1b[0;", "\xe9\n", "1,", "0x", "    x\n", "match x:\n case 1:\n  "),
+    *("with (", "not ", "a if ", "``` ", "```x\n", "try:\n x\n", "a;", ":\n    "),
+)  # fmt: skip
+BEFORE = ("", "```python\n", "[ANSWER]assert f(1) == ")
+RULES = {
+    (type(profile).extract, type(task.task)): (profile, task)
+    for profile in map(open_profile, PROFILES)
+    for benchmark in profile.covers
+    for task in problems(benchmark)
+}
+"""A profile and a problem for each rule: a method, and the kind of task that it is for."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("profile", "task"),
+    RULES.values(),
+    ids=[f"{profile.name}-{task.benchmark}" for profile, task in RULES.values()],
+)
+def test_no_reply_keeps_a_profile_busy(profile, task):
+    for token in TOKENS:
+        for before in BEFORE:
+            reply = completion(before + token * (CHARS // len(token)))
+            start = time.process_time()
+            answer = profile.answer(task, reply)
+            assert time.process_time() - start < CPU_S, (before, token)
+            assert answer.value is not None or answer.reason is not None
+
+
+LONG = {
+    "continuations": "\\\n" * 100_000,
+    "decorators": "@a\n" * 12_500,
+    "digits": "1" * 50_000,
+    "fences in prose": "```x\nfoo " * 10_000,
+    "blank lines in a fence": "```\n" + "\n" * 50_000,
+    "imports": "import a\n" * 12_000,
+    "statements": "x = 1\n" * 5000 + ")\n" + "x = 1\n" * 4999,
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_the_rules_that_took_minutes(kind):
+    start = time.process_time()
+    evalscope_extraction.freeform_code(LONG[kind])
+    lm_eval.first_fence_of_opened(LONG[kind])
+    open_profile("evalplus").answer(oracle(), completion(LONG[kind]))
+    assert time.process_time() - start < CPU_S
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_a_reply_beyond_the_bound_has_a_reason_of_its_own(name):
+    profile = open_profile(name)
+    for task in [task for benchmark in profile.covers for task in problems(benchmark)]:
+        answer = profile.answer(task, completion("a" * (MAX_REPLY_CHARS + 1)))
+        assert (answer.value, answer.reason) == (None, Reason.EXTRACTION_LIMIT)
+        assert "1,000,000 characters" in answer.found
+        program = completion("a" * (MAX_REPLY_CHARS + 1), "program")
+        assert profile.answer(task, program).reason is not Reason.EXTRACTION_LIMIT
+
+
+def test_the_verdict_names_the_bound():
+    with Sandbox(workers=1, allow_unsafe=True) as jail:
+        verdict = grade_completion(completion("@a\n" * 12_500), oracle(), open_profile("evalplus"), jail)
+    assert verdict.reason is Reason.EXTRACTION_LIMIT
+    assert "3,000,000 characters" in verdict.detail and not verdict.passed
+
+
+UNANSWERED = {
+    "humaneval": "```python\n" + "x = 1\n" * 1_500 + "```\n",
+    "cruxeval-output": "assert f(2) == [g(1), " + "1, " * 3_000 + "]\n",
+    "cruxeval-input": "assert f(g(1), " + "1, " * 3_000 + ") == 1\n",
+}
+
+
+@pytest.mark.parametrize("benchmark", UNANSWERED)
+def test_strict_says_when_it_gave_up_reading(benchmark):
+    (task,) = problems(benchmark)
+    once, often = (completion(UNANSWERED[benchmark] * times) for times in (1, 40))
+    assert open_profile("strict").answer(task, once).reason is not Reason.EXTRACTION_LIMIT
+    assert open_profile("strict").answer(task, often).reason is Reason.EXTRACTION_LIMIT
+
+
+def test_what_evalplus_parses_of_honest_replies_is_far_from_the_bound(monkeypatch, data_dir):
+    searches = []
+    monkeypatch.setattr(
+        _Search, "__init__", lambda self, text, made=_Search.__init__: searches.append(self) or made(self, text)
+    )
+    from truegrade.benchmarks import load_benchmark
+
+    for found in load_benchmark("mbpp", data_dir).problems:
+        sanitize(f"Here it is:\n\n```python\n{found.task.reference}\n```\n\nIt works.\n", found.task.entry_point)
+    assert len(searches) > 900
+    assert min(search._chars_left for search in searches) > 0.98 * MAX_PARSED_CHARS
+
+
+ESCAPED = '{"chosen_program": "A", "assertion": "assert f(1) == \\\\ud800"}'.replace("\\\\", "\\")
+
+
+@pytest.mark.parametrize("name", [name for name in PROFILES if "execution-choice" in open_profile(name).covers])
+def test_half_a_surrogate_pair_in_json_ends_no_grading(name):
+    (task,) = problems("execution-choice")
+    with Sandbox(workers=1, allow_unsafe=True) as jail:
+        verdict = grade_completion(completion(ESCAPED), task, open_profile(name), jail)
+    assert not verdict.passed and msgspec.json.encode(verdict)
+    assert open_profile("strict").answer(task, completion("\ud800", "answer")).reason is Reason.NO_ANSWER
