@@ -319,12 +319,11 @@ def _generate(
         if reuse is not None:
             take_over(run_, Path(reuse), loaded, [problem.id for problem, _ in worded.items], notice)
         with asker(asked, worker, run_, allow_unsafe=allow_unsafe, cache=cache, notice=notice) as answering:
-            unanswered = pipeline.generate(run_, worded, answering, progress=progress)
+            shortfall = pipeline.generate(run_, worded, answering, progress=progress, notice=notice)
         adaptations = (*run_.manifest.adaptations, *getattr(answering, "adaptations", ()))
         run_.update(adaptations=tuple(dict.fromkeys(adaptations)))
-    if unanswered:
-        why = "the budget is spent, or every attempt failed"
-        notice(f"{unanswered} samples have no reply ({why}); the same command asks again")
+    if shortfall:
+        notice(shortfall.sentence())
     return run_, _problems_of(run_, loaded)
 
 

@@ -21,6 +21,7 @@ from truegrade.errors import BadRecord, TruegradeError
 from truegrade.graders import Grader, LocalGrader
 from truegrade.json_text import encode
 from truegrade.models.base import BatchModel, Model, Reply, Request
+from truegrade.models.shortfall import Shortfall
 from truegrade.profiles import Profile
 from truegrade.records import (
     CasesTask,
@@ -33,6 +34,7 @@ from truegrade.records import (
 )
 from truegrade.selection import scored
 from truegrade.store import Journal, Run
+from truegrade.store.journal import Notice, ignore
 from truegrade.summary import Summary, summarise_run
 
 T = TypeVar("T")
@@ -113,11 +115,20 @@ def word(benchmark: Benchmark, selected: Sequence[Problem], wording: Wording, va
 # --------------------------------------------------------------------------------------------- generate
 
 
-def generate(run: Run, worded: Worded, model: Model, *, progress: Progress) -> int:
+def generate(
+    run: Run, worded: Worded, model: Model, *, progress: Progress, notice: Notice = ignore
+) -> Shortfall:
     """Ask for every sample that is not answered yet; each reply is on disk before the next is counted.
 
+    Args:
+        run: what is asked for, and where replies go.
+        worded: the problems with their prompts.
+        model: who answers.
+        progress: told about every reply.
+        notice: told why requests fail, once some have.
+
     Returns:
-        How many samples are still without a reply: not asked, because the budget is spent, or failed.
+        The samples still without a reply, not asked because the budget is spent, or failed; empty if there are none.
 
     Raises:
         ModelError: the service refuses everything (wrong key, unknown model); what came before is kept.
@@ -137,12 +148,14 @@ def generate(run: Run, worded: Worded, model: Model, *, progress: Progress) -> i
         for sample in range(run.manifest.samples_per_task)
     ]
     missing = [item for item in wanted if item[2] not in answered]
+    shortfall = Shortfall(notice)
     progress.start("generate", total=len(wanted), done=len(wanted) - len(missing))
     try:
         with run.append_completions() as journal:
-            return complete(_ask_all(missing, config, model, budget, journal, progress))
+            complete(_ask_all(missing, config, model, budget, journal, progress, shortfall))
     finally:
         progress.finish()
+    return shortfall
 
 
 def complete(work: Coroutine[None, None, T]) -> T:
@@ -165,22 +178,22 @@ async def _ask_all(
     budget: Budget,
     journal: Journal[Completion],
     progress: Progress,
-) -> int:
+    shortfall: Shortfall,
+) -> None:
     """Keep ``max_connections`` requests under way until every sample is asked or the budget is spent.
 
-    A failure that ends the run lets the requests under way finish first: they are paid for. Returns how many
-    samples got no reply.
+    A failure that ends the run lets the requests under way finish first: they are paid for.
     """
-    unanswered = len(missing)
+    shortfall.not_asked = len(missing)
     failures: list[TruegradeError] = []
     together = isinstance(model, BatchModel) and model.batch_n
     batches = iter(_batches(missing, together=together))
 
     def keep(sample: Sample, seed: int | None, reply: Reply) -> None:
-        nonlocal unanswered
-        unanswered -= reply.text is not None
         journal.append(completion_of(*sample, reply, config_sha256=config.sha256, seed=seed))
         budget.spend(reply.cost_usd)
+        shortfall.not_asked -= 1
+        shortfall.add(reply)
         progress.advance(cost_usd=reply.cost_usd, failed=reply.text is None)
 
     async def worker() -> None:
@@ -200,7 +213,6 @@ async def _ask_all(
         await model.close()
     if failures:
         raise failures[0]
-    return unanswered
 
 
 async def _ask(

@@ -68,6 +68,28 @@ def test_it_runs_top_to_bottom_on_a_given_file(llama_server, execution_rows, tmp
     assert len(list(prediction.completions())) == 6, "a second run of all cells asks nothing again"
 
 
+@pytest.mark.parametrize(
+    ("settings", "effort"),
+    [({}, "low"), ({"ENGINE": "server"}, ""), ({"MODEL": "Qwen/Qwen3-8B"}, ""), ({"REASONING_EFFORT": "high"}, "high")],
+)
+def test_effort_is_asked_only_of_servers_known_to_take_it(settings, effort):
+    code = "".join(next(cell["source"] for cell in cells("code") if "REASONING_EFFORT =" in "".join(cell["source"])))
+    code = f"import os\nos.environ.clear(); os.environ.update({settings!r})\n{code}\nprint(repr(REASONING_EFFORT))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == repr(effort)
+
+
+def test_without_truegrade_and_without_a_source_the_cell_says_what_to_set(tmp_path):
+    """The notebook's own cells in an interpreter that has nothing of Truegrade, in a folder without a checkout."""
+    first_two = json.loads(NOTEBOOK.read_text())
+    first_two["cells"] = [cell for cell in first_two["cells"] if cell["cell_type"] == "code"][:2]
+    (tmp_path / "two.ipynb").write_text(json.dumps(first_two))
+    bare = [sys.executable, "-I", "-S", "-c", RUNNER, str(tmp_path / "two.ipynb")]
+    done = subprocess.run(bare, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "no Truegrade to install at '': set SOURCE to a checkout, a wheel or a git address" in done.stderr
+
+
 @pytest.mark.slow
 def test_it_makes_a_set_and_stops_the_server_that_it_started(llama_server, tmp_path):
     """An executable named vllm stands for the engine: it notes its end, and the model answers elsewhere."""

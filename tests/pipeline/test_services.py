@@ -87,11 +87,44 @@ def test_failures_are_bounded_counted_kept_and_asked_again(scripted):
         assert run.summary["usage"]["failed_attempts"] == 3
         assert run.summary["usage"]["attempts"] == 5
         assert "1 of 3 tasks have fewer than 1 graded samples" in run.summary["profiles"][0]["warnings"]
-        assert "1 samples have no reply" in notices[-1]
+        assert "1 samples have no reply: 1 × HTTP 500: broken (look into the server's log" in notices[-1]
         calls["healed"] = 1
         again = truegrade.run("humaneval", **options)
         assert sorted(asked(server).values()) == [1, 1, 4]
         assert again.summary["missing"] == 0
+
+
+def test_causes_of_failures_are_told_after_ten_and_at_the_end(scripted):
+    number = Counter()
+
+    def script(body):
+        number["n"] += 1
+        if number["n"] % 4 == 0:
+            return scripted.error(400, "the prompt was flagged")
+        return scripted.error(400, f"effort 'low' is not one of none, high (request 7f3a-{number['n']})")
+
+    notices = []
+    with scripted.scripted_server(script) as server:
+        run = truegrade.generate(
+            "humaneval", model="openai-compatible/x", base_url=server.url, limit=12, out="run", notice=notices.append,
+            sampling=Sampling(reasoning_effort="low"), patience=IMPATIENT,
+        )  # fmt: skip
+    early, last = notices
+    assert "the first 10 failures: 8 × HTTP 400: effort 'low' is not one of none, high" in early
+    assert "12 samples have no reply: 9 × HTTP 400: effort 'low'" in last and "3 × HTTP 400: the prompt" in last
+    assert "change or leave out what the service names" in last
+    assert len(run.answered()) == 0
+
+
+def test_samples_that_the_budget_did_not_reach_are_told_apart_from_failures(scripted):
+    notices = []
+    with scripted.scripted_server([scripted.Answer(scripted.chat("text"))]) as server:
+        truegrade.generate(
+            "humaneval", model="openai-compatible/x", base_url=server.url, limit=5, out="run", notice=notices.append,
+            model_args={"input_price": 1e6, "output_price": 1e6},
+            patience=Patience(max_connections=1, max_cost_usd=1.0),
+        )  # fmt: skip
+    assert "4 samples have no reply: 4 × not asked, because --max-cost is spent" in notices[-1]
 
 
 def test_a_wrong_key_ends_the_run_in_one_sentence_and_keeps_what_came_before(scripted):

@@ -1,0 +1,100 @@
+"""Why samples have no reply: the causes, counted, and what to do about each."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+
+from truegrade.models.base import Reply
+
+EARLY = 10
+"""After so many failures the causes are told, while the run still goes on."""
+
+SHOWN_CAUSES = 3
+
+Cause = tuple[int | None, str]
+"""HTTP status, where there was one, and the error with its numbers and identifiers taken out."""
+
+_VARYING = re.compile(r"\b(?=\w*\d)[\w-]{8,}\b|\d+")
+
+
+class Shortfall:
+    """Samples that a stage could not get a reply for.
+
+    Args:
+        tell: is given the causes in one line after the first `EARLY` failures.
+    """
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self.not_asked = 0
+        """Samples that the budget did not reach."""
+        self._tell = tell
+        self._counts: Counter[Cause] = Counter()
+        self._texts: dict[Cause, str] = {}
+
+    def __len__(self) -> int:
+        """How many samples are without a reply."""
+        return self.not_asked + self.failed
+
+    @property
+    def failed(self) -> int:
+        """Samples whose every attempt failed."""
+        return self._counts.total()
+
+    def add(self, reply: Reply) -> None:
+        """Note a reply; one that has a text counts for nothing."""
+        if reply.text is not None:
+            return
+        status, text = _cause(reply)
+        cause = (status, _VARYING.sub("…", text))
+        self._counts[cause] += 1
+        self._texts.setdefault(cause, text)
+        if self.failed == EARLY:
+            self._tell(f"the first {EARLY} failures: {self._causes()}. Ctrl-C stops the run and keeps what it has")
+
+    def sentence(self) -> str:
+        """How many samples have no reply, why, most frequent causes first, and what to do."""
+        parts = []
+        if self.failed:
+            parts.append(self._causes())
+        if self.not_asked:
+            parts.append(f"{self.not_asked} × not asked, because --max-cost is spent: raise it")
+        return f"{len(self)} samples have no reply: {'; '.join(parts)}. The same command asks for them again"
+
+    def _causes(self) -> str:
+        named = [
+            f"{count} × {self._texts[cause]} ({_advice(*cause)})"
+            for cause, count in self._counts.most_common(SHOWN_CAUSES)
+        ]
+        rest = self.failed - sum(count for _, count in self._counts.most_common(SHOWN_CAUSES))
+        return "; ".join([*named, *([f"{rest} × other causes (completions.jsonl has each)"] if rest else [])])
+
+
+def _cause(reply: Reply) -> tuple[int | None, str]:
+    """What the last attempt met."""
+    if not reply.attempts:
+        return None, "the model gave no text"
+    last = reply.attempts[-1]
+    if last.outcome == "error":
+        return last.status, last.error or "no reason given"
+    return last.status, "the reply was empty"
+
+
+def _advice(status: int | None, text: str) -> str:
+    lowered = text.lower()
+    if "empty" in lowered and status == 200:
+        return "a model that reasons may have used up its tokens: raise --max-tokens"
+    if "context" in lowered and "token" in lowered:
+        return "prompt and --max-tokens together exceed what the server allows: lower --max-tokens"
+    if status == 429:
+        return "the service limits requests: lower --max-connections or raise --max-attempts"
+    if status is not None and 400 <= status < 500:
+        return "change or leave out what the service names: an option such as --temperature, or a -M argument"
+    if status is not None and status >= 500:
+        return "look into the server's log; where it is overloaded, lower --max-connections"
+    if "timed out" in lowered:
+        return "raise --timeout or lower --max-connections"
+    if "error" in lowered:
+        return "check that the service still runs, then lower --max-connections"
+    return "completions.jsonl has the attempts"
