@@ -19,7 +19,7 @@ from truegrade.comparison import compare_runs
 from truegrade.config import GenerationConfig, Patience, Sampling
 from truegrade.datasets import pull, source
 from truegrade.datasets.locate import find
-from truegrade.errors import NotComparable, UserError
+from truegrade.errors import NotComparable, UnknownName, UserError
 from truegrade.exporting import export_run, write_own_files
 from truegrade.graders import Grader, open_grader
 from truegrade.importing import RUNS, benchmark_of, identity_of, import_file, slug, take_over
@@ -28,6 +28,7 @@ from truegrade.models.adapters import recorded_arguments
 from truegrade.models.base import Model
 from truegrade.pipeline import Progress
 from truegrade.profiles import Profile, open_profile
+from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Problem, sha256_json
 from truegrade.report.progress import Silent, download_progress
 from truegrade.selection import Limit, select
@@ -76,7 +77,7 @@ def run(
     unsafe = unsafe_allowed(allow_unsafe)
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe)
     run_, problems = _generate(
-        benchmark, model, opened[0], progress or Silent(), allow_unsafe=unsafe, **generation
+        benchmark, model, opened, progress or Silent(), grading=True, allow_unsafe=unsafe, **generation
     )
     return _grade_and_report(run_, problems, opened, ks, grader, progress or Silent())
 
@@ -109,7 +110,8 @@ def generate(
         UserError, ModelError: as `run`.
     """
     opened, unsafe = open_profile(profile), unsafe_allowed(allow_unsafe)
-    return _generate(benchmark, model, opened, progress or Silent(), allow_unsafe=unsafe, **generation)[0]
+    watch = progress or Silent()
+    return _generate(benchmark, model, [opened], watch, grading=False, allow_unsafe=unsafe, **generation)[0]
 
 
 def grade(
@@ -133,7 +135,8 @@ def grade(
 
     Args:
         completions: a run's folder, or a file in one of the formats of ``docs/formats.md``.
-        benchmark: what the completions answer; a run knows it, and of files those of Inspect.
+        benchmark: what the completions answer; logs of Inspect know it, and runs, but for those made with a
+            benchmark file.
         profiles: rules to grade under, side by side.
         data: local data file or folder.
         task_args: ``-T`` arguments of the benchmark.
@@ -159,9 +162,11 @@ def grade(
         if limit is not None:
             raise UserError(f"--limit chooses among the problems of a file; the run {path} knows its own")
         run_ = Run.open(path, notice=notice)
-        loaded = _load_for(run_, _path(data), notice)
+        loaded = _load_for(run_, benchmark, _path(data), notice)
+        refuse_uncovered(opened, loaded.problems)
     else:
         loaded = _load(benchmark_of(path, benchmark, file_format), _path(data), task_args or {}, notice)
+        refuse_uncovered(opened, loaded.problems)
         positions = select(loaded, limit) if limit is not None else None
         run_ = import_file(path, loaded, file_format, positions, out=_path(out), progress=watch, notice=notice)
     problems = _problems_of(run_, loaded)
@@ -209,6 +214,7 @@ def export(
     file_format: str,
     *,
     profile: str | None = None,
+    benchmark: str | None = None,
     data: str | Path | None = None,
     out: str | Path | None = None,
 ) -> Path:
@@ -221,6 +227,7 @@ def export(
             ``inspect``.
         profile: the rules that take the answers out of the replies, and whose verdicts are written; None for the
             format's own choice.
+        benchmark: the benchmark file, of a run that was made with one.
         data: local data file or folder.
         out: the file; None for the format's own name in the run's folder.
 
@@ -229,7 +236,7 @@ def export(
     """
     rules = open_profile(profile or find_exporter(file_format).profile)
     opened = run_ if isinstance(run_, Run) else load(run_)
-    problems = _problems_of(opened, _load_for(opened, _path(data), ignore))
+    problems = _problems_of(opened, _load_for(opened, benchmark, _path(data), ignore))
     return export_run(opened, problems, rules, file_format, _path(out))
 
 
@@ -259,9 +266,10 @@ def compare(
 def _generate(
     benchmark: str,
     model: str | Model,
-    profile: Profile,
+    profiles: Sequence[Profile],
     progress: Progress,
     *,
+    grading: bool,
     n: int = 1,
     data: str | Path | None = None,
     task_args: Mapping[str, str] | None = None,
@@ -280,7 +288,10 @@ def _generate(
     out: str | Path | None = None,
     notice: Notice = ignore,
 ) -> tuple[Run, dict[str, Problem]]:
-    """Open everything by name, start or resume the run, ask for what is missing."""
+    """Open everything by name, start or resume the run, ask for what is missing; the first profile words.
+
+    ``grading`` is whether the profiles will grade too: then each must cover what is asked.
+    """
     if n < 1:
         raise UserError(f"-n {n}: at least one sample per task is needed")
     args = dict(task_args or {})
@@ -288,7 +299,9 @@ def _generate(
     worker = hire(agent, agent_args or {}, model, variant)
     loaded = _load(benchmark, _path(data), args, notice)
     selected = select(loaded, limit, ids)
-    worded = pipeline.word(loaded, selected, worker or profile, variant)
+    if grading:
+        refuse_uncovered(profiles, selected)
+    worded = pipeline.word(loaded, selected, worker or profiles[0], variant)
     if worded.excluded:
         notice(f"not scored, because the prompt shows their solution: {', '.join(worded.excluded)}")
     asked = open_asked(model, base_url, patience or Patience(), model_args or {})
@@ -297,7 +310,7 @@ def _generate(
     config = GenerationConfig(
         model=asked.name,
         base_url=asked.base_url,
-        prompt_rule=prompt_rule(worker, profile, variant),
+        prompt_rule=prompt_rule(worker, profiles[0], variant),
         sampling=wanted,
         model_args=recorded_arguments(model_args or {}),
         agent=worker.config if worker else None,
@@ -363,16 +376,29 @@ def _load(name: str, data: Path | None, args: Mapping[str, str], notice: Notice)
     return load_benchmark(name, data, args)
 
 
-def _load_for(run_: Run, data: Path | None, notice: Notice) -> Benchmark:
+def _load_for(run_: Run, benchmark: str | None, data: Path | None, notice: Notice) -> Benchmark:
     """The data set that a run was made from; a user's own file is looked for where it was.
+
+    A benchmark file is code, which a run that came from elsewhere must not name: the user does, each time.
 
     Raises:
         NotComparable: the data at hand is another version.
+        UserError: the run was made with a benchmark file, and none is named.
     """
     identity = run_.manifest.benchmark
-    if data is None and find_benchmark(identity.name).source is None and Path(identity.source).exists():
+    name = benchmark or identity.name
+    try:
+        spec = find_benchmark(name)
+    except UnknownName:
+        if benchmark is not None:
+            raise
+        raise UserError(
+            f"{run_.path} was made with a benchmark {name!r} that is not installed here; if a Python file defines"
+            " it, name that file: --benchmark FILE.py"
+        ) from None
+    if data is None and spec.source is None and Path(identity.source).exists():
         data = Path(identity.source)
-    loaded = _load(identity.name, data, identity.args, notice)
+    loaded = _load(name, data, identity.args, notice)
     if loaded.dataset_sha256 != identity.dataset_sha256:
         raise NotComparable(
             f"{run_.path} was made from another version of {identity.name} ({identity.dataset_sha256[:12]}…) than"

@@ -17,6 +17,7 @@ from truegrade.cli_doctor import doctor
 from truegrade.cli_evolution import evolve
 from truegrade.cli_files import export, lm_eval_tasks
 from truegrade.cli_options import (
+    Number,
     data_options,
     echo,
     generation_arguments,
@@ -174,9 +175,19 @@ def grade(sources: tuple[Path, ...], limit: str | None, out: Path | None, ks: tu
 @main.command("exec")
 @click.argument("file", type=_FILE)
 @click.option("--stdin", type=_FILE, help="File that the program reads as standard input; - for ours.")
-@click.option("--cpu", "cpu_s", default=10.0, show_default=True, help="CPU seconds.")
-@click.option("--memory", "memory_mib", default=4096, show_default=True, help="MiB of memory.")
-@click.option("--processes", default=0, show_default=True, help="Processes it may start besides its own.")
+@click.option(
+    "--cpu", "cpu_s", default=10.0, show_default=True, type=Number(min=0, min_open=True), help="CPU seconds."
+)
+@click.option(
+    "--memory", "memory_mib", default=4096, show_default=True, type=click.IntRange(min=32), help="MiB of memory."
+)
+@click.option(
+    "--processes",
+    default=0,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Processes it may start besides its own.",
+)
 @unsafe_option
 @json_option
 def exec_(file: Path, stdin: Path | None, cpu_s: float, memory_mib: int, processes: int,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from truegrade.cli_options import echo, json_option, print_json
+from truegrade.cli_options import Number, echo, json_option, print_json
 
 
 @click.command()
@@ -24,13 +24,13 @@ from truegrade.cli_options import echo, json_option, print_json
 @click.option(
     "--power",
     "points",
-    type=click.FloatRange(0, 100, min_open=True),
+    type=Number(0, 100, min_open=True),
     metavar="POINTS",
     help="Also: how many tasks it takes to see a difference of so many percentage points.",
 )
 @click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
     help="Of the intervals.",
@@ -115,17 +115,30 @@ def _write(found: Any, file_format: str, out: Path | None, *, open_page: bool, a
 
 
 @click.command()
-@click.option("--points", type=float, help="Difference between two runs, in percentage points.")
+@click.option(
+    "--points", type=Number(0, 100, min_open=True), help="Difference between two runs, in percentage points."
+)
 @click.option("--tasks", type=click.IntRange(min=1), help="Tasks of the benchmark.")
-@click.option("--power", "reached", type=float, help="Chance to see the difference. [default: 0.8]")
+@click.option(
+    "--power",
+    "reached",
+    type=Number(0, 1, min_open=True, max_open=True),
+    help="Chance to see the difference. [default: 0.8]",
+)
 @click.option(
     "--discordant",
     multiple=True,
-    type=click.FloatRange(0, 100, min_open=True),
+    type=Number(0, 100, min_open=True),
     metavar="PERCENT",
     help="Tasks on which exactly one of the two runs is right. Repeatable. [default: 5, 10, 20, 40]",
 )
-@click.option("--alpha", default=0.05, show_default=True, help="Significance level, two-sided.")
+@click.option(
+    "--alpha",
+    default=0.05,
+    show_default=True,
+    type=Number(0, 1, min_open=True, max_open=True),
+    help="Significance level, two-sided.",
+)
 @json_option
 def power(
     points: float | None,

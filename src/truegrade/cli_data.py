@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from truegrade.cli_data_build import build, check
-from truegrade.cli_options import echo, json_option, print_json, unsafe_option
+from truegrade.cli_options import Number, echo, json_option, print_json, unsafe_option
 
 
 def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -122,9 +122,24 @@ def data_show(name: str, as_json: bool) -> None:
 )
 @click.option("--raw", is_flag=True, help="Keep the original's layout; it gives the mutant away.")
 @click.option("--seed", default=0, show_default=True, help="Decides between mutants that are equally good.")
-@click.option("--cpu", "cpu_s", default=2.0, show_default=True, help="CPU seconds of one mutant on all cases.")
-@click.option("--max-steps", default=100_000, show_default=True, help="Executed lines after which it is endless.")
-@click.option("--max-chars", default=1000, show_default=True, help="Characters of an output.")
+@click.option(
+    "--cpu",
+    "cpu_s",
+    default=2.0,
+    show_default=True,
+    type=Number(min=0, min_open=True),
+    help="CPU seconds of one mutant on all cases.",
+)
+@click.option(
+    "--max-steps",
+    default=100_000,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Executed lines after which it is endless.",
+)
+@click.option(
+    "--max-chars", default=1000, show_default=True, type=click.IntRange(min=1), help="Characters of an output."
+)
 @click.option(
     "--preamble",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),

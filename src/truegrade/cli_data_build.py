@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from truegrade.cli_options import echo, json_option, print_json, unsafe_option
+from truegrade.cli_options import Number, echo, json_option, print_json, unsafe_option
 
 if TYPE_CHECKING:
     from truegrade.datasets.checking import Difference
@@ -132,11 +132,13 @@ def build_mine(path: Path, out: Path, workers: int | None, allow_unsafe: bool | 
 @click.option("--size", default=100, show_default=True, type=click.IntRange(min=1), help="Programs.")
 @_out("llm-list.jsonl")
 @_inputs()
-@click.option("--temperature", type=float, help="[default: the service's]")
-@click.option("--max-tokens", type=int, help="Tokens per reply. [default: the service's]")
+@click.option("--temperature", type=Number(min=0), help="[default: the service's]")
+@click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens per reply. [default: the service's]")
 @click.option("--max-connections", default=4, show_default=True, type=click.IntRange(min=1),
               help="Programs worked on at once.")  # fmt: skip
-@click.option("--max-cost", "max_cost_usd", type=float, help="Stop asking once this command has cost this much.")
+@click.option(
+    "--max-cost", "max_cost_usd", type=Number(min=0), help="Stop asking once this command has cost this much."
+)
 @unsafe_option
 @json_option
 def build_llm_list(model: str, base_url: str | None, size: int, out: Path, inputs: int, temperature: float | None,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from truegrade.cli_options import data_options, echo, json_option, print_json
+from truegrade.cli_options import Number, data_options, echo, json_option, print_json
 
 
 @click.command()
@@ -21,16 +21,23 @@ from truegrade.cli_options import data_options, echo, json_option, print_json
     " livecodebench-eval-all, evalscope-eval or inspect.",
 )
 @click.option("--as", "profile", metavar="PROFILE", help="Rules that cut out the answers. [default: the format's]")
+@click.option("--benchmark", "-b", metavar="FILE.py", help="The benchmark file, of a run that was made with one.")
 @click.option("--data", type=click.Path(path_type=Path), help="Local data file, or a folder that holds it.")
 @click.option("--out", type=click.Path(path_type=Path), help="The file. [default: in the run's folder]")
 @json_option
 def export(
-    run: Path, file_format: str, profile: str | None, data: Path | None, out: Path | None, as_json: bool
+    run: Path,
+    file_format: str,
+    profile: str | None,
+    benchmark: str | None,
+    data: Path | None,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Write a run as a file that another tool reads (docs/formats.md)."""
     from truegrade import api
 
-    path = api.export(run, file_format, profile=profile, data=data, out=out)
+    path = api.export(run, file_format, profile=profile, benchmark=benchmark, data=data, out=out)
     if as_json:
         print_json({"file": str(path)})
     else:
@@ -45,8 +52,10 @@ def export(
 @click.option(
     "-n", "--repeats", default=1, show_default=True, type=click.IntRange(min=1), help="Replies per task."
 )
-@click.option("--temperature", type=float, help="[default: 0 for one reply, 0.8 for several]")
-@click.option("--max-tokens", default=2048, show_default=True, help="Tokens per reply.")
+@click.option("--temperature", type=Number(min=0), help="[default: 0 for one reply, 0.8 for several]")
+@click.option(
+    "--max-tokens", default=2048, show_default=True, type=click.IntRange(min=1), help="Tokens per reply."
+)
 @json_option
 def lm_eval_tasks(
     folder: Path, benchmarks: tuple[str, ...], task_args: dict[str, str], as_json: bool, **options: Any

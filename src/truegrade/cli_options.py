@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,6 +37,17 @@ def _json_pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[st
             return text
 
     return {key: read(value) for key, value in _pairs(ctx, parameter, values).items()}
+
+
+class Number(click.FloatRange):
+    """A finite number in a range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the number, refusing NaN and infinity, which `click.FloatRange` lets pass."""
+        number = super().convert(value, param, ctx)
+        if not isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
 
 
 def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -95,24 +107,30 @@ generation_options = _together(
     click.option("-A", "agent_args", multiple=True, callback=_json_pairs, metavar="K=V",
                  help="Agent argument, e.g. -A variant=repaired (truegrade agents). Repeatable."),
     click.option("--base-url", help="Address of an OpenAI-compatible service."),
-    click.option("-n", "--epochs", "n", default=1, show_default=True, type=int, help="Samples per task."),
+    click.option("-n", "--epochs", "n", default=1, show_default=True, type=click.IntRange(min=1),
+                 help="Samples per task."),
     click.option("--limit", metavar="N|A-B", help="The first N problems, or a 1-based range."),
     click.option("--id", "ids", multiple=True, help="One problem, by its id. Repeatable."),
-    click.option("--temperature", type=float, help="[default: the service's]"),
-    click.option("--top-p", type=float, help="[default: the service's]"),
+    click.option("--temperature", type=Number(min=0), help="[default: the service's]"),
+    click.option("--top-p", type=Number(0, 1, min_open=True), help="[default: the service's]"),
     click.option("--top-k", type=click.IntRange(min=1),
                  help="Draw from the K likeliest tokens only. For models in this process; a service: -M top_k=K."),
-    click.option("--repetition-penalty", type=click.FloatRange(min=0, min_open=True),
+    click.option("--repetition-penalty", type=Number(min=0, min_open=True),
                  help="Make tokens that were written or read before less likely; 1 is none. As --top-k."),
-    click.option("--max-tokens", type=int, help="Tokens per reply. [default: the preset's or the service's]"),
+    click.option("--max-tokens", type=click.IntRange(min=1),
+                 help="Tokens per reply. [default: the preset's or the service's]"),
     click.option("--seed", type=int, help="Seed of sample 0; sample i asks with seed + i."),
     click.option("--stop", multiple=True, help="Stop string, added to those of the prompt's rule. Repeatable."),
     click.option("--reasoning-effort", help="For reasoning models: minimal, low, medium, high."),
     model_args_option,
-    click.option("--max-connections", default=10, show_default=True, help="Requests under way at once."),
-    click.option("--max-attempts", default=6, show_default=True, help="Requests for one sample, at most."),
-    click.option("--timeout", "timeout_s", default=600.0, show_default=True, help="Seconds for one request."),
-    click.option("--max-cost", "max_cost_usd", type=float, help="Stop asking once the run has cost this much."),
+    click.option("--max-connections", default=10, show_default=True, type=click.IntRange(min=1),
+                 help="Requests under way at once."),
+    click.option("--max-attempts", default=6, show_default=True, type=click.IntRange(min=1),
+                 help="Requests for one sample, at most."),
+    click.option("--timeout", "timeout_s", default=600.0, show_default=True, type=Number(min=0, min_open=True),
+                 help="Seconds for one request."),
+    click.option("--max-cost", "max_cost_usd", type=Number(min=0),
+                 help="Stop asking once the run has cost this much."),
     click.option("--reuse", type=click.Path(path_type=Path),
                  help="File of completion lists; rows with need_reproduce false are not asked again."),
     click.option("--cache/--no-cache", default=None,

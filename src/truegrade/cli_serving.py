@@ -13,7 +13,15 @@ from typing import Any
 
 import click
 
-from truegrade.cli_options import adapted_arguments, adapter_option, echo, json_option, print_json, unsafe_option
+from truegrade.cli_options import (
+    Number,
+    adapted_arguments,
+    adapter_option,
+    echo,
+    json_option,
+    print_json,
+    unsafe_option,
+)
 
 
 @click.command("serve-model")
@@ -116,7 +124,7 @@ def _benchmark_files(
     "max_cpu_s",
     default=60.0,
     show_default=True,
-    type=click.FloatRange(min=1),
+    type=Number(min=1),
     help="Highest CPU limit, in seconds, that a request may ask for.",
 )
 @click.option(
@@ -139,7 +147,7 @@ def _benchmark_files(
     "patience_s",
     default=30.0,
     show_default=True,
-    type=click.FloatRange(min=1),
+    type=Number(min=1),
     help="Seconds in which a client must have sent its request.",
 )
 @click.option(
@@ -147,7 +155,7 @@ def _benchmark_files(
     "drain_s",
     default=60.0,
     show_default=True,
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     help="Seconds that running programs get to finish after SIGTERM.",
 )
 @unsafe_option

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import msgspec
@@ -11,6 +13,17 @@ from truegrade.errors import UserError
 from truegrade.records import sha256_json
 
 
+def _refuse_unless(settings: Any, name: str, fits: Callable[[Any], bool], wanted: str) -> None:
+    """See that a setting is unset or fits; NaN fits nowhere, because every comparison with it is false.
+
+    Raises:
+        UserError: it does not.
+    """
+    value = getattr(settings, name)
+    if value is not None and not fits(value):
+        raise UserError(f"{name} {value}: {wanted}")
+
+
 class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of generation. None leaves a parameter out of the request: the service's default rules.
 
@@ -18,7 +31,7 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     later, None becomes unset, for what is unset is not written: runs from before keep their bytes and hashes.
 
     Raises:
-        UserError: ``top_k`` or ``repetition_penalty`` is out of range.
+        UserError: a parameter is out of the range that it can have.
     """
 
     temperature: float | None = None
@@ -39,10 +52,13 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
         for name in ("top_k", "repetition_penalty"):
             if getattr(self, name) is None:
                 msgspec.structs.force_setattr(self, name, UNSET)
+        _refuse_unless(self, "temperature", lambda value: 0 <= value < inf, "give 0 (the likeliest token) or more")
+        _refuse_unless(self, "top_p", lambda value: 0 < value <= 1, "give a share above 0 and up to 1")
+        _refuse_unless(self, "max_tokens", lambda value: value >= 1, "at least one token is needed")
         asked = self.in_process_only
         if asked.get("top_k", 1) < 1:
             raise UserError(f"top_k {self.top_k}: at least one token must be left to draw; leave it out for all")
-        if not 0 < asked.get("repetition_penalty", 1.0) < float("inf"):
+        if not 0 < asked.get("repetition_penalty", 1.0) < inf:
             raise UserError(f"repetition_penalty {self.repetition_penalty}: give a positive number; 1 is none")
 
     @property
@@ -87,7 +103,11 @@ class GenerationConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Patience(msgspec.Struct, frozen=True, kw_only=True):
-    """How hard a model service is tried; none of it changes what a completion says."""
+    """How hard a model service is tried; none of it changes what a completion says.
+
+    Raises:
+        UserError: a setting is out of the range that it can have.
+    """
 
     max_connections: int = 10
     """Requests under way at once."""
@@ -100,3 +120,11 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     backoff_max_s: float = 60.0
     max_cost_usd: float | None = None
     """No request is started once this much has been spent."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_connections", "max_attempts"):
+            _refuse_unless(self, name, lambda value: value >= 1, "give 1 or more")
+        _refuse_unless(self, "timeout_s", lambda value: 0 < value < inf, "give a number of seconds above 0")
+        for name in ("backoff_s", "backoff_max_s"):
+            _refuse_unless(self, name, lambda value: 0 <= value < inf, "give a number of seconds from 0")
+        _refuse_unless(self, "max_cost_usd", lambda value: 0 <= value < inf, "give a number of dollars from 0")

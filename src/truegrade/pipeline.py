@@ -115,9 +115,7 @@ def word(benchmark: Benchmark, selected: Sequence[Problem], wording: Wording, va
 # --------------------------------------------------------------------------------------------- generate
 
 
-def generate(
-    run: Run, worded: Worded, model: Model, *, progress: Progress, notice: Notice = ignore
-) -> Shortfall:
+def generate(run: Run, worded: Worded, model: Model, *, progress: Progress, notice: Notice = ignore) -> Shortfall:
     """Ask for every sample that is not answered yet; each reply is on disk before the next is counted.
 
     Args:
@@ -128,7 +126,7 @@ def generate(
         notice: told why requests fail, once some have.
 
     Returns:
-        The samples still without a reply, not asked because the budget is spent, or failed; empty if there are none.
+        The samples still without a reply: not asked, because the budget is spent, or failed.
 
     Raises:
         ModelError: the service refuses everything (wrong key, unknown model); what came before is kept.

@@ -60,7 +60,7 @@ def test_a_second_answer_with_the_same_sample_number_is_refused(cli, tmp_path):
         (("run", "humaneval", "--id", "HumanEval/999"), ("no problem 'HumanEval/999'",)),
         (("run", "humaneval", "--limit", "0"), ("--limit 0",)),
         (("run", "humaneval", "--limit", "a-b"), ("--limit a-b",)),
-        (("run", "humaneval", "-n", "0"), ("-n 0",)),
+        (("run", "humaneval", "-n", "0"), ("-n", "x>=1")),
         (("run", "humaneval", "-T", "colour=red"), ("colour",)),
         (("run", "humaneval", "-T", "prompt=poem"), ("poem", "default")),
         (("run", "humaneval", "--data", "nowhere"), ("nowhere", "no such file")),

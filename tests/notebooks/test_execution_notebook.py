@@ -70,10 +70,17 @@ def test_it_runs_top_to_bottom_on_a_given_file(llama_server, execution_rows, tmp
 
 @pytest.mark.parametrize(
     ("settings", "effort"),
-    [({}, "low"), ({"ENGINE": "server"}, ""), ({"MODEL": "Qwen/Qwen3-8B"}, ""), ({"REASONING_EFFORT": "high"}, "high")],
+    [
+        ({}, "low"),
+        ({"ENGINE": "server"}, ""),
+        ({"MODEL": "Qwen/Qwen3-8B"}, ""),
+        ({"REASONING_EFFORT": "high"}, "high"),
+    ],
 )
 def test_effort_is_asked_only_of_servers_known_to_take_it(settings, effort):
-    code = "".join(next(cell["source"] for cell in cells("code") if "REASONING_EFFORT =" in "".join(cell["source"])))
+    code = "".join(
+        next(cell["source"] for cell in cells("code") if "REASONING_EFFORT =" in "".join(cell["source"]))
+    )
     code = f"import os\nos.environ.clear(); os.environ.update({settings!r})\n{code}\nprint(repr(REASONING_EFFORT))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == repr(effort)
@@ -87,7 +94,7 @@ def test_without_truegrade_and_without_a_source_the_cell_says_what_to_set(tmp_pa
     bare = [sys.executable, "-I", "-S", "-c", RUNNER, str(tmp_path / "two.ipynb")]
     done = subprocess.run(bare, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "no Truegrade to install at '': set SOURCE to a checkout, a wheel or a git address" in done.stderr
+    assert "no Truegrade at '': set SOURCE to a checkout, a wheel or a git address" in done.stderr
 
 
 @pytest.mark.slow

@@ -106,8 +106,8 @@ def test_causes_of_failures_are_told_after_ten_and_at_the_end(scripted):
     notices = []
     with scripted.scripted_server(script) as server:
         run = truegrade.generate(
-            "humaneval", model="openai-compatible/x", base_url=server.url, limit=12, out="run", notice=notices.append,
-            sampling=Sampling(reasoning_effort="low"), patience=IMPATIENT,
+            "humaneval", model="openai-compatible/x", base_url=server.url, limit=12, out="run",
+            notice=notices.append, sampling=Sampling(reasoning_effort="low"), patience=IMPATIENT,
         )  # fmt: skip
     early, last = notices
     assert "the first 10 failures: 8 × HTTP 400: effort 'low' is not one of none, high" in early
@@ -120,8 +120,8 @@ def test_samples_that_the_budget_did_not_reach_are_told_apart_from_failures(scri
     notices = []
     with scripted.scripted_server([scripted.Answer(scripted.chat("text"))]) as server:
         truegrade.generate(
-            "humaneval", model="openai-compatible/x", base_url=server.url, limit=5, out="run", notice=notices.append,
-            model_args={"input_price": 1e6, "output_price": 1e6},
+            "humaneval", model="openai-compatible/x", base_url=server.url, limit=5, out="run",
+            notice=notices.append, model_args={"input_price": 1e6, "output_price": 1e6},
             patience=Patience(max_connections=1, max_cost_usd=1.0),
         )  # fmt: skip
     assert "4 samples have no reply: 4 × not asked, because --max-cost is spent" in notices[-1]

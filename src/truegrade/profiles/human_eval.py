@@ -63,6 +63,7 @@ class HumanEval(Profile):
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """Use the completion as it is."""
+        function_task(self, problem)
         form: Form = "program" if completion.form == "program" else "completion"
         return Answer(value=completion.text or "", found="as it is", form=form)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeVar, overload
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles.base import Profile, unsupported
-from truegrade.records import FunctionTask, OracleTask, Problem, Task
+from truegrade.records import Completion, FunctionTask, OracleTask, Problem, Task
 
 TaskT = TypeVar("TaskT", bound=Task)
 OtherT = TypeVar("OtherT", bound=Task)
@@ -62,3 +63,27 @@ def check_variant(profile: Profile, variant: str | None) -> str:
     if variant is not None and variant not in profile.variants:
         raise UnknownName("prompt variant", variant, profile.variants, f"for {profile.name}")
     return variant or "default"
+
+
+def refuse_uncovered(profiles: Iterable[Profile], problems: Iterable[Problem]) -> None:
+    """See, before anything is asked or imported, that every profile has rules for these problems.
+
+    Each profile reads an empty reply to one problem of each benchmark and kind of task; nothing is run.
+
+    Raises:
+        UserError: a profile does not cover one of them.
+    """
+    kinds = {(problem.benchmark, type(problem.task)): problem for problem in problems}
+    for profile in profiles:
+        for problem in kinds.values():
+            empty = Completion(
+                benchmark=problem.benchmark,
+                dataset_sha256=problem.dataset_sha256,
+                problem_id=problem.id,
+                sample=0,
+                config_sha256="",
+                prompt_sha256="",
+                text="",
+                model="",
+            )
+            profile.answer(problem, empty)

@@ -59,6 +59,7 @@ class SimpleEvals(Profile):
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """What the harness takes for the body; a given whole program as it is."""
+        function_task(self, problem)
         text = completion.text or ""
         if completion.form == "program":
             return Answer(value=text, found="as given: a whole program")

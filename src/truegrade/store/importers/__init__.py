@@ -29,7 +29,7 @@ from truegrade.store.importers import (
 )
 from truegrade.store.importers.base import Importer, Target
 from truegrade.store.importers.ids import IdIndex, index_ids, match_id
-from truegrade.store.importers.reading import head_of, sha256_of
+from truegrade.store.importers.reading import head_of, keys_of_first_line, refuse_unreadable, sha256_of
 
 __all__ = [
     "IMPORTERS",
@@ -124,8 +124,14 @@ def sniff_format(path: Path) -> Importer:
     for importer in IMPORTERS:
         if importer.sniff(head, path):
             return importer
+    refuse_unreadable(path, head)
     names = ", ".join(importer.name for importer in IMPORTERS)
-    raise BadRecord(path, f"its format is not recognised; name it, one of: {names}")
+    fields = ", ".join(sorted(keys_of_first_line(head)))
+    shown = f" from the fields {fields}" if fields else ""
+    raise BadRecord(
+        path,
+        f"its format is not recognised{shown}; see docs/formats.md, and name it with --format, one of: {names}",
+    )
 
 
 def _named(name: str) -> Importer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import re
@@ -57,6 +58,21 @@ def head_of(path: Path) -> bytes:
     """The first bytes of the content, without a byte order mark."""
     with opened(path) as file:
         return file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
+
+
+def refuse_unreadable(path: Path, head: bytes) -> None:
+    """See that the first bytes of a file can be those of any format.
+
+    Raises:
+        BadRecord: the file is empty, or not UTF-8.
+    """
+    if not head.strip():
+        raise BadRecord(path, "the file is empty, so there is nothing to read; check the path, or write it anew")
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError as error:
+        line = head.count(b"\n", 0, error.start) + 1
+        raise BadRecord(path, f"{_not_utf8(error)}; write the file anew as UTF-8", line=line) from error
 
 
 def sha256_of(path: Path) -> str:
