@@ -110,12 +110,12 @@ def test_killing_the_jail_s_workers_costs_no_verdict(service, http, doubling):
 
 @pytest.mark.slow
 def test_a_full_queue_says_when_to_come_back(serve, doubling):
-    sleeper = {"code": "import time; time.sleep(2)", "language": "python", "run_timeout": 5}
+    sleeper = {"program": "import time; time.sleep(2)", "cpu_s": 1, "wall_s": 5}
     with serve("--max-queue", "4") as service, ThreadPoolExecutor(8) as clients:
 
         def ask(_):
             with service.http() as client:
-                return client.post("/run_code", json=sleeper)
+                return client.post("/v1/execute", json=sleeper)
 
         replies = list(clients.map(ask, range(8)))
         statuses = sorted(reply.status_code for reply in replies)
@@ -128,6 +128,32 @@ def test_a_full_queue_says_when_to_come_back(serve, doubling):
             many = {"problem": doubling, "completions": [{"text": ""}] * 5}
             assert client.post("/v1/grade", json=many).status_code == 413
             assert client.post("/v1/grade", json={**many, "completions": [{"text": ""}] * 4}).status_code == 200
+
+
+@pytest.mark.slow
+def test_clients_of_sandboxfusion_are_held_where_the_queue_is_full_and_told_504_at_last(serve):
+    """verl's client repeats a request after 504 and takes any other error for a failed case."""
+    quick = {"code": "print(1)", "language": "python"}
+    slow = {"code": "import time; time.sleep(2)", "language": "python", "run_timeout": 5}
+    hopeless = {**quick, "compile_timeout": 0.01, "run_timeout": 0.01}
+    with serve("--max-queue", "1", "--workers", "1") as service, ThreadPoolExecutor(16) as clients:
+
+        def ask(request):
+            with service.http() as client:
+                return client.post("/run_code", json=request)
+
+        blocking = clients.submit(ask, slow)
+        time.sleep(0.5)
+        with service.http() as client:
+            assert client.post("/v1/execute", json={"program": "print(1)"}).status_code == 429
+        held = [clients.submit(ask, quick) for _ in range(12)]
+        assert blocking.result().json()["status"] == "Success"
+        assert [reply.result().json()["run_result"]["stdout"] for reply in held] == ["1\n"] * 12
+        blocking = [clients.submit(ask, {**slow, "code": "import time; time.sleep(4)"}) for _ in range(2)]
+        time.sleep(0.5)
+        late = ask(hopeless)
+        assert (late.status_code, "ask again" in late.json()["detail"]) == (504, True)
+        assert [reply.result().status_code for reply in blocking] == [200, 200]
 
 
 @pytest.mark.slow

@@ -24,7 +24,8 @@ WORK_REFUSED = {
     413: "The body is too large, or holds more gradings than the queue.",
     415: "The body is not called application/json.",
     422: "A field is not what it must be; `field` says which.",
-    429: "The queue is full; `Retry-After` says when to come back.",
+    429: "The queue is full; `Retry-After` says when to come back. Never of /run_code and /submit.",
+    504: "Of /run_code and /submit: no worker was done with it in time; ask again.",
 }
 
 

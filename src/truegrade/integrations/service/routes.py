@@ -34,12 +34,7 @@ async def _reward(service: Service, request: messages.RewardRequest) -> messages
 
 async def _execute(service: Service, request: messages.ExecuteRequest) -> messages.ExecuteResponse:
     check_limits(request, service.settings)
-    return await _run(service, request)
-
-
-async def _run(service: Service, request: messages.ExecuteRequest) -> messages.ExecuteResponse:
-    job = partial(execute, request, service.executors, service.settings)
-    (ended,) = await service.workload.run([job])
+    (ended,) = await service.workload.run([partial(execute, request, service.executors, service.settings)])
     service.metrics.judged("execute", ended.status)
     return ended
 
@@ -47,7 +42,10 @@ async def _run(service: Service, request: messages.ExecuteRequest) -> messages.E
 async def _run_code(service: Service, request: sandboxfusion.RunCodeRequest) -> sandboxfusion.RunCodeResponse:
     asked = sandboxfusion.to_execute(request, default_s(service.settings))
     check_limits(asked, service.settings, sandboxfusion.LIMIT_NAMES)
-    return sandboxfusion.run_code_response(await _run(service, asked))
+    job = partial(execute, asked, service.executors, service.settings)
+    ended = await service.workload.run_within(job, sandboxfusion.hold_s(request, default_s(service.settings)))
+    service.metrics.judged("execute", ended.status)
+    return sandboxfusion.run_code_response(ended)
 
 
 async def _submit(service: Service, request: sandboxfusion.SubmitRequest) -> sandboxfusion.EvalResult:
@@ -57,7 +55,7 @@ async def _submit(service: Service, request: sandboxfusion.SubmitRequest) -> san
     profile = service.catalogue.profile(rules, "config.extra.profile")
     service.catalogue.check_covered(profile, problem, "config.extra.profile")
     job = service.grader.job(problem, sandboxfusion.to_submission(request, problem), profile)
-    (verdict,) = await service.workload.run([job])
+    verdict = await service.workload.run_within(job, sandboxfusion.SUBMIT_HOLD_S)
     service.metrics.judged("submit", verdict.reason)
     return sandboxfusion.eval_result(request, problem, verdict)
 

@@ -21,6 +21,12 @@ DATASETS = {"humaneval_python": "humaneval"}
 """Their name of a data set -> ours (sandbox/configs/ci.yaml)."""
 LIMIT_NAMES = {"cpu_s": "run_timeout", "wall_s": "run_timeout", "memory_bytes": "memory_limit_MB"}
 """Our name of a limit -> theirs."""
+MARGIN_S = 5.0
+"""verl's client waits for the time limits of compiling and running and 10 seconds more. It repeats a request after
+504 alone, and counts any other error as a failed case (volcengine/verl@10f0796
+verl/utils/reward_score/sandbox_fusion/utils.py). So it is answered this long after those limits, while it listens."""
+SUBMIT_HOLD_S = 60.0
+"""Seconds until a submission that no worker could finish is answered 504."""
 KILLED = -9
 """Exit code of a program that a limit ended."""
 
@@ -36,7 +42,7 @@ class RunCodeRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     language: Literal["python"]
     stdin: str | None = None
     compile_timeout: Seconds = 10.0
-    """Nothing is compiled."""
+    """Nothing is compiled; it counts towards how long the client waits (`hold_s`)."""
     run_timeout: Seconds | None = None
     """By default 10, or the service's limit where that is lower."""
     memory_limit_MB: Annotated[int, msgspec.Meta(ge=-1)] = -1  # noqa: N815 - theirs
@@ -125,6 +131,17 @@ class EvalResult(msgspec.Struct, frozen=True, kw_only=True):
     tests: list[EvalTestCase]
     extracted_type: Literal["fenced", "incomplete_fenced", "heuristic", "empty"] | None = None
     extra: dict[str, Any] | None = None
+
+
+def hold_s(request: RunCodeRequest, default_s: float) -> float:
+    """Seconds after which a client is told to ask again; see `MARGIN_S`.
+
+    Args:
+        request: with its time limits.
+        default_s: time limit where the request names none.
+    """
+    timeout_s = default_s if request.run_timeout is None else request.run_timeout
+    return request.compile_timeout + timeout_s + MARGIN_S
 
 
 def to_execute(request: RunCodeRequest, default_s: float) -> ExecuteRequest:

@@ -50,6 +50,32 @@ class Workload:
         if not jobs:
             return []
         self._admit(len(jobs))
+        return await self._run(jobs)
+
+    async def run_within(self, job: Callable[[], R], hold_s: float) -> R:
+        """Run one job for a client that takes a refusal for a result: it waits however full the queue is.
+
+        How many wait so is bounded by the connections that the service keeps open.
+
+        Args:
+            job: what to run.
+            hold_s: seconds, the waiting included, after which the client would hang up.
+
+        Raises:
+            Refusal: 504 if it has not ended by then, 503 once the service is closed.
+        """
+        with self._lock:
+            self.unfinished += 1
+        try:
+            async with asyncio.timeout(hold_s):
+                return (await self._run([job]))[0]
+        except TimeoutError:
+            raise Refusal(
+                HTTPStatus.GATEWAY_TIMEOUT, f"no worker was done with it within {hold_s:g} seconds; ask again"
+            ) from None
+
+    async def _run(self, jobs: Sequence[Callable[[], R]]) -> list[R]:
+        """Run jobs that are counted as unfinished already."""
         try:
             futures = [self._threads.submit(self._timed, job) for job in jobs]
         except RuntimeError as error:  # closed
