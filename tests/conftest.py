@@ -101,6 +101,12 @@ def logs_of():
     return lambda folder: {name: (folder / name).read_bytes() for name in names}
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _own_state(tmp_path_factory):
+    """Nothing that a test does is remembered in the user's home."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture(autouse=True)
 def _clean_environment(monkeypatch):
     """No key, address or proxy of the machine gets into a test."""

@@ -18,18 +18,20 @@ from truegrade.benchmarks.base import Benchmark
 from truegrade.comparison import compare_runs
 from truegrade.config import GenerationConfig, Patience, Sampling
 from truegrade.datasets import pull, source
+from truegrade.datasets.learned import leave_out_learned
 from truegrade.datasets.locate import find
 from truegrade.errors import NotComparable, UnknownName, UserError
 from truegrade.exporting import export_run, write_own_files
 from truegrade.graders import Grader, open_grader
 from truegrade.importing import RUNS, benchmark_of, identity_of, import_file, slug, take_over
 from truegrade.models import DEFAULT_MODEL
-from truegrade.models.adapters import recorded_arguments
+from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.models.base import Model
 from truegrade.pipeline import Progress
 from truegrade.profiles import Profile, open_profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Problem, sha256_json
+from truegrade.report import format as fmt
 from truegrade.report.progress import Silent, download_progress
 from truegrade.selection import Limit, select
 from truegrade.statistics import PairedComparison
@@ -39,6 +41,8 @@ from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import now
 
 DEFAULT_PROFILES = ("strict",)
+SHOWN_EXCLUDED = 5
+"""Ids of excluded problems that are named before it says how many more there are."""
 
 
 def run(
@@ -301,9 +305,13 @@ def _generate(
     selected = select(loaded, limit, ids)
     if grading:
         refuse_uncovered(profiles, selected)
-    worded = pipeline.word(loaded, selected, worker or profiles[0], variant)
-    if worded.excluded:
-        notice(f"not scored, because the prompt shows their solution: {', '.join(worded.excluded)}")
+    learned = _learned((model_args or {}).get(ARGUMENT), selected)
+    left = [problem for problem in selected if problem.id not in learned]
+    worded = pipeline.word(loaded, left, worker or profiles[0], variant)
+    excluded = worded.excluded | learned
+    for reason in dict.fromkeys(excluded.values()):
+        named = [problem for problem, why in excluded.items() if why == reason]
+        notice(f"not scored ({reason}): {fmt.first_few(named, SHOWN_EXCLUDED)}")
     asked = open_asked(model, base_url, patience or Patience(), model_args or {})
     wanted = sampling_of(model, sampling or Sampling())
     check_followed(asked, wanted)
@@ -321,7 +329,7 @@ def _generate(
         generation=config,
         samples_per_task=n,
         selected=None if len(selected) == len(loaded.problems) else tuple(p.id for p in selected),
-        excluded=worded.excluded,
+        excluded=excluded,
         probe=probe_for(asked, worded, n) if probe else None,
         environment=environment(),
     )
@@ -338,6 +346,11 @@ def _generate(
     if shortfall:
         notice(shortfall.sentence())
     return run_, _problems_of(run_, loaded)
+
+
+def _learned(adapter: str | None, problems: Sequence[Problem]) -> dict[str, str]:
+    """Of these problems those that an adapter learned from, each with the reason why it does not count."""
+    return {} if adapter is None else leave_out_learned(Path(adapter), problems)
 
 
 def unsafe_allowed(allowed: bool | None = None) -> bool:

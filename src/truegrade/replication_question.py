@@ -110,7 +110,7 @@ def resolve(
 def _other_tasks(run: Run, summary: Summary, tasks: int | None) -> list[str]:
     """Sentences that say that claim and run are about different tasks."""
     ours, whole = summary.tasks, run.manifest.benchmark.problems
-    excluded = f"; {len(summary.excluded)} shown solved in the prompt are not scored" if summary.excluded else ""
+    excluded = f"; {len(summary.excluded)} are not scored" if summary.excluded else ""
     if tasks is not None and tasks != ours:
         return [f"the claim is about {tasks} tasks, this run about {ours}{excluded}"]
     if tasks is None and ours < whole:

@@ -4,8 +4,9 @@ import ast
 
 import pytest
 
+from truegrade.datasets.identity import notes_of, program_identity, without_notes
 from truegrade.errors import UserError
-from truegrade.evolution.repairs import notes_of, program_identity, repair_of, without_notes
+from truegrade.evolution.repairs import repair_of
 from truegrade.records import OutputTask, Problem
 
 

@@ -9,7 +9,7 @@ import pytest
 from truegrade.errors import UserError
 from truegrade.evolution.contamination import Contamination
 from truegrade.evolution.coralx_split import TEST, TRAINING, WITHOUT_JSON
-from truegrade.evolution.final_look import FILE, look_at_final, looks
+from truegrade.evolution.final_look import FILE, Ledger, look_at_final, looks
 from truegrade.evolution.micro_roles import MicroSizes, micro_roles
 from truegrade.evolution.mutants import fresh_mutants
 from truegrade.evolution.quixbugs_roles import quixbugs_roles
@@ -153,6 +153,42 @@ def test_the_final_problems_are_looked_at_once(tmp_path):
     second = look_at_final(tmp_path, "b" * 64, again=True, notice=said.append)
     assert second.number == 2 and "look 2" in said[0]
     assert looks(tmp_path) == (first, second)
+
+
+def test_another_folder_is_no_way_round_the_one_look(tmp_path):
+    """The record of a user's looks: by the hash of problems and base model, whatever folder the search is in."""
+    path, said = tmp_path / "state" / FILE, []
+    folders = [tmp_path / name for name in ("e1", "e2", "e3", "e4")]
+    for folder in folders:
+        folder.mkdir()
+
+    def ledger(problems, settings):
+        return Ledger(problems, settings, path=path, notice=said.append)
+
+    assert look_at_final(folders[0], "one", ledger=ledger("final", "short")).number == 1
+    same = ledger("final", "short")
+    same.refuse_other()
+    assert look_at_final(folders[1], "one", ledger=same).number == 1  # the same search elsewhere chose the same
+    longer = ledger("final", "long")
+    with pytest.raises(UserError, match=rf"looked at on .* in {folders[0]}"):
+        longer.refuse_other()
+    with pytest.raises(UserError, match="for another result"):
+        look_at_final(folders[2], "two", ledger=longer)
+    second = look_at_final(folders[2], "two", ledger=longer, again=True, notice=said.append)
+    assert second.number == 2 and "look 2" in said[-1]
+    (folders[2] / FILE).unlink()  # nor is deleting the folder's own record
+    assert look_at_final(folders[2], "two", ledger=longer, again=True).number == 2
+    fresh = ledger("other problems or another base", "long")
+    fresh.refuse_other()
+    assert look_at_final(folders[3], "three", ledger=fresh).number == 1
+
+
+def test_a_ledger_that_cannot_be_written_is_said_and_stops_nothing(tmp_path):
+    (tmp_path / "file").write_text("")
+    said: list[str] = []
+    ledger = Ledger("final", "settings", path=tmp_path / "file" / FILE, notice=said.append)
+    assert look_at_final(tmp_path, "one", ledger=ledger).number == 1
+    assert "cannot be written down there" in said[0]
 
 
 def test_of_two_processes_one_looks(tmp_path):

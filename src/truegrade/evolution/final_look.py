@@ -1,8 +1,12 @@
-"""The final problems are looked at once: who looks is written down before anything is seen."""
+"""The final problems are looked at once: who looks is written down before anything is seen.
+
+The record lies in the folder of the search and, so that another folder is no way round it, in the user's ledger.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,14 +32,88 @@ class FinalLook(msgspec.Struct, frozen=True, kw_only=True):
     """UTC, ISO 8601."""
 
 
-def look_at_final(folder: Path, subject: str, *, again: bool = False, notice: Notice = ignore) -> FinalLook:
+class LedgerLine(msgspec.Struct, frozen=True, kw_only=True):
+    """One look, as the ledger keeps it."""
+
+    problems: str
+    """Hash of the final problems and of the base model."""
+    settings: str
+    """Hash of the settings of the search."""
+    subject: str
+    """As `FinalLook.subject`."""
+    folder: str
+    created: str
+    """UTC, ISO 8601."""
+
+
+class Ledger:
+    """A user's looks at final problems, whatever folder their searches are in.
+
+    Args:
+        problems: hash of the final problems and of the base model of the search in question.
+        settings: hash of its settings.
+        path: the ledger; None for the usual one.
+        notice: told of a torn line, and where the ledger cannot be written.
+    """
+
+    def __init__(self, problems: str, settings: str, *, path: Path | None = None, notice: Notice = ignore) -> None:
+        self.problems, self.settings = problems, settings
+        self.path, self.notice = path or ledger_path(), notice
+
+    def looks(self) -> list[LedgerLine]:
+        """The looks at these problems, first to last, each subject once."""
+        lines = read_journal(self.path, LedgerLine, notice=self.notice) if self.path.exists() else ()
+        first: dict[str, LedgerLine] = {}
+        for line in lines:
+            if line.problems == self.problems:
+                first.setdefault(line.subject, line)
+        return list(first.values())
+
+    def refuse_other(self) -> None:
+        """See, before anything is trained, that no other search has looked at these problems.
+
+        Raises:
+            UserError: one has.
+        """
+        for line in self.looks():
+            if line.settings != self.settings:
+                raise UserError(_refusal(line.folder, line.created))
+
+    def note(self, subject: str, folder: Path) -> None:
+        """Write a look down."""
+        line = LedgerLine(
+            problems=self.problems, settings=self.settings, subject=subject, folder=str(folder.resolve()),
+            created=now(),
+        )  # fmt: skip
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with (
+                _locked(self.path.parent / _LOCK),
+                Journal[LedgerLine](self.path, notice=self.notice, fsync_every=1) as journal,
+            ):
+                journal.append(line)
+        except (OSError, UserError) as error:
+            self.notice(f"{self.path}: this look at the final problems cannot be written down there ({error})")
+
+
+def ledger_path() -> Path:
+    """``final-looks.jsonl`` in ``truegrade`` of ``XDG_STATE_HOME`` or ``~/.local/state``."""
+    base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(base).expanduser() / "truegrade" / FILE
+
+
+def look_at_final(
+    folder: Path, subject: str, *, ledger: Ledger | None = None, again: bool = False, notice: Notice = ignore
+) -> FinalLook:
     """Ask for a look; it is on the disk before this returns.
 
-    A killed report asks with the same subject and goes on: what it scores was decided before the first look.
+    A killed report asks with the same subject and goes on: what it scores was decided before the first look. So
+    does the same search in another folder: it has chosen the same.
 
     Args:
         folder: of the search.
         subject: hash of what is to be evaluated.
+        ledger: the user's looks at the same problems from other folders; None to count this folder's alone.
         again: whether another subject may be looked at after the first.
         notice: told of a torn line, and of a second look.
 
@@ -44,22 +122,32 @@ def look_at_final(folder: Path, subject: str, *, again: bool = False, notice: No
         BadRecord: the record of the looks is damaged.
     """
     with _locked(folder / _LOCK):
-        before = looks(folder, notice=notice)
-        for look in before:
+        before = {look.subject: (str(folder), look.created) for look in looks(folder, notice=notice)}
+        elsewhere = ledger.looks() if ledger else []
+        before |= {line.subject: (line.folder, line.created) for line in elsewhere if line.subject not in before}
+        for look in looks(folder, notice=notice):
             if look.subject == subject:
                 return look
-        if before and not again:
-            raise UserError(
-                f"{folder}: the final problems were looked at on {before[0].created} for another result, so what"
-                " is chosen now may have been chosen by them; report that one, search with another seed, or"
-                " give --again, which marks the report"
-            )
-        look = FinalLook(subject=subject, number=len(before) + 1, created=now())
-        if before:
-            notice(f"{folder}: look {look.number} at the final problems; the report says so")
+        others = [place for other, place in before.items() if other != subject]
+        if others and not again:
+            raise UserError(_refusal(*others[0]))
+        number = [*before, subject].index(subject) + 1
+        look = FinalLook(subject=subject, number=number, created=now())
+        if number > 1:
+            notice(f"{folder}: look {number} at the final problems; the report says so")
+        if ledger is not None:
+            ledger.note(subject, folder)
         with Journal[FinalLook](folder / FILE, notice=notice, fsync_every=1) as journal:
             journal.append(look)
         return look
+
+
+def _refusal(folder: str, created: str) -> str:
+    return (
+        f"the final problems were looked at on {created} for another result, in {folder}, so what is chosen"
+        " now may have been chosen by them; report that one, search with another seed, or give --again, which"
+        " marks the report"
+    )
 
 
 def looks(folder: Path, *, notice: Notice = ignore) -> tuple[FinalLook, ...]:

@@ -6,11 +6,12 @@ import shutil
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from truegrade.datasets.learned import write_learned
 from truegrade.errors import UserError
 from truegrade.evolution.choosing import Chosen, choose, rule
 from truegrade.evolution.evaluation import Evaluator, Job
 from truegrade.evolution.events import FINAL, Contest, Difference, Final, Selected
-from truegrade.evolution.final_look import look_at_final, looks
+from truegrade.evolution.final_look import Ledger, look_at_final, looks
 from truegrade.evolution.folder import BEST, EvolutionFolder
 from truegrade.evolution.workers import GenomeMap
 from truegrade.evolution.workplace import Workplace
@@ -31,13 +32,20 @@ class Finish:
         folder: holds the log.
         evaluations: where adapters are evaluated.
         evaluator: this process' own; writes the adapter out.
+        ledger: the user's looks at the same problems; None to count the folder's alone.
     """
 
     def __init__(
-        self, workplace: Workplace, folder: EvolutionFolder, evaluations: GenomeMap, evaluator: Evaluator
+        self,
+        workplace: Workplace,
+        folder: EvolutionFolder,
+        evaluations: GenomeMap,
+        evaluator: Evaluator,
+        ledger: Ledger | None = None,
     ) -> None:
         self._workplace, self._settings, self._roles = workplace, workplace.settings, workplace.roles
         self._folder, self._evaluations, self._evaluator = folder, evaluations, evaluator
+        self._ledger = ledger
 
     def report(self, *, again: bool = False) -> Final:
         """Choose, write down that the final problems are looked at, look, compare, write ``final.json``.
@@ -59,9 +67,9 @@ class Finish:
         subject = self._subject(chosen)
         path, notice = self._folder.path, self._folder.notice
         before = self._folder.final()
-        if before is not None and [look.subject for look in looks(path)][before.look - 1 :][:1] == [subject]:
+        if before is not None and (subject, before.look) in {(look.subject, look.number) for look in looks(path)}:
             return before
-        look = look_at_final(path, subject, again=again, notice=notice)
+        look = look_at_final(path, subject, ledger=self._ledger, again=again, notice=notice)
         final = self._compared(chosen, look.number)
         self._export(self._best(chosen))
         self._folder.write(FINAL, final)
@@ -178,6 +186,7 @@ class Finish:
         with self._evaluator.adapter(job) as adapter:
             for name in (CONFIG, WEIGHTS):
                 shutil.copyfile(adapter.folder / name, partial / name)
+        write_learned(partial, self._roles.benchmark, self._roles.train)
         if adapter_sha256(partial) != best.event.adapter_sha256:
             raise UserError(
                 f"{target}: the adapter of genome {job.genome.id} came out otherwise than when it was scored"

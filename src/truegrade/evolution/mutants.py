@@ -7,11 +7,12 @@ from itertools import islice
 
 import msgspec
 
+from truegrade.datasets.identity import notes_of, program_identity
 from truegrade.datasets.mutation.mutants import Mutant, mutants_of
 from truegrade.datasets.mutation.options import MutationOptions
 from truegrade.datasets.mutation.sources import NotAProgram, normalised
 from truegrade.errors import UserError
-from truegrade.evolution.repairs import Repair, notes_of, program_identity, repair_of
+from truegrade.evolution.repairs import Repair, repair_of
 from truegrade.evolution.tokens import is_one_token
 from truegrade.grading.executor import Executor
 from truegrade.profiles.base import Profile

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import msgspec
 
+from truegrade.datasets.identity import program_identity
 from truegrade.evolution.contamination import (
     Contamination,
     OverlapReport,
@@ -20,7 +21,7 @@ from truegrade.evolution.contamination import (
     refuse_overlap,
     refuse_trained,
 )
-from truegrade.evolution.repairs import program_identity, repair_of
+from truegrade.evolution.repairs import repair_of
 from truegrade.records import Problem
 
 

@@ -8,16 +8,19 @@ from pathlib import Path
 from truegrade.evolution.contamination import Contamination
 from truegrade.evolution.evaluation import Evaluator, Job
 from truegrade.evolution.events import Anchor, AnchorName, Evolution, Final, SearchPlan
+from truegrade.evolution.final_look import Ledger
 from truegrade.evolution.finishing import Finish
 from truegrade.evolution.folder import EvolutionFolder
 from truegrade.evolution.loop import Loop, open_plan
 from truegrade.evolution.machines import LOCAL, Machines, open_machines
+from truegrade.evolution.repairs import repair_of
 from truegrade.evolution.settings import Settings
 from truegrade.evolution.watching import Unwatched, Watcher
 from truegrade.evolution.workers import GenomeMap, open_map
 from truegrade.evolution.workplace import Workplace, prepare
 from truegrade.importing import RUNS
 from truegrade.profiles import open_profile
+from truegrade.records import sha256_json
 from truegrade.store.journal import Notice, ignore
 
 ANCHORS: tuple[AnchorName, ...] = ("base", "identity", "stub", "reference")
@@ -70,12 +73,22 @@ def evolve(
         evaluations = stack.enter_context(closing(open_map(workplace, evaluator, workers, machines)))
         stack.callback(watching.finish)
         with folder.locked():
-            folder.begin(_identity(workplace, evaluator))
+            identity = _identity(workplace, evaluator)
+            folder.begin(identity)
+            ledger = Ledger(_looked_at(workplace, identity), settings.sha256, notice=notice)
+            if not again:
+                ledger.refuse_other()
             watching.stage("score the anchors")
             _score_anchors(folder, evaluator, evaluations)
             Loop(settings, folder, evaluations, watching).run()
             watching.stage("final report")
-            return folder.path, Finish(workplace, folder, evaluations, evaluator).report(again=again)
+            return folder.path, Finish(workplace, folder, evaluations, evaluator, ledger).report(again=again)
+
+
+def _looked_at(workplace: Workplace, identity: Evolution) -> str:
+    """Hash of the final problems, by their programs, and of the base model: what a look wears out."""
+    programs = sorted(sorted(repair_of(problem).programs) for problem in workplace.roles.final)
+    return sha256_json([identity.base_sha256, programs])
 
 
 def default_folder(settings: Settings) -> Path:

@@ -81,20 +81,33 @@ def _cause(reply: Reply) -> tuple[int | None, str]:
     return last.status, "the reply was empty"
 
 
+_ADVICE: tuple[tuple[Callable[[int, str], bool], str], ...] = (
+    (
+        lambda status, text: status == 200 and "empty" in text,
+        "a model that reasons may have used up its tokens: raise --max-tokens",
+    ),
+    (
+        lambda _, text: "context" in text and "token" in text,
+        "prompt and --max-tokens together exceed what the server allows: lower --max-tokens",
+    ),
+    (
+        lambda status, _: status == 429,
+        "the service limits requests: lower --max-connections or raise --max-attempts",
+    ),
+    (
+        lambda status, _: 400 <= status < 500,
+        "change or leave out what the service names: an option such as --temperature, or a -M argument",
+    ),
+    (
+        lambda status, _: status >= 500,
+        "look into the server's log; where it is overloaded, lower --max-connections",
+    ),
+    (lambda _, text: "timed out" in text, "raise --timeout or lower --max-connections"),
+    (lambda _, text: "error" in text, "check that the service still runs, or lower --max-connections"),
+)
+"""What to do about a failure, by its HTTP status (0 without one) and its text in small letters; the first fits."""
+
+
 def _advice(status: int | None, text: str) -> str:
-    lowered = text.lower()
-    if "empty" in lowered and status == 200:
-        return "a model that reasons may have used up its tokens: raise --max-tokens"
-    if "context" in lowered and "token" in lowered:
-        return "prompt and --max-tokens together exceed what the server allows: lower --max-tokens"
-    if status == 429:
-        return "the service limits requests: lower --max-connections or raise --max-attempts"
-    if status is not None and 400 <= status < 500:
-        return "change or leave out what the service names: an option such as --temperature, or a -M argument"
-    if status is not None and status >= 500:
-        return "look into the server's log; where it is overloaded, lower --max-connections"
-    if "timed out" in lowered:
-        return "raise --timeout or lower --max-connections"
-    if "error" in lowered:
-        return "check that the service still runs, then lower --max-connections"
-    return "completions.jsonl has the attempts"
+    fitting = (advice for fits, advice in _ADVICE if fits(status or 0, text.lower()))
+    return next(fitting, "completions.jsonl has the attempts")

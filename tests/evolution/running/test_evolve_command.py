@@ -1,12 +1,15 @@
 """`truegrade evolve` from a configuration to an adapter and a report, really trained and graded."""
 
 import json
+import shutil
 from itertools import pairwise, product
 
 import pytest
 from click.testing import CliRunner
 
+from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
+from truegrade.datasets.learned import write_learned
 from truegrade.evolution.choosing import archive_of
 from truegrade.evolution.events import Final
 from truegrade.evolution.folder import EvolutionFolder, read_json
@@ -115,6 +118,34 @@ def test_the_best_adapter_answers_a_run(evolved, final, tmp_path):
     ran = CliRunner().invoke(main, list(map(str, [*arguments, "--out", tmp_path / "run", "--json"])))
     assert ran.exit_code == 0, ran.output
     assert json.loads(ran.stdout)["model"] == f"embedded/truegrade-micro+{adapter_sha256(best)[:16]}"
+
+
+def test_the_best_adapter_is_not_tested_on_what_it_learned_from(evolved, tmp_path):
+    learned = json.loads((evolved.folder / "best" / "learned_from.json").read_text())
+    assert learned["problems"] == json.loads((evolved.folder / "evolution.json").read_text())["roles"]["train"]
+    assert len(learned["programs"]) == 16
+    asked = load_benchmark("micro-repair").problems[:3]
+    best = shutil.copytree(evolved.folder / "best", tmp_path / "best")
+    write_learned(best, "micro-repair", asked[:2])
+    arguments = ["run", "micro-repair", "--model", "embedded/truegrade-micro", "--adapter", best, "--limit"]
+    ran = CliRunner().invoke(main, list(map(str, [*arguments, 3, "--out", tmp_path / "run", "--json"])))
+    assert ran.exit_code == 0, ran.output
+    assert f"not scored (the adapter learned from this program): {asked[0].id}, {asked[1].id}" in ran.stderr
+    assert set(json.loads(ran.stdout)["excluded"]) == {asked[0].id, asked[1].id}
+    assert len((tmp_path / "run" / "completions.jsonl").read_text().splitlines()) == 1
+    refused = CliRunner().invoke(main, list(map(str, [*arguments, 2, "--out", tmp_path / "none"])))
+    assert refused.exit_code == 2 and "CONTAMINATION" in refused.output
+    assert not (tmp_path / "none").exists()
+
+
+def test_other_settings_in_another_folder_are_refused_before_anything_is_trained(evolved, tmp_path):
+    longer = tmp_path / "longer.toml"
+    longer.write_text(evolved.config.read_text().replace("generations = 2", "generations = 3"))
+    arguments = ["evolve", longer, "--out", tmp_path / "out", "--adapters", tmp_path / "adapters"]
+    refused = CliRunner().invoke(main, list(map(str, arguments)))
+    assert refused.exit_code == 2
+    assert f"in {evolved.folder}" in " ".join(refused.output.split()) and "--again" in refused.output
+    assert not (tmp_path / "adapters").exists() and not (tmp_path / "out" / "events.jsonl").exists()
 
 
 def test_the_same_command_again_computes_nothing(evolved):

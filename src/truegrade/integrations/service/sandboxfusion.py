@@ -24,7 +24,7 @@ LIMIT_NAMES = {"cpu_s": "run_timeout", "wall_s": "run_timeout", "memory_bytes": 
 MARGIN_S = 5.0
 """verl's client waits for the time limits of compiling and running and 10 seconds more. It repeats a request after
 504 alone, and counts any other error as a failed case (volcengine/verl@10f0796
-verl/utils/reward_score/sandbox_fusion/utils.py). So it is answered this long after those limits, while it listens."""
+verl/utils/reward_score/sandbox_fusion/utils.py). So it is answered this long after those limits."""
 SUBMIT_HOLD_S = 60.0
 """Seconds until a submission that no worker could finish is answered 504."""
 KILLED = -9
