@@ -46,7 +46,7 @@ AgentCoder's own tests pass (huangd1999/AgentCoder@dddd1b9 ``src/test_executor_h
 REVERSED = frozenset({"need_reproduce"})
 """Flags that are false of a text that is taken."""
 
-LISTS = ("graded_list", "scores")
+LISTS = ("graded_list", "scores", "raw_scored_generations")
 """Fields that hold one verdict per text (LiveCodeBench's and CRUXEval's files)."""
 
 

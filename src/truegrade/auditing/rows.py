@@ -126,7 +126,7 @@ def _first_line_is_a_row(head: bytes) -> bool:
 def _scored(path: Path, document: dict[str, Any]) -> Iterator[tuple[str, None, str, Any]]:
     scores = typed(path, document.get(SCORES) or {}, dict[str, Any], inside=SCORES)
     for key, texts in typed(path, document[GENERATIONS], dict[str, Any], inside=GENERATIONS).items():
-        yield key, None, key, {"generations": texts, "graded_list": scores.get(key)}
+        yield key, None, key, {"generations": texts, SCORES: scores.get(key)}
 
 
 def _row(path: Path, place: str, line: int | None, key: str | None, fields: dict[str, Any]) -> RawRow:
