@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from truegrade.report import format as fmt
 from truegrade.report.tables import open_console, plain_table, row
-from truegrade.statistics.p_values import told
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,4 +61,4 @@ def _differences(paired: Sequence[Standing]) -> Table:
 
 def _points(difference: Difference) -> str:
     bounds = fmt.bounds(difference.low, difference.high)
-    return f"{fmt.points(difference.difference)} {bounds} p {told(difference.p_value)}"
+    return f"{fmt.points(difference.difference)} {bounds} p {fmt.p_value(difference.p_value)}"
