@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "tutorials"
 ANY = "…"
-MAY_FAIL = re.compile(r"^truegrade (replicate|audit|exec|data check)\b")
+MAY_FAIL = re.compile(r"^truegrade (check|replicate|audit|exec|data check)\b")
 """Commands whose exit code 1 is an answer."""
 
 _BLOCK = re.compile(r"^```(sh|console|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

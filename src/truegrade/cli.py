@@ -27,7 +27,7 @@ from truegrade.cli_options import (
     print_json,
     unsafe_option,
 )
-from truegrade.cli_replication import audit, replicate
+from truegrade.cli_replication import audit, check, replicate
 from truegrade.cli_report import report
 from truegrade.cli_serving import serve, serve_model, view
 from truegrade.errors import TruegradeError
@@ -216,6 +216,7 @@ main.add_command(lm_eval_tasks)
 main.add_command(report)
 main.add_command(replicate)
 main.add_command(audit)
+main.add_command(check)
 main.add_command(agents)
 main.add_command(serve)
 main.add_command(evolve)

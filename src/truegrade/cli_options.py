@@ -50,7 +50,7 @@ class Number(click.FloatRange):
         return number
 
 
-def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
+def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     """Several options as one decorator, shown in this order."""
 
     def decorate(command: F) -> F:
@@ -73,13 +73,13 @@ executor_option = click.option(
     help="Where programs run: local; ray (a cluster of this machine's cores); ray:auto; ray://HOST:PORT.",
 )  # fmt: skip
 
-data_options = _together(
+data_options = together(
     click.option("--data", type=click.Path(path_type=Path), help="Local data file, or a folder that holds it."),
     click.option("-T", "task_args", multiple=True, callback=_pairs, metavar="K=V",
                  help="Task argument, e.g. -T split=test or -T prompt=base. Repeatable."),
 )  # fmt: skip
 
-grading_options = _together(
+grading_options = together(
     click.option("--as", "profiles", multiple=True, default=("strict",), show_default=True, metavar="PROFILE",
                  help="Rules to grade under; repeat it to see several side by side."),
     click.option("-k", "ks", multiple=True, type=click.IntRange(min=1), help="Report pass@K. Repeatable."),
@@ -98,7 +98,7 @@ model_args_option = click.option(
     help="Model argument, passed on to the service. Repeatable.",
 )  # fmt: skip
 
-generation_options = _together(
+generation_options = together(
     click.option("--model", "-m",
                  help="provider/name, preset, embedded/NAME, hf/NAME, replay:FILE, baseline/NAME."),
     adapter_option,

@@ -11,7 +11,9 @@ from enum import StrEnum
 
 import msgspec
 
+from truegrade.auditing.findings import Audit, Severity
 from truegrade.errors import UserError
+from truegrade.json_text import read_json
 from truegrade.matrix import tallies_of
 from truegrade.records import Estimate, Reason
 from truegrade.replication_causes import Explanation, explain
@@ -26,6 +28,9 @@ from truegrade.statistics.replication import (
 )
 from truegrade.store import Run
 from truegrade.summary import ProfileSummary, read_summary
+
+AUDIT = "audit.json"
+"""Where a run keeps the audit of the file that it was made of: `truegrade check`, or ``audit FILE --json``."""
 
 SMALL_P = 0.05
 """The p-value under which a difference is called more than chance."""
@@ -79,6 +84,15 @@ class Replication(msgspec.Struct, frozen=True, kw_only=True):
     """Under the other profiles of the run."""
     explanations: list[Explanation]
     """What could explain a difference; empty where the claim is reproduced."""
+    audited: bool | None
+    """Whether the run keeps an audit of the file that it was made of; None where it was not made of a file."""
+    condemned: list[str]
+    """Sentences of that audit: what in the file must not count."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim is reproduced, and no audit says that the number must not count."""
+        return self.result.outcome is Outcome.REPRODUCED and not self.condemned
 
 
 def replicate(
@@ -115,6 +129,7 @@ def replicate(
         raise UserError(f"{run.path}: its summary lacks {wanted}; grade it again under that profile")
     result = results.pop(wanted)
     chosen = next(item for item in summary.profiles if item.profile == wanted)
+    audited = stored_audit(run)
 
     def covers(tallies: Sequence[TaskTally], other_metric: str) -> Estimate | None:
         """The estimate of other tallies or of another metric, if the claim lies inside its interval."""
@@ -140,7 +155,21 @@ def replicate(
             *_other_profiles(list(results.values())),
             *explain(run, summary, chosen, asked.claim, metric, covers),
         ],
+        audited=None if run.manifest.imported_from is None else audited is not None,
+        condemned=[f.sentence for f in audited.findings if f.severity is Severity.ERROR] if audited else [],
     )
+
+
+def stored_audit(run: Run) -> Audit | None:
+    """The audit that a run keeps; None if it keeps none.
+
+    Raises:
+        BadRecord: the file is no audit.
+    """
+    path = run.path / AUDIT
+    if not path.is_file():
+        return None
+    return read_json(path, Audit, "write it anew with `truegrade audit FILE --json`, or remove it")
 
 
 # ---------------------------------------------------------------------------------------- the verdict

@@ -79,7 +79,7 @@ def resolve(
     Raises:
         UserError: no such metric, or a number below 1.
     """
-    _refuse_unknown(metric)
+    refuse_unknown(metric)
     for option, number in (("--n", tasks), ("--samples", samples)):
         if number is not None and number < 1:
             raise UserError(f"{option} {number}: a number from 1 up is needed")
@@ -151,6 +151,11 @@ def _no_fit(claim: Claim, tasks: int, samples: Sequence[int]) -> str:
     )
 
 
-def _refuse_unknown(metric: str) -> None:
+def refuse_unknown(metric: str) -> None:
+    """Refuse a metric that is none.
+
+    Raises:
+        UnknownName: it is not known.
+    """
     if metric not in METRICS and not re.fullmatch(r"pass@[1-9]\d*", metric):
         raise UnknownName("metric", metric, METRICS)

@@ -101,7 +101,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     answered: int
     """Samples with a reply, empty ones included."""
     missing: int
-    """Samples without a reply: never asked, or every attempt failed."""
+    """Samples without a reply: never asked, or every attempt failed; of an imported file, not in it."""
+    imported: bool = False
+    """The replies come from a file: there is no model to ask for those that are missing."""
     agent: AgentSummary | None = None
     """Set where an agent stood in front of the model: its numbers are not the model's."""
     excluded: dict[str, str]
@@ -184,6 +186,7 @@ def summarise_run(
         expected=expected,
         answered=completions.answered,
         missing=expected - completions.answered,
+        imported=manifest.generation is None,
         agent=shared.agent,
         excluded=manifest.excluded,
         profiles=[_profile(p, verdicts[p.id], tasks[p.id], shared) for p in profiles],

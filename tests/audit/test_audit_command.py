@@ -35,6 +35,12 @@ def test_findings_are_printed_and_exit_1(invoke, tmp_path):
         assert words in result.stdout, words
 
 
+def test_a_flag_that_is_false_of_what_it_accepts_is_not_printed_as_true(invoke, tmp_path):
+    row = {key: value for key, value in ROW.items() if key != "passed"} | {"need_reproduce": False}
+    output = invoke(str(lines(tmp_path / "f.jsonl", [row]))).stdout
+    assert "recorded need_reproduce  1 accepted (false)" in output
+
+
 def test_json_holds_every_finding(invoke, tmp_path):
     result = invoke(str(lines(tmp_path / "f.jsonl", [ROW])), "--json")
     assert result.exit_code == 1

@@ -68,6 +68,7 @@ def test_acceptance_by_own_tests_is_not_called_a_false_verdict(tmp_path):
     finding = found(examine(document(tmp_path / "f.json", table)))["flag-accepted-wrong"]
     assert finding.severity is Severity.WARNING
     assert finding.rows == [f"Toy/{n}#1" for n in range(1, TASKS, 2)]
+    assert "that 'need_reproduce' (false) accepts fail" in finding.sentence
 
 
 def test_verdicts_on_another_text_are_not_held_against_the_row(tmp_path):
@@ -77,7 +78,15 @@ def test_verdicts_on_another_text_are_not_held_against_the_row(tmp_path):
     findings = found(examine(document(tmp_path / "f.json", table)))
     assert findings["flag-of-another-text"].count == 9
     assert "passed, result" in findings["flag-of-another-text"].sentence
+    assert findings["flag-of-another-text"].flags == ("passed", "result")
     assert findings["flag-pass-contradicted"].rows == ["Toy/9", "Toy/10", "Toy/11"]
+
+
+def test_a_program_that_the_rules_lose_is_not_called_missing(tmp_path):
+    """`strict` finds nothing to grade in a text that is cut; there is a program in the file all the same."""
+    table = rows(right, is_solved=True, model="m-1")
+    table[0]["completion"] = "    return (x +"
+    assert set(found(examine(lines(tmp_path / "f.jsonl", table)))) == {"flag-pass-contradicted", "truncated"}
 
 
 def test_changed_tests_and_prompts_are_found_and_the_benchmarks_own_are_graded(tmp_path):
@@ -156,7 +165,10 @@ def rounds(tmp_path, first, second):
 def test_only_failed_tasks_changed_is_feedback_from_the_official_tests(tmp_path):
     findings = rounds(tmp_path, lambda n: wrong(n) if n < 8 else right(n), lambda n: right(n))
     assert findings["official-feedback"].rows == [f"Toy/{n}" for n in range(8)]
-    assert "all of which had failed" in findings["official-feedback"].sentence
+    assert (
+        "all of which fail the benchmark's own tests there under strict@1"
+        in findings["official-feedback"].sentence
+    )
 
 
 def test_a_whole_new_round_is_no_feedback(tmp_path):
@@ -194,6 +206,7 @@ def test_the_tail_of_the_hypergeometric_distribution():
     [
         ("gpt-4.jsonl", "gpt-4-0613", set()),
         ("gpt-4.jsonl", "openai/gpt-4", set()),
+        ("GPT4-agent.jsonl", "gpt-4-0613", set()),
         ("gpt-4.jsonl", "gpt-4o-2024-05-13", {"model-label"}),
         ("gpt-4-answers.jsonl", "gpt-3.5-turbo-1106", {"model-label"}),
         ("answers.jsonl", "anything", set()),
@@ -225,8 +238,9 @@ def test_the_label_in_a_file_name(name, label):
     assert label_in(name) == label
 
 
-def test_a_file_name_without_a_model_has_no_label():
-    assert label_in("samples.jsonl.gz") is None
+@pytest.mark.parametrize("name", ["samples.jsonl.gz", "graphics.json", "philosophy.jsonl", "palmer-answers.json"])
+def test_a_file_name_without_a_model_has_no_label(name):
+    assert label_in(name) is None
 
 
 # ------------------------------------------------------------------------------------------ bad input

@@ -1,13 +1,15 @@
 """Is there a program, and does it end inside a statement? Flags and upstream fields read from rows."""
 
+import msgspec
 import pytest
 from audit_files import problem, upstream
 from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.auditing.flags import read_flags
-from truegrade.auditing.texts import ends_inside_statement, holds_program
+from truegrade.auditing.texts import ends_inside_statement, holds_program, is_own_program
 from truegrade.auditing.upstream import differences
+from truegrade.records import FunctionTask
 
 PROGRAMS = (
     "def f(x):\n    return x\n",
@@ -16,6 +18,8 @@ PROGRAMS = (
     "    if x:\n        raise ValueError\n",
     "class A:\n    pass\n",
     "total += 1",
+    "    pass",
+    "print('yes')",
 )
 NOT_PROGRAMS = (
     "",
@@ -46,8 +50,25 @@ CUT = (
     "    y = 1\n    if x == 'abc",
     "    y = 1\n    for i in range(x):\n        y = y *",
     "```python\ndef f(x):\n    return (x +",
+    "y = [x,",
+    "    y = x + \\",
+    "    try:\n        return x\n",
 )
 WHOLE = (
+    # A body at the margin, as published files hold it: its last line is a whole one.
+    "total = 0\nfor x in y:\n    total += x\nreturn total\n",
+    # Brackets that do not match, and one that is never closed, with the program going on behind them.
+    "def f(x):\n    return [x[0][1])\n\ndef g(x):\n    return x\n",
+    "def f(x):\n    y = [x for x in range(len(x)]\n\n    return y\n",
+    "def f(x):\n    y = (x + 1\n    return y\n",
+    # Mistakes in the last line.
+    "    return x)",
+    "    y = 1\n    retrun x",
+    "    return x 5",
+    "    y = x +\n",
+    "    y = 'abc\n",
+    "```python\ndef f(x):\n    return (x +\n```",
+    "def f(x):\n    return x\n\nThat's all",
     "    return x\n",
     "def f(x):\n    return x\n",
     "```python\ndef f(x):\n    return x\n```\nThat is all (really",
@@ -79,6 +100,35 @@ def test_deep_and_long_texts_are_read_in_time():
     for text in ("(" * 50_000, "return " + "[" * 90_000, "x=1\n" * 100_000, "    " * 60_000, "a b" * 60_000):
         ends_inside_statement(text, PREFIX)
         holds_program(text)
+
+
+GRADED = "import math\nfrom typing import *\n\n{}\n\nassert f(1) == 1\nassert f(2) == 2"
+
+
+@pytest.mark.parametrize("text", ["def f(x):\n    return x\n", "\n# [BEGIN]\ndef f(x):\n    return x\n# [DONE]\n"])
+def test_the_program_that_was_graded_is_the_completion_between_imports_and_tests(text):
+    assert is_own_program(GRADED.format(text), text, "", "assert f(1) == 1\nassert f(2) == 2")
+    check = "METADATA = {}\n\ndef check(candidate):\n    assert candidate(1) == 1\n"
+    assert is_own_program(f"{text}\n{check}\ncheck(f)\n", text, "", check)
+    body = "    return x"
+    assert is_own_program(f"from typing import *\n\ndef f(x):\n{body}\n{check}", body, "def f(x):\n", check)
+
+
+@pytest.mark.parametrize(
+    "graded",
+    [
+        "thon\n# [BEGIN]\ndef f(x):\n    return x\n# [DONE]\n",
+        "def f(x):\n    return x\n    print(x)\n",
+        "def f(x):\n    return x\n\n\ndef f(x):\n    return -x\n",
+        "def g(x):\n    return 1\n\ndef f(x):\n    return x\n",
+        "def f(x):\n    return x + 1\n",
+        "",
+    ],
+)
+def test_a_program_that_only_holds_the_completion_is_another_one(graded):
+    """In the first, from a published file, a cut fence tag stands before the text and made it fail."""
+    text = "\n# [BEGIN]\ndef f(x):\n    return x\n# [DONE]\n" if "BEGIN" in graded else "def f(x):\n    return x"
+    assert not is_own_program(GRADED.format(graded), text, "", "")
 
 
 # --------------------------------------------------------------------------------------------- flags
@@ -128,6 +178,16 @@ def test_a_changed_field_is_found_by_hash(field, value, part, blanks):
     (found,) = differences({**upstream(3), field: value}, problem(3))
     assert (found.part, found.field, found.only_blanks, found.problem_id) == (part, field, blanks, "Toy/3")
     assert found.found_sha256 != found.upstream_sha256
+
+
+def test_a_program_called_code_is_not_held_for_the_data_sets_own():
+    task = FunctionTask(
+        prompt="p", entry_point="f", tests="assert f()", reference="r", shown_tests=("assert f()",), setup=""
+    )
+    mbpp = msgspec.structs.replace(problem(3), task=task)
+    assert list(differences({"code": "def f(): pass"}, mbpp)) == []
+    (found,) = differences({"code": "def f(): pass", "test_list": ["assert f()"]}, mbpp)
+    assert found.field == "code"
 
 
 def test_a_wording_around_the_whole_prompt_is_no_change():

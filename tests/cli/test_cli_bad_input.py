@@ -103,6 +103,31 @@ def test_a_file_without_a_benchmark_says_how_to_name_one(cli, tmp_path):
     assert "--benchmark" in err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("replicate", "FILE", "--claim", "67.7"), ("compare", "FILE", "FILE"), ("compare", "--table", "FILE", "FILE"),
+     ("report", "FILE")],
+)  # fmt: skip
+def test_a_file_given_for_a_run_says_how_to_make_one(cli, tmp_path, command):
+    path = write(tmp_path / "s.jsonl", GOOD)
+    code, _, err = cli(*(path if word == "FILE" else word for word in command))
+    assert code == 2
+    assert err.count("\n") == 1, err
+    assert f"truegrade grade {path} --benchmark NAME" in err
+    assert "truegrade check CLAIM FILE" in err
+
+
+def test_samples_that_a_file_lacks_are_not_asked_for_again(cli, tmp_path):
+    rows = [GOOD, GOOD, {**GOOD, "task_id": "HumanEval/0"}]
+    code, out, err = cli("grade", write(tmp_path / "s.jsonl", *rows), "--benchmark", "humaneval", "--out", "r")
+    assert code == 0, err
+    assert "1 of 4 samples are not in the file, whose tasks have up to 2 samples" in " ".join(out.split())
+    assert "again" not in out
+    page = (tmp_path / "r" / "report.html").read_text()
+    assert "are not in the file" in page
+    assert "asks for them again" not in page
+
+
 def test_a_refused_k_loses_no_verdict(cli, tmp_path):
     command = ("run", "humaneval", "--model", "baseline/empty", "--limit", "3", "--out", "r")
     assert cli(*command, "-k", "9")[0] == 2

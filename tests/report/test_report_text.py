@@ -52,7 +52,7 @@ def test_summary_has_a_row_a_metric_and_a_column_a_profile(run) -> None:
     assert "missing 2" in lines
     assert f"disagreeing {summary.disagreeing} samples" in lines
     assert "cost $0.0029" in lines
-    assert "! 2 samples without a reply; run again to ask" in lines
+    assert "! 2 of 60 samples have no reply and are not scored; the same command asks for them again" in lines
 
 
 def test_warnings_shared_by_profiles_are_printed_once(run) -> None:

@@ -20,8 +20,9 @@ from truegrade.pipeline import Progress
 from truegrade.profiles import Profile
 from truegrade.records import Estimate
 from truegrade.statistics import estimate
+from truegrade.store import Run
 
-__all__ = ["CODES", "Audit", "Finding", "Severity", "audit"]
+__all__ = ["CODES", "Audit", "Finding", "Severity", "audit", "require_file"]
 
 
 def audit(
@@ -33,6 +34,7 @@ def audit(
     previous: Sequence[Path] = (),
     shots: Sequence[str] = (),
     label: str | None = None,
+    graded: Run | None = None,
     workers: int | None = None,
     allow_unsafe: bool = False,
 ) -> Audit:
@@ -46,6 +48,7 @@ def audit(
         previous: earlier files of the same pipeline, to look for feedback and copies.
         shots: problems whose solution the prompt showed.
         label: the model that the file is said to come from; None reads it off the file's name.
+        graded: a run of the same file; its verdicts under the profile need not be made again.
         workers: programs run at once; None for one a core.
         allow_unsafe: run programs even where only resource limits protect this machine.
 
@@ -60,8 +63,10 @@ def audit(
             raise UnknownName(f"{benchmark.name} problem", shot, known)
     # Grading takes minutes: what is asked to be read after it is looked for before.
     for file in (path, *previous):
-        _require_file(file)
-    evidence = gather(path, benchmark, profile, workers=workers, progress=progress, allow_unsafe=allow_unsafe)
+        require_file(file)
+    evidence = gather(
+        path, benchmark, profile, graded=graded, workers=workers, progress=progress, allow_unsafe=allow_unsafe
+    )
     findings = [
         *check_flags(evidence),
         *check_protocol(evidence, shots, label),
@@ -88,7 +93,12 @@ def audit(
     )
 
 
-def _require_file(path: Path) -> None:
+def require_file(path: Path) -> None:
+    """Refuse what is no file, before anything is graded.
+
+    Raises:
+        UserError: a folder, or nothing there.
+    """
     if path.is_dir():
         inside = path / "completions.jsonl"
         hint = f"did you mean {inside}?" if inside.is_file() else "name a file of completions in it"

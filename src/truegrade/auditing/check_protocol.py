@@ -9,8 +9,8 @@ from truegrade.auditing.evidence import Evidence
 from truegrade.auditing.findings import Finding, Severity, finding
 
 MODEL_FAMILIES = re.compile(
-    r"(?:chatgpt|gpt|o[134](?=-)|claude|gemini|palm|llama|codellama|mistral|mixtral|qwen|deepseek|starcoder|phi)"
-    r"[a-z0-9.]*(?:-[a-z0-9.]*\d[a-z0-9.]*|-(?:turbo|instruct|mini|coder|chat|preview|large|small|opus|sonnet|haiku))*",
+    r"(?<![a-z0-9])(?:chatgpt|gpt|o[134](?=-)|claude|gemini|palm|llama|codellama|mistral|mixtral|qwen|deepseek"
+    r"|starcoder|phi)(?![a-z])[a-z0-9.]*(?:-[a-z0-9.]*\d[a-z0-9.]*|-(?:turbo|instruct|mini|coder|chat|preview|large|small|opus|sonnet|haiku))*",
     re.IGNORECASE,
 )
 """Names of model families as they stand in file names, with what follows of version and size."""
@@ -39,13 +39,14 @@ def _changed(evidence: Evidence) -> Iterator[Finding]:
             if not rows:
                 continue
             fields = ", ".join(sorted({d.field for d in found}))
+            differ, them = ("task differs", "it") if len(rows) == 1 else ("tasks differ", "them")
             how = "in white space only" if blanks else f"(sha256 {found[0].found_sha256[:12]}… in the first)"
             yield finding(
                 f"{part}-changed",
                 Severity.INFO if blanks else severity,
                 rows,
-                f"{len(rows)} rows differ from the benchmark's own {fields} {how}; graded here as the benchmark"
-                " has them",
+                f"{len(rows)} {differ} from the benchmark's own {fields} {how}; graded here as the"
+                f" benchmark has {them}",
             )
 
 
@@ -83,7 +84,8 @@ def _models(evidence: Evidence, label: str | None) -> Iterator[Finding]:
         )
     named = label or label_in(evidence.survey.path.name)
     if not models:
-        said = f"; its label {named!r} is all there is" if named else ""
+        whose = "its label" if label else "the name of the file"
+        said = f"; {whose} says {named!r}, and nothing else does" if named else ""
         yield finding(
             "model-unrecorded", Severity.INFO, [], f"no row records the id of the model that answered{said}"
         )
@@ -94,7 +96,7 @@ def _models(evidence: Evidence, label: str | None) -> Iterator[Finding]:
             "model-label",
             Severity.WARNING,
             [],
-            f"the file is labelled {named!r}, but its rows name {', '.join(wrong)}",
+            f"{'the label' if label else 'the name of the file'} says {named!r}, its rows say {', '.join(wrong)}",
         )
 
 
@@ -105,10 +107,6 @@ def label_in(file_name: str) -> str | None:
 
 
 def _same_model(label: str, model: str) -> bool:
-    """Whether an id is the label or a more exact name of it: gpt-4 is gpt-4-0613 and is not gpt-4o."""
-    wanted, given = _words(label), _words(model.rpartition("/")[2])
-    return given[: len(wanted)] == wanted
-
-
-def _words(name: str) -> list[str]:
-    return re.findall(r"[a-z0-9]+", name.lower())
+    """Whether an id is the label or a more exact name of it: gpt-4 and GPT4 are gpt-4-0613 and are not gpt-4o."""
+    wanted = r"[^a-z0-9]*".join(re.findall(r"[a-z0-9]", label.lower()))
+    return re.match(rf"[^a-z0-9]*{wanted}(?![a-z0-9])", model.rpartition("/")[2].lower()) is not None

@@ -53,9 +53,10 @@ def check_rounds(evidence: Evidence, previous: Evidence) -> Iterator[Finding]:
             "official-feedback",
             Severity.ERROR,
             rounds.changed,
-            f"{len(rounds.changed)} of {rounds.tasks} tasks changed since {name}, {_who(rounds)} had failed the"
-            f" benchmark's own tests ({rounds.failed} had; p = {rounds.p_value:.1g}): the tests served as"
-            " feedback, so this is a best of several attempts with an oracle, not pass@1",
+            f"{len(rounds.changed)} of {rounds.tasks} tasks changed since {name}, {_who(rounds)} fail the"
+            f" benchmark's own tests there under {evidence.profile} ({rounds.failed} do;"
+            f" p = {rounds.p_value:.1g}): the tests served as feedback, so this is a best of several attempts with"
+            " an oracle, not pass@1",
         )
 
 

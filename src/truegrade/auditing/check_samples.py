@@ -38,8 +38,9 @@ def _truncated(evidence: Evidence) -> Iterator[Finding]:
             "truncated",
             Severity.WARNING,
             rows,
-            f"{len(rows)} texts are cut: {limited} by the service's own word (finish_reason), the others end"
-            f" inside a statement; {failed} of them fail, perhaps for no fault of the model",
+            f"{len(rows)} texts are cut: {limited} by the service's own word (finish_reason),"
+            f" {len(rows) - limited} end inside a statement; {failed} of them fail, perhaps for no fault of the"
+            " model",
         )
 
 
@@ -51,8 +52,8 @@ def _uneven(evidence: Evidence) -> Iterator[Finding]:
             "samples-uneven",
             Severity.WARNING,
             short,
-            f"{len(short)} of {len(evidence.survey.samples)} tasks have fewer than {width} samples; any-of-N"
-            " favours the others",
+            f"{len(short)} of the file's {len(evidence.survey.samples)} tasks have fewer than {width} samples;"
+            " any-of-N favours the others",
         )
 
 
@@ -67,12 +68,12 @@ def _repeated_positions(evidence: Evidence) -> Iterator[Finding]:
                 "position-repeated",
                 Severity.ERROR,
                 list(evidence.survey.samples),
-                f"sample {second} is sample {first} again in all {len(whole)} tasks: it counts once, not twice",
+                f"sample {second} is sample {first} again in all {len(whole)} tasks: one answer is counted twice",
             )
 
 
 def _identical(evidence: Evidence) -> Iterator[Finding]:
-    """All samples of a task equal: greedy decoding, a cache, or a copy; the tasks then hold one draw each."""
+    """All samples of a task equal: greedy decoding, a cache, a copy, or short answers of a model that is sure."""
     several = [task for task, facts in evidence.survey.samples.items() if len(facts) > 1]
     same = [task for task in several if len(set(evidence.survey.texts(task))) == 1]
     if same:
@@ -81,7 +82,8 @@ def _identical(evidence: Evidence) -> Iterator[Finding]:
             "samples-identical",
             Severity.WARNING if share >= 0.5 else Severity.INFO,
             same,
-            f"{len(same)} of {len(several)} tasks hold one text in all their samples; these are one draw each",
+            f"{len(same)} of {len(several)} tasks hold one text in all their samples, as greedy decoding, a cache"
+            " or a copy gives; so may a model that is sure",
         )
 
 

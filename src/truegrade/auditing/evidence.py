@@ -54,11 +54,14 @@ def gather(
     benchmark: Benchmark,
     profile: Profile,
     *,
+    graded: Run | None = None,
     workers: int | None,
     progress: Progress,
     allow_unsafe: bool,
 ) -> Evidence:
     """Survey a file and grade all of it anew, in a run that is removed afterwards.
+
+    What ``graded``, a run of the same file, has a verdict on is not graded once more.
 
     Raises:
         BadRecord: a row is at fault.
@@ -69,6 +72,8 @@ def gather(
         run = Run.create_or_resume(Path(folder), _manifest(path, benchmark))
         with run.append_completions() as journal:
             surveyed = survey(path, benchmark, journal.append)
+        if graded is not None:
+            _take_over(graded, run, profile)
         pipeline.grade(
             run,
             problems,
@@ -80,6 +85,16 @@ def gather(
         width = 1 + max((max(facts, default=0) for facts in surveyed.samples.values()), default=0)
         outcomes = read_outcomes(run.verdicts(profile.id), problems, width)
     return Evidence(survey=surveyed, outcomes=outcomes, problems=problems, profile=profile.id)
+
+
+def _take_over(graded: Run, run: Run, profile: Profile) -> None:
+    """Copy the verdicts on completions that both runs hold, the same text read in the same way."""
+    known = {(c.key, c.sha256, c.form, c.finish_reason) for c in graded.completions()}
+    same = {(c.key, c.sha256) for c in run.completions() if (c.key, c.sha256, c.form, c.finish_reason) in known}
+    with run.append_verdicts(profile.id) as journal:
+        for verdict in graded.verdicts(profile.id):
+            if (verdict.key, verdict.completion_sha256) in same:
+                journal.append(verdict)
 
 
 def _manifest(path: Path, benchmark: Benchmark) -> Manifest:

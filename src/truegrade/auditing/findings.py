@@ -33,6 +33,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[str]
     """All of them: problem ids, with ``#sample`` where a task has several samples."""
     sentence: str
+    flags: tuple[str, ...] = ()
+    """Recorded flags that it is about; empty where it is about something else."""
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,14 +90,14 @@ CODES: Mapping[str, str] = MappingProxyType(
         "output-lost": "failed with empty output, right in a process of its own (LiveCodeBench)",
         "version-regression": "passes as graded in January 2025, fails as graded since (LiveCodeBench)",
         "samples-unknown": "problems whose public samples are not known (LiveCodeBench)",
-        "truncated": "cut at the token limit, or the text ends inside a statement",
+        "truncated": "cut at the token limit, or the text ends inside a statement that Python would read on",
     }
 )
 """Every code and what it means."""
 
 
-def finding(code: str, severity: Severity, rows: list[str], sentence: str) -> Finding:
+def finding(code: str, severity: Severity, rows: list[str], sentence: str, flags: tuple[str, ...] = ()) -> Finding:
     """A finding about ``rows``; its code must be one of `CODES`."""
     if code not in CODES:
         raise KeyError(code)
-    return Finding(code=code, severity=severity, count=len(rows), rows=rows, sentence=sentence)
+    return Finding(code=code, severity=severity, count=len(rows), rows=rows, sentence=sentence, flags=flags)

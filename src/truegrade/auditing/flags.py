@@ -43,7 +43,10 @@ FLAGS: Mapping[str, Kind] = MappingProxyType(
 or "timeout" on two sets of tests, of which a plus set asks for both; ``need_reproduce`` is false once
 AgentCoder's own tests pass (huangd1999/AgentCoder@dddd1b9 ``src/test_executor_humaneval.py``)."""
 
-LISTS = ("graded_list", "scores")
+REVERSED = frozenset({"need_reproduce"})
+"""Flags that are false of a text that is taken."""
+
+LISTS = ("graded_list", "scores", "raw_scored_generations")
 """Fields that hold one verdict per text (LiveCodeBench's and CRUXEval's files)."""
 
 
@@ -73,9 +76,9 @@ def speaks_of(flag: Flag, fields: Mapping[str, Any], benchmark: str) -> bool:
 def _value(name: str, fields: Mapping[str, Any]) -> bool | None:
     """What a field says of the text: accepted or not, passed or not."""
     value = _truth(fields.get(name))
-    if value is None or name not in ("need_reproduce", "plus_status"):
+    if value is None or name not in (*REVERSED, "plus_status"):
         return value
-    return not value if name == "need_reproduce" else value and _truth(fields.get("base_status")) is not False
+    return not value if name in REVERSED else value and _truth(fields.get("base_status")) is not False
 
 
 def _truth(value: Any) -> bool | None:

@@ -18,6 +18,8 @@ import msgspec
 
 from truegrade.auditing.flags import Flag, read_flags
 from truegrade.auditing.nested import NESTING, inspect_rows, unnest
+from truegrade.auditing.texts import is_own_program
+from truegrade.auditing.upstream import as_text
 from truegrade.errors import BadRecord
 from truegrade.json_text import UNREADABLE, decode
 from truegrade.records import Form
@@ -63,7 +65,8 @@ class RawRow(msgspec.Struct, frozen=True, kw_only=True):
     judged: int | None
     """Index of the text that the row's flags speak of; None if it is none of the texts."""
     stale: bool
-    """The row shows the program that was graded (``full_code``), and it is not the completion."""
+    """The row shows the program that was graded (``full_code``), and it is not the completion between imports
+    and tests."""
     flags: tuple[Flag, ...]
     """Recorded verdicts; those of a list name their own text."""
     fields: dict[str, Any]
@@ -123,7 +126,7 @@ def _first_line_is_a_row(head: bytes) -> bool:
 def _scored(path: Path, document: dict[str, Any]) -> Iterator[tuple[str, None, str, Any]]:
     scores = typed(path, document.get(SCORES) or {}, dict[str, Any], inside=SCORES)
     for key, texts in typed(path, document[GENERATIONS], dict[str, Any], inside=GENERATIONS).items():
-        yield key, None, key, {"generations": texts, "graded_list": scores.get(key)}
+        yield key, None, key, {"generations": texts, SCORES: scores.get(key)}
 
 
 def _row(path: Path, place: str, line: int | None, key: str | None, fields: dict[str, Any]) -> RawRow:
@@ -183,5 +186,8 @@ def _judged(fields: Mapping[str, Any], texts: tuple[str, ...]) -> int | None:
 
 
 def _is_stale(fields: Mapping[str, Any], text: str) -> bool:
-    graded = fields.get("full_code")
-    return isinstance(graded, str) and text not in graded
+    graded, prompt = fields.get("full_code"), fields.get("prompt")
+    if not isinstance(graded, str):
+        return False
+    tests = as_text(fields.get("test", fields.get("test_list"))) or ""
+    return not is_own_program(graded, text, prompt if isinstance(prompt, str) else "", tests)

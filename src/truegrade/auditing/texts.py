@@ -1,21 +1,23 @@
-"""Two questions about a completion's text, answered without running it: is there a program, and is it whole?"""
+"""Questions about a text, answered without running it: is it a program, a whole one, the one that was graded?"""
 
 from __future__ import annotations
 
-import io
 import re
-import tokenize
 
 from truegrade.extraction.fences import fenced_blocks
-from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Fault, Parser, unix_newlines
+from truegrade.extraction.parsing import Fault, Parser, parse_module, unix_newlines
 
 _COMMENT_OR_FENCE = re.compile(r"^[ \t]*(?:#.*|`{3,}.*|~{3,}.*)?$", re.MULTILINE)
 _CODE_LINE = re.compile(
     r"^[ \t]*(?:(?:async\s+)?def\s+\w+\s*\(|class\s+\w+|return\b|yield\b|import\s+\w|from\s+\S+\s+import\s"
-    r"|raise\b|(?:for|while|if|with|try|assert)\b.*:|lambda\b|[\w.\[\], ]+\s*(?:[-+*/%|&^]|//|\*\*)?=[^=])",
+    r"|raise\b|pass[ \t]*$|[\w.]+\(.*\)[ \t]*$"
+    r"|(?:for|while|if|with|try|assert)\b.*:|lambda\b|[\w.\[\], ]+\s*(?:[-+*/%|&^]|//|\*\*)?=[^=])",
     re.MULTILINE,
 )
 
+_ABOVE = re.compile(r"[ \t]*(?:#.*|(?:import|from)[ \t].*)?")
+"""A line that may stand above a graded completion."""
+_DEFINES = re.compile(r"(?:async[ \t]+def|def|class)\b|@")
 _DOCSTRING = re.compile(r"^[ \t]*[rRuU]?(?:\"{3}|'{3})", re.MULTILINE)
 
 
@@ -30,46 +32,48 @@ def holds_program(text: str) -> bool:
 def ends_inside_statement(text: str, prefix: str = "") -> bool:
     """Whether the text stops in the middle: in an open bracket or string, in its last line, or before a block.
 
+    Nothing else that Python refuses counts, such as brackets that do not match: that is a mistake, not an end.
+
     Args:
-        text: a program, a completion to put behind ``prefix``, or a reply, of which the last fence is read.
+        text: a program, a completion to put behind ``prefix``, or a reply, of which the last fence is read; one
+            that is closed was written to its end.
         prefix: code that a completion continues.
     """
     code = unix_newlines(text)
     fences = fenced_blocks(code)
     if fences:
         code = fences[-1].code
-    if len(code) > MAX_SOURCE_CHARS or not (holds_program(code) or _DOCSTRING.search(code)):
+    if any(fence.closed for fence in fences[-1:]) or not (holds_program(code) or _DOCSTRING.search(code)):
+        return False
+    # A body may stand at the margin, where its `return` is outside of any function.
+    sources = [code, prefix + code] if prefix else [code]
+    if any(not isinstance(parse_module(source), Fault) for source in sources):
         return False
     parser = Parser()
-    sources = [code, prefix + code] if prefix else [code]
-    faults = [result.line for source in sources if isinstance(result := parser.module(source), Fault)]
-    if len(faults) < len(sources):
+    return any(parser.stops_early(source) for source in sources)
+
+
+def is_own_program(full_code: str, text: str, prompt: str, tests: str) -> bool:
+    """Whether a program that was graded is a completion and nothing else of a model's.
+
+    Above it only blank lines, comments, imports and the prompt may stand, below it the tests and what calls them.
+
+    Args:
+        full_code: the graded program.
+        text: the completion.
+        prompt: of the row.
+        tests: of the row.
+    """
+    code, wanted = unix_newlines(full_code), unix_newlines(text).strip("\n")
+    above, found, below = f"\n{code}\n".partition(f"\n{wanted}\n")
+    if not found:
         return False
-    return any(_stops_early(parser, source, line) for source, line in zip(sources, faults, strict=True))
+    head = _without(above, prompt).split("\n")
+    tail = [line for line in _without(below, tests).split("\n") if line.strip()]
+    goes_on = any(line[0] in " \t" for line in tail[:1]) or any(_DEFINES.match(line) for line in tail)
+    return all(_ABOVE.fullmatch(line) for line in head) and not goes_on
 
 
-def _stops_early(parser: Parser, source: str, fault_line: int) -> bool:
-    """Whether a source that does not compile would, had it gone on."""
-    lines = source.rstrip().split("\n")
-    if _open_at_the_end(source):
-        return True
-    before = "\n".join(lines[:-1]) + "\n"
-    if fault_line < len(lines):
-        return False
-    # All but the last line compiles, perhaps once a block that was just opened has a statement.
-    indent = re.match(r"[ \t]*", lines[-1])
-    block = before + (indent[0] if indent else "") + "pass\n"
-    return not isinstance(parser.module(before), Fault) or not isinstance(parser.module(block), Fault)
-
-
-def _open_at_the_end(source: str) -> bool:
-    """Whether a bracket or a triple-quoted string is still open where the source ends."""
-    try:
-        for _ in tokenize.generate_tokens(io.StringIO(source).readline):
-            pass
-    except tokenize.TokenError as error:
-        message = str(error)
-        return "EOF in multi-line" in message or "unterminated triple-quoted" in message
-    except (SyntaxError, ValueError):
-        return False
-    return False
+def _without(text: str, part: str) -> str:
+    bare = unix_newlines(part).strip("\n")
+    return text.replace(bare, "") if bare else text

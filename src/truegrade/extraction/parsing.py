@@ -7,6 +7,7 @@ Nothing here runs anything: text becomes a tree, or a fault that says on which l
 from __future__ import annotations
 
 import ast
+import codeop
 import re
 import threading
 import warnings
@@ -60,6 +61,16 @@ class Parser:
     def expression(self, source: str) -> ast.expr | Fault:
         """The tree of one expression."""
         return self._charged(source, parse_expression)
+
+    def stops_early(self, source: str) -> bool:
+        """Whether a source ends inside a statement: CPython reads it to its end and needs more of it.
+
+        Any other fault is a mistake of whoever wrote it, also one in the last line: ``return x)`` lacks nothing.
+        """
+        if len(source) > MAX_SOURCE_CHARS or self.used_up:
+            return False
+        self.chars_left -= len(source)
+        return _stops_early(source)
 
     def charge(self, chars: int) -> None:
         """Take other reading, about ten times cheaper than parsing, out of the allowance."""
@@ -121,6 +132,35 @@ def _module(source: str) -> ast.Module | Fault:
     except _FAULTS as error:
         return _fault(source, error)
     return tree
+
+
+_INCOMPLETE = "incomplete input"
+"""What CPython says under `codeop.PyCF_ALLOW_INCOMPLETE_INPUT` of a source that more lines could complete."""
+
+
+def _stops_early(source: str) -> bool:
+    error = _refusal(source)
+    if error is None or error.msg == _INCOMPLETE or source.endswith("\n"):
+        return error is not None and error.msg == _INCOMPLETE
+    if error.msg.startswith("unterminated string") and error.lineno == source.count("\n") + 1:
+        at = re.search("['\"]", (error.text or "")[max(0, (error.offset or 1) - 1) :])
+        source += at[0] if at else ""
+    # The last line has no end yet: behind a backslash the parser may ask for the rest of it.
+    error = _refusal(source + "\\\n")
+    return error is not None and error.msg == _INCOMPLETE
+
+
+def _refusal(source: str) -> SyntaxError | None:
+    """Why a source has no tree, where its syntax is the reason; what only compiling refuses has one."""
+    flags = ast.PyCF_ONLY_AST | codeop.PyCF_ALLOW_INCOMPLETE_INPUT  # type: ignore[attr-defined]
+    try:
+        with quietly():
+            compile(source, "<answer>", "exec", flags, dont_inherit=True)
+    except SyntaxError as error:
+        return error
+    except _FAULTS:
+        return None
+    return None
 
 
 def _fault(source: str, error: BaseException) -> Fault:

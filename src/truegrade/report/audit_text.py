@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from truegrade.auditing.flags import REVERSED
 from truegrade.report import format as fmt
 from truegrade.report.tables import fact_grid, open_console
 
@@ -27,7 +28,7 @@ def print_audit(audit: Audit, *, console: Console | None = None) -> None:
     out.print(Text.assemble((audit.file, "bold"), f" · {audit.benchmark} · graded as {audit.profile}"))
     facts = [("samples", f"{fmt.count(audit.samples)} of {fmt.plural(audit.tasks, 'task')}")]
     facts += [(estimate.metric, fmt.estimate(estimate)) for estimate in audit.estimates]
-    facts += [(f"recorded {name}", f"{fmt.count(count)} true") for name, count in audit.recorded.items()]
+    facts += [(f"recorded {name}", _recorded(name, count)) for name, count in audit.recorded.items()]
     out.print(fact_grid(facts))
     for finding in audit.findings:
         out.print(_line(finding))
@@ -43,6 +44,11 @@ def _line(finding: Finding) -> object:
     return Text.assemble(
         (f"{finding.severity.value:<8}", colour), (f"{finding.code}: ", "bold"), finding.sentence + named
     )
+
+
+def _recorded(name: str, count: int) -> str:
+    """How many rows a flag speaks well of."""
+    return f"{fmt.count(count)} {'accepted (false)' if name in REVERSED else 'passed'}"
 
 
 def _total(audit: Audit) -> str:

@@ -6,16 +6,14 @@ from collections import Counter, defaultdict
 
 from truegrade.auditing.check_samples import check_samples
 from truegrade.auditing.evidence import Evidence
-from truegrade.auditing.findings import Audit, Finding
+from truegrade.auditing.findings import Finding
 from truegrade.auditing.survey import SampleFact, Survey
-from truegrade.json_text import read_json
 from truegrade.outcomes import Outcomes
+from truegrade.replication import stored_audit
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.parts import folded, section
 from truegrade.store import Run
 
-STORED = "audit.json"
-"""Where `truegrade audit FILE --json` may be kept in a run's folder to be shown in its report."""
 _IN_WARNINGS = frozenset({"truncated", "samples-uneven", "not-exchangeable"})
 """Codes that the summary's warnings cover already."""
 _NAMED_ROWS = 40
@@ -33,7 +31,8 @@ def read_findings(run: Run, outcomes: Outcomes, profile: str) -> list[Finding]:
         BadRecord: a line of the journal is no record, or the stored audit is none.
     """
     own = check_samples(Evidence(survey=_survey(run, outcomes), outcomes=outcomes, problems={}, profile=profile))
-    return [*(finding for finding in own if finding.code not in _IN_WARNINGS), *_stored(run)]
+    kept = stored_audit(run)
+    return [*(finding for finding in own if finding.code not in _IN_WARNINGS), *(kept.findings if kept else [])]
 
 
 def findings_section(findings: list[Finding]) -> Markup:
@@ -67,10 +66,3 @@ def _survey(run: Run, outcomes: Outcomes) -> Survey:
     return Survey(
         path=run.completions_path, file_sha256="", samples=samples, recorded=[], differences=[], models=models
     )
-
-
-def _stored(run: Run) -> list[Finding]:
-    path = run.path / STORED
-    if not path.is_file():
-        return []
-    return read_json(path, Audit, "write it anew with `truegrade audit FILE --json`, or remove it").findings

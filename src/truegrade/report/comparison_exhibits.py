@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from truegrade.comparison import Comparison, Pairing
 from truegrade.report import comparison_wording as words
-from truegrade.report.exhibits import Cell, Exhibit
+from truegrade.report import format as fmt
+from truegrade.report.exhibits import Cell, Exhibit, PValue
 from truegrade.summary import TaskLine
 
 
@@ -61,8 +62,8 @@ def _row(pair: Pairing) -> list[Cell]:
         words.title(pair),
         100 * c.difference,
         *map(_points, bounds),
-        pair.p_value,
-        pair.p_adjusted,
+        PValue(pair.p_value, fmt.p_value(pair.p_value, digits=3)),
+        PValue(pair.p_adjusted, fmt.corrected_p(pair.p_value, pair.p_adjusted)),
         *(len(tasks) for tasks in (c.wins, c.losses, c.ties)),
         c.tasks,
         c.clusters,
@@ -81,7 +82,7 @@ def _parts(comparison: Comparison) -> Exhibit:
                 words.title(pair),
                 part.metric,
                 *map(_points, (part.first, part.second, part.difference, part.low, part.high)),
-                part.p_value,
+                PValue(part.p_value, fmt.p_value(part.p_value, digits=3)),
                 part.pairs,
                 part.clusters,
             ]

@@ -127,8 +127,8 @@ def _pair(pair: Pairing, *, corrected: bool, planned: bool) -> list[Child]:
         words.title(pair),
         f"{fmt.points(c.difference)} {fmt.bounds(c.low, c.high)}",
         fmt.bounds(pair.bootstrap.low, pair.bootstrap.high),
-        f"{pair.p_value:.3g}",
-        *([f"{pair.p_adjusted:.3g}"] if corrected else []),
+        fmt.p_value(pair.p_value, digits=3),
+        *([fmt.corrected_p(pair.p_value, pair.p_adjusted)] if corrected else []),
         *(fmt.count(len(tasks)) for tasks in (c.wins, c.losses, c.ties)),
         join(fmt.count(c.tasks), el("small", fmt.plural(c.clusters, "cluster"))),
         least,
@@ -177,7 +177,7 @@ def _parts(pair: Pairing) -> Child:
             f"{100 * part.first:.1f}",
             f"{100 * part.second:.1f}",
             f"{fmt.points(part.difference)} {fmt.bounds(part.low, part.high)}",
-            f"{part.p_value:.2g}",
+            fmt.p_value(part.p_value),
             fmt.count(part.pairs),
         ]
         for part in pair.paired.parts

@@ -83,7 +83,8 @@ def _pairs(comparison: Comparison) -> Table:
         c = pair.paired
         numbers = (fmt.count(len(tasks)) for tasks in (c.wins, c.losses, c.ties))
         shown = f"{fmt.points(c.difference)} {fmt.bounds(c.low, c.high)}"
-        row(table, words.title(pair), shown, f"{pair.p_value:.3g}", f"{pair.p_adjusted:.3g}", *numbers)
+        chance = (fmt.p_value(pair.p_value, digits=3), fmt.corrected_p(pair.p_value, pair.p_adjusted))
+        row(table, words.title(pair), shown, *chance, *numbers)
     return table
 
 

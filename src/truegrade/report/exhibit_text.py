@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
-from truegrade.report.exhibits import Cell, Exhibit
+from truegrade.report.exhibits import Cell, Exhibit, PValue
 
 
 def as_csv(exhibit: Exhibit) -> str:
@@ -68,6 +68,8 @@ def read(cell: Cell) -> str:
             return "–"
         case Estimate():
             return fmt.estimate(cell)
+        case PValue():
+            return cell.shown
         case float():
             return fmt.quantity(cell)
         case int():
@@ -88,6 +90,8 @@ _LATEX = str.maketrans(
         "_": r"\_",
         "^": r"\textasciicircum{}",
         "~": r"\textasciitilde{}",
+        "<": "$<$",
+        ">": "$>$",
         "–": "--",
         "·": r"\textperiodcentered{}",
         "…": r"\ldots{}",
@@ -112,6 +116,8 @@ def _heads(name: str, wide: bool) -> list[str]:
 def _numbers(cell: Cell, wide: bool) -> list[object]:
     if isinstance(cell, Estimate):
         return [cell.value, cell.low, cell.high]
+    if isinstance(cell, PValue):
+        return [cell.value]
     return [cell, None, None] if wide else [cell]
 
 

@@ -15,7 +15,15 @@ from truegrade.summary import Summary
 MAX_ACROSS = 3
 """Profiles that a table of estimates shows side by side."""
 
-Cell = str | int | float | Estimate | None
+
+class PValue(msgspec.Struct, frozen=True):
+    """A p-value in a table: programs read the number, people what it is worth."""
+
+    value: float
+    shown: str
+
+
+Cell = str | int | float | Estimate | PValue | None
 
 
 class Exhibit(msgspec.Struct, frozen=True, kw_only=True):

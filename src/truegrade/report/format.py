@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from truegrade.records import Estimate
+from truegrade.statistics.p_values import at_floor, told
 from truegrade.statistics.reasoning_records import Difference
 
 
@@ -31,11 +32,21 @@ def points(difference: float) -> str:
 
 
 def difference(value: Difference) -> str:
-    """Difference, interval and what it rests on: ``-17.1 points [-24.0, -10.2], p = 0.0002, 110 pairs``."""
+    """Difference, interval and what it rests on: ``-17.1 points [-24.0, -10.2], p < 0.0002, 110 pairs``."""
     return (
-        f"{points(value.difference)} points {bounds(value.low, value.high)}, p = {value.p_value:.2g},"
+        f"{points(value.difference)} points {bounds(value.low, value.high)}, p {told(value.p_value)},"
         f" {plural(value.pairs, 'pair')}"
     )
+
+
+def p_value(p: float, *, digits: int = 2) -> str:
+    """A p-value in a table: ``0.012``; ``< 0.0002`` where random sign flips can tell no smaller one."""
+    return told(p, digits=digits).removeprefix("= ")
+
+
+def corrected_p(p: float, adjusted: float) -> str:
+    """A p-value corrected for several comparisons; a bound where ``p`` itself is one."""
+    return f"< {2 * adjusted:.1g}" if at_floor(p) else f"{adjusted:.3g}"
 
 
 def first_few(names: Sequence[str], shown: int) -> str:

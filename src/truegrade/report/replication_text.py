@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from truegrade.report import format as fmt
+from truegrade.report.audit_text import print_audit
 from truegrade.report.tables import fact_grid, open_console, plain_table, row
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from truegrade.auditing import Audit
     from truegrade.replication import ProfileResult, Replication
     from truegrade.statistics.replication import Fit
 
@@ -32,6 +35,45 @@ def print_replication(replication: Replication, *, console: Console | None = Non
     )
     for sentence in result.why:
         out.print(Text(f"  {sentence}"))
+    if replication.condemned:
+        out.print(Text("  but it should not count, says the audit that the run keeps:", "bold red"))
+        for sentence in replication.condemned:
+            out.print(Text(f"    {sentence}"))
+    elif replication.audited is False:
+        out.print(
+            Text(
+                "  ! no audit was made of the file behind this run, so nothing says that its rows should count;"
+                f" truegrade check {replication.claim} FILE grades, holds and audits in one",
+                "yellow",
+            )
+        )
+    _print_details(out, replication)
+
+
+def print_check(
+    answer: str, why: Sequence[str], replication: Replication, audit: Audit, *, console: Console | None = None
+) -> None:
+    """Print the one answer, then the two stations that it rests on (see `truegrade.checking.Check`)."""
+    from rich.text import Text
+
+    out = open_console(console)
+    out.print(
+        Text.assemble(
+            (answer, f"bold {'green' if answer == 'confirmed' else 'red'}"),
+            f": {replication.metric} = {replication.claim} % of {audit.file}",
+        )
+    )
+    for sentence in why:
+        out.print(Text(f"  {sentence}"))
+    print_audit(audit, console=out)
+    _print_details(out, replication)
+
+
+def _print_details(out: Console, replication: Replication) -> None:
+    """Every profile, the denominators, and what could explain a difference."""
+    from rich.text import Text
+
+    result = replication.result
     table = plain_table("profile", f"ours, {replication.metric}", "verdict", "p", "p, same tasks")
     for item in (result, *replication.others):
         row(table, item.profile, *_cells(item), bold=item is result)

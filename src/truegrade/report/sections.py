@@ -85,7 +85,7 @@ def _coverage(summary: Summary) -> Markup:
     tiles = [
         ("samples expected", summary.expected, asked),
         ("answered", summary.answered, "a reply came, be it empty"),
-        ("missing", summary.missing, "never asked, or every attempt failed"),
+        ("missing", summary.missing, wording.why_missing(summary)),
     ]
     if summary.excluded:
         tiles.append(("excluded tasks", len(summary.excluded), "never scored; see Methods"))
@@ -101,8 +101,7 @@ def _doubts(material: Material) -> Markup:
     summary = material.summary
     lines = _shared_lines({profile.profile: profile.warnings for profile in summary.profiles})
     if summary.missing:
-        absent = f"{fmt.count(summary.missing)} of {fmt.plural(summary.expected, 'sample')} have no reply"
-        lines.insert(0, f"{absent} and are not scored; the same command asks for them again")
+        lines.insert(0, wording.missing(summary))
     grave = [finding for finding in material.findings if finding.severity.value != "info"]
     items = [el("li", finding.sentence, " ", el("a", "Audit", href="#audit")) for finding in grave]
     items += [el("li", line) for line in lines]

@@ -61,4 +61,4 @@ def _differences(paired: Sequence[Standing]) -> Table:
 
 def _points(difference: Difference) -> str:
     bounds = fmt.bounds(difference.low, difference.high)
-    return f"{fmt.points(difference.difference)} {bounds} p {difference.p_value:.2g}"
+    return f"{fmt.points(difference.difference)} {bounds} p {fmt.p_value(difference.p_value)}"

@@ -56,7 +56,7 @@ def print_summary(summary: Summary, *, console: Console | None = None) -> None:
     out.print(fact_grid(_facts(summary)))
     warned = dict.fromkeys(warning for profile in summary.profiles for warning in profile.warnings)
     if summary.missing:
-        out.print(Text(f"! {fmt.plural(summary.missing, 'sample')} without a reply; run again to ask", "yellow"))
+        out.print(Text(f"! {wording.missing(summary)}", "yellow"))
     for warning in warned:
         out.print(Text(f"! {warning}", "yellow"))
 
@@ -155,7 +155,7 @@ def print_comparison(
         ("worse", f"{len(c.losses)}{listed(c.losses)}"),
         ("same", str(len(c.ties))),
         ("interval", c.method),
-        ("p, sign flips", f"{c.permutation_p:.3g}"),
+        ("p, sign flips", fmt.p_value(c.permutation_p, digits=3)),
     ]
     if c.mcnemar_p is not None:
         facts.append(("p, McNemar", f"{c.mcnemar_p:.3g}"))

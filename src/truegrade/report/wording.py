@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from truegrade.records import UNANSWERED, Reason
+from truegrade.report import format as fmt
 from truegrade.statistics import PairedComparison
+from truegrade.summary import Summary
 
 REASONS: Mapping[Reason, str] = MappingProxyType(
     {
@@ -54,6 +56,20 @@ _LEVELS: Mapping[int, str] = MappingProxyType(
         1: "level 1: resource limits only",
     }
 )
+
+
+def missing(summary: Summary) -> str:
+    """That samples have no reply, and what can be done about it."""
+    absent = f"{fmt.count(summary.missing)} of {fmt.plural(summary.expected, 'sample')}"
+    if summary.imported:
+        most = f"whose tasks have up to {fmt.plural(summary.samples_per_task, 'sample')}"
+        return f"{absent} are not in the file, {most}, and are not scored"
+    return f"{absent} have no reply and are not scored; the same command asks for them again"
+
+
+def why_missing(summary: Summary) -> str:
+    """What a missing sample is, for a table."""
+    return "not in the file" if summary.imported else "never asked, or every attempt failed"
 
 
 def level(number: int | None) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from truegrade.statistics.p_values import told
+
 WARN_BELOW = 0.01
 """The p-value under which `Exchangeability.warning` speaks."""
 
@@ -22,6 +24,8 @@ class Exchangeability(msgspec.Struct, frozen=True, kw_only=True):
     """Cochran's Q."""
     p_value: float
     """Share of within-task shuffles with a Q at least as large, the observed one included."""
+    permutations: int
+    """Shuffles that were drawn."""
     rates: tuple[float, ...]
     """Pass rate at each position."""
     tasks: int
@@ -36,8 +40,8 @@ class Exchangeability(msgspec.Struct, frozen=True, kw_only=True):
         odd = max(range(self.positions), key=lambda position: abs(self.rates[position] - mean))
         return (
             f"the {self.positions} samples of a task are not exchangeable (Cochran's Q = {self.q:.1f},"
-            f" p = {self.p_value:.2g}): sample {odd} passes {self.rates[odd]:.1%} of {self.tasks} tasks where the"
-            f" mean over all samples is {mean:.1%}; report that mean, not sample 0"
+            f" p {told(self.p_value, self.permutations)}): sample {odd} passes {self.rates[odd]:.1%} of"
+            f" {self.tasks} tasks where the mean over all samples is {mean:.1%}; report that mean, not sample 0"
         )
 
 
@@ -75,6 +79,7 @@ def exchangeability(
     return Exchangeability(
         q=_cochran_q(observed, discordant.sum(axis=1).tolist(), positions),
         p_value=(1 + as_large) / (permutations + 1),
+        permutations=permutations,
         rates=tuple(table.mean(axis=0).tolist()),
         tasks=len(table),
         positions=positions,

@@ -10,6 +10,7 @@ import msgspec
 
 from truegrade.errors import NotComparable
 from truegrade.statistics.mcnemar import mcnemar_p
+from truegrade.statistics.p_values import FLIPS
 from truegrade.statistics.quantiles import two_sided_t
 from truegrade.statistics.reasoning_records import Difference
 from truegrade.statistics.tally import TaskTally
@@ -55,7 +56,7 @@ def compare_paired(
     b: Sequence[TaskTally],
     confidence: float = 0.95,
     *,
-    flips: int = 10_000,
+    flips: int = FLIPS,
     seed: int = 0,
 ) -> PairedComparison:
     """Compare B with A, paired by task. Tasks without samples count as missing.
@@ -158,7 +159,7 @@ def shrunken_mean(clusters: Sequence[Sequence[float]]) -> tuple[float, float]:
     return centre, (count + 2) / (count + 1) * sum(residual**2 for residual in residuals) / weight**2
 
 
-def sign_flip_p(differences: Sequence[float], *, flips: int = 10_000, seed: int = 0) -> float:
+def sign_flip_p(differences: Sequence[float], *, flips: int = FLIPS, seed: int = 0) -> float:
     """Two-sided p-value that the summed differences are this far from 0 by chance.
 
     Under the null hypothesis A and B are interchangeable inside each cluster, so every cluster's difference may

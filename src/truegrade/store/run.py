@@ -58,8 +58,14 @@ class Run:
         """Open an existing run.
 
         Raises:
+            UserError: a file stands there, not a folder.
             BadRecord: the folder holds no readable manifest.
         """
+        if path.is_file():
+            raise UserError(
+                f"{path}: is a file, and a run is a folder; make one of it first: truegrade grade {path}"
+                " --benchmark NAME. A claim about a file: truegrade check CLAIM FILE"
+            )
         return cls(path, read_manifest(path / "manifest.json"), notice=notice)
 
     @classmethod

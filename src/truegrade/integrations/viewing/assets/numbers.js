@@ -5,7 +5,7 @@ const points = (fraction) => `${fraction < 0 ? "-" : "+"}${Math.abs(100 * fracti
 const bounds = (low, high) => (low === null || high === null ? "[no interval]" : `[${(100 * low).toFixed(1)}, ${(100 * high).toFixed(1)}]`);
 const whole = (number) => number.toLocaleString("en");
 const dollars = (amount) => (amount === null ? "–" : amount === 0 || amount >= 0.1 ? `$${amount.toFixed(2)}` : `$${Number(amount.toPrecision(2))}`);
-const chance = (p) => (p < 0.0001 ? "< 0.0001" : p.toPrecision(2));
+const chance = (p, floor = 0.0001) => (p < floor ? `< ${floor}` : p.toPrecision(2));
 
 function when(iso) {
   if (!iso) return "–";

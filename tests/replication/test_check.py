@@ -1,0 +1,112 @@
+"""`check`: a claim and a file, one answer, one grading."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from replication_runs import make_run
+
+from truegrade.benchmarks import load_benchmark
+from truegrade.cli import main
+
+OPTIONS = ("--benchmark", "mbpp-sanitized", "-T", "split=prompt")
+TASKS = 7
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch, data_dir):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRUEGRADE_DATA", str(data_dir))
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path
+
+
+def invoke(*arguments):
+    result = CliRunner().invoke(main, [str(word) for word in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def published(path, **changed):
+    """Every reference as a row that is recorded as passed; ``changed`` is by place of the task."""
+    rows = [
+        {"task_id": problem.id, "solution": problem.task.reference, "passed": True, "model": "m-1"}
+        for problem in load_benchmark("mbpp-sanitized", None, {"split": "prompt"}).problems
+    ]
+    for place, fields in changed.items():
+        rows[int(place[1:])] |= fields
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_right_claim_about_a_clean_file_is_confirmed_and_graded_once(home):
+    done = invoke("check", "100.0", published(home / "f.jsonl"), *OPTIONS, "--out", "r")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("confirmed: pass@1 = 100.0 %")
+    assert "the claim equals the flags of the file: 7 of 7 by passed\n" in done.stdout
+    assert "7 in all, 7 done earlier" in done.stderr
+    assert "<h2" in (home / "r" / "report.html").read_text()
+    assert "no audit" not in invoke("replicate", "r", "--claim", "100.0").stdout
+
+
+def test_a_number_that_rests_on_flags_without_programs_should_not_count(home):
+    """Six of seven by the flags and by the tests, and not the same six."""
+    path = published(home / "f.jsonl", _0={"solution": ""}, _1={"passed": False})
+    done = invoke("check", "85.7", path, *OPTIONS, "--out", "r")
+    assert done.exit_code == 1
+    assert done.stdout.startswith("number reproduced, but it should not count: pass@1 = 85.7 %")
+    said = "the claim equals the flags of the file: 6 of 7 by passed; 1 of these without a program"
+    assert said in " ".join(done.stdout.split())
+    assert "flag-without-program" in done.stdout
+    held = invoke("replicate", "r", "--claim", "85.7", "--n", TASKS)
+    assert held.exit_code == 1
+    assert "it should not count, says the audit" in held.stdout
+    assert "hold no program" in held.stdout
+    assert "hold no program" in (home / "r" / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("claim", "answer", "words"),
+    [
+        ("100", "not confirmed", "the claim equals the flags of the file: 7 of 7 by passed; 3 of these without"),
+        ("57.4", "cannot be checked", "no count out of 7 prints as 57.4"),
+    ],
+)
+def test_other_answers_in_json(home, claim, answer, words):
+    path = published(home / "f.jsonl", _0={"solution": ""}, _1={"solution": ""}, _2={"solution": "# later"})
+    done = invoke("check", claim, path, *OPTIONS, "--n", TASKS, "--json")
+    assert done.exit_code == 1
+    found = json.loads(done.stdout)
+    assert found["answer"] == answer
+    assert words in " ".join(found["why"])
+    assert found["audit"]["findings"][0]["flags"] == ["passed"]
+    assert len(found["replication"]["condemned"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("lots", "f.jsonl"), "claim 'lots': a percentage"),
+        (("50", "none.jsonl"), "none.jsonl: no such file"),
+        (("50", "."), "truegrade replicate . --claim 50"),
+        (("50", "f.jsonl", "--metric", "pas@1"), "no metric 'pas@1'"),
+        (("50", "f.jsonl", "--previous", "none.jsonl"), "none.jsonl: no such file"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_graded(home, arguments, words):
+    published(home / "f.jsonl")
+    done = invoke("check", *arguments, *OPTIONS)
+    assert done.exit_code == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (home / "runs").exists()
+
+
+def test_a_run_of_a_file_that_nobody_audited_says_so(tmp_path):
+    run = make_run(tmp_path / "r", {"strict": [[task < 5] for task in range(10)]})
+    done = invoke("replicate", run.path, "--claim", "50.0")
+    assert done.exit_code == 0
+    assert "no audit was made of the file behind this run" in " ".join(done.stdout.split())
+    assert "truegrade check 50.0 FILE" in " ".join(done.stdout.split())
+    found = json.loads(invoke("replicate", run.path, "--claim", "50.0", "--json").stdout)
+    assert (found["audited"], found["condemned"]) == (False, [])
