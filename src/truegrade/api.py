@@ -30,12 +30,14 @@ from truegrade.pipeline import Progress
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Problem, sha256_json
 from truegrade.report.progress import Silent, download_progress
-from truegrade.selection import Limit, select
+from truegrade.selection import Limit, apart, narrow, select, window_of
 from truegrade.statistics import PairedComparison
 from truegrade.store import Manifest, Run, environment
 from truegrade.store.exporters import find_exporter
+from truegrade.store.importers import find_format
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import now
+from truegrade.windows import EVERYTHING, Window, check_day, described
 
 DEFAULT_PROFILES = ("strict",)
 
@@ -49,6 +51,7 @@ def run(
     workers: int | None = None,
     executor: str = "local",
     allow_unsafe: bool | None = None,
+    cutoff: str | None = None,
     progress: Progress | None = None,
     **generation: Any,
 ) -> Run:
@@ -65,6 +68,7 @@ def run(
         executor: where they run: ``local``, ``ray`` or ``ray:ADDRESS`` (`truegrade.graders.open_grader`).
         allow_unsafe: run programs even where only resource limits protect this machine (protection level 1);
             None asks the environment variable TRUEGRADE_ALLOW_UNSAFE.
+        cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.
         progress: watches the stages.
         generation: everything else that `generate` takes.
 
@@ -73,12 +77,13 @@ def run(
         ModelError: the model service refuses everything.
     """
     opened = [open_profile(name) for name in profiles]
+    check_day("--cutoff", cutoff)
     unsafe = unsafe_allowed(allow_unsafe)
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe)
     run_, problems = _generate(
         benchmark, model, opened[0], progress or Silent(), allow_unsafe=unsafe, **generation
     )
-    return _grade_and_report(run_, problems, opened, ks, grader, progress or Silent())
+    return _grade_and_report(run_, problems, opened, ks, grader, progress or Silent(), cutoff=cutoff)
 
 
 def generate(
@@ -126,6 +131,7 @@ def grade(
     workers: int | None = None,
     executor: str = "local",
     allow_unsafe: bool | None = None,
+    cutoff: str | None = None,
     progress: Progress | None = None,
     notice: Notice = ignore,
 ) -> Run:
@@ -136,13 +142,14 @@ def grade(
         benchmark: what the completions answer; a run knows it, and of files those of Inspect.
         profiles: rules to grade under, side by side.
         data: local data file or folder.
-        task_args: ``-T`` arguments of the benchmark.
+        task_args: ``-T`` arguments of the benchmark. Those that only leave problems out (``start``, ``end``,
+            ``month``, ``platform``, ``difficulty`` of contests) grade and count a part of the run or file.
         file_format: name of the file's format; None to recognise it.
         limit: the problems that a file answers, as N or (A, B); needed where it holds no ids and not all problems.
         ks: the k of pass@k.
         out: folder for the run that a file becomes.
         workers, executor: as for `run`.
-        allow_unsafe: as for `run`.
+        allow_unsafe, cutoff: as for `run`.
         progress: watches the stages.
         notice: told what a person should know.
 
@@ -155,17 +162,30 @@ def grade(
     opened = [open_profile(name) for name in profiles]
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe))
     watch = progress or Silent()
+    check_day("--cutoff", cutoff)
     if path.is_dir():
         if limit is not None:
             raise UserError(f"--limit chooses among the problems of a file; the run {path} knows its own")
         run_ = Run.open(path, notice=notice)
+        window = window_of(run_.manifest, task_args or {})
         loaded = _load_for(run_, _path(data), notice)
     else:
-        loaded = _load(benchmark_of(path, benchmark, file_format), _path(data), task_args or {}, notice)
+        name = benchmark_of(path, benchmark, file_format)
+        window, args = apart(name, task_args or {})
+        if find_format(path, file_format).positional:  # its rows are those of the window
+            window, args = {}, {**window, **args}
+        loaded = _load(name, _path(data), args, notice)
         positions = select(loaded, limit) if limit is not None else None
         run_ = import_file(path, loaded, file_format, positions, out=_path(out), progress=watch, notice=notice)
     problems = _problems_of(run_, loaded)
-    return _grade_and_report(run_, problems, opened, ks, grader, watch)
+    chosen = narrow(problems, window)
+    if window:
+        out_of_it = sum(key.problem_id in problems and key.problem_id not in chosen for key in run_.answered())
+        notice(
+            f"{described(window)}: {len(chosen)} of {len(problems)} problems; {out_of_it} samples of the others"
+            " are left out"
+        )
+    return _grade_and_report(run_, chosen, opened, ks, grader, watch, window=window, cutoff=cutoff)
 
 
 def load(path: str | Path) -> Run:
@@ -178,7 +198,7 @@ def load(path: str | Path) -> Run:
 
 
 def report(run_: Run | str | Path) -> Path:
-    """Write a run's ``report.html`` anew and return its path.
+    """Write a run's ``report.html`` anew and return its path; `report_files` writes other formats, or a part.
 
     Raises:
         UserError: the run was not graded yet.
@@ -187,21 +207,40 @@ def report(run_: Run | str | Path) -> Path:
 
 
 def report_files(
-    run_: Run | str | Path, file_format: str = "html", *, out: str | Path | None = None
+    run_: Run | str | Path,
+    file_format: str = "html",
+    *,
+    window: Mapping[str, str] = EVERYTHING,
+    cutoff: str | None = None,
+    data: str | Path | None = None,
+    out: str | Path | None = None,
 ) -> list[Path]:
     """Write a run's report as files, one for each table or figure, and return their paths.
 
     Args:
         run_: the run, or its folder.
         file_format: ``html`` (one page), ``png``, ``svg``, ``latex``, ``markdown``, ``csv``, ``json``, ``bibtex``.
+        window: ``-T`` arguments that leave problems out, for a report on the others; ``summary.json`` stays.
+        cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.
+        data: local data file or folder, for a window or a cut-off.
         out: the page, or the folder of the other formats' files; None for the run's own folder.
 
     Raises:
-        UserError: the run was not graded yet, the format is not known, or PNG cannot be made here.
+        UserError: the run was not graded yet, the format is not known, or PNG cannot be made here; an argument
+            is unknown, or leaves nothing.
     """
     from truegrade.report.export import export_report
 
-    return export_report(run_ if isinstance(run_, Run) else load(run_), file_format, _path(out))
+    opened = run_ if isinstance(run_, Run) else load(run_)
+    if not window and cutoff is None:
+        return export_report(opened, file_format, _path(out))
+    check_day("--cutoff", cutoff)
+    chosen = window_of(opened.manifest, window)
+    problems = narrow(_problems_of(opened, _load_for(opened, _path(data), ignore)), chosen)
+    summary = pipeline.summarise_part(opened, problems, window=chosen, cutoff=cutoff)
+    part = "-".join(f"{name}-{value}" for name, value in [*window.items(), ("cutoff", cutoff)] if value)
+    own = opened.path / (f"report-{slug(part)}" + (".html" if file_format == "html" else ""))
+    return export_report(opened, file_format, _path(out) or own, summary)
 
 
 def export(
@@ -234,7 +273,12 @@ def export(
 
 
 def compare(
-    first: Run | str | Path, second: Run | str | Path, *, profile: str | None = None, force: bool = False
+    first: Run | str | Path,
+    second: Run | str | Path,
+    *,
+    profile: str | None = None,
+    force: bool = False,
+    window: Mapping[str, str] = EVERYTHING,
 ) -> PairedComparison:
     """Compare two runs, paired by task: second minus first, with an interval.
 
@@ -245,12 +289,13 @@ def compare(
         second: the contender.
         profile: under which rules; None if each run has only one.
         force: compare even what is not comparable.
+        window: ``-T`` arguments that leave problems out.
 
     Raises:
         NotComparable: data set, profile, selected tasks or prompt rule differ, or no task is in both.
     """
     profiles = () if profile is None else (profile,)
-    return compare_runs([first, second], profiles=profiles, force=force).pairs[0].paired
+    return compare_runs([first, second], profiles=profiles, force=force, window=window).pairs[0].paired
 
 
 # ------------------------------------------------------------------------------------- from names to objects
@@ -340,14 +385,17 @@ def _grade_and_report(
     ks: Sequence[int] | None,
     grader: Grader,
     progress: Progress,
+    *,
+    window: Window = EVERYTHING,
+    cutoff: str | None = None,
 ) -> Run:
     """Grade under every profile, then count and write the page; earlier gradings stay in the summary."""
     with run_.locked(), closing(grader):
         for profile in profiles:
             pipeline.grade(run_, problems, profile, progress=progress, grader=grader)
         asked = {profile.id for profile in profiles}
-        earlier = [open_profile(name) for name in run_.profiles if name not in asked]
-        pipeline.summarise(run_, problems, [*profiles, *earlier], ks)
+        earlier = [p for p in pipeline.graders_of(run_, problems) if p.id not in asked]
+        pipeline.summarise(run_, problems, [*profiles, *earlier], ks, window=window, cutoff=cutoff)
         write_own_files(run_, problems, profiles)
     report(run_)
     return run_

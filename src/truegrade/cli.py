@@ -104,7 +104,8 @@ def main() -> None:
 @grading_options
 @json_option
 def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers: int | None,
-        executor: str, allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
+        cutoff: str | None, executor: str, allow_unsafe: bool | None, as_json: bool,
+        **options: Any) -> None:  # fmt: skip
     """Ask a model, grade its replies, write the report. The same command resumes."""
     from truegrade import api
 
@@ -115,6 +116,7 @@ def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers:
         workers=workers,
         executor=executor,
         allow_unsafe=allow_unsafe,
+        cutoff=cutoff,
         progress=_progress(as_json),
         **generation_arguments(options, _notice),
     )

@@ -61,10 +61,24 @@ executor_option = click.option(
     help="Where programs run: local; ray (a cluster of this machine's cores); ray:auto; ray://HOST:PORT.",
 )  # fmt: skip
 
+data_option = click.option(
+    "--data", type=click.Path(path_type=Path), help="Local data file, or a folder that holds it."
+)
+
 data_options = _together(
-    click.option("--data", type=click.Path(path_type=Path), help="Local data file, or a folder that holds it."),
+    data_option,
     click.option("-T", "task_args", multiple=True, callback=_pairs, metavar="K=V",
                  help="Task argument, e.g. -T split=test or -T prompt=base. Repeatable."),
+)  # fmt: skip
+
+window_option = click.option(
+    "-T", "window", multiple=True, callback=_pairs, metavar="K=V",
+    help="Only a part of the problems: start, end, month, platform or difficulty of contests. Repeatable.",
+)  # fmt: skip
+
+cutoff_option = click.option(
+    "--cutoff", metavar="DATE",
+    help="Last day of the model's training data, YYYY-MM-DD: split contest problems by it.",
 )  # fmt: skip
 
 grading_options = _together(
@@ -72,6 +86,7 @@ grading_options = _together(
                  help="Rules to grade under; repeat it to see several side by side."),
     click.option("-k", "ks", multiple=True, type=click.IntRange(min=1), help="Report pass@K. Repeatable."),
     click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one a core]"),
+    cutoff_option,
     executor_option,
     unsafe_option,
 )  # fmt: skip

@@ -21,19 +21,23 @@ from truegrade.statistics import Exchangeability, TaskTally, estimate, exchangea
 from truegrade.statistics import Summary as NumberSummary
 from truegrade.statistics.contest_metrics import published_metrics
 from truegrade.statistics.reasoning import ReasoningSummary
+from truegrade.statistics.splits import Gap, Split, cutoff_gap, split_rates
 from truegrade.store import Manifest, Run
+from truegrade.windows import EVERYTHING, FILTERS, Window, described, narrowed
 
 USUAL_K = (1, 5, 10, 25, 50, 100)
 """pass@k is reported for those that the number of samples allows."""
 
 
 class TaskLine(msgspec.Struct, frozen=True, array_like=True):
-    """One task in a summary: ``[id, samples, passes, cluster]``."""
+    """One task in a summary: ``[id, samples, passes, cluster, tags]``."""
 
     id: str
     n: int
     c: int
     cluster: str
+    tags: dict[str, str] = {}
+    """Of the problem: contest date, platform, difficulty, split, …"""
 
 
 class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +60,10 @@ class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
     level: int | None
     """Protection level; None where nothing was executed."""
     exchangeability: Exchangeability | None = None
+    splits: list[Split] = []
+    """pass@1 by difficulty, platform, kind, month and cut-off; of contest problems."""
+    after_cutoff: Gap | None = None
+    """pass@1 after the model's cut-off less that up to it, where one is given."""
     reasoning: ReasoningSummary | None = None
     """Of execution prediction and choice; None for other tasks."""
     warnings: list[str] = []
@@ -93,6 +101,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     benchmark: str
     dataset_sha256: str
     model: str
+    window: dict[str, str] = {}
+    """Arguments that left problems out when the run was made or counted, e.g. ``{"start": "2024-09-01"}``."""
+    cutoff: str | None = None
+    """Last day of the model's training data, as ``--cutoff`` gave it."""
     tasks: int
     """Tasks that were to be answered."""
     samples_per_task: int
@@ -143,15 +155,23 @@ def profile_summary(run: Run, profile: str | None) -> ProfileSummary:
 
 
 def summarise_run(
-    run: Run, problems: Mapping[str, Problem], profiles: Sequence[Profile], ks: Sequence[int] | None = None
+    run: Run,
+    problems: Mapping[str, Problem],
+    profiles: Sequence[Profile],
+    ks: Sequence[int] | None = None,
+    *,
+    window: Window = EVERYTHING,
+    cutoff: str | None = None,
 ) -> Summary:
     """Compute the summary of a graded run.
 
     Args:
         run: with verdicts under each of ``profiles``.
-        problems: those the run was to answer, by id.
+        problems: those the run was to answer, by id, inside the window.
         profiles: in the order to report.
         ks: the k of pass@k; None for `USUAL_K`.
+        window: what left the other problems out.
+        cutoff: last day of the model's training data, ``YYYY-MM-DD``.
 
     Raises:
         UserError: a k exceeds the samples per task, or nothing was graded.
@@ -173,12 +193,15 @@ def summarise_run(
     expected = len(problems) * n
     disagreements = _disagreements(verdicts)
     shared = _Shared(
-        problems, n, chosen, manifest, completions, _agent(run, problems, n), questions(problems.values())
-    )
+        problems, n, chosen, manifest, completions, _agent(run, problems, n), questions(problems.values()),
+        narrowed(made_for(manifest), window), cutoff,
+    )  # fmt: skip
     return Summary(
         benchmark=manifest.benchmark.name,
         dataset_sha256=manifest.benchmark.dataset_sha256,
         model=manifest.generation.model if manifest.generation else completions.model,
+        window=shared.window,
+        cutoff=cutoff,
         tasks=len(problems),
         samples_per_task=n,
         expected=expected,
@@ -203,6 +226,13 @@ class _Shared(NamedTuple):
     completions: _Completions
     agent: AgentSummary | None
     asked: Questions
+    window: dict[str, str]
+    cutoff: str | None
+
+
+def made_for(manifest: Manifest) -> dict[str, str]:
+    """The window that a run was made for."""
+    return {name: value for name, value in manifest.benchmark.args.items() if name in FILTERS}
 
 
 def _profile(
@@ -223,21 +253,25 @@ def _profile(
     whole = [[outcome.passed for outcome in samples] for samples in complete]
     order = exchangeability(whole) if n > 1 else None
     reasoned = reasoning(shared.asked, outcomes, shared.ks)
+    tags = {task: problem.tags for task, problem in problems.items()}
+    splits = split_rates(tallies, tags, shared.cutoff)
     return ProfileSummary(
         profile=profile.id,
         estimates=[estimate(metric, tallies) for metric in metrics if _possible(metric, tallies)],
         reported=tuple(metric for metric in profile.reported if metric in metrics),
         published=_published(profile, problems, tallies),
         reasons={reason.value: count for reason, count in Counter(o.reason for o in flat).most_common()},
-        tasks=[TaskLine(tally.task_id, tally.n, tally.c, tally.cluster) for tally in tallies],
+        tasks=[TaskLine(t.task_id, t.n, t.c, t.cluster, tags[t.task_id]) for t in tallies],
         time_sensitive=sum(o.time_sensitive for o in flat),
         inside=sum("tests-inside" in o.marks for o in flat),
         level=shared.manifest.levels.get(profile.id),
         exchangeability=order,
+        splits=splits,
+        after_cutoff=cutoff_gap(splits),
         reasoning=reasoned,
         warnings=[
             *(agent.warnings if agent else []),
-            *_partial(shared.manifest, len(problems)),
+            *_partial(shared.manifest, len(problems), shared.window),
             *_unscored([name for name in shared.problems if name not in problems]),
             *shared.completions.reused(),
             *_warnings(tallies, n, order, flat),
@@ -284,10 +318,11 @@ def _tally(profile: Profile, problem: Problem, outcomes: Sequence[Outcome]) -> T
     )
 
 
-def _partial(manifest: Manifest, tasks: int) -> list[str]:
+def _partial(manifest: Manifest, tasks: int, window: Window) -> list[str]:
     """The warning that a run covers a part of its benchmark."""
     whole = manifest.benchmark.problems
-    return [f"only {tasks} of the {whole} problems of {manifest.benchmark.name}"] if tasks < whole else []
+    chosen = f" ({described(window)})" if window else ""
+    return [f"only {tasks} of the {whole} problems of {manifest.benchmark.name}{chosen}"] if tasks < whole else []
 
 
 def _unscored(shown: Sequence[str]) -> list[str]:
