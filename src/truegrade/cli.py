@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 
 EXIT_USER_ERROR = 2
+EXIT_GRADER_ERROR = 1
 EXIT_INTERRUPTED = 130
 
 
@@ -120,7 +121,8 @@ def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers:
         progress=_progress(as_json),
         **generation_arguments(options, _notice),
     )
-    _show(finished, as_json)
+    if code := _show(finished, as_json):
+        sys.exit(code)
 
 
 @main.command()
@@ -165,12 +167,15 @@ def grade(sources: tuple[Path, ...], limit: str | None, out: Path | None, ks: tu
 
     if out is not None and len(sources) > 1:
         raise click.UsageError("--out names one folder, but several files are given; grade them one by one")
+    codes = []
     for source in sources:
         graded = api.grade(
             source, limit=parse_limit(limit), out=out, ks=ks or None, progress=_progress(as_json), notice=_notice,
             **options,
         )  # fmt: skip
-        _show(graded, as_json)
+        codes.append(_show(graded, as_json))
+    if any(codes):
+        sys.exit(max(codes))
 
 
 @main.command("exec")
@@ -314,16 +319,18 @@ def _notice(sentence: str) -> None:
     echo(f"note: {sentence}", err=True)
 
 
-def _show(finished: Run, as_json: bool) -> None:
+def _show(finished: Run, as_json: bool) -> int:
+    """Print a summary; the exit code: 1 where the grader failed on a sample."""
     from truegrade.store.exporters import EXPORTERS
     from truegrade.summary import read_summary
 
+    summary = read_summary(finished)
+    code = EXIT_GRADER_ERROR if any(profile.grader_errors for profile in summary.profiles) else 0
     if as_json:
         print_json({"run": str(finished.path), **finished.summary})
-        return
+        return code
     from truegrade.report.text import print_summary
 
-    summary = read_summary(finished)
     print_summary(summary)
     if len(summary.profiles) > 2:
         from truegrade.matrix import read_matrix
@@ -332,6 +339,7 @@ def _show(finished: Run, as_json: bool) -> None:
         print_matrix(read_matrix(finished))
     own = [exporter.file for exporter in EXPORTERS if (finished.path / exporter.file).exists()]
     echo(f"{finished.path}: {', '.join(['summary.json', 'report.html', *own])}")
+    return code
 
 
 def _text_of(path: Path) -> str:

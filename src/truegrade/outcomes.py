@@ -9,6 +9,9 @@ import msgspec
 
 from truegrade.records import Reason, SampleKey, Verdict
 
+SHOWN_ERRORS = 5
+"""Tasks that the warning about grader errors names."""
+
 
 class Outcome(msgspec.Struct, frozen=True):
     """The part of a verdict that is counted. Equal ones are one object, so a sample costs a pointer."""
@@ -48,6 +51,11 @@ def graded(samples: Iterable[Outcome | None]) -> list[Outcome]:
     return [outcome for outcome in samples if outcome is not None]
 
 
+def counted(samples: Iterable[Outcome | None]) -> list[Outcome]:
+    """Those whose verdict says something about the answer: a grader's error stands in no denominator."""
+    return [outcome for outcome in graded(samples) if outcome.reason is not Reason.GRADER_ERROR]
+
+
 def side_by_side(profiles: Sequence[Outcomes]) -> Iterator[tuple[SampleKey, list[Outcome | None]]]:
     """Every sample that any profile graded, with its outcome under each, in the order given."""
     tasks = dict.fromkeys(task for outcomes in profiles for task in outcomes)
@@ -61,4 +69,28 @@ def side_by_side(profiles: Sequence[Outcomes]) -> Iterator[tuple[SampleKey, list
 
 def disputed(row: Iterable[Outcome | None]) -> bool:
     """Whether a sample passes under one profile and fails under another."""
-    return len({outcome.passed for outcome in row if outcome is not None}) > 1
+    return len({outcome.passed for outcome in counted(row)}) > 1
+
+
+def grader_errors(verdicts: Iterable[Verdict], outcomes: Outcomes) -> dict[str, str]:
+    """What went wrong on our side, by task.
+
+    Args:
+        verdicts: of one profile, read only where something went wrong.
+        outcomes: the same, as `read_outcomes` gives them.
+    """
+    failed = {task for task, samples in outcomes.items() if len(counted(samples)) < len(graded(samples))}
+    if not failed:
+        return {}
+    told = (v for v in verdicts if v.reason is Reason.GRADER_ERROR and v.problem_id in failed)
+    return {verdict.problem_id: verdict.detail for verdict in told}
+
+
+def errors_named(errors: Mapping[str, str]) -> str:
+    """The warning about `grader_errors`."""
+    shown = ", ".join(list(errors)[:SHOWN_ERRORS]) + (", …" if len(errors) > SHOWN_ERRORS else "")
+    tasks = "1 task" if len(errors) == 1 else f"{len(errors)} tasks"
+    return (
+        f"grader errors on {tasks} ({shown}) say nothing about the model and are in no estimate; the first:"
+        f" {next(iter(errors.values()), 'unknown')}"
+    )

@@ -12,7 +12,17 @@ import msgspec
 from truegrade.agents.account import AgentSummary, summarise_steps
 from truegrade.agents.steps import read_steps
 from truegrade.errors import UserError
-from truegrade.outcomes import Outcome, Outcomes, disputed, graded, read_outcomes, side_by_side
+from truegrade.outcomes import (
+    Outcome,
+    Outcomes,
+    counted,
+    disputed,
+    errors_named,
+    graded,
+    grader_errors,
+    read_outcomes,
+    side_by_side,
+)
 from truegrade.profiles import Profile
 from truegrade.reasoning import Questions, questions, reasoning
 from truegrade.records import SCHEMA_VERSION, UNANSWERED, Completion, ContestTask, Estimate, Problem, Reason
@@ -52,6 +62,8 @@ class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
     """pass@k of contest problems as the profile's harness prints it, in its own scale."""
     reasons: dict[str, int]
     """Verdicts by reason, all of them, in order of frequency."""
+    grader_errors: dict[str, str] = {}
+    """Tasks with a verdict ``grader_error``, each with what went wrong; such verdicts are in no estimate."""
     tasks: list[TaskLine]
     time_sensitive: int
     """Verdicts that came within 10 % of a time limit."""
@@ -209,7 +221,10 @@ def summarise_run(
         missing=expected - completions.answered,
         agent=shared.agent,
         excluded=manifest.excluded,
-        profiles=[_profile(p, verdicts[p.id], tasks[p.id], shared) for p in profiles],
+        profiles=[
+            _profile(p, verdicts[p.id], tasks[p.id], shared, grader_errors(run.verdicts(p.id), verdicts[p.id]))
+            for p in profiles
+        ],
         disagreements=disagreements[:SHOWN_DISAGREEMENTS],
         disagreeing=len(disagreements),
         usage=completions.usage(),
@@ -236,20 +251,26 @@ def made_for(manifest: Manifest) -> dict[str, str]:
 
 
 def _profile(
-    profile: Profile, outcomes: Outcomes, problems: Mapping[str, Problem], shared: _Shared
+    profile: Profile,
+    outcomes: Outcomes,
+    problems: Mapping[str, Problem],
+    shared: _Shared,
+    errors: Mapping[str, str],
 ) -> ProfileSummary:
     """The numbers of one profile over the problems that it scores."""
     if not problems:
         raise UserError(f"{profile.id} scores none of the chosen problems: their prompts show them solved")
     if not outcomes:
         raise UserError(f"nothing was graded under {profile.id}: no sample has a reply")
-    tallies = [_tally(profile, problem, graded(outcomes.get(task, ()))) for task, problem in problems.items()]
+    tallies = [_tally(profile, problem, counted(outcomes.get(task, ()))) for task, problem in problems.items()]
+    if not any(tally.n for tally in tallies):
+        raise UserError(f"{profile.id} has no verdict that counts: {errors_named(errors)}")
     n, agent = shared.n, shared.agent
     metrics = [f"pass@{k}" for k in shared.ks]
     if n > 1:
         metrics += ["any_correct", "all_correct", "all_solutions"]
     flat = [outcome for samples in outcomes.values() for outcome in graded(samples)]
-    complete = (samples for samples in map(graded, outcomes.values()) if len(samples) == n)
+    complete = (samples for samples in map(counted, outcomes.values()) if len(samples) == n)
     whole = [[outcome.passed for outcome in samples] for samples in complete]
     order = exchangeability(whole) if n > 1 else None
     reasoned = reasoning(shared.asked, outcomes, shared.ks)
@@ -260,6 +281,7 @@ def _profile(
         estimates=[estimate(metric, tallies) for metric in metrics if _possible(metric, tallies)],
         reported=tuple(metric for metric in profile.reported if metric in metrics),
         published=_published(profile, problems, tallies),
+        grader_errors=dict(errors),
         reasons={reason.value: count for reason, count in Counter(o.reason for o in flat).most_common()},
         tasks=[TaskLine(t.task_id, t.n, t.c, t.cluster, tags[t.task_id]) for t in tallies],
         time_sensitive=sum(o.time_sensitive for o in flat),
@@ -274,6 +296,7 @@ def _profile(
             *_partial(shared.manifest, len(problems), shared.window),
             *_unscored([name for name in shared.problems if name not in problems]),
             *shared.completions.reused(),
+            *([errors_named(errors)] if errors else []),
             *_warnings(tallies, n, order, flat),
             *(reasoned.warnings() if reasoned else ()),
         ],
@@ -341,9 +364,6 @@ def _warnings(
     truncated = sum(o.truncated for o in outcomes)
     if truncated:
         warnings.append(f"{truncated} of {len(outcomes)} replies were cut at the token limit; raise --max-tokens")
-    grader_errors = sum(o.reason is Reason.GRADER_ERROR for o in outcomes)
-    if grader_errors:
-        warnings.append(f"{grader_errors} verdicts are grader errors: they say nothing about the model")
     sensitive = sum(o.time_sensitive for o in outcomes)
     if sensitive:
         warnings.append(f"{sensitive} verdicts came within 10 % of a time limit and may differ on another machine")

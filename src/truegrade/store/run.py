@@ -16,7 +16,7 @@ import msgspec
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.json_text import encode, read_json
-from truegrade.records import Completion, Prompt, SampleKey, Verdict, sha256_json
+from truegrade.records import Completion, Prompt, Reason, SampleKey, Verdict, sha256_json
 from truegrade.store.journal import Journal, Notice, ignore, numbered, read_journal
 from truegrade.store.manifest import Manifest, now, read_manifest, write_atomically, write_manifest
 from truegrade.writing import writing
@@ -180,9 +180,12 @@ class Run:
         return {completion.key for completion in self.completions() if completion.text is not None}
 
     def graded(self, profile: str) -> set[tuple[SampleKey, str]]:
-        """Sample and completion hash of every verdict on disk under a profile (``name@version``)."""
+        """Sample and completion hash of every verdict on disk under a profile (``name@version``).
+
+        A grader's error is none: such a sample is graded again.
+        """
         verdicts = self._verdicts(self.verdicts_path(profile))
-        return {(verdict.key, verdict.completion_sha256) for verdict in verdicts}
+        return {(v.key, v.completion_sha256) for v in verdicts if v.reason is not Reason.GRADER_ERROR}
 
     def _verdicts(self, path: Path) -> Iterator[Verdict]:
         return self._told_of_repeats(path, numbered(path, Verdict, notice=self._notice), _judgement)
@@ -285,7 +288,9 @@ def _reply(completion: Completion) -> object:
 
 
 def _judgement(verdict: Verdict) -> object:
-    """The same of a verdict; times differ from one grading to the next."""
+    """The same of a verdict; times differ from one grading to the next. Of a grader's error, nothing."""
+    if verdict.reason is Reason.GRADER_ERROR:
+        return None
     return verdict.completion_sha256, verdict.passed, verdict.reason, verdict.answer
 
 
