@@ -25,7 +25,7 @@ from truegrade.outcomes import (
 )
 from truegrade.profiles import Profile
 from truegrade.reasoning import Questions, questions, reasoning
-from truegrade.records import SCHEMA_VERSION, UNANSWERED, Completion, ContestTask, Estimate, Problem, Reason
+from truegrade.records import SCHEMA_VERSION, UNANSWERED, Completion, ContestTask, Estimate, Problem
 from truegrade.selection import scored
 from truegrade.statistics import Exchangeability, TaskTally, estimate, exchangeability, summarise
 from truegrade.statistics import Summary as NumberSummary
