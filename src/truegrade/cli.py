@@ -243,7 +243,7 @@ def benchmarks(as_json: bool) -> None:
 @click.pass_context
 @json_option
 def profiles(ctx: click.Context, as_json: bool) -> None:
-    """List the profiles; `profiles show NAME` prints every rule, its source and known defects."""
+    """List the profiles; `profiles show NAME` prints every rule, `profiles diff A B` what separates two."""
     if ctx.invoked_subcommand is not None:
         return
     from truegrade.profiles import PROFILES, open_profile
@@ -271,6 +271,24 @@ def profiles_show(name: str, as_json: bool) -> None:
         from truegrade.report.text import print_profile
 
         print_profile(profile)
+
+
+@profiles.command("diff")
+@click.argument("first")
+@click.argument("second")
+@json_option
+def profiles_diff(first: str, second: str, as_json: bool) -> None:
+    """Print two profiles rule by rule: what only one of them has, with its source."""
+    from truegrade.profiles import open_profile
+    from truegrade.profiles.difference import difference
+
+    found = difference(open_profile(first), open_profile(second))
+    if as_json:
+        print_json(found)
+    else:
+        from truegrade.report.listings import print_profile_difference
+
+        print_profile_difference(found)
 
 
 @main.command()
