@@ -75,8 +75,9 @@ def _facts(first: Profile, second: Profile) -> Iterator[Fact]:
         if a == b:
             continue
         if isinstance(a, tuple) and isinstance(b, tuple):
-            a, b = (_only(a, b), _only(b, a))
-        yield Fact(name=name, first=_told(a), second=_told(b))
+            yield Fact(name=name, first=_only(a, b), second=_only(b, a))
+        else:
+            yield Fact(name=name, first=_told(a), second=_told(b))
 
 
 def _settings(profile: Profile) -> dict[str, Any]:
