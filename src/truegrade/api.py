@@ -30,14 +30,15 @@ from truegrade.pipeline import Progress
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Problem, sha256_json
 from truegrade.report.progress import Silent, download_progress
-from truegrade.selection import Limit, apart, narrow, select, window_of
+from truegrade.selection import Limit, apart, left_out, narrow, select, window_of
 from truegrade.statistics import PairedComparison
 from truegrade.store import Manifest, Run, environment
 from truegrade.store.exporters import find_exporter
 from truegrade.store.importers import find_format
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import now
-from truegrade.windows import EVERYTHING, Window, check_day, described
+from truegrade.verdicts import with_packages
+from truegrade.windows import EVERYTHING, Window, check_day
 
 DEFAULT_PROFILES = ("strict",)
 
@@ -52,6 +53,7 @@ def run(
     executor: str = "local",
     allow_unsafe: bool | None = None,
     cutoff: str | None = None,
+    packages: Sequence[str] = (),
     progress: Progress | None = None,
     **generation: Any,
 ) -> Run:
@@ -69,6 +71,7 @@ def run(
         allow_unsafe: run programs even where only resource limits protect this machine (protection level 1);
             None asks the environment variable TRUEGRADE_ALLOW_UNSAFE.
         cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.
+        packages: installed packages that programs may import besides those of the profile.
         progress: watches the stages.
         generation: everything else that `generate` takes.
 
@@ -78,11 +81,13 @@ def run(
     """
     opened = [open_profile(name) for name in profiles]
     check_day("--cutoff", cutoff)
+    with_packages({}, packages)  # refused before anything is asked
     unsafe = unsafe_allowed(allow_unsafe)
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe)
     run_, problems = _generate(
         benchmark, model, opened[0], progress or Silent(), allow_unsafe=unsafe, **generation
     )
+    problems = with_packages(problems, packages)
     return _grade_and_report(run_, problems, opened, ks, grader, progress or Silent(), cutoff=cutoff)
 
 
@@ -132,6 +137,7 @@ def grade(
     executor: str = "local",
     allow_unsafe: bool | None = None,
     cutoff: str | None = None,
+    packages: Sequence[str] = (),
     progress: Progress | None = None,
     notice: Notice = ignore,
 ) -> Run:
@@ -149,7 +155,7 @@ def grade(
         ks: the k of pass@k.
         out: folder for the run that a file becomes.
         workers, executor: as for `run`.
-        allow_unsafe, cutoff: as for `run`.
+        allow_unsafe, cutoff, packages: as for `run`.
         progress: watches the stages.
         notice: told what a person should know.
 
@@ -178,13 +184,9 @@ def grade(
         positions = select(loaded, limit) if limit is not None else None
         run_ = import_file(path, loaded, file_format, positions, out=_path(out), progress=watch, notice=notice)
     problems = _problems_of(run_, loaded)
-    chosen = narrow(problems, window)
+    chosen = narrow(with_packages(problems, packages), window)
     if window:
-        out_of_it = sum(key.problem_id in problems and key.problem_id not in chosen for key in run_.answered())
-        notice(
-            f"{described(window)}: {len(chosen)} of {len(problems)} problems; {out_of_it} samples of the others"
-            " are left out"
-        )
+        notice(left_out(run_, problems, chosen, window))
     return _grade_and_report(run_, chosen, opened, ks, grader, watch, window=window, cutoff=cutoff)
 
 

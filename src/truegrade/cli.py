@@ -105,7 +105,7 @@ def main() -> None:
 @grading_options
 @json_option
 def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers: int | None,
-        cutoff: str | None, executor: str, allow_unsafe: bool | None, as_json: bool,
+        cutoff: str | None, packages: tuple[str, ...], executor: str, allow_unsafe: bool | None, as_json: bool,
         **options: Any) -> None:  # fmt: skip
     """Ask a model, grade its replies, write the report. The same command resumes."""
     from truegrade import api
@@ -118,6 +118,7 @@ def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers:
         executor=executor,
         allow_unsafe=allow_unsafe,
         cutoff=cutoff,
+        packages=packages,
         progress=_progress(as_json),
         **generation_arguments(options, _notice),
     )

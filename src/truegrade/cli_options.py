@@ -25,6 +25,11 @@ def _pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     return pairs
 
 
+def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Names between commas."""
+    return tuple(name.strip() for name in (value or "").split(",") if name.strip())
+
+
 def _json_pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
     """``k=v`` options whose values are JSON where they parse as JSON, else text."""
     import json
@@ -87,6 +92,8 @@ grading_options = _together(
     click.option("-k", "ks", multiple=True, type=click.IntRange(min=1), help="Report pass@K. Repeatable."),
     click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one a core]"),
     cutoff_option,
+    click.option("--packages", callback=_names, metavar="NAMES",
+                 help="Installed packages that programs may import besides the profile's, as a,b,c."),
     executor_option,
     unsafe_option,
 )  # fmt: skip

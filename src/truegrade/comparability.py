@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.selection import made_for
 from truegrade.store import Run
-from truegrade.summary import ProfileSummary, made_for, profile_summary, read_summary
+from truegrade.summary import ProfileSummary, profile_summary, read_summary
 from truegrade.windows import EVERYTHING, FILTERS, described, inside, narrowed
 
 

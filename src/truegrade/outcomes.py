@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from truegrade.grading.marks import packages_missed
 from truegrade.records import Reason, SampleKey, Verdict
 
 SHOWN_ERRORS = 5
-"""Tasks that the warning about grader errors names."""
+"""Tasks, or packages, that a warning names."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -94,3 +95,14 @@ def errors_named(errors: Mapping[str, str]) -> str:
         f"grader errors on {tasks} ({shown}) say nothing about the model and are in no estimate; the first:"
         f" {next(iter(errors.values()), 'unknown')}"
     )
+
+
+def missing_packages(outcomes: Sequence[Outcome]) -> list[str]:
+    """The warning about programs that failed for a package that they may not import; empty without any."""
+    missed = Counter(name for outcome in outcomes for name in packages_missed(outcome.marks))
+    named = ", ".join(f"{name} {count}" for name, count in missed.most_common(SHOWN_ERRORS))
+    said = (
+        f"{missed.total()} of {len(outcomes)} programs failed for a package that programs cannot import here"
+        f" ({named}); --packages NAME offers one that is installed"
+    )
+    return [said] if missed else []

@@ -19,6 +19,7 @@ from truegrade.benchmarks.base import Benchmark
 from truegrade.config import GenerationConfig
 from truegrade.errors import BadRecord, TruegradeError, UserError
 from truegrade.graders import Grader, LocalGrader
+from truegrade.grading.marks import MISSING_PACKAGE
 from truegrade.json_text import encode
 from truegrade.models.base import BatchModel, Model, Reply, Request
 from truegrade.profiles import Profile, open_profile
@@ -34,6 +35,7 @@ from truegrade.records import (
 from truegrade.selection import scored
 from truegrade.store import Journal, Run
 from truegrade.summary import Summary, read_summary, summarise_run
+from truegrade.verdicts import limits_for, package_versions
 from truegrade.windows import EVERYTHING, Window, described
 
 T = TypeVar("T")
@@ -336,7 +338,9 @@ def grade(
         SandboxError: programs would have to run at level 1, and that is not allowed.
     """
     problems = scored(run, problems, profile)
-    graded = run.graded(profile.id)
+    packages = package_versions(limits_for(profile, problems.values()).packages)
+    others = packages != run.manifest.packages.get(profile.id)
+    graded = run.graded(profile.id, anew=MISSING_PACKAGE if others else None)
     done = [(c.key, c.sha256) in graded for c in _gradable(run, problems)]
     progress.start(f"grade as {profile.name}", total=len(done), done=sum(done))
     pending = (c for c in _gradable(run, problems) if (c.key, c.sha256) not in graded)
@@ -354,7 +358,7 @@ def grade(
                     levels.add(verdict.level)
     finally:
         progress.finish()
-    run.record_grading(profile.id, min(levels, default=None))
+    run.record_grading(profile.id, min(levels, default=None), packages)
 
 
 def _gradable(run: Run, problems: Mapping[str, Problem]) -> Iterator[Completion]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from truegrade.benchmarks import find_benchmark
 from truegrade.benchmarks.base import Benchmark
@@ -10,7 +10,7 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.profiles import Profile
 from truegrade.records import Problem
 from truegrade.store import Manifest, Run
-from truegrade.windows import Window, check_window, described, inside
+from truegrade.windows import FILTERS, Window, check_window, described, inside
 
 Limit = int | tuple[int, int] | None
 """The first N problems, or those from A to B, 1-based and inclusive; None for all."""
@@ -96,6 +96,11 @@ def window_of(manifest: Manifest, args: Mapping[str, str]) -> dict[str, str]:
     return window
 
 
+def made_for(manifest: Manifest) -> dict[str, str]:
+    """The window that a run was made for."""
+    return {name: value for name, value in manifest.benchmark.args.items() if name in FILTERS}
+
+
 def narrow(problems: Mapping[str, Problem], window: Window) -> dict[str, Problem]:
     """The problems that lie in the window.
 
@@ -106,6 +111,13 @@ def narrow(problems: Mapping[str, Problem], window: Window) -> dict[str, Problem
     if not kept:
         raise UserError(f"{described(window)}: none of the {len(problems)} problems fits; widen the window")
     return kept
+
+
+def left_out(run: Run, problems: Mapping[str, Problem], chosen: Container[str], window: Window) -> str:
+    """The sentence on what a window leaves out of a run's problems and answered samples."""
+    kept = sum(name in chosen for name in problems)
+    samples = sum(key.problem_id in problems and key.problem_id not in chosen for key in run.answered())
+    return f"{described(window)}: {kept} of {len(problems)} problems; {samples} samples of the others are left out"
 
 
 def scored(run: Run, problems: Mapping[str, Problem], profile: Profile) -> Mapping[str, Problem]:

@@ -20,20 +20,21 @@ from truegrade.outcomes import (
     errors_named,
     graded,
     grader_errors,
+    missing_packages,
     read_outcomes,
     side_by_side,
 )
 from truegrade.profiles import Profile
 from truegrade.reasoning import Questions, questions, reasoning
 from truegrade.records import SCHEMA_VERSION, UNANSWERED, Completion, ContestTask, Estimate, Problem
-from truegrade.selection import scored
+from truegrade.selection import made_for, scored
 from truegrade.statistics import Exchangeability, TaskTally, estimate, exchangeability, summarise
 from truegrade.statistics import Summary as NumberSummary
 from truegrade.statistics.contest_metrics import published_metrics
 from truegrade.statistics.reasoning import ReasoningSummary
 from truegrade.statistics.splits import Gap, Split, cutoff_gap, split_rates
 from truegrade.store import Manifest, Run
-from truegrade.windows import EVERYTHING, FILTERS, Window, described, narrowed
+from truegrade.windows import EVERYTHING, Window, described, narrowed
 
 USUAL_K = (1, 5, 10, 25, 50, 100)
 """pass@k is reported for those that the number of samples allows."""
@@ -245,11 +246,6 @@ class _Shared(NamedTuple):
     cutoff: str | None
 
 
-def made_for(manifest: Manifest) -> dict[str, str]:
-    """The window that a run was made for."""
-    return {name: value for name, value in manifest.benchmark.args.items() if name in FILTERS}
-
-
 def _profile(
     profile: Profile,
     outcomes: Outcomes,
@@ -361,6 +357,7 @@ def _warnings(
     short = sum(tally.n < n for tally in tallies)
     if short:
         warnings.append(f"{short} of {len(tallies)} tasks have fewer than {n} graded samples")
+    warnings += missing_packages(outcomes)
     truncated = sum(o.truncated for o in outcomes)
     if truncated:
         warnings.append(f"{truncated} of {len(outcomes)} replies were cut at the token limit; raise --max-tokens")
