@@ -178,7 +178,7 @@ def grade(
     else:
         name = benchmark_of(path, benchmark, file_format)
         window, args = apart(name, task_args or {})
-        if find_format(path, file_format).positional:  # its rows are those of the window
+        if window and find_format(path, file_format).positional:  # its rows are those of the window
             window, args = {}, {**window, **args}
         loaded = _load(name, _path(data), args, notice)
         positions = select(loaded, limit) if limit is not None else None
