@@ -13,17 +13,15 @@ from typing import Any
 
 from truegrade import pipeline
 from truegrade.asking import asker, check_followed, hire, open_asked, probe_for, prompt_rule, sampling_of
-from truegrade.benchmarks import find_benchmark, load_benchmark
 from truegrade.benchmarks.base import Benchmark
 from truegrade.comparison import compare_runs
 from truegrade.config import GenerationConfig, Patience, Sampling
-from truegrade.datasets import pull, source
 from truegrade.datasets.learned import leave_out_learned
-from truegrade.datasets.locate import find
-from truegrade.errors import NotComparable, UnknownName, UserError
+from truegrade.errors import UserError
 from truegrade.exporting import export_run, write_own_files
 from truegrade.graders import Grader, open_grader
 from truegrade.importing import RUNS, benchmark_of, identity_of, import_file, slug, take_over
+from truegrade.loading import load_announced, load_for, problems_of
 from truegrade.models import DEFAULT_MODEL
 from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.models.base import Model
@@ -32,13 +30,16 @@ from truegrade.profiles import Profile, open_profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Problem, sha256_json
 from truegrade.report import format as fmt
-from truegrade.report.progress import Silent, download_progress
-from truegrade.selection import Limit, select
+from truegrade.report.progress import Silent
+from truegrade.selection import Limit, apart, left_out, narrow, select, window_of
 from truegrade.statistics import PairedComparison
 from truegrade.store import Manifest, Run, environment
 from truegrade.store.exporters import find_exporter
+from truegrade.store.importers import find_format
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import now
+from truegrade.verdicts import with_packages
+from truegrade.windows import EVERYTHING, Window, check_day
 
 DEFAULT_PROFILES = ("strict",)
 SHOWN_EXCLUDED = 5
@@ -54,6 +55,8 @@ def run(
     workers: int | None = None,
     executor: str = "local",
     allow_unsafe: bool | None = None,
+    cutoff: str | None = None,
+    packages: Sequence[str] = (),
     progress: Progress | None = None,
     **generation: Any,
 ) -> Run:
@@ -70,6 +73,8 @@ def run(
         executor: where they run: ``local``, ``ray`` or ``ray:ADDRESS`` (`truegrade.graders.open_grader`).
         allow_unsafe: run programs even where only resource limits protect this machine (protection level 1);
             None asks the environment variable TRUEGRADE_ALLOW_UNSAFE.
+        cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.
+        packages: installed packages that programs may import besides those of the profile.
         progress: watches the stages.
         generation: everything else that `generate` takes.
 
@@ -78,12 +83,15 @@ def run(
         ModelError: the model service refuses everything.
     """
     opened = [open_profile(name) for name in profiles]
+    check_day("--cutoff", cutoff)
+    with_packages({}, packages)  # refused before anything is asked
     unsafe = unsafe_allowed(allow_unsafe)
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe)
     run_, problems = _generate(
         benchmark, model, opened, progress or Silent(), grading=True, allow_unsafe=unsafe, **generation
     )
-    return _grade_and_report(run_, problems, opened, ks, grader, progress or Silent())
+    problems = with_packages(problems, packages)
+    return _grade_and_report(run_, problems, opened, ks, grader, progress or Silent(), cutoff=cutoff)
 
 
 def generate(
@@ -132,6 +140,8 @@ def grade(
     workers: int | None = None,
     executor: str = "local",
     allow_unsafe: bool | None = None,
+    cutoff: str | None = None,
+    packages: Sequence[str] = (),
     progress: Progress | None = None,
     notice: Notice = ignore,
 ) -> Run:
@@ -143,13 +153,14 @@ def grade(
             benchmark file.
         profiles: rules to grade under, side by side.
         data: local data file or folder.
-        task_args: ``-T`` arguments of the benchmark.
+        task_args: ``-T`` arguments of the benchmark. Those that only leave problems out (``start``, ``end``,
+            ``month``, ``platform``, ``difficulty`` of contests) grade and count a part of the run or file.
         file_format: name of the file's format; None to recognise it.
         limit: the problems that a file answers, as N or (A, B); needed where it holds no ids and not all problems.
         ks: the k of pass@k.
         out: folder for the run that a file becomes.
         workers, executor: as for `run`.
-        allow_unsafe: as for `run`.
+        allow_unsafe, cutoff, packages: as for `run`.
         progress: watches the stages.
         notice: told what a person should know.
 
@@ -162,19 +173,28 @@ def grade(
     opened = [open_profile(name) for name in profiles]
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe))
     watch = progress or Silent()
+    check_day("--cutoff", cutoff)
     if path.is_dir():
         if limit is not None:
             raise UserError(f"--limit chooses among the problems of a file; the run {path} knows its own")
         run_ = Run.open(path, notice=notice)
-        loaded = _load_for(run_, benchmark, _path(data), notice)
+        window = window_of(run_.manifest, task_args or {})
+        loaded = load_for(run_, benchmark, _path(data), notice)
         refuse_uncovered(opened, loaded.problems)
     else:
-        loaded = _load(benchmark_of(path, benchmark, file_format), _path(data), task_args or {}, notice)
+        name = benchmark_of(path, benchmark, file_format)
+        window, args = apart(name, task_args or {})
+        if window and find_format(path, file_format).positional:  # its rows are those of the window
+            window, args = {}, {**window, **args}
+        loaded = load_announced(name, _path(data), args, notice)
         refuse_uncovered(opened, loaded.problems)
         positions = select(loaded, limit) if limit is not None else None
         run_ = import_file(path, loaded, file_format, positions, out=_path(out), progress=watch, notice=notice)
-    problems = _problems_of(run_, loaded)
-    return _grade_and_report(run_, problems, opened, ks, grader, watch)
+    problems = problems_of(run_, loaded)
+    chosen = narrow(with_packages(problems, packages), window)
+    if window:
+        notice(left_out(run_, problems, chosen, window))
+    return _grade_and_report(run_, chosen, opened, ks, grader, watch, window=window, cutoff=cutoff)
 
 
 def load(path: str | Path) -> Run:
@@ -187,7 +207,7 @@ def load(path: str | Path) -> Run:
 
 
 def report(run_: Run | str | Path) -> Path:
-    """Write a run's ``report.html`` anew and return its path.
+    """Write a run's ``report.html`` anew and return its path; `report_files` writes other formats, or a part.
 
     Raises:
         UserError: the run was not graded yet.
@@ -196,21 +216,40 @@ def report(run_: Run | str | Path) -> Path:
 
 
 def report_files(
-    run_: Run | str | Path, file_format: str = "html", *, out: str | Path | None = None
+    run_: Run | str | Path,
+    file_format: str = "html",
+    *,
+    window: Mapping[str, str] = EVERYTHING,
+    cutoff: str | None = None,
+    data: str | Path | None = None,
+    out: str | Path | None = None,
 ) -> list[Path]:
     """Write a run's report as files, one for each table or figure, and return their paths.
 
     Args:
         run_: the run, or its folder.
         file_format: ``html`` (one page), ``png``, ``svg``, ``latex``, ``markdown``, ``csv``, ``json``, ``bibtex``.
+        window: ``-T`` arguments that leave problems out, for a report on the others; ``summary.json`` stays.
+        cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.
+        data: local data file or folder, for a window or a cut-off.
         out: the page, or the folder of the other formats' files; None for the run's own folder.
 
     Raises:
-        UserError: the run was not graded yet, the format is not known, or PNG cannot be made here.
+        UserError: the run was not graded yet, the format is not known, or PNG cannot be made here; an argument
+            is unknown, or leaves nothing.
     """
     from truegrade.report.export import export_report
 
-    return export_report(run_ if isinstance(run_, Run) else load(run_), file_format, _path(out))
+    opened = run_ if isinstance(run_, Run) else load(run_)
+    if not window and cutoff is None:
+        return export_report(opened, file_format, _path(out))
+    check_day("--cutoff", cutoff)
+    chosen = window_of(opened.manifest, window)
+    problems = narrow(problems_of(opened, load_for(opened, None, _path(data), ignore)), chosen)
+    summary = pipeline.summarise_part(opened, problems, window=chosen, cutoff=cutoff)
+    part = "-".join(f"{name}-{value}" for name, value in [*window.items(), ("cutoff", cutoff)] if value)
+    own = opened.path / (f"report-{slug(part)}" + (".html" if file_format == "html" else ""))
+    return export_report(opened, file_format, _path(out) or own, summary)
 
 
 def export(
@@ -240,12 +279,17 @@ def export(
     """
     rules = open_profile(profile or find_exporter(file_format).profile)
     opened = run_ if isinstance(run_, Run) else load(run_)
-    problems = _problems_of(opened, _load_for(opened, benchmark, _path(data), ignore))
+    problems = problems_of(opened, load_for(opened, benchmark, _path(data), ignore))
     return export_run(opened, problems, rules, file_format, _path(out))
 
 
 def compare(
-    first: Run | str | Path, second: Run | str | Path, *, profile: str | None = None, force: bool = False
+    first: Run | str | Path,
+    second: Run | str | Path,
+    *,
+    profile: str | None = None,
+    force: bool = False,
+    window: Mapping[str, str] = EVERYTHING,
 ) -> PairedComparison:
     """Compare two runs, paired by task: second minus first, with an interval.
 
@@ -256,12 +300,13 @@ def compare(
         second: the contender.
         profile: under which rules; None if each run has only one.
         force: compare even what is not comparable.
+        window: ``-T`` arguments that leave problems out.
 
     Raises:
         NotComparable: data set, profile, selected tasks or prompt rule differ, or no task is in both.
     """
     profiles = () if profile is None else (profile,)
-    return compare_runs([first, second], profiles=profiles, force=force).pairs[0].paired
+    return compare_runs([first, second], profiles=profiles, force=force, window=window).pairs[0].paired
 
 
 # ------------------------------------------------------------------------------------- from names to objects
@@ -301,7 +346,7 @@ def _generate(
     args = dict(task_args or {})
     variant = args.pop("prompt", None)
     worker = hire(agent, agent_args or {}, model, variant)
-    loaded = _load(benchmark, _path(data), args, notice)
+    loaded = load_announced(benchmark, _path(data), args, notice)
     selected = select(loaded, limit, ids)
     if grading:
         refuse_uncovered(profiles, selected)
@@ -345,7 +390,7 @@ def _generate(
         run_.update(adaptations=tuple(dict.fromkeys(adaptations)))
     if shortfall:
         notice(shortfall.sentence())
-    return run_, _problems_of(run_, loaded)
+    return run_, problems_of(run_, loaded)
 
 
 def _learned(adapter: str | None, problems: Sequence[Problem]) -> dict[str, str]:
@@ -365,66 +410,20 @@ def _grade_and_report(
     ks: Sequence[int] | None,
     grader: Grader,
     progress: Progress,
+    *,
+    window: Window = EVERYTHING,
+    cutoff: str | None = None,
 ) -> Run:
     """Grade under every profile, then count and write the page; earlier gradings stay in the summary."""
     with run_.locked(), closing(grader):
         for profile in profiles:
             pipeline.grade(run_, problems, profile, progress=progress, grader=grader)
         asked = {profile.id for profile in profiles}
-        earlier = [open_profile(name) for name in run_.profiles if name not in asked]
-        pipeline.summarise(run_, problems, [*profiles, *earlier], ks)
+        earlier = [p for p in pipeline.graders_of(run_, problems) if p.id not in asked]
+        pipeline.summarise(run_, problems, [*profiles, *earlier], ks, window=window, cutoff=cutoff)
         write_own_files(run_, problems, profiles)
     report(run_)
     return run_
-
-
-def _load(name: str, data: Path | None, args: Mapping[str, str], notice: Notice) -> Benchmark:
-    """Load a benchmark; a data set that is not at hand is announced, then downloaded with a bar."""
-    spec = find_benchmark(name)
-    if data is None and spec.source is not None and find(source(spec.source)) is None:
-        pinned = source(spec.source)
-        notice(f"{pinned.file} is not on this machine; downloading it from {pinned.url}")
-        with download_progress(pinned.file) as progress:
-            pull(pinned.name, progress=progress)
-    return load_benchmark(name, data, args)
-
-
-def _load_for(run_: Run, benchmark: str | None, data: Path | None, notice: Notice) -> Benchmark:
-    """The data set that a run was made from; a user's own file is looked for where it was.
-
-    A benchmark file is code, which a run that came from elsewhere must not name: the user does, each time.
-
-    Raises:
-        NotComparable: the data at hand is another version.
-        UserError: the run was made with a benchmark file, and none is named.
-    """
-    identity = run_.manifest.benchmark
-    name = benchmark or identity.name
-    try:
-        spec = find_benchmark(name)
-    except UnknownName:
-        if benchmark is not None:
-            raise
-        raise UserError(
-            f"{run_.path} was made with a benchmark {name!r} that is not installed here; if a Python file defines"
-            " it, name that file: --benchmark FILE.py"
-        ) from None
-    if data is None and spec.source is None and Path(identity.source).exists():
-        data = Path(identity.source)
-    loaded = _load(name, data, identity.args, notice)
-    if loaded.dataset_sha256 != identity.dataset_sha256:
-        raise NotComparable(
-            f"{run_.path} was made from another version of {identity.name} ({identity.dataset_sha256[:12]}…) than"
-            f" the data at hand ({loaded.dataset_sha256[:12]}…); give the right file with --data"
-        )
-    return loaded
-
-
-def _problems_of(run_: Run, loaded: Benchmark) -> dict[str, Problem]:
-    """The problems that a run is to be counted over, in the data set's order."""
-    selected = run_.manifest.selected
-    wanted = loaded.by_id().keys() if selected is None else set(selected)
-    return {p.id: p for p in loaded.problems if p.id in wanted and p.id not in run_.manifest.excluded}
 
 
 def _folder_name(loaded: Benchmark, config: GenerationConfig) -> str:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 
 EXIT_USER_ERROR = 2
+EXIT_GRADER_ERROR = 1
 EXIT_INTERRUPTED = 130
 
 
@@ -105,7 +106,8 @@ def main() -> None:
 @grading_options
 @json_option
 def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers: int | None,
-        executor: str, allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
+        cutoff: str | None, packages: tuple[str, ...], executor: str, allow_unsafe: bool | None, as_json: bool,
+        **options: Any) -> None:  # fmt: skip
     """Ask a model, grade its replies, write the report. The same command resumes."""
     from truegrade import api
 
@@ -116,10 +118,13 @@ def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers:
         workers=workers,
         executor=executor,
         allow_unsafe=allow_unsafe,
+        cutoff=cutoff,
+        packages=packages,
         progress=_progress(as_json),
         **generation_arguments(options, _notice),
     )
-    _show(finished, as_json)
+    if code := _show(finished, as_json):
+        sys.exit(code)
 
 
 @main.command()
@@ -164,12 +169,15 @@ def grade(sources: tuple[Path, ...], limit: str | None, out: Path | None, ks: tu
 
     if out is not None and len(sources) > 1:
         raise click.UsageError("--out names one folder, but several files are given; grade them one by one")
+    codes = []
     for source in sources:
         graded = api.grade(
             source, limit=parse_limit(limit), out=out, ks=ks or None, progress=_progress(as_json), notice=_notice,
             **options,
         )  # fmt: skip
-        _show(graded, as_json)
+        codes.append(_show(graded, as_json))
+    if any(codes):
+        sys.exit(max(codes))
 
 
 @main.command("exec")
@@ -248,7 +256,7 @@ def benchmarks(as_json: bool) -> None:
 @click.pass_context
 @json_option
 def profiles(ctx: click.Context, as_json: bool) -> None:
-    """List the profiles; `profiles show NAME` prints every rule, its source and known defects."""
+    """List the profiles; `profiles show NAME` prints every rule, `profiles diff A B` what separates two."""
     if ctx.invoked_subcommand is not None:
         return
     from truegrade.profiles import PROFILES, open_profile
@@ -276,6 +284,24 @@ def profiles_show(name: str, as_json: bool) -> None:
         from truegrade.report.text import print_profile
 
         print_profile(profile)
+
+
+@profiles.command("diff")
+@click.argument("first")
+@click.argument("second")
+@json_option
+def profiles_diff(first: str, second: str, as_json: bool) -> None:
+    """Print two profiles rule by rule: what only one of them has, with its source."""
+    from truegrade.profiles import open_profile
+    from truegrade.profiles.difference import difference
+
+    found = difference(open_profile(first), open_profile(second))
+    if as_json:
+        print_json(found)
+    else:
+        from truegrade.report.listings import print_profile_difference
+
+        print_profile_difference(found)
 
 
 @main.command()
@@ -324,16 +350,18 @@ def _notice(sentence: str) -> None:
     echo(f"note: {sentence}", err=True)
 
 
-def _show(finished: Run, as_json: bool) -> None:
+def _show(finished: Run, as_json: bool) -> int:
+    """Print a summary; the exit code: 1 where the grader failed on a sample."""
     from truegrade.store.exporters import EXPORTERS
     from truegrade.summary import read_summary
 
+    summary = read_summary(finished)
+    code = EXIT_GRADER_ERROR if any(profile.grader_errors for profile in summary.profiles) else 0
     if as_json:
         print_json({"run": str(finished.path), **finished.summary})
-        return
+        return code
     from truegrade.report.text import print_summary
 
-    summary = read_summary(finished)
     print_summary(summary)
     if len(summary.profiles) > 2:
         from truegrade.matrix import read_matrix
@@ -342,6 +370,7 @@ def _show(finished: Run, as_json: bool) -> None:
         print_matrix(read_matrix(finished))
     own = [exporter.file for exporter in EXPORTERS if (finished.path / exporter.file).exists()]
     echo(f"{finished.path}: {', '.join(['summary.json', 'report.html', *own])}")
+    return code
 
 
 def _text_of(path: Path) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from truegrade.cli_options import Number, echo, json_option, print_json
+from truegrade.cli_options import Number, cutoff_option, echo, json_option, print_json, window_option
 
 
 @click.command()
@@ -35,6 +35,8 @@ from truegrade.cli_options import Number, echo, json_option, print_json
     show_default=True,
     help="Of the intervals.",
 )
+@window_option
+@cutoff_option
 @click.option(
     "--table", is_flag=True, help="One column a run with all its metrics; other data sets may stand in it."
 )
@@ -71,6 +73,8 @@ def compare(
         raise click.UsageError(f"{'--open' if open_page else '--out'} needs a file: add --format html")
     if open_page and file_format != "html":
         raise click.UsageError(f"--open shows a page; {file_format} makes none")
+    if table and (options["window"] or options["cutoff"]):
+        raise click.UsageError("--table has no -T and no --cutoff: leave them or --table out")
     if table:
         _table(runs, options["profiles"], as_json)
         return

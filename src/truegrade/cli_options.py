@@ -26,6 +26,11 @@ def _pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     return pairs
 
 
+def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Names between commas."""
+    return tuple(name.strip() for name in (value or "").split(",") if name.strip())
+
+
 def _json_pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
     """``k=v`` options whose values are JSON where they parse as JSON, else text."""
     import json
@@ -73,10 +78,24 @@ executor_option = click.option(
     help="Where programs run: local; ray (a cluster of this machine's cores); ray:auto; ray://HOST:PORT.",
 )  # fmt: skip
 
+data_option = click.option(
+    "--data", type=click.Path(path_type=Path), help="Local data file, or a folder that holds it."
+)
+
 data_options = together(
-    click.option("--data", type=click.Path(path_type=Path), help="Local data file, or a folder that holds it."),
+    data_option,
     click.option("-T", "task_args", multiple=True, callback=_pairs, metavar="K=V",
                  help="Task argument, e.g. -T split=test or -T prompt=base. Repeatable."),
+)  # fmt: skip
+
+window_option = click.option(
+    "-T", "window", multiple=True, callback=_pairs, metavar="K=V",
+    help="Only a part of the problems: start, end, month, platform or difficulty of contests. Repeatable.",
+)  # fmt: skip
+
+cutoff_option = click.option(
+    "--cutoff", metavar="DATE",
+    help="Last day of the model's training data, YYYY-MM-DD: split contest problems by it.",
 )  # fmt: skip
 
 grading_options = together(
@@ -84,6 +103,9 @@ grading_options = together(
                  help="Rules to grade under; repeat it to see several side by side."),
     click.option("-k", "ks", multiple=True, type=click.IntRange(min=1), help="Report pass@K. Repeatable."),
     click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one a core]"),
+    cutoff_option,
+    click.option("--packages", callback=_names, metavar="NAMES",
+                 help="Installed packages that programs may import besides the profile's, as a,b,c."),
     executor_option,
     unsafe_option,
 )  # fmt: skip

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
-from truegrade.cli_options import echo, json_option, print_json
+from truegrade.cli_options import cutoff_option, data_option, echo, json_option, print_json, window_option
 
 
 @click.command()
@@ -24,9 +26,14 @@ from truegrade.cli_options import echo, json_option, print_json
     type=click.Path(path_type=Path),
     help="The page, or the folder of the files. [default: report.html or report/ in the run's folder]",
 )
+@window_option
+@cutoff_option
+@data_option
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @json_option
-def report(runs: tuple[Path, ...], file_format: str, out: Path | None, open_page: bool, as_json: bool) -> None:
+def report(
+    runs: tuple[Path, ...], file_format: str, out: Path | None, open_page: bool, as_json: bool, **part: Any
+) -> None:
     """Write the report of graded runs anew: a page, or its tables and figures as files."""
     from truegrade import api
 
@@ -38,9 +45,9 @@ def report(runs: tuple[Path, ...], file_format: str, out: Path | None, open_page
         file
         for path in runs
         for file in (
-            [_of_evolution(path, file_format, out)]
+            [_of_evolution(path, file_format, out, part)]
             if (path / "evolution.json").is_file()
-            else api.report_files(path, file_format, out=out)
+            else api.report_files(path, file_format, out=out, **part)
         )
     ]
     if as_json:
@@ -53,13 +60,15 @@ def report(runs: tuple[Path, ...], file_format: str, out: Path | None, open_page
             click.launch(str(file))
 
 
-def _of_evolution(folder: Path, file_format: str, out: Path | None) -> Path:
+def _of_evolution(folder: Path, file_format: str, out: Path | None, part: Mapping[str, Any]) -> Path:
     """Write the page, or the summary as Markdown, of what `truegrade evolve` made."""
     from truegrade.errors import UserError
     from truegrade.evolution.reporting.material import gather
     from truegrade.evolution.reporting.page import write_report
     from truegrade.evolution.reporting.summary_text import markdown_summary
 
+    if any(part.values()):
+        raise UserError(f"{folder}: -T, --cutoff and --data are for runs; this is an evolution")
     if file_format == "html":
         return write_report(gather(folder), out)
     if file_format != "markdown":

@@ -7,8 +7,11 @@ from typing import Any
 
 import msgspec
 
+from truegrade.errors import UserError
+from truegrade.selection import made_for
 from truegrade.store import Run
-from truegrade.summary import ProfileSummary, profile_summary
+from truegrade.summary import ProfileSummary, profile_summary, read_summary
+from truegrade.windows import EVERYTHING, FILTERS, described, inside, narrowed
 
 
 class Graded(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,18 +19,32 @@ class Graded(msgspec.Struct, frozen=True, kw_only=True):
 
     run: Run
     summary: ProfileSummary
+    window: Mapping[str, str]
+    """What left problems out, when the run was made, counted or compared."""
     prompts: Mapping[str, str]
     """SHA-256 of what each problem was asked with; empty for imported replies."""
 
 
-def graded(run: Run, profile: str | None) -> Graded:
+def graded(run: Run, profile: str | None, window: Mapping[str, str] = EVERYTHING) -> Graded:
     """A run under a profile, by name or id; None if it has only one.
 
+    Args:
+        run: graded.
+        profile: by name or id.
+        window: leaves further problems out, by the tags that the summary holds.
+
     Raises:
-        UserError: it was not graded under that profile.
+        UserError: it was not graded under that profile, or nothing is in the window.
     """
     prompts = {problem: prompt.sha256 for problem, prompt in run.prompts().items()}
-    return Graded(run=run, summary=profile_summary(run, profile), prompts=prompts)
+    summary = profile_summary(run, profile)
+    if window:
+        tasks = [task for task in summary.tasks if inside(task.tags, window)]
+        if not tasks:
+            raise UserError(f"{run.path}: {described(window)}: none of its {len(summary.tasks)} tasks fits")
+        summary = msgspec.structs.replace(summary, tasks=tasks, reasoning=None)
+    own = narrowed(made_for(run.manifest), read_summary(run).window)
+    return Graded(run=run, summary=summary, window=narrowed(own, window), prompts=prompts)
 
 
 def obstacles(first: Graded, second: Graded) -> list[str]:
@@ -69,22 +86,26 @@ def _facts(first: Graded, second: Graded) -> Iterator[tuple[str, str, str]]:
     yield "data set", _data(first.run), _data(second.run)
     yield "profile", first.summary.profile, second.summary.profile
     if _data(first.run) == _data(second.run):
-        yield "tasks", *_subsets(first.run, second.run)
+        yield "window", described(first.window) or "none", described(second.window) or "none"
+        yield "tasks", *_subsets(first, second)
     yield "prompt rule", *_prompts(first, second)
 
 
 def _data(run: Run) -> str:
     of = run.manifest.benchmark
-    args = "".join(f" {key}={value}" for key, value in sorted(of.args.items()))
+    args = "".join(f" {key}={value}" for key, value in sorted(of.args.items()) if key not in FILTERS)
     return f"{of.name}{args} {of.dataset_sha256[:12]}…"
 
 
-def _subsets(first: Run, second: Run) -> tuple[str, str]:
-    """Which problems each was to answer; two empty texts where they are the same."""
-    one, two = (None if run.manifest.selected is None else set(run.manifest.selected) for run in (first, second))
-    if one == two:
+def _subsets(first: Graded, second: Graded) -> tuple[str, str]:
+    """Which problems each was to answer; two empty texts where they are the same, at least in the window."""
+    one, two = (
+        None if side.run.manifest.selected is None else set(side.run.manifest.selected) for side in (first, second)
+    )
+    counted = {task.id for side in (first, second) for task in side.summary.tasks}
+    if one == two or (first.window and counted & (one or counted) == counted & (two or counted)):
         return "", ""
-    return _subset(first, one, two), _subset(second, two, one)
+    return _subset(first.run, one, two), _subset(second.run, two, one)
 
 
 def _subset(run: Run, own: set[str] | None, other: set[str] | None) -> str:

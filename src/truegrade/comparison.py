@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from truegrade.comparability import Graded, graded, obstacles, remarks
 from truegrade.errors import NotComparable, UnknownName, UserError
 from truegrade.matrix import tallies_of
 from truegrade.records import SCHEMA_VERSION, Estimate
+from truegrade.selection import window_of
 from truegrade.statistics import PairedComparison, compare_paired, estimate
 from truegrade.statistics.bootstrap import BootstrapInterval, bootstrap_interval
 from truegrade.statistics.multiplicity import METHOD, holm
@@ -21,6 +22,7 @@ from truegrade.statistics.reasoning import compare_reasoning
 from truegrade.statistics.reasoning_records import Difference
 from truegrade.store import Run
 from truegrade.summary import ProfileSummary, TaskLine, read_summary
+from truegrade.windows import EVERYTHING, check_day, split
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,10 +38,21 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     prompt_rule: str | None
     """None where the replies were imported."""
     samples_per_task: int
+    window: Mapping[str, str] = {}
+    """What left problems out, when the run was made, counted or compared."""
     created: str
     rate: Estimate
     """pass@1 over all its graded tasks: more than a pair has in common, where others lack some."""
     tasks: list[TaskLine]
+
+
+class PairSplit(msgspec.Struct, frozen=True, kw_only=True):
+    """``second - first`` on one group of tasks."""
+
+    by: str
+    """As `truegrade.statistics.splits.Split`."""
+    value: str
+    paired: PairedComparison
 
 
 class Pairing(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +70,8 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     """The same, corrected for all pairs of this comparison; equal to it for a single pair."""
     power: PairPower | None
     """None where the tasks form a single cluster."""
+    splits: tuple[PairSplit, ...] = ()
+    """By difficulty, platform, kind, month and cut-off; not corrected for their number."""
     obstacles: tuple[str, ...]
     """Why the two are not comparable; empty unless the comparison was forced."""
     remarks: tuple[str, ...]
@@ -82,6 +97,8 @@ def compare_runs(
     baseline: str | Path | None = None,
     every_pair: bool = False,
     force: bool = False,
+    window: Mapping[str, str] = EVERYTHING,
+    cutoff: str | None = None,
     points: float | None = None,
     confidence: float = 0.95,
 ) -> Comparison:
@@ -93,15 +110,20 @@ def compare_runs(
         baseline: the folder, the label or the profile that the others are compared with; None for the first.
         every_pair: compare every two instead.
         force: compare even what is not comparable, and say so.
+        window: ``-T`` arguments that leave problems out (`truegrade.windows.FILTERS`).
+        cutoff: last day of the models' training data, ``YYYY-MM-DD``: contest problems are split by it.
         points: a difference in percentage points; how many tasks show it is computed.
         confidence: of the intervals.
 
     Raises:
         NotComparable: data set, profile, selected tasks or prompt rule differ, or no task is in both.
-        UserError: too few runs or profiles, or one is not graded under the profile asked for.
+        UserError: too few runs or profiles, one is not graded under the profile asked for, or has nothing in the
+            window.
     """
+    check_day("--cutoff", cutoff)
     opened = [item if isinstance(item, Run) else Run.open(Path(item)) for item in runs]
-    chosen = _sides(opened, profiles)
+    windows = [window_of(run.manifest, window) for run in opened]
+    chosen = _sides(opened, profiles, windows[0] if windows else window)
     labels = _labels(chosen, single=len(opened) == 1)
     first = _place(baseline, chosen, labels)
     if every_pair:
@@ -112,7 +134,10 @@ def compare_runs(
     if not force:
         _refuse([sentence for sentences in refused.values() for sentence in sentences])
     wanted = None if points is None else points / 100
-    pairs = [_pair(chosen, labels, pair, refused[pair], confidence=confidence, wanted=wanted) for pair in places]
+    pairs = [
+        _pair(chosen, labels, pair, refused[pair], confidence=confidence, wanted=wanted, cutoff=cutoff)
+        for pair in places
+    ]
     adjusted = holm([pair.p_value for pair in pairs])
     return Comparison(
         sides=[_side(label, side, confidence) for label, side in zip(labels, chosen, strict=True)],
@@ -125,12 +150,12 @@ def compare_runs(
 # ------------------------------------------------------------------------------------------------ sides
 
 
-def _sides(runs: Sequence[Run], profiles: Sequence[str]) -> list[Graded]:
+def _sides(runs: Sequence[Run], profiles: Sequence[str], window: Mapping[str, str]) -> list[Graded]:
     """The runs under one profile, or one run under several."""
     if len(runs) == 1:
         ids = dict.fromkeys(runs[0].profile_id(name) for name in profiles)
         if len(ids) >= 2:
-            return [graded(runs[0], name) for name in ids]
+            return [graded(runs[0], name, window) for name in ids]
     if len(runs) < 2:
         known = ", ".join(runs[0].profiles) if runs else ""
         raise UserError(
@@ -142,7 +167,7 @@ def _sides(runs: Sequence[Run], profiles: Sequence[str]) -> list[Graded]:
             f"--as {' --as '.join(profiles)}: several runs need one profile; name one, or give one run"
         )
     name = profiles[0] if profiles else None
-    return [graded(run, name) for run in runs]
+    return [graded(run, name, window) for run in runs]
 
 
 def _labels(sides: Sequence[Graded], *, single: bool) -> list[str]:
@@ -183,6 +208,7 @@ def _side(label: str, side: Graded, confidence: float) -> Side:
         profile=side.summary.profile,
         prompt_rule=None if manifest.generation is None else manifest.generation.prompt_rule,
         samples_per_task=manifest.samples_per_task,
+        window=side.window,
         created=manifest.created,
         rate=estimate("pass@1", tallies_of(side.summary), confidence),
         tasks=side.summary.tasks,
@@ -207,6 +233,7 @@ def _pair(
     *,
     confidence: float,
     wanted: float | None,
+    cutoff: str | None,
 ) -> Pairing:
     first, second = (sides[place] for place in places)
     a, b = tallies_of(first.summary), tallies_of(second.summary)
@@ -220,8 +247,26 @@ def _pair(
         p_value=p_value,
         p_adjusted=p_value,
         power=pair_power(a, b, paired, wanted),
+        splits=_splits(first.summary, second.summary, paired, cutoff),
         obstacles=tuple(refused),
         remarks=(*remarks(first, second), *_left_out(paired, *(labels[place] for place in places))),
+    )
+
+
+def _splits(
+    first: ProfileSummary, second: ProfileSummary, paired: PairedComparison, cutoff: str | None
+) -> tuple[PairSplit, ...]:
+    """The difference on every group of the tasks that both have."""
+    both = {*paired.wins, *paired.losses, *paired.ties}
+    groups = split(((task.id, task.tags) for task in first.tasks if task.id in both), cutoff)
+    a, b = ({tally.task_id: tally for tally in tallies_of(summary)} for summary in (first, second))
+    return tuple(
+        PairSplit(
+            by=kind,
+            value=value,
+            paired=compare_paired([a[t] for t in tasks], [b[t] for t in tasks], paired.confidence),
+        )
+        for (kind, value), tasks in groups.items()
     )
 
 

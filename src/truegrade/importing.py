@@ -65,7 +65,7 @@ def import_file(
             known_ids=known,
             format=importer.name,
             positions=positions,
-            questions=_questions(loaded),
+            questions=questions_of(loaded),
             wordings=_wordings(loaded),
         )
         return (completion for completion in found if completion.problem_id in wanted)
@@ -84,7 +84,7 @@ def import_file(
     return run
 
 
-def _questions(loaded: Benchmark) -> dict[str, str]:
+def questions_of(loaded: Benchmark) -> dict[str, str]:
     """Ids of contest problems by their words, where no two problems share them."""
     told = [(p.task.question, p.id) for p in loaded.problems if isinstance(p.task, ContestTask)]
     counted = Counter(question for question, _ in told)

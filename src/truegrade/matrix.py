@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.outcomes import Outcomes, disputed, read_outcomes, side_by_side
+from truegrade.outcomes import Outcomes, counted, disputed, read_outcomes, side_by_side
 from truegrade.records import Estimate
 from truegrade.statistics import TaskTally, estimate
 from truegrade.store import Run
@@ -117,9 +117,10 @@ def first_sample(tasks: list[TaskLine], outcomes: Outcomes) -> Estimate | None:
     tallies = []
     for line in tasks:
         first = next(iter(outcomes.get(line.id, ())), None)
-        graded = first is not None
-        passed = first is not None and first.passed
-        tallies.append(TaskTally(task_id=line.id, cluster=line.cluster, n=int(graded), c=int(passed)))
+        known = counted([first])
+        tallies.append(
+            TaskTally(task_id=line.id, cluster=line.cluster, n=len(known), c=sum(one.passed for one in known))
+        )
     if not any(tally.n for tally in tallies):
         return None
     return msgspec.structs.replace(estimate("pass@1", tallies), metric="first_sample")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from truegrade.grading.marks import packages_missed
 from truegrade.records import Reason, SampleKey, Verdict
+
+SHOWN_ERRORS = 5
+"""Tasks, or packages, that a warning names."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -48,6 +52,11 @@ def graded(samples: Iterable[Outcome | None]) -> list[Outcome]:
     return [outcome for outcome in samples if outcome is not None]
 
 
+def counted(samples: Iterable[Outcome | None]) -> list[Outcome]:
+    """Those whose verdict says something about the answer: a grader's error stands in no denominator."""
+    return [outcome for outcome in graded(samples) if outcome.reason is not Reason.GRADER_ERROR]
+
+
 def side_by_side(profiles: Sequence[Outcomes]) -> Iterator[tuple[SampleKey, list[Outcome | None]]]:
     """Every sample that any profile graded, with its outcome under each, in the order given."""
     tasks = dict.fromkeys(task for outcomes in profiles for task in outcomes)
@@ -61,4 +70,39 @@ def side_by_side(profiles: Sequence[Outcomes]) -> Iterator[tuple[SampleKey, list
 
 def disputed(row: Iterable[Outcome | None]) -> bool:
     """Whether a sample passes under one profile and fails under another."""
-    return len({outcome.passed for outcome in row if outcome is not None}) > 1
+    return len({outcome.passed for outcome in counted(row)}) > 1
+
+
+def grader_errors(verdicts: Iterable[Verdict], outcomes: Outcomes) -> dict[str, str]:
+    """What went wrong on our side, by task.
+
+    Args:
+        verdicts: of one profile, read only where something went wrong.
+        outcomes: the same, as `read_outcomes` gives them.
+    """
+    failed = {task for task, samples in outcomes.items() if len(counted(samples)) < len(graded(samples))}
+    if not failed:
+        return {}
+    told = (v for v in verdicts if v.reason is Reason.GRADER_ERROR and v.problem_id in failed)
+    return {verdict.problem_id: verdict.detail for verdict in told}
+
+
+def errors_named(errors: Mapping[str, str]) -> str:
+    """The warning about `grader_errors`."""
+    shown = ", ".join(list(errors)[:SHOWN_ERRORS]) + (", …" if len(errors) > SHOWN_ERRORS else "")
+    tasks = "1 task" if len(errors) == 1 else f"{len(errors)} tasks"
+    return (
+        f"grader errors on {tasks} ({shown}) say nothing about the model and are in no estimate; the first:"
+        f" {next(iter(errors.values()), 'unknown')}"
+    )
+
+
+def missing_packages(outcomes: Sequence[Outcome]) -> list[str]:
+    """The warning about programs that failed for a package that they may not import; empty without any."""
+    missed = Counter(name for outcome in outcomes for name in packages_missed(outcome.marks))
+    named = ", ".join(f"{name} {count}" for name, count in missed.most_common(SHOWN_ERRORS))
+    said = (
+        f"{missed.total()} of {len(outcomes)} programs failed for a package that programs cannot import here"
+        f" ({named}); --packages NAME offers one that is installed"
+    )
+    return [said] if missed else []

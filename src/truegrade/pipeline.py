@@ -7,7 +7,7 @@ starts from the file that the one before it wrote, so each can be stopped at any
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import groupby
@@ -17,12 +17,13 @@ import msgspec
 
 from truegrade.benchmarks.base import Benchmark
 from truegrade.config import GenerationConfig
-from truegrade.errors import BadRecord, TruegradeError
+from truegrade.errors import BadRecord, TruegradeError, UserError
 from truegrade.graders import Grader, LocalGrader
+from truegrade.grading.marks import MISSING_PACKAGE
 from truegrade.json_text import encode
 from truegrade.models.base import BatchModel, Model, Reply, Request
 from truegrade.models.shortfall import Shortfall
-from truegrade.profiles import Profile
+from truegrade.profiles import Profile, open_profile
 from truegrade.records import (
     CasesTask,
     Completion,
@@ -35,7 +36,9 @@ from truegrade.records import (
 from truegrade.selection import scored
 from truegrade.store import Journal, Run
 from truegrade.store.journal import Notice, ignore
-from truegrade.summary import Summary, summarise_run
+from truegrade.summary import Summary, read_summary, summarise_run
+from truegrade.verdicts import limits_for, package_versions
+from truegrade.windows import EVERYTHING, Window, described
 
 T = TypeVar("T")
 
@@ -345,9 +348,11 @@ def grade(
         SandboxError: programs would have to run at level 1, and that is not allowed.
     """
     problems = scored(run, problems, profile)
-    graded = run.graded(profile.id)
-    total = sum(1 for _ in _gradable(run, problems))
-    progress.start(f"grade as {profile.name}", total=total, done=min(total, len(graded)))
+    packages = package_versions(limits_for(profile, problems.values()).packages)
+    others = packages != run.manifest.packages.get(profile.id)
+    graded = run.graded(profile.id, anew=MISSING_PACKAGE if others else None)
+    done = [(c.key, c.sha256) in graded for c in _gradable(run, problems)]
+    progress.start(f"grade as {profile.name}", total=len(done), done=sum(done))
     pending = (c for c in _gradable(run, problems) if (c.key, c.sha256) not in graded)
     grader = grader or LocalGrader(workers, allow_unsafe=allow_unsafe)
     levels: set[int] = set()
@@ -363,7 +368,7 @@ def grade(
                     levels.add(verdict.level)
     finally:
         progress.finish()
-    run.record_grading(profile.id, min(levels, default=None))
+    run.record_grading(profile.id, min(levels, default=None), packages)
 
 
 def _gradable(run: Run, problems: Mapping[str, Problem]) -> Iterator[Completion]:
@@ -385,13 +390,49 @@ def _gradable(run: Run, problems: Mapping[str, Problem]) -> Iterator[Completion]
 
 
 def summarise(
-    run: Run, problems: Mapping[str, Problem], profiles: Sequence[Profile], ks: Sequence[int] | None = None
+    run: Run,
+    problems: Mapping[str, Problem],
+    profiles: Sequence[Profile],
+    ks: Sequence[int] | None = None,
+    *,
+    window: Window = EVERYTHING,
+    cutoff: str | None = None,
 ) -> Summary:
-    """Count, with intervals, and write ``summary.json``.
+    """Count, with intervals, and write ``summary.json``; arguments as of `truegrade.summary.summarise_run`.
 
     Raises:
         UserError: a k of pass@k exceeds the samples per task.
     """
-    summary = summarise_run(run, problems, profiles, ks)
+    summary = summarise_run(run, problems, profiles, ks, window=window, cutoff=cutoff)
     run.write("summary.json", encode(summary, indent=2) + b"\n")
     return summary
+
+
+def summarise_part(run: Run, problems: Mapping[str, Problem], *, window: Window, cutoff: str | None) -> Summary:
+    """Count a part of a graded run, with the k of its stored summary; nothing is written.
+
+    Args:
+        run: graded.
+        problems: those in the window.
+        window: what left the others out.
+        cutoff: last day of the model's training data; None for that of the stored summary.
+
+    Raises:
+        UserError: it was not graded, or nothing of the part was.
+    """
+    stored = read_summary(run)
+    metrics = [estimate.metric for estimate in stored.profiles[0].estimates]
+    ks = [int(name.removeprefix("pass@")) for name in metrics if name.startswith("pass@")]
+    profiles = graders_of(run, problems)
+    if not profiles:
+        raise UserError(f"{run.path}: nothing in {described(window)} was graded; truegrade grade {run.path}")
+    return summarise_run(run, problems, profiles, ks, window=window, cutoff=cutoff or stored.cutoff)
+
+
+def graders_of(run: Run, problems: Container[str]) -> list[Profile]:
+    """Profiles with verdicts on some of these problems: an earlier grading may have been for another window."""
+    return [
+        open_profile(name)
+        for name in run.profiles
+        if any(key.problem_id in problems for key, _ in run.graded(name))
+    ]

@@ -9,7 +9,7 @@ import msgspec
 from truegrade.grading.literals import compare
 from truegrade.grading.marks import CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TEXT_DIFFERS, TYPES_DIFFER
 from truegrade.outcomes import Outcome, Outcomes
-from truegrade.records import UNANSWERED, ChoiceTask, OutputTask, Problem
+from truegrade.records import UNANSWERED, ChoiceTask, OutputTask, Problem, Reason
 from truegrade.statistics.reasoning import ReasoningSummary, summarise_reasoning
 from truegrade.statistics.reasoning_records import Draw, Pair, Program
 
@@ -83,7 +83,7 @@ def _draws(asked: Questions, outcomes: Outcomes) -> Mapping[str, Sequence[Draw |
     known: dict[Outcome, Draw] = {}
 
     def draw(outcome: Outcome | None) -> Draw | None:
-        if outcome is None:
+        if outcome is None or outcome.reason is Reason.GRADER_ERROR:
             return None
         if outcome not in known:
             known[outcome] = _draw(outcome)

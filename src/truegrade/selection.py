@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
+from truegrade.benchmarks import find_benchmark
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles import Profile
 from truegrade.records import Problem
-from truegrade.store import Run
+from truegrade.store import Manifest, Run
+from truegrade.windows import FILTERS, Window, check_window, described, inside
 
 Limit = int | tuple[int, int] | None
 """The first N problems, or those from A to B, 1-based and inclusive; None for all."""
@@ -54,6 +56,68 @@ def parse_limit(text: str | None) -> Limit:
     if start < 1 or end < start:
         raise UserError(f"--limit {text}: problems are counted from 1, and the range must not be empty")
     return limit
+
+
+def apart(benchmark: str, args: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Arguments (``-T``) that only leave problems of the benchmark out, and the others.
+
+    Raises:
+        UnknownName: the benchmark takes no such argument.
+        UserError: a date is none.
+    """
+    if not args:
+        return {}, {}
+    spec = find_benchmark(benchmark)
+    for name in args:
+        if name not in spec.args:
+            raise UnknownName(f"{benchmark} argument", name, spec.args)
+    window = {name: value for name, value in args.items() if name in spec.filters}
+    check_window(window)
+    return window, {name: value for name, value in args.items() if name not in window}
+
+
+def window_of(manifest: Manifest, args: Mapping[str, str]) -> dict[str, str]:
+    """The part of a run that ``-T`` arguments ask for; arguments that the run was made with say nothing new.
+
+    Raises:
+        UnknownName: the benchmark takes no such argument.
+        UserError: the argument cannot be changed for a run that exists.
+    """
+    made = manifest.benchmark
+    window, others = apart(made.name, args)
+    for name, value in others.items():
+        if made.args.get(name) != value:
+            was = f"{name}={made.args[name]}" if name in made.args else f"no {name}"
+            usable = ", ".join(find_benchmark(made.name).filters) or "none"
+            raise UserError(
+                f"-T {name}={value}: the run was made with {was}, and only arguments that leave problems out"
+                f" ({usable}) can be given for it now"
+            )
+    return window
+
+
+def made_for(manifest: Manifest) -> dict[str, str]:
+    """The window that a run was made for."""
+    return {name: value for name, value in manifest.benchmark.args.items() if name in FILTERS}
+
+
+def narrow(problems: Mapping[str, Problem], window: Window) -> dict[str, Problem]:
+    """The problems that lie in the window.
+
+    Raises:
+        UserError: none does.
+    """
+    kept = {name: problem for name, problem in problems.items() if inside(problem.tags, window)}
+    if not kept:
+        raise UserError(f"{described(window)}: none of the {len(problems)} problems fits; widen the window")
+    return kept
+
+
+def left_out(run: Run, problems: Mapping[str, Problem], chosen: Container[str], window: Window) -> str:
+    """The sentence on what a window leaves out of a run's problems and answered samples."""
+    kept = sum(name in chosen for name in problems)
+    samples = sum(key.problem_id in problems and key.problem_id not in chosen for key in run.answered())
+    return f"{described(window)}: {kept} of {len(problems)} problems; {samples} samples of the others are left out"
 
 
 def scored(run: Run, problems: Mapping[str, Problem], profile: Profile) -> Mapping[str, Problem]:

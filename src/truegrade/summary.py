@@ -12,28 +12,43 @@ import msgspec
 from truegrade.agents.account import AgentSummary, summarise_steps
 from truegrade.agents.steps import read_steps
 from truegrade.errors import UserError
-from truegrade.outcomes import Outcome, Outcomes, disputed, graded, read_outcomes, side_by_side
+from truegrade.outcomes import (
+    Outcome,
+    Outcomes,
+    counted,
+    disputed,
+    errors_named,
+    graded,
+    grader_errors,
+    missing_packages,
+    read_outcomes,
+    side_by_side,
+)
 from truegrade.profiles import Profile
 from truegrade.reasoning import Questions, questions, reasoning
-from truegrade.records import SCHEMA_VERSION, UNANSWERED, Completion, ContestTask, Estimate, Problem, Reason
-from truegrade.selection import scored
+from truegrade.records import SCHEMA_VERSION, UNANSWERED, Completion, ContestTask, Estimate, Problem
+from truegrade.selection import made_for, scored
 from truegrade.statistics import Exchangeability, TaskTally, estimate, exchangeability, summarise
 from truegrade.statistics import Summary as NumberSummary
 from truegrade.statistics.contest_metrics import published_metrics
 from truegrade.statistics.reasoning import ReasoningSummary
+from truegrade.statistics.splits import Gap, Split, cutoff_gap, split_rates
 from truegrade.store import Manifest, Run
+from truegrade.windows import EVERYTHING, Window, described, narrowed
 
 USUAL_K = (1, 5, 10, 25, 50, 100)
 """pass@k is reported for those that the number of samples allows."""
 
 
 class TaskLine(msgspec.Struct, frozen=True, array_like=True):
-    """One task in a summary: ``[id, samples, passes, cluster]``."""
+    """One task in a summary: ``[id, samples, passes, cluster, tags]``."""
 
     id: str
     n: int
     c: int
     cluster: str
+    tags: dict[str, str] = {}
+    """Of the problem: contest date, platform, difficulty, split, …"""
 
 
 class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +63,8 @@ class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
     """pass@k of contest problems as the profile's harness prints it, in its own scale."""
     reasons: dict[str, int]
     """Verdicts by reason, all of them, in order of frequency."""
+    grader_errors: dict[str, str] = {}
+    """Tasks with a verdict ``grader_error``, each with what went wrong; such verdicts are in no estimate."""
     tasks: list[TaskLine]
     time_sensitive: int
     """Verdicts that came within 10 % of a time limit."""
@@ -56,6 +73,10 @@ class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
     level: int | None
     """Protection level; None where nothing was executed."""
     exchangeability: Exchangeability | None = None
+    splits: list[Split] = []
+    """pass@1 by difficulty, platform, kind, month and cut-off; of contest problems."""
+    after_cutoff: Gap | None = None
+    """pass@1 after the model's cut-off less that up to it, where one is given."""
     reasoning: ReasoningSummary | None = None
     """Of execution prediction and choice; None for other tasks."""
     warnings: list[str] = []
@@ -93,6 +114,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     benchmark: str
     dataset_sha256: str
     model: str
+    window: dict[str, str] = {}
+    """Arguments that left problems out when the run was made or counted, e.g. ``{"start": "2024-09-01"}``."""
+    cutoff: str | None = None
+    """Last day of the model's training data, as ``--cutoff`` gave it."""
     tasks: int
     """Tasks that were to be answered."""
     samples_per_task: int
@@ -145,15 +170,23 @@ def profile_summary(run: Run, profile: str | None) -> ProfileSummary:
 
 
 def summarise_run(
-    run: Run, problems: Mapping[str, Problem], profiles: Sequence[Profile], ks: Sequence[int] | None = None
+    run: Run,
+    problems: Mapping[str, Problem],
+    profiles: Sequence[Profile],
+    ks: Sequence[int] | None = None,
+    *,
+    window: Window = EVERYTHING,
+    cutoff: str | None = None,
 ) -> Summary:
     """Compute the summary of a graded run.
 
     Args:
         run: with verdicts under each of ``profiles``.
-        problems: those the run was to answer, by id.
+        problems: those the run was to answer, by id, inside the window.
         profiles: in the order to report.
         ks: the k of pass@k; None for `USUAL_K`.
+        window: what left the other problems out.
+        cutoff: last day of the model's training data, ``YYYY-MM-DD``.
 
     Raises:
         UserError: a k exceeds the samples per task, or nothing was graded.
@@ -175,12 +208,15 @@ def summarise_run(
     expected = len(problems) * n
     disagreements = _disagreements(verdicts)
     shared = _Shared(
-        problems, n, chosen, manifest, completions, _agent(run, problems, n), questions(problems.values())
-    )
+        problems, n, chosen, manifest, completions, _agent(run, problems, n), questions(problems.values()),
+        narrowed(made_for(manifest), window), cutoff,
+    )  # fmt: skip
     return Summary(
         benchmark=manifest.benchmark.name,
         dataset_sha256=manifest.benchmark.dataset_sha256,
         model=manifest.generation.model if manifest.generation else completions.model,
+        window=shared.window,
+        cutoff=cutoff,
         tasks=len(problems),
         samples_per_task=n,
         expected=expected,
@@ -189,7 +225,10 @@ def summarise_run(
         imported=manifest.generation is None,
         agent=shared.agent,
         excluded=manifest.excluded,
-        profiles=[_profile(p, verdicts[p.id], tasks[p.id], shared) for p in profiles],
+        profiles=[
+            _profile(p, verdicts[p.id], tasks[p.id], shared, grader_errors(run.verdicts(p.id), verdicts[p.id]))
+            for p in profiles
+        ],
         disagreements=disagreements[:SHOWN_DISAGREEMENTS],
         disagreeing=len(disagreements),
         usage=completions.usage(),
@@ -206,43 +245,57 @@ class _Shared(NamedTuple):
     completions: _Completions
     agent: AgentSummary | None
     asked: Questions
+    window: dict[str, str]
+    cutoff: str | None
 
 
 def _profile(
-    profile: Profile, outcomes: Outcomes, problems: Mapping[str, Problem], shared: _Shared
+    profile: Profile,
+    outcomes: Outcomes,
+    problems: Mapping[str, Problem],
+    shared: _Shared,
+    errors: Mapping[str, str],
 ) -> ProfileSummary:
     """The numbers of one profile over the problems that it scores."""
     if not problems:
         raise UserError(f"{profile.id} scores none of the chosen problems: their prompts show them solved")
     if not outcomes:
         raise UserError(f"nothing was graded under {profile.id}: no sample has a reply")
-    tallies = [_tally(profile, problem, graded(outcomes.get(task, ()))) for task, problem in problems.items()]
+    tallies = [_tally(profile, problem, counted(outcomes.get(task, ()))) for task, problem in problems.items()]
+    if not any(tally.n for tally in tallies):
+        raise UserError(f"{profile.id} has no verdict that counts: {errors_named(errors)}")
     n, agent = shared.n, shared.agent
     metrics = [f"pass@{k}" for k in shared.ks]
     if n > 1:
         metrics += ["any_correct", "all_correct", "all_solutions"]
     flat = [outcome for samples in outcomes.values() for outcome in graded(samples)]
-    complete = (samples for samples in map(graded, outcomes.values()) if len(samples) == n)
+    complete = (samples for samples in map(counted, outcomes.values()) if len(samples) == n)
     whole = [[outcome.passed for outcome in samples] for samples in complete]
     order = exchangeability(whole) if n > 1 else None
     reasoned = reasoning(shared.asked, outcomes, shared.ks)
+    tags = {task: problem.tags for task, problem in problems.items()}
+    splits = split_rates(tallies, tags, shared.cutoff)
     return ProfileSummary(
         profile=profile.id,
         estimates=[estimate(metric, tallies) for metric in metrics if _possible(metric, tallies)],
         reported=tuple(metric for metric in profile.reported if metric in metrics),
         published=_published(profile, problems, tallies),
+        grader_errors=dict(errors),
         reasons={reason.value: count for reason, count in Counter(o.reason for o in flat).most_common()},
-        tasks=[TaskLine(tally.task_id, tally.n, tally.c, tally.cluster) for tally in tallies],
+        tasks=[TaskLine(t.task_id, t.n, t.c, t.cluster, tags[t.task_id]) for t in tallies],
         time_sensitive=sum(o.time_sensitive for o in flat),
         inside=sum("tests-inside" in o.marks for o in flat),
         level=shared.manifest.levels.get(profile.id),
         exchangeability=order,
+        splits=splits,
+        after_cutoff=cutoff_gap(splits),
         reasoning=reasoned,
         warnings=[
             *(agent.warnings if agent else []),
-            *_partial(shared.manifest, len(problems)),
+            *_partial(shared.manifest, len(problems), shared.window),
             *_unscored([name for name in shared.problems if name not in problems]),
             *shared.completions.reused(),
+            *([errors_named(errors)] if errors else []),
             *_warnings(tallies, n, order, flat),
             *(reasoned.warnings() if reasoned else ()),
         ],
@@ -287,10 +340,11 @@ def _tally(profile: Profile, problem: Problem, outcomes: Sequence[Outcome]) -> T
     )
 
 
-def _partial(manifest: Manifest, tasks: int) -> list[str]:
+def _partial(manifest: Manifest, tasks: int, window: Window) -> list[str]:
     """The warning that a run covers a part of its benchmark."""
     whole = manifest.benchmark.problems
-    return [f"only {tasks} of the {whole} problems of {manifest.benchmark.name}"] if tasks < whole else []
+    chosen = f" ({described(window)})" if window else ""
+    return [f"only {tasks} of the {whole} problems of {manifest.benchmark.name}{chosen}"] if tasks < whole else []
 
 
 def _unscored(shown: Sequence[str]) -> list[str]:
@@ -306,12 +360,10 @@ def _warnings(
     short = sum(tally.n < n for tally in tallies)
     if short:
         warnings.append(f"{short} of {len(tallies)} tasks have fewer than {n} graded samples")
+    warnings += missing_packages(outcomes)
     truncated = sum(o.truncated for o in outcomes)
     if truncated:
         warnings.append(f"{truncated} of {len(outcomes)} replies were cut at the token limit; raise --max-tokens")
-    grader_errors = sum(o.reason is Reason.GRADER_ERROR for o in outcomes)
-    if grader_errors:
-        warnings.append(f"{grader_errors} verdicts are grader errors: they say nothing about the model")
     sensitive = sum(o.time_sensitive for o in outcomes)
     if sensitive:
         warnings.append(f"{sensitive} verdicts came within 10 % of a time limit and may differ on another machine")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from traceback import extract_tb
 
-from truegrade.errors import TruegradeError
+from msgspec import structs
+
+from truegrade.errors import TruegradeError, UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
+from truegrade.grading.marks import missing_package
 from truegrade.profiles import Profile
 from truegrade.records import Answer, Completion, Problem, Reason, Verdict
 from truegrade.sandbox import Limits
@@ -31,6 +35,32 @@ def limits_for(profile: Profile, problems: Iterable[Problem]) -> Limits:
     """What programs that answer these problems may use: the profile's limits, and packages that problems name."""
     names = {name for problem in problems for name in problem.packages} - {*profile.limits.packages}
     return replace(profile.limits, packages=(*profile.limits.packages, *sorted(names)))
+
+
+def package_versions(names: Iterable[str]) -> dict[str, str]:
+    """What is installed of packages that programs may import; those that are not are left out."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {}
+    for name in names:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def with_packages(problems: Mapping[str, Problem], names: Sequence[str]) -> dict[str, Problem]:
+    """The problems, with further packages that programs may import.
+
+    Raises:
+        UserError: one is not installed here.
+    """
+    known = package_versions(names)
+    for name in names:
+        if name not in known:
+            raise UserError(f"--packages {name}: not installed; pip install {name}, or leave it out")
+    return {
+        key: structs.replace(problem, packages=(*problem.packages, *names)) for key, problem in problems.items()
+    }
 
 
 def extract(completion: Completion, problem: Problem, profile: Profile) -> Answer:
@@ -78,6 +108,7 @@ def verdict_of(
     completion: Completion, answer: Answer, judgement: Judgement, profile: Profile, executor: Executor
 ) -> Verdict:
     """The record of a judgement; the jail is asked for its level only where something ran in it."""
+    missing = None if judgement.passed else missing_package(judgement.detail)
     return Verdict(
         benchmark=completion.benchmark,
         dataset_sha256=completion.dataset_sha256,
@@ -95,7 +126,7 @@ def verdict_of(
         wall_s=judgement.wall_s,
         time_sensitive=judgement.time_sensitive,
         truncated=completion.truncated,
-        marks=judgement.marks,
+        marks=judgement.marks if missing is None else (*judgement.marks, missing),
         level=None if judgement.cpu_s is None else executor.level,
         harness=judgement.harness,
     )

@@ -110,6 +110,90 @@ def test_with_the_data_set_its_tests_decide_too(submission, tmp_path, contest_fi
     assert rows["output-lost"] == ["lost#0"]
 
 
+def rewritten(path, change):
+    rows = json.loads(path.read_text())
+    path.write_text(json.dumps(change(rows) or rows))
+    return path
+
+
+def test_a_stored_rate_that_its_flags_do_not_give_and_a_repeated_question_are_named(submission):
+    path = submission({name: ANSWERS[name] for name in ("fine", "rejected")})
+
+    def change(rows):
+        rows[0]["pass@1"] = 0.0
+        return [*rows, rows[1]]
+
+    found, rows = audited(rewritten(path, change))
+    assert rows == {"metric-contradicts-results": ["fine"], "question-repeated": ["rejected"]}
+    assert found["samples"] == 3
+    _, rows = audited(rewritten(path, lambda rows: rows[1:2]))
+    assert rows == {}
+
+
+@pytest.mark.parametrize("short", [None, []])
+def test_a_short_or_missing_list_of_verdicts_is_named(submission, short):
+    path = submission({name: ANSWERS[name] for name in ("fine", "rejected")})
+
+    def change(rows):
+        rows[0] |= {"code_list": [RIGHT] * 2, "output_list": [fenced(RIGHT)] * 2}
+        rows[0]["graded_list"] = [True] if short is None else short
+
+    _, rows = audited(rewritten(path, change))
+    assert rows == {"flags-missing": ["fine#1"] if short is None else ["fine#0", "fine#1"]}
+
+
+def lines(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def lm_eval_row(row, reply, acc, filter_="none"):
+    return {
+        "doc_id": 0, "doc": row, "target": "", "arguments": {"gen_args_0": {"arg_0": "### Question:"}},
+        "resps": [[reply]], "filtered_resps": [reply], "filter": filter_, "metrics": ["acc"], "acc": acc,
+    }  # fmt: skip
+
+
+def review_row(row, index, code, acc, metadata):
+    prompt = f"### Question:\n{row['question_content']}\n\n### Format: Read the inputs from stdin"
+    score = {"value": {"acc": acc}, "prediction": fenced(code), "extracted_prediction": code,
+             "metadata": {"final_metadata": [[json.dumps(metadata)]]}}  # fmt: skip
+    return {"index": index, "messages": [{"role": "user", "content": prompt}], "sample_score": {"score": score}}
+
+
+def test_samples_of_lm_eval_and_reviews_of_evalscope_are_read(tmp_path, contest_files):
+    """The two harnesses that seed 003 compares."""
+    rows = [contest_files.row("a"), contest_files.row("b")]
+    rows[1]["question_content"] = rows[1]["question_content"].replace("Add two", "Sum two")
+    samples = lines(
+        tmp_path / "samples_lcb.jsonl",
+        lm_eval_row(rows[0], fenced(WRONG), 1.0),
+        lm_eval_row(rows[0], fenced(WRONG), 1.0, "other"),
+        lm_eval_row(rows[1], fenced(RIGHT), 1.0),
+    )
+    reviews = lines(
+        tmp_path / "reviews.jsonl",
+        review_row(rows[0], 0, WRONG, 1.0, {}),
+        review_row(rows[1], 1, RIGHT, 1.0, EMPTY),
+    )
+    found, names = audited(samples)
+    assert names == {"flag-pass-contradicted": ["a#0"]} and found["samples"] == 2
+    _, names = audited(reviews)
+    assert names == {"flag-pass-contradicted": ["row on line 1#0"],
+                     "flag-contradicts-metadata": ["row on line 2#0"]}  # fmt: skip
+    data = contest_files.write_rows(tmp_path / "rows.jsonl", rows)
+    for path in (samples, reviews):
+        _, names = audited(path, "--data", str(data), "--as", "livecodebench")
+        assert names["flag-pass-contradicted"] == ["a"]
+
+
+def test_lines_of_another_kind_are_refused(tmp_path):
+    result = CliRunner().invoke(
+        command, [str(lines(tmp_path / "x.jsonl", {"a": 1})), "--benchmark", "livecodebench"]
+    )
+    assert "neither lm-eval's row" in str(result.exception)
+
+
 def test_uneven_lists_are_refused(submission):
     path = submission({"fine": ANSWERS["fine"]})
     rows = json.loads(path.read_text())

@@ -164,5 +164,5 @@ def test_it_is_json(three):
     found = compare_runs(three)
     stored = json.loads(msgspec.json.encode(found, enc_hook=str))
     assert stored["pairs"][0]["paired"]["difference"] == pytest.approx(0.2)
-    assert stored["sides"][0]["tasks"][0] == [task(0), 1, 0, task(0)]
+    assert stored["sides"][0]["tasks"][0] == [task(0), 1, 0, task(0), {}]
     assert House().id == stored["sides"][0]["profile"]

@@ -93,7 +93,8 @@ def test_a_foreign_file_becomes_a_run(tmp_path):
                           notice=notices.append)  # fmt: skip
     assert notices == ["samples.jsonl answers 2 of the 164 problems of humaneval; only these count"]
     for profile in run.summary["profiles"]:
-        assert profile["tasks"] == [["HumanEval/23", 3, 3, "HumanEval/23"], ["HumanEval/53", 1, 0, "HumanEval/53"]]
+        lines = [["HumanEval/23", 3, 3, "HumanEval/23", {}], ["HumanEval/53", 1, 0, "HumanEval/53", {}]]
+        assert profile["tasks"] == lines
         assert "1 of 2 tasks have fewer than 3 graded samples" in profile["warnings"]
     assert run.summary["missing"] == 2
 

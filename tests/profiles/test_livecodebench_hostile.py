@@ -6,6 +6,10 @@ import pytest
 from livecodebench_corpus.hostile import BAD, FORGERIES, GOOD, GOOD_METHOD, HOSTILE
 from livecodebench_rows import case_row, grade
 
+from truegrade.grading.contests import harness
+from truegrade.grading.contests.tests import Tests as Given
+from truegrade.profiles import open_profile
+from truegrade.sandbox import Sandbox
 from truegrade.sandbox.limits import MIB
 
 PROFILES = ("livecodebench", "livecodebench-2025-01", "evalscope", "lm-eval-fork", "evalscope-sandbox", "strict")
@@ -42,3 +46,17 @@ def test_a_forged_pass_is_the_published_one_and_says_so(profile):
             assert not row["passed"], name
         elif row["passed"]:
             assert "tampering" in row["judgement"].marks, name
+
+
+def test_a_program_that_sleeps_through_the_alarm_holds_its_worker_no_longer_than_the_harness_waits(monkeypatch):
+    """It was held for three times that and half a minute, 650 s and more with 30 tests."""
+    monkeypatch.setattr(harness, "_START_S", 0.4)
+    profile = open_profile("livecodebench")
+    rules = profile.harness.rules | {"timeout_s": 0.1, "whole_seconds": False}
+    short = harness.Harness(rules=rules, added_s=0.0, runner_error=profile.harness.runner_error)
+    code = "import signal, time\nsignal.signal(14, signal.SIG_IGN)\ntime.sleep(60)\n"
+    tests = Given(inputs=("",), outputs=("",), function=None)
+    with Sandbox(profile.limits, 1, allow_unsafe=True) as sandbox:
+        judgement = harness.grade_as(short, code, tests, sandbox)
+    assert judgement.reason == "time_limit" and judgement.harness["results"] == [-2]
+    assert judgement.wall_s < 3

@@ -115,6 +115,18 @@ def test_evalscope_rows_without_ids_are_known_by_their_question(tmp_path, rows_f
         load(path)
 
 
+def test_samples_of_lm_eval_are_known_by_their_question_id(tmp_path):
+    doc = {"question_id": "abc_a", "question_content": "Add.", "metadata": "{}"}
+    path = tmp_path / "samples_livecodebench.jsonl"
+    path.write_text(json.dumps({"doc_id": 0, "doc": doc, "resps": [["one", "two"]], "arguments": {}}) + "\n")
+    assert [(c.problem_id, c.text, c.form) for c in load(path)] == [
+        ("abc_a", "one", "reply"), ("abc_a", "two", "reply"),
+    ]  # fmt: skip
+    path.write_text(json.dumps({"doc_id": 0, "doc": {}, "resps": [["one"]]}) + "\n")
+    with pytest.raises(BadRecord, match=r"doc\.task_id"):
+        load(path)
+
+
 # ---------------------------------------------------------------------------------------------- writing
 
 

@@ -7,9 +7,28 @@ from collections.abc import Iterator, Sequence
 
 from truegrade.auditing.contest_runs import Rerun
 from truegrade.auditing.findings import Finding, Severity, finding
-from truegrade.auditing.submissions import Submitted
+from truegrade.auditing.submissions import Submissions, Submitted
 from truegrade.extraction.contests import first_pair, last_pair
 from truegrade.extraction.parsing import Fault, Parser
+
+
+def check_rows(submissions: Submissions) -> Iterator[Finding]:
+    """What the file says of whole questions."""
+    if submissions.repeated:
+        told = f"{len(submissions.repeated)} questions stand in the file more than once; each counts again"
+        yield finding("question-repeated", Severity.ERROR, submissions.repeated, told)
+    if submissions.contrary:
+        told = (
+            f"of {len(submissions.contrary)} questions the stored pass@1 is not the share of true flags beside it"
+        )
+        yield finding("metric-contradicts-results", Severity.ERROR, submissions.contrary, told)
+    judged = [item for item in submissions.items if item.graded is not None]
+    without = [item for item in submissions.items if item.graded is None]
+    if judged and without:
+        told = (
+            f"{len(without)} of {len(submissions.items)} answers have no verdict: graded_list is short or missing"
+        )
+        yield finding("flags-missing", Severity.WARNING, _names(without), told)
 
 
 def check_submissions(submitted: Sequence[Submitted]) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from truegrade.auditing.evidence import Evidence
 from truegrade.auditing.findings import Finding, Severity, finding
 from truegrade.auditing.survey import label
-from truegrade.outcomes import graded
+from truegrade.outcomes import counted
 from truegrade.records import SampleKey
 from truegrade.statistics import exchangeability
 
@@ -89,7 +89,7 @@ def _identical(evidence: Evidence) -> Iterator[Finding]:
 
 def _positions(evidence: Evidence) -> Iterator[Finding]:
     width = evidence.survey.width
-    complete = [row for samples in evidence.outcomes.values() if len(row := graded(samples)) == width]
+    complete = [row for samples in evidence.outcomes.values() if len(row := counted(samples)) == width]
     order = exchangeability([[outcome.passed for outcome in row] for row in complete])
     sentence = order.warning() if order is not None else None
     if order is not None and sentence is not None:

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.auditing.check_contests import check_reruns, check_submissions
+from truegrade.auditing.check_contests import check_reruns, check_rows, check_submissions
 from truegrade.auditing.check_evaluation import audit_evaluation
 from truegrade.auditing.contest_runs import SAMPLE_CPU_S, rerun
 from truegrade.auditing.findings import Audit, Finding, Severity, finding
-from truegrade.auditing.submissions import Submitted, problems_of, public_only, read_submissions
+from truegrade.auditing.submissions import Submitted, public_only, read_submissions
 from truegrade.benchmarks.base import Benchmark
+from truegrade.importing import questions_of
 from truegrade.pipeline import Progress
 from truegrade.profiles.contest_profile import CONTEST_LIMITS
 from truegrade.records import Problem
@@ -41,7 +42,8 @@ def audit_contests(
     """Look at answers to LiveCodeBench: how they were cut, what is recorded of them, what public samples say.
 
     Args:
-        path: an ``_eval_all.json`` or a published submission; of an ``_eval.json`` the numbers are checked.
+        path: an ``_eval_all.json``, a published submission, lm-eval's samples or EvalScope's reviews; of an
+            ``_eval.json`` the numbers are checked.
         progress: watches the runs.
         benchmark: the data set, for its own public tests; None for those that the file's statements show.
         workers: programs run at once; None for one a core.
@@ -53,13 +55,20 @@ def audit_contests(
     """
     if is_evaluation(path):
         return audit_evaluation(path, NAME)
-    submitted = read_submissions(path)
-    problems = problems_of(path) if benchmark is None else public_only(benchmark.by_id())
+    known = {} if benchmark is None else questions_of(benchmark)
+    submissions = read_submissions(path, known)
+    submitted = submissions.items
+    problems = submissions.problems if benchmark is None else public_only(benchmark.by_id())
     several = workers or os.cpu_count() or 1
     limits = replace(CONTEST_LIMITS, cpu_s=SAMPLE_CPU_S)
     with Sandbox(limits, several, allow_unsafe=allow_unsafe) as sandbox:
         reruns = rerun(submitted, problems, sandbox, workers=several, progress=progress)
-    findings = [*check_submissions(submitted), *check_reruns(reruns), *_untested(submitted, problems)]
+    findings = [
+        *check_rows(submissions),
+        *check_submissions(submitted),
+        *check_reruns(reruns),
+        *_untested(submitted, problems),
+    ]
     return Audit(
         file=str(path),
         file_sha256=sha256_of(path),

@@ -12,7 +12,7 @@ import msgspec
 from truegrade import pipeline
 from truegrade.auditing.survey import Survey, survey
 from truegrade.benchmarks.base import Benchmark
-from truegrade.outcomes import Outcome, Outcomes, graded, read_outcomes
+from truegrade.outcomes import Outcome, Outcomes, counted, read_outcomes
 from truegrade.pipeline import Progress
 from truegrade.profiles import Profile
 from truegrade.records import UNANSWERED, Problem
@@ -37,13 +37,13 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
     def passes_all(self, problem_id: str) -> bool:
         """Whether every sample of a task passes."""
-        row = graded(self.outcomes.get(problem_id, ()))
+        row = counted(self.outcomes.get(problem_id, ()))
         return bool(row) and all(outcome.passed for outcome in row)
 
     def tallies(self, profile: Profile) -> list[TaskTally]:
         """Counts of each task that the file answers, as the profile counts them."""
         return [
-            _tally(profile, self.problems[name], graded(self.outcomes.get(name, ())))
+            _tally(profile, self.problems[name], counted(self.outcomes.get(name, ())))
             for name in self.problems
             if name in self.survey.samples
         ]

@@ -74,6 +74,8 @@ CODES: Mapping[str, str] = MappingProxyType(
         "shot-scored": "a problem that the prompt shows solved is scored",
         "tasks-missing": "problems of the benchmark that the file does not answer",
         "metric-contradicts-results": "a stated pass@k does not follow from the file's own results",
+        "question-repeated": "a question stands in the file more than once (LiveCodeBench)",
+        "flags-missing": "answers without a recorded verdict in a file that records others (LiveCodeBench)",
         "samples-uneven": "tasks with fewer samples than others",
         "not-exchangeable": "the pass rate depends on the position of the sample",
         "position-repeated": "one position repeats another in every task",

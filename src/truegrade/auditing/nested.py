@@ -58,6 +58,7 @@ def _evalscope(fields: Mapping[str, Any]) -> dict[str, Any]:
     passed = score.value.get("acc") if score else None
     return {
         **({} if row.task_id is None else {"task_id": row.task_id}),
+        **({} if row.question is None else {"question": row.question}),
         "reply": row.text,
         "model": row.model or None,
         "finish_reason": row.finish_reason,

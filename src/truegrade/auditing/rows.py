@@ -73,8 +73,12 @@ class RawRow(msgspec.Struct, frozen=True, kw_only=True):
     """The whole row."""
 
 
-def read_rows(path: Path) -> Iterator[RawRow]:
+def read_rows(path: Path, questions: Mapping[str, str] = MappingProxyType({})) -> Iterator[RawRow]:
     """Stream the rows of a file: JSON Lines line by line, a JSON document as a whole.
+
+    Args:
+        path: the file.
+        questions: ids by the words of the question, for rows that hold these and no id.
 
     Raises:
         BadRecord: not JSON, or a row without an id or a text; names line and field.
@@ -82,7 +86,7 @@ def read_rows(path: Path) -> Iterator[RawRow]:
     for place, line, key, value in _entries(path):
         if not isinstance(value, dict):
             raise BadRecord(path, f"{place or 'the row'} is not an object of named fields", line=line)
-        yield _row(path, place, line, key, value)
+        yield _row(path, place, line, questions.get(value.get("question", "")) if key is None else key, value)
 
 
 def _entries(path: Path) -> Iterator[tuple[str, int | None, str | None, Any]]:
@@ -92,7 +96,12 @@ def _entries(path: Path) -> Iterator[tuple[str, int | None, str | None, Any]]:
         yield from ((place, None, None, fields) for place, fields in inspect_rows(path))
         return
     if head[:1] == b"{" and not is_results(head, path) and _first_line_is_a_row(head):
+        first_filter: Any = None
         for line, value in json_lines(path, dict[str, Any]):
+            if "resps" in value:  # lm-eval writes the responses once for each of its filters
+                first_filter = value.get("filter") if first_filter is None else first_filter
+                if value.get("filter") != first_filter:
+                    continue
             yield "", line, None, unnest(value)
         return
     document = json_document(path)

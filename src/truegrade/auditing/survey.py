@@ -14,6 +14,7 @@ from truegrade.auditing.texts import ends_inside_statement, holds_program
 from truegrade.auditing.upstream import Difference, differences
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import BadRecord
+from truegrade.importing import questions_of
 from truegrade.records import CasesTask, Completion, FunctionTask, OracleTask, Problem, SampleKey, sha256_json
 from truegrade.store.importers import index_ids, match_id
 from truegrade.store.importers.base import UNKNOWN_MODEL, Target
@@ -90,7 +91,7 @@ def survey(path: Path, benchmark: Benchmark, keep: Callable[[Completion], None])
     recorded: list[Recorded] = []
     differing: list[Difference] = []
     models: Counter[str] = Counter()
-    for row in read_rows(path):
+    for row in read_rows(path, questions_of(benchmark)):
         id_ = match_id(row.raw_id, target.ids, path=path, line=row.line, field=row.place or "task_id")
         start = _position(path, row, samples[id_])
         for sample, completion in enumerate(_completions(row, id_, start, target), start):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 from truegrade.errors import UnknownName, UserError
+from truegrade.records import Problem
+from truegrade.windows import FILTERS, check_window, inside
 
 ALLOW_MODIFIED: Mapping[str, str] = MappingProxyType(
     {"allow_modified": "true: read a file whose rows or hash are not the pinned ones (default false)"}
@@ -22,6 +25,25 @@ def check_arguments(benchmark: str, args: Mapping[str, str], known: Mapping[str,
     for name in args:
         if name not in known:
             raise UnknownName(f"{benchmark} argument", name, known)
+
+
+def in_window(path: Path, problems: Sequence[Problem], args: Mapping[str, str]) -> tuple[Problem, ...]:
+    """The problems that lie in the window that the arguments ask for.
+
+    Args:
+        path: of the data, for messages.
+        problems: all of them, with their tags.
+        args: those of `truegrade.windows.FILTERS` are looked at.
+
+    Raises:
+        UserError: a date is none, or nothing is left.
+    """
+    window = {name: value for name, value in args.items() if name in FILTERS}
+    check_window(window)
+    kept = tuple([problem for problem in problems if inside(problem.tags, window)])
+    if not kept:
+        raise UserError(f"{path}: none of its {len(problems)} problems fits the arguments; widen the window")
+    return kept
 
 
 def flag(args: Mapping[str, str], name: str) -> bool:

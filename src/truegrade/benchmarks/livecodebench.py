@@ -8,7 +8,7 @@ kind of grading. Jain et al., arXiv:2403.07974.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -21,15 +21,13 @@ from truegrade.datasets.unpinned import UNPINNED
 from truegrade.errors import BadRecord, UserError
 from truegrade.grading.contests.tests import public_kinds
 from truegrade.records import ContestTask, Problem
+from truegrade.windows import FILTERS, check_window, inside
 
 NAME = "livecodebench"
 
 ARGUMENTS = {
     "release": "release_v1 ... release_v6, release_latest, v5, v4_v5: which of upstream's files (default: all)",
-    "start": "YYYY-MM-DD: contests of this day or later",
-    "end": "YYYY-MM-DD: contests up to this day's midnight",
-    "platform": "leetcode, codeforces or atcoder",
-    "difficulty": "easy, medium or hard",
+    **FILTERS,
     "allow_modified": "true: take a release with another number of problems than upstream's (default false)",
 }
 
@@ -45,7 +43,8 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     if data is None:
         raise UserError(f"{NAME} {UNPINNED[NAME]}")
     data = data.expanduser()
-    wanted = _filters(args)
+    window = {name: value for name, value in args.items() if name in FILTERS}
+    check_window(window)
     chosen = select_files(data, args.get("release"))
     read = read_contest_rows(chosen.paths)
     if (
@@ -59,7 +58,8 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
             " again, or pass -T allow_modified=true to use them as they are",
         )
     refuse_repeated(data, (str(row.question_id) for row in read.rows), "row")
-    rows = sorted((row for row in read.rows if _wanted(data, row, wanted)), key=lambda row: str(row.question_id))
+    dated = (_dated(data, row) for row in read.rows)
+    rows = sorted((row for row in dated if inside(_tags(row), window)), key=lambda row: str(row.question_id))
     if not rows:
         raise UserError(f"{data}: none of its {len(read.rows)} problems fits the arguments; widen the window")
     return Benchmark(
@@ -71,39 +71,15 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     )
 
 
-Filter = Callable[[ContestRow, datetime], bool]
-
-
-def _filters(args: Mapping[str, str]) -> Sequence[Filter]:
-    found: list[Filter] = []
-    if "start" in args:
-        start = _day(args, "start")
-        found.append(lambda _, date: start <= date)
-    if "end" in args:
-        end = _day(args, "end")
-        found.append(lambda _, date: date <= end)
-    if "platform" in args:
-        found.append(lambda row, _: row.platform == args["platform"])
-    if "difficulty" in args:
-        found.append(lambda row, _: row.difficulty == args["difficulty"])
-    return found
-
-
-def _day(args: Mapping[str, str], name: str) -> datetime:
+def _dated(path: Path, row: ContestRow) -> ContestRow:
+    """The row, if its date is one."""
     try:
-        return datetime.strptime(args[name], "%Y-%m-%d")
-    except ValueError:
-        raise UserError(f"-T {name}={args[name]}: must be a day written YYYY-MM-DD") from None
-
-
-def _wanted(path: Path, row: ContestRow, filters: Sequence[Filter]) -> bool:
-    try:
-        date = datetime.fromisoformat(row.contest_date).replace(tzinfo=None)
+        datetime.fromisoformat(row.contest_date)
     except ValueError:
         raise BadRecord(
             path, f"question {row.question_id!r}: no date: {row.contest_date!r}", field="contest_date"
         ) from None
-    return all(keeps(row, date) for keeps in filters)
+    return row
 
 
 def _problem(path: Path, row: ContestRow, digest: str) -> Problem:
@@ -115,12 +91,16 @@ def _problem(path: Path, row: ContestRow, digest: str) -> Problem:
         public_tests=row.public_test_cases,
         private_tests=row.private_test_cases,
     )
-    tags = {name: getattr(row, name) for name in ("platform", "difficulty", "contest_id", "contest_date")}
+    tags = _tags(row)
     tags["kind"] = "stdin" if task.function is None else "functional"
     if disagreement := _disagreement(task):
         tags["disagreement"] = disagreement
     name = str(row.question_id)
     return Problem(id=name, benchmark=NAME, dataset_sha256=digest, cluster=name, task=task, tags=tags)
+
+
+def _tags(row: ContestRow) -> dict[str, str]:
+    return {name: getattr(row, name) for name in ("platform", "difficulty", "contest_id", "contest_date")}
 
 
 def _function(path: Path, row: ContestRow) -> str | None:
@@ -161,4 +141,5 @@ LIVECODEBENCH = BenchmarkSpec(
     citation="arXiv:2403.07974",
     load=load,
     args=ARGUMENTS,
+    filters=tuple(FILTERS),
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.benchmarks.arguments import check_arguments
+from truegrade.benchmarks.arguments import check_arguments, in_window
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.execution_cases import arguments_of, refuse_repeated
 from truegrade.datasets import parse_rows
@@ -19,8 +19,12 @@ from truegrade.datasets.content import read_content, sha256
 from truegrade.datasets.unpinned import UNPINNED
 from truegrade.errors import UserError
 from truegrade.records import OutputTask, Problem
+from truegrade.windows import FILTERS
 
 NAME = "livecodebench-execution"
+
+ARGUMENTS = {name: meaning for name, meaning in FILTERS.items() if name != "platform"}
+"""Rows of this set name no platform."""
 
 
 class ExecutionSample(msgspec.Struct, frozen=True):
@@ -48,7 +52,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         UserError: no file is given, or an argument is.
         BadRecord: a row is not of the schema, or two share an id.
     """
-    check_arguments(NAME, args, {})
+    check_arguments(NAME, args, ARGUMENTS)
     if data is None:
         raise UserError(f"{NAME} {UNPINNED[NAME]}")
     content = read_content(data)
@@ -57,9 +61,10 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     digest = sha256(content)
     return Benchmark(
         name=NAME,
-        problems=tuple([_problem(row, digest) for row in rows]),
+        problems=in_window(data, [_problem(row, digest) for row in rows], args),
         dataset_sha256=digest,
         source=str(data),
+        args=dict(args),
     )
 
 
@@ -88,4 +93,6 @@ LIVECODEBENCH_EXECUTION = BenchmarkSpec(
     licence="see livecodebench/execution-v2",
     citation="arXiv:2403.07974",
     load=load,
+    args=ARGUMENTS,
+    filters=tuple(ARGUMENTS),
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.benchmarks.arguments import check_arguments
+from truegrade.benchmarks.arguments import check_arguments, in_window
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.execution_cases import refuse_repeated
 from truegrade.datasets import parse_rows
@@ -23,8 +23,12 @@ from truegrade.datasets.unpinned import UNPINNED
 from truegrade.errors import BadRecord, UserError
 from truegrade.extraction.parsing import Fault, Parser
 from truegrade.records import OutputTask, Problem
+from truegrade.windows import FILTERS
 
 NAME = "livecodebench-testoutput"
+
+ARGUMENTS = {name: meaning for name, meaning in FILTERS.items() if name != "platform"}
+"""Rows of this set name no platform."""
 
 
 class ShownTest(msgspec.Struct, frozen=True):
@@ -58,14 +62,15 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         UserError: no file is given, or an argument is.
         BadRecord: a row is not of the schema, holds no test, or shares its ids with another.
     """
-    check_arguments(NAME, args, {})
+    check_arguments(NAME, args, ARGUMENTS)
     if data is None:
         raise UserError(f"{NAME} {UNPINNED[NAME]}")
     content = read_content(data)
     digest = sha256(content)
     problems = tuple([_problem(data, row, digest) for row in parse_rows(data, content, TestOutputRow)])
     refuse_repeated(data, (problem.id for problem in problems), "test")
-    return Benchmark(name=NAME, problems=problems, dataset_sha256=digest, source=str(data))
+    chosen = in_window(data, problems, args)
+    return Benchmark(name=NAME, problems=chosen, dataset_sha256=digest, source=str(data), args=dict(args))
 
 
 def _problem(path: Path, row: TestOutputRow, digest: str) -> Problem:
@@ -121,4 +126,6 @@ LIVECODEBENCH_TESTOUTPUT = BenchmarkSpec(
     licence="see livecodebench/test_generation",
     citation="arXiv:2403.07974",
     load=load,
+    args=ARGUMENTS,
+    filters=tuple(ARGUMENTS),
 )

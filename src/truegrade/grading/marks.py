@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Iterable
 from typing import Final
 
 REVERTED: Final = "reverted"
@@ -18,3 +21,20 @@ TAMPERING: Final = "tampering"
 """The harness calls it right, but it is not right, or not in time, where it can reach neither grader nor tests."""
 TESTS_SKIPPED: Final = "tests-skipped"
 """Tests on which the reference itself takes minutes were not run."""
+MISSING_PACKAGE: Final = "missing-package:"
+"""Before a name: the program ended because that module is none of those that programs may import."""
+
+_MISSING = re.compile(
+    r"(?:ModuleNotFoundError: |Error during testing: |\()[\"']?No module named \\?'([A-Za-z_]\w{0,49})"
+)
+
+
+def missing_package(detail: str) -> str | None:
+    """The mark for a program that ended so; None where its last words name no module of another package."""
+    found = _MISSING.search(detail)
+    return None if found is None or found[1] in sys.stdlib_module_names else f"{MISSING_PACKAGE}{found[1]}"
+
+
+def packages_missed(marks: Iterable[str]) -> list[str]:
+    """Names of the modules that programs failed for."""
+    return [mark.removeprefix(MISSING_PACKAGE) for mark in marks if mark.startswith(MISSING_PACKAGE)]

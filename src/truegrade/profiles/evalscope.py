@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from truegrade import prompts
+from truegrade.grading.contests.harness import Harness
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, References
 from truegrade.grading.judgement import Judgement, from_outcome
@@ -53,6 +54,8 @@ class Evalscope(Profile):
     covers: ClassVar[tuple[str, ...]] = ("humaneval", "humanevalplus", "mbpp", "mbpp-sanitized", "livecodebench")
     variants: ClassVar[tuple[str, ...]] = ("default", "zero-shot")
     contest_scale: ClassVar[Scale | None] = PERCENT
+    harness: ClassVar[Harness] = evalscope_contests.LOCAL
+    """Of contest problems."""
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "HumanEval: simple-evals' sentence and the data set's prompt", _HUMANEVAL),
         Rule("prompt", "MBPP: tasks 2, 3, 4 as shots (few_shot_num 3), or zero-shot; all tests shown", _MBPP),
@@ -125,9 +128,7 @@ class Evalscope(Profile):
     def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """HumanEval: execute under the guard. MBPP: look at a script's exit code. Contests: the local path."""
         if isinstance(problem.task, ContestTask):
-            return grade_contest(
-                evalscope_contests.LOCAL, contest_task(self, problem), answer.value or "", executor
-            )
+            return grade_contest(self.harness, contest_task(self, problem), answer.value or "", executor)
         task = self._task(problem)
         code = answer.value or ""
         if task.prefix:

@@ -17,6 +17,7 @@ def comparison_exhibits(comparison: Comparison) -> list[Exhibit]:
         _sides(comparison),
         _differences(comparison),
         _parts(comparison),
+        _groups(comparison),
         *([_obstacles(comparison)] if words.forced(comparison) else []),
         _discordant(comparison),
         _tasks(comparison),
@@ -88,6 +89,26 @@ def _parts(comparison: Comparison) -> Exhibit:
             ]
             for pair in comparison.pairs
             for part in pair.paired.parts
+        ],
+    )
+
+
+def _groups(comparison: Comparison) -> Exhibit:
+    return Exhibit(
+        slug="groups",
+        caption="Differences by group, in percentage points; p-values of sign flips, not corrected",
+        head=("difference", "by", "group", "tasks", "points", "low", "high", "p"),
+        rows=[
+            [
+                words.title(pair),
+                found.by,
+                found.value,
+                found.paired.tasks,
+                *map(_points, (found.paired.difference, found.paired.low, found.paired.high)),
+                found.paired.permutation_p,
+            ]
+            for pair in comparison.pairs
+            for found in pair.splits
         ],
     )
 

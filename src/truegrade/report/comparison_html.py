@@ -21,6 +21,7 @@ SCRIPTS = ("blocks.js", "detail.js", "compare.js")
 _NAVIGATION = (
     ("result", "Result"),
     ("reasoning", "Reasoning"),
+    ("groups", "Groups"),
     ("tasks", "Tasks"),
     ("replies", "Replies"),
     ("methods", "Methods"),
@@ -32,6 +33,7 @@ def render_comparison(comparison: Comparison, replies: Replies) -> str:
     body = join(
         _result(comparison),
         _reasoning(comparison),
+        _groups(comparison),
         tasks_section(comparison, replies),
         replies_section(replies),
         section("methods", "Methods", el("p", " ".join(words.sentences(comparison)), class_="prose")),
@@ -150,6 +152,31 @@ def _sides(comparison: Comparison) -> Markup:
     ]
     head = ["run", "model", "pass@1", "tasks × samples", "profile", "prompt rule"]
     return table("The runs, each over its own tasks", head, rows)
+
+
+def _groups(comparison: Comparison) -> Child:
+    """The difference by difficulty, platform and so on; nothing where the tasks form no groups."""
+    rows: list[Sequence[Child]] = [
+        [
+            join(found.value, el("small", found.by)),
+            words.title(pair),
+            fmt.count(found.paired.tasks),
+            f"{fmt.points(found.paired.difference)} {fmt.bounds(found.paired.low, found.paired.high)}",
+            f"{found.paired.permutation_p:.2g}",
+        ]
+        for pair in comparison.pairs
+        for found in pair.splits
+    ]
+    if not rows:
+        return None
+    note = "Paired inside each group; p-values of sign flips, not corrected for the number of groups."
+    head = ["group", "difference", "tasks", "points", "p"]
+    return section(
+        "groups",
+        "Groups",
+        el("p", note, class_="note"),
+        table("Differences by group", head, rows, class_="numeric"),
+    )
 
 
 # -------------------------------------------------------------------------------------------- reasoning

@@ -31,6 +31,7 @@ def print_comparisons(comparison: Comparison, *, console: Console | None = None)
     if len(comparison.pairs) == 1:
         (pair,) = comparison.pairs
         print_comparison(pair.paired, console=out, first=pair.first, second=pair.second, more=_more(pair))
+        _print_groups(out, pair)
         return
     out.print(_sides(comparison))
     out.print(_pairs(comparison))
@@ -58,6 +59,19 @@ def _print_tasks(out: Console, pair: Pairing) -> None:
     )
     if c.parts:
         out.print(differences_table(c.parts, pair.first, pair.second))
+    _print_groups(out, pair)
+
+
+def _print_groups(out: Console, pair: Pairing) -> None:
+    """The difference by difficulty, platform and so on, where there is more than one group."""
+    if not pair.splits:
+        return
+    table = plain_table("by group", "tasks", "points", "p")
+    for found in pair.splits:
+        c = found.paired
+        shown = f"{fmt.points(c.difference)} {fmt.bounds(c.low, c.high)}"
+        row(table, f"{found.by} {found.value}", fmt.count(c.tasks), shown, f"{c.permutation_p:.2g}")
+    out.print(table)
 
 
 def _more(pair: Pairing) -> list[tuple[str, str]]:

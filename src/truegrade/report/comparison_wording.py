@@ -5,6 +5,7 @@ from __future__ import annotations
 from truegrade.comparison import Comparison, Pairing, Side
 from truegrade.report import format as fmt
 from truegrade.statistics.paired_power import PairPower
+from truegrade.windows import described
 
 
 def title(pair: Pairing) -> str:
@@ -94,8 +95,9 @@ def sentences(comparison: Comparison) -> list[str]:
 def _described(side: Side) -> str:
     rule = f"prompt by {side.prompt_rule}" if side.prompt_rule else "imported"
     each = fmt.plural(side.samples_per_task, "sample")
+    window = f" ({described(side.window)})" if side.window else ""
     return (
         f"{side.label}: {side.model} on {side.benchmark} (data set SHA-256 {side.dataset_sha256[:16]}…),"
-        f" {fmt.plural(len(side.tasks), 'task')}, {each} each, {rule}, graded under {side.profile},"
+        f" {fmt.plural(len(side.tasks), 'task')}{window}, {each} each, {rule}, graded under {side.profile},"
         f" {side.created[:10]}."
     )

@@ -43,6 +43,7 @@ def exhibits(summary: Summary, matrix: Matrix) -> list[Exhibit]:
         *([_rules(matrix)] if len(matrix.rows) > 1 else []),
         _reasons(summary),
         *([_disagreements(summary)] if summary.disagreements else []),
+        *([_splits(summary)] if split_rows(summary) else []),
         *_usage(summary),
         *_reasoning(summary),
         _tasks(summary),
@@ -82,6 +83,29 @@ def _reasons(summary: Summary) -> Exhibit:
         caption="Verdicts by reason",
         head=("reason", *(profile.profile for profile in summary.profiles)),
         rows=[[name, *(profile.reasons.get(name, 0) for profile in summary.profiles)] for name in names],
+    )
+
+
+SplitRow = tuple[str, str, int, list[Estimate | None]]
+"""Kind of group, group, its tasks under the first profile that has any, and pass@1 under each profile."""
+
+
+def split_rows(summary: Summary) -> list[SplitRow]:
+    """pass@1 by group, profiles side by side."""
+    by_profile = [{(s.by, s.value): s.rate for s in profile.splits} for profile in summary.profiles]
+    rows = []
+    for kind, value in dict.fromkeys(group for rates in by_profile for group in rates):
+        rates = [found.get((kind, value)) for found in by_profile]
+        rows.append((kind, value, next(rate.tasks for rate in rates if rate is not None), rates))
+    return rows
+
+
+def _splits(summary: Summary) -> Exhibit:
+    return Exhibit(
+        slug="groups",
+        caption="pass@1 by group",
+        head=("by", "group", "tasks", *(profile.profile for profile in summary.profiles)),
+        rows=[[kind, value, tasks, *rates] for kind, value, tasks, rates in split_rows(summary)],
     )
 
 

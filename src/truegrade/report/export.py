@@ -21,7 +21,7 @@ from truegrade.report.svg import Chart
 from truegrade.report.svg_file import png, standalone
 from truegrade.store import Run
 from truegrade.store.manifest import write_atomically
-from truegrade.summary import ProfileSummary
+from truegrade.summary import ProfileSummary, Summary
 
 FORMATS = ("html", "png", "svg", "latex", "markdown", "csv", "json", "bibtex")
 FOLDER = "report"
@@ -31,13 +31,16 @@ Files = Iterator[tuple[str, bytes]]
 """Name and content."""
 
 
-def export_report(run: Run, file_format: str, out: Path | None = None) -> list[Path]:
+def export_report(
+    run: Run, file_format: str, out: Path | None = None, summary: Summary | None = None
+) -> list[Path]:
     """Write a report as files and return their paths.
 
     Args:
         run: graded.
         file_format: one of `FORMATS`.
         out: for ``html`` the file, else the folder of the files; None for the run's own folder.
+        summary: of the part that is reported; None for the stored one.
 
     Raises:
         UnknownName: no such format.
@@ -48,9 +51,9 @@ def export_report(run: Run, file_format: str, out: Path | None = None) -> list[P
     if file_format == "html":
         if out is not None:
             make_folder(out.parent)
-        return [write_report(run, out)]
+        return [write_report(run, out, summary)]
     folder = out or run.path / FOLDER
-    made = list(_WRITERS[file_format](gather(run)))
+    made = list(_WRITERS[file_format](gather(run, summary)))
     make_folder(folder)
     for name, content in made:
         write_atomically(folder / name, content)

@@ -17,14 +17,17 @@ from truegrade.report.reasoning_html import reasoning
 from truegrade.report.rules_html import rules
 from truegrade.report.sample_blocks import blocks
 from truegrade.report.samples import Browser, collect
+from truegrade.report.splits_html import splits
 from truegrade.report.spread_html import spread
 from truegrade.store import Run
+from truegrade.summary import Summary
 
 _NAVIGATION = (
     ("result", "Result"),
     ("rules", "Profiles"),
     ("reasoning", "Reasoning"),
     ("metrics", "Metrics"),
+    ("groups", "Groups"),
     ("tasks", "Tasks"),
     ("reasons", "Why"),
     ("usage", "Cost"),
@@ -35,18 +38,19 @@ _NAVIGATION = (
 MAX_PAGE_BYTES = 19_000_000
 
 
-def write_report(run: Run, path: Path | None = None) -> Path:
+def write_report(run: Run, path: Path | None = None, summary: Summary | None = None) -> Path:
     """Write the page of a graded run and return its path.
 
     Args:
         run: graded.
         path: of the page; None for ``report.html`` beside the run's journals.
+        summary: of the part that is reported; None for the stored one.
 
     Raises:
         UserError: the run was not graded yet, or by a version whose summary this one cannot read.
         BadRecord: a line of its journals is not a record.
     """
-    material = gather(run)
+    material = gather(run, summary)
     browser = collect(run, material.summary, material.outcomes)
     content = render(material, browser).encode("utf-8", "replace")
     chars = sum(view.chars for view in browser.samples)
@@ -69,6 +73,7 @@ def render(material: Material, browser: Browser) -> str:
         rules(material.matrix, summary),
         reasoning(summary),
         sections.metrics(summary),
+        splits(summary),
         sections.tasks(summary),
         sections.reasons(summary),
         spread(summary, material.distributions),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Protocol
 
 from truegrade.report import format as fmt
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from truegrade.models import ModelInfo
     from truegrade.models.probe_report import ProbeReport
     from truegrade.profiles import Profile
+    from truegrade.profiles.base import Rule
+    from truegrade.profiles.difference import ProfileDifference
 
 
 class Finding(Protocol):
@@ -77,6 +79,28 @@ def print_profile(profile: Profile, *, console: Console | None = None) -> None:
         for defect in profile.defects:
             row(defects, defect)
         out.print(defects)
+
+
+def print_profile_difference(found: ProfileDifference, *, console: Console | None = None) -> None:
+    """Print what separates two profiles: settings, then rules step by step, then known defects."""
+    out = open_console(console)
+    if found.facts:
+        facts = plain_table("", found.first, found.second)
+        for fact in found.facts:
+            row(facts, fact.name, fact.first, fact.second)
+        out.print(facts)
+    rules = plain_table("step", f"only {found.first}", f"only {found.second}")
+    for step in (*found.rules, found.defects):
+        for one, two in zip_longest(step.first, step.second):
+            row(rules, step.step, *("" if rule is None else _sourced(rule) for rule in (one, two)))
+        rules.add_section()
+    out.print(rules)
+    same = [f"{step.step} {step.same}" for step in (*found.rules, found.defects) if step.same]
+    out.print(fact_grid([("the same in both", ", ".join(same) or "nothing")]))
+
+
+def _sourced(rule: Rule) -> str:
+    return f"{rule.text} ({rule.source})" if rule.source else rule.text
 
 
 def _limits(limits: Limits) -> str:

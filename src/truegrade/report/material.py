@@ -27,14 +27,18 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[Finding]
 
 
-def gather(run: Run) -> Material:
+def gather(run: Run, summary: Summary | None = None) -> Material:
     """Read a graded run.
+
+    Args:
+        run: graded.
+        summary: of the part that is reported; None for the stored one.
 
     Raises:
         UserError: the run was not graded yet, or by a version whose summary this one cannot read.
         BadRecord: a line of its journals is not a record.
     """
-    summary = read_summary(run)
+    summary = summary or read_summary(run)
     tasks = {task.id for profile in summary.profiles for task in profile.tasks}
     outcomes = {
         profile.profile: read_outcomes(run.verdicts(profile.profile), tasks, summary.samples_per_task)

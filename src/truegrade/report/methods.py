@@ -39,7 +39,7 @@ def sentences(manifest: Manifest, summary: Summary) -> list[str]:
 
 def _benchmark(manifest: Manifest, summary: Summary) -> str:
     of = manifest.benchmark
-    args = "".join(f", {key} = {value}" for key, value in of.args.items())
+    args = "".join(f", {key} = {value}" for key, value in {**of.args, **summary.window}.items())
     whole = "" if summary.tasks == of.problems else f" of {fmt.count(of.problems)}"
     each = fmt.plural(manifest.samples_per_task, "sample")
     return (

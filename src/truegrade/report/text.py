@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.agents import agent_facts
+from truegrade.report.exhibits import SplitRow, split_rows
 from truegrade.report.listings import (
     print_benchmarks,
     print_findings,
@@ -18,6 +19,7 @@ from truegrade.report.listings import (
 )
 from truegrade.report.reasoning_text import differences_table, reasoning_parts
 from truegrade.report.tables import fact_grid, open_console, plain_table, row
+from truegrade.windows import described
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,6 +55,11 @@ def print_summary(summary: Summary, *, console: Console | None = None) -> None:
             out.print(Text(f"as {profile.profile} prints it: {_as_reported(profile)}", "bold"))
     for part in reasoning_parts(summary.profiles):
         out.print(part)
+    if groups := split_rows(summary):
+        out.print(_groups(summary, groups))
+    for profile in summary.profiles:
+        if said := wording.after_cutoff(profile, summary.cutoff):
+            out.print(Text(said))
     out.print(fact_grid(_facts(summary)))
     warned = dict.fromkeys(warning for profile in summary.profiles for warning in profile.warnings)
     if summary.missing:
@@ -80,6 +87,15 @@ def _estimates(profiles: Sequence[ProfileSummary]) -> Table:
     return table
 
 
+def _groups(summary: Summary, groups: Sequence[SplitRow]) -> Table:
+    """pass@1 by difficulty, platform and so on; profiles across."""
+    table = plain_table("pass@1 by group", "tasks", *(profile.profile for profile in summary.profiles))
+    for kind, value, tasks, rates in groups:
+        shown = ("–" if rate is None else fmt.estimate(rate) for rate in rates)
+        row(table, f"{kind} {value}", fmt.count(tasks), *shown)
+    return table
+
+
 def _as_reported(profile: ProfileSummary) -> str:
     """The numbers that the harness itself would print."""
     values = {estimate.metric: fmt.percent(estimate.value) for estimate in profile.estimates}
@@ -94,6 +110,7 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
     answered = f"{fmt.count(summary.answered)} of {fmt.plural(summary.expected, 'sample')} answered"
     facts = [
         ("tasks", f"{fmt.count(summary.tasks)} × {summary.samples_per_task} samples; {answered}"),
+        *([("window", described(summary.window))] if summary.window else []),
         ("missing", fmt.count(summary.missing)),
         ("brackets", f"{100 * first.confidence:g} % intervals, {first.method}, {first.clusters} clusters"),
     ]

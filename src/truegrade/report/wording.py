@@ -8,7 +8,7 @@ from types import MappingProxyType
 from truegrade.records import UNANSWERED, Reason
 from truegrade.report import format as fmt
 from truegrade.statistics import PairedComparison
-from truegrade.summary import Summary
+from truegrade.summary import ProfileSummary, Summary
 
 REASONS: Mapping[Reason, str] = MappingProxyType(
     {
@@ -105,3 +105,15 @@ def conclusion(c: PairedComparison, first: str, second: str) -> str:
     if c.low <= 0 <= c.high:
         return "The interval holds 0: chance alone can make this difference."
     return f"The interval excludes 0: {second if c.difference > 0 else first} is better on these tasks."
+
+
+def after_cutoff(profile: ProfileSummary, cutoff: str | None) -> str | None:
+    """What the rate after a model's cut-off is against that before it; None without contests on both sides."""
+    gap = profile.after_cutoff
+    if gap is None:
+        return None
+    return (
+        f"{profile.profile}: pass@1 after {cutoff} less that up to it: {fmt.points(gap.difference)} points"
+        f" {fmt.bounds(gap.low, gap.high)}; other problems, which may be harder or easier, so this alone does not"
+        " show that the earlier ones were learned"
+    )

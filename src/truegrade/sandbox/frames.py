@@ -48,6 +48,8 @@ MARSHALLED = b"("
 """How a marshalled tuple begins, and nothing that `encode` makes."""
 MARSHAL_DEPTH = 20
 _ATOMS = frozenset(map(type, (None, True, 0, 0.0, 0j, "", b"", ...)))
+CHUNK_BYTES = 1 << 20
+"""Of a frame that does not arrive at once, read at a time."""
 HEADER = struct.Struct("<I")
 
 
@@ -122,19 +124,26 @@ def read_frame(fd: int) -> bytes | None:
         return None
     size: int = HEADER.unpack(header)[0]
     data = read(fd, size)
-    while len(data) < size:
-        more = read(fd, size - len(data))
+    if len(data) == size:
+        return data
+    parts = [data]  # joined once: to add each to the others would copy a large frame a thousand times
+    left = size - len(data)
+    while left:
+        more = read(fd, min(left, CHUNK_BYTES))
         if not more:
             return None
-        data += more
-    return data
+        parts.append(more)
+        left -= len(more)
+    return b"".join(parts)
 
 
 def write_frame(fd: int, frame: bytes) -> None:
     """Send bytes that one of the functions above made."""
     sent = write(fd, frame)
-    while sent < len(frame):
-        sent += write(fd, frame[sent:])
+    if sent < len(frame):
+        left = memoryview(frame)[sent:]
+        while left:
+            left = left[write(fd, left) :]
 
 
 class Inbox:

@@ -55,6 +55,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Profile id -> time of its last grading."""
     levels: dict[str, int] = {}
     """Profile id -> protection level that its programs ran under."""
+    packages: dict[str, dict[str, str]] = {}
+    """Profile id -> packages, with versions, that programs could import besides the standard library."""
     adaptations: tuple[str, ...] = ()
     """Parameters that the model service refused and that were therefore changed."""
     probe: ProbeReport | None = None

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from truegrade.errors import UnknownName, UserError
+from truegrade.grading.marks import packages_missed
 from truegrade.json_text import encode, read_json
-from truegrade.records import Completion, Prompt, SampleKey, Verdict, sha256_json
+from truegrade.records import Completion, Prompt, Reason, SampleKey, Verdict, sha256_json
 from truegrade.store.journal import Journal, Notice, ignore, numbered, read_journal
 from truegrade.store.manifest import Manifest, now, read_manifest, write_atomically, write_manifest
 from truegrade.writing import writing
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+NO_PACKAGES: Mapping[str, str] = MappingProxyType({})
 R = TypeVar("R", Completion, Verdict)
 
 
@@ -185,10 +188,18 @@ class Run:
         """Samples that have a reply and need not be asked for again."""
         return {completion.key for completion in self.completions() if completion.text is not None}
 
-    def graded(self, profile: str) -> set[tuple[SampleKey, str]]:
-        """Sample and completion hash of every verdict on disk under a profile (``name@version``)."""
-        verdicts = self._verdicts(self.verdicts_path(profile))
-        return {(verdict.key, verdict.completion_sha256) for verdict in verdicts}
+    def graded(self, profile: str, *, anew: str | None = None) -> set[tuple[SampleKey, str]]:
+        """Sample and completion hash of every verdict on disk under a profile (``name@version``).
+
+        A grader's error is none: such a sample is graded again. So is one with a mark that begins with ``anew``.
+        """
+        last = {(v.key, v.completion_sha256): v for v in self._verdicts(self.verdicts_path(profile))}
+        return {
+            key
+            for key, verdict in last.items()
+            if verdict.reason is not Reason.GRADER_ERROR
+            and not (anew and any(mark.startswith(anew) for mark in verdict.marks))
+        }
 
     def _verdicts(self, path: Path) -> Iterator[Verdict]:
         return self._told_of_repeats(path, numbered(path, Verdict, notice=self._notice), _judgement)
@@ -241,10 +252,17 @@ class Run:
         self.manifest = msgspec.structs.replace(self.manifest, **changes)
         write_manifest(self.path / "manifest.json", self.manifest)
 
-    def record_grading(self, profile: str, level: int | None) -> None:
-        """Note in the manifest that a profile graded this run, and how well its programs were locked up."""
+    def record_grading(self, profile: str, level: int | None, packages: Mapping[str, str] = NO_PACKAGES) -> None:
+        """Note in the manifest that a profile graded this run.
+
+        Args:
+            profile: its id.
+            level: how well its programs were locked up; None where none ran.
+            packages: what they could import, with versions.
+        """
         levels = self.manifest.levels if level is None else {**self.manifest.levels, profile: level}
-        self.update(profiles={**self.manifest.profiles, profile: now()}, levels=levels)
+        offered = {**self.manifest.packages, profile: dict(packages)}
+        self.update(profiles={**self.manifest.profiles, profile: now()}, levels=levels, packages=offered)
 
     def write(self, name: str, content: bytes) -> Path:
         """Put a derived file (summary, report) beside the journals, in one step."""
@@ -291,7 +309,9 @@ def _reply(completion: Completion) -> object:
 
 
 def _judgement(verdict: Verdict) -> object:
-    """The same of a verdict; times differ from one grading to the next."""
+    """The same of a verdict; times differ from one grading to the next. Of a grader's error, nothing."""
+    if verdict.reason is Reason.GRADER_ERROR or packages_missed(verdict.marks):
+        return None
     return verdict.completion_sha256, verdict.passed, verdict.reason, verdict.answer
 
 

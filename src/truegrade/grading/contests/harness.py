@@ -20,9 +20,11 @@ from truegrade.records import Reason
 
 _NEAR = 0.9
 """Part of a time limit from which on another machine might decide otherwise."""
+_START_S, _TRANSFER_BYTES_PER_S = 15.0, 10e6
+"""Wall seconds for starting the process and for sending the tests: after them the harness' limit has passed,
+and the verdict is certain. Neither clock counts time in which the program waits for a core."""
 _PATIENCE, _PATIENCE_S = 3.0, 30.0
-"""Wall seconds for each of the harness' own, and besides: only a backstop, since they count time in which the
-program waits for a core, which the alarm and the limit leave out."""
+"""Of a run that only confirms: wall seconds for each of CPU time, and besides, for a program that sleeps."""
 
 
 class Harness(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +110,7 @@ def _run(
         outputs: the expected ones; None to keep them away.
         executor: runs it.
         limit_s: CPU seconds for the whole process, instead of the harness' own.
-        wall_s: wall seconds for it, instead of a patient backstop.
+        wall_s: wall seconds for it, instead of those after which the harness would have ended it.
     """
     if limit_s is None:
         limit_s = harness.limit_s(len(tests.inputs))
@@ -127,7 +129,8 @@ def _run(
     expected = None if outputs is None else list(outputs)
     arguments = (compiled, code, list(tests.inputs), expected, tests.function, rules)
     if wall_s is None:
-        wall_s = _PATIENCE * limit_s + _PATIENCE_S
+        sent = sum(map(len, tests.inputs)) + sum(map(len, outputs or ()))
+        wall_s = limit_s + _START_S + sent / _TRANSFER_BYTES_PER_S
     outcome = executor.call(program, inside.ENTRY_POINT, [arguments], keep, cpu_s=limit_s, wall_s=wall_s)
     if outcome.status != Reason.PASSED:
         return died, outcome
@@ -204,7 +207,8 @@ def _confirmed(harness: Harness, code: str, tests: Tests, outcome: Outcome, exec
     patient = msgspec.structs.replace(harness, rules=rules)
     limit_s = 2 * (outcome.cpu_s + _most_s(harness))
     for _ in range(_ATTEMPTS):
-        watched, again = _run(patient, code, tests, None, executor, limit_s=limit_s)
+        wall_s = _PATIENCE * limit_s + _PATIENCE_S
+        watched, again = _run(patient, code, tests, None, executor, limit_s=limit_s, wall_s=wall_s)
         if len(watched.observed) == len(tests.outputs) and all(
             text is not None and right(text, wanted, stdin=tests.function is None)
             for text, wanted in zip(watched.observed, tests.outputs, strict=True)

@@ -24,11 +24,13 @@ from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.outputs import Message, Output
 from truegrade.store.importers.reading import json_lines, keys_of_first_line
 
+_STARTER = "### Format: You will use the following starter code"
 _QUESTION = re.compile(r"\A### Question:\n(.*)\n\n### Format: ", re.DOTALL)
 
 
 class _Score(msgspec.Struct):
     prediction: str | None = None
+    extracted_prediction: str | None = None
     value: dict[str, Any] = {}
     metadata: dict[str, Any] | None = None
 
@@ -56,6 +58,13 @@ class Row(msgspec.Struct):
         asked = [message.text for message in self.messages if message.role == "user"]
         found = (_QUESTION.search(prompt) for prompt in (*asked, self.input or ""))
         return next((match[1] for match in found if match), None)
+
+    @property
+    def starts_from_code(self) -> bool:
+        """Whether a LiveCodeBench prompt gives starter code, and so asks for a method."""
+        return any(
+            _STARTER in prompt for prompt in (*(message.text for message in self.messages), self.input or "")
+        )
 
     @property
     def task_id(self) -> str | int | None:

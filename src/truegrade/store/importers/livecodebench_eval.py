@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from truegrade.errors import BadRecord
-from truegrade.store.importers.reading import json_document, typed
+from truegrade.store.importers.reading import head_of, json_document, typed
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +39,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_evaluation(path: Path) -> bool:
     """Whether a file is a list that begins with metrics."""
+    if head_of(path).lstrip()[:1] != b"[":
+        return False
     document = json_document(path)
     first = document[0] if isinstance(document, list) and document else None
     return isinstance(first, dict) and "detail" in first

@@ -28,15 +28,20 @@ _VERDICTS_ONLY = re.compile(rb'\s*\[\s*\{\s*"(pass@\d+|detail)"\s*:')
 
 
 class AnswerRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One problem's row; fields about the problem itself are left out."""
+    """One problem's row."""
 
     question_id: str | int
+    question_title: str = ""
+    question_content: str = ""
+    starter_code: str | None = None
     code_list: tuple[str | None, ...] = ()
     output_list: tuple[str | list[str] | None, ...] = ()
     """A reply may be a list of one (self-repair)."""
     graded_list: tuple[bool, ...] = ()
     metadata: tuple[Any, ...] = ()
     """Of each grading, as JSON text or decoded."""
+    pass_at_1: float | None = msgspec.field(name="pass@1", default=None)
+    """The share of the row's programs that are right, as its harness stored it."""
 
     @property
     def replies(self) -> tuple[str, ...]:

@@ -26,6 +26,8 @@ _BEGIN = "[BEGIN]"
 
 class _Doc(msgspec.Struct):
     task_id: str | int | msgspec.UnsetType = msgspec.UNSET
+    question_id: str | int | msgspec.UnsetType = msgspec.UNSET
+    """LiveCodeBench's name for it."""
     prompt: str = ""
 
 
@@ -53,10 +55,12 @@ def read(path: Path, target: Target) -> Iterator[Completion]:
         first_filter = row.filter if first_filter is None else first_filter
         if row.filter != first_filter:
             continue
-        if isinstance(row.doc.task_id, msgspec.UnsetType):
+        field = "doc.question_id" if isinstance(row.doc.task_id, msgspec.UnsetType) else "doc.task_id"
+        raw_id = row.doc.question_id if field == "doc.question_id" else row.doc.task_id
+        if isinstance(raw_id, msgspec.UnsetType):
             problem = "the field is missing; is the file of a code task of lm-eval?"
             raise BadRecord(path, problem, line=line, field="doc.task_id")
-        problem_id = match_id(row.doc.task_id, target.ids, path=path, line=line, field="doc.task_id")
+        problem_id = match_id(raw_id, target.ids, path=path, line=line, field=field)
         form = form_of(row.arguments, row.doc.prompt)
         for text in (text for request in row.resps for text in request):
             yield target.completion(problem_id, seen[problem_id], text, form=form)
@@ -83,7 +87,7 @@ def _context(arguments: Any) -> str:
 
 IMPORTER = Importer(
     name="lm-eval-samples",
-    summary="lm-eval samples_*.jsonl: doc.task_id with resps",
+    summary="lm-eval samples_*.jsonl: doc.task_id or doc.question_id with resps",
     sniff=sniff,
     read=read,
 )
