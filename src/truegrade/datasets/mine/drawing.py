@@ -31,7 +31,7 @@ _MAX_NUMBER = 100_000
 _LIKE_A_PATTERN = re.compile(r"\(\?|\\[dswbDSW]|\][+*?{]")
 _ANYTHING: tuple[Shape, ...] = (
     ("int",), ("str",), ("list", ("int",)), ("list", ("str",)), ("list", ("list", ("int",))), ("bytes",),
-    ("dict", ("str",), ("int",)),
+    ("dict", ("str",), ("int",)), ("one_of", ("None",)),
 )  # fmt: skip
 _ANY_ITEM: tuple[Shape, ...] = (("int",), ("str",))
 

@@ -76,9 +76,9 @@ def choose_cases(found: Found, wanted: int, seed: int, executor: Executor) -> li
     if not answered and trial.is_opaque:
         raise Opaque("it returns an object that is no literal")
     if len(answered) < wanted:
-        raise NotRecorded(f"too few calls return a literal ({trial.why})")
+        raise NotRecorded(f"too few calls return a literal: one {trial.why}")
     if len({one.text for one in answered}) < 2 or not any(one.is_telling for one in answered):
-        raise NotRecorded("it returns one thing, or only what it was given, for every call that was tried")
+        raise NotRecorded(f"it returns one thing, or only what it was given: {answered[0].text[:60]}")
     return [one.case for one in _most_ways(answered, wanted)]
 
 

@@ -20,7 +20,7 @@ from truegrade.datasets.docstrings import without_docstrings
 from truegrade.datasets.free_names import free_names
 from truegrade.datasets.recording import NotRecorded, Refused
 from truegrade.errors import UserError
-from truegrade.extraction.parsing import quietly
+from truegrade.extraction.parsing import Fault, parse_expression, quietly
 
 ALLOWED_MODULES = frozenset({
     "__future__", "_collections_abc", "abc", "array", "ast", "base64", "binascii", "bisect", "codecs",
@@ -36,10 +36,10 @@ _LEXICAL = frozenset({
     "splitext", "_check_arg_types", "_splitext",
 })  # fmt: skip
 ALLOWED_MEMBERS: Mapping[str, frozenset[str]] = MappingProxyType({
-    "genericpath": _LEXICAL, "gettext": frozenset({"gettext", "ngettext"}), "io": frozenset({"BytesIO", "StringIO"}),
-    "logging": frozenset({"getLogger"}), "ntpath": _LEXICAL, "os": frozenset({"PathLike", "fspath"}),
+    "genericpath": _LEXICAL, "gettext": frozenset({"gettext", "ngettext"}),
+    "io": frozenset({"BytesIO", "StringIO"}), "logging": frozenset({"getLogger"}), "ntpath": _LEXICAL, "os": frozenset({"PathLike", "fspath"}),
     "os.path": _LEXICAL, "posixpath": _LEXICAL,
-    "sys": frozenset({"hexversion", "maxsize", "maxunicode", "version_info"}),
+    "sys": frozenset({"hexversion", "implementation", "maxsize", "maxunicode", "version_info"}),
     "threading": frozenset({"Lock", "RLock", "local"}),
 })  # fmt: skip
 """What may be used of modules that are otherwise refused."""
@@ -400,9 +400,16 @@ class _Unannotated(ast.NodeTransformer):
 
 
 def _is_foreign(annotation: ast.expr | None) -> bool:
-    if annotation is None:
-        return False
-    return any(isinstance(node, ast.Name) and node.id not in dir(builtins) for node in ast.walk(annotation))
+    """Whether an annotation, quoted or not, reads more than built-ins."""
+    for node in ast.walk(annotation) if annotation is not None else ():
+        match node:
+            case ast.Constant(value=str(text)):
+                quoted = parse_expression(text)
+                if isinstance(quoted, Fault) or _is_foreign(quoted):
+                    return True
+            case ast.Name(id=name) if name not in dir(builtins):
+                return True
+    return False
 
 
 def _merged(parts: Iterable[str]) -> list[ast.stmt]:
