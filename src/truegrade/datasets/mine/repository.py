@@ -35,13 +35,20 @@ _LEXICAL = frozenset({
     "basename", "commonpath", "commonprefix", "dirname", "isabs", "join", "normcase", "normpath", "split",
     "splitext", "_check_arg_types", "_splitext",
 })  # fmt: skip
-ALLOWED_MEMBERS: Mapping[str, frozenset[str]] = MappingProxyType({
-    "genericpath": _LEXICAL, "gettext": frozenset({"gettext", "ngettext"}),
-    "io": frozenset({"BytesIO", "StringIO"}), "logging": frozenset({"getLogger"}), "ntpath": _LEXICAL, "os": frozenset({"PathLike", "fspath"}),
-    "os.path": _LEXICAL, "posixpath": _LEXICAL,
-    "sys": frozenset({"hexversion", "implementation", "maxsize", "maxunicode", "version_info"}),
-    "threading": frozenset({"Lock", "RLock", "local"}),
-})  # fmt: skip
+ALLOWED_MEMBERS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "genericpath": _LEXICAL,
+        "gettext": frozenset({"gettext", "ngettext"}),
+        "io": frozenset({"BytesIO", "StringIO"}),
+        "logging": frozenset({"getLogger"}),
+        "ntpath": _LEXICAL,
+        "os": frozenset({"PathLike", "fspath"}),
+        "os.path": _LEXICAL,
+        "posixpath": _LEXICAL,
+        "sys": frozenset({"hexversion", "implementation", "maxsize", "maxunicode", "version_info"}),
+        "threading": frozenset({"Lock", "RLock", "local"}),
+    }
+)
 """What may be used of modules that are otherwise refused."""
 
 FORBIDDEN_BUILTINS = frozenset({
