@@ -7,10 +7,12 @@ anything: matching a foreign pattern can take for ever.
 from __future__ import annotations
 
 import ast
+import operator
 import re
 import re._constants as regex  # type: ignore[import-not-found]
 import re._parser as regex_parser  # type: ignore[import-not-found]
 import sys
+from functools import reduce
 from random import Random
 from typing import Any
 
@@ -52,7 +54,8 @@ def vocabulary_of(program: str) -> Vocabulary:
     values = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in silent]
     written = [value.decode("latin-1") if isinstance(value, bytes) else value for value in values]
     texts = list(dict.fromkeys(text for text in written if isinstance(text, str) and text))
-    numbers = dict.fromkeys(value for value in values if type(value) in {int, float} and abs(value) <= _MAX_NUMBER)
+    counted = (value for value in values if isinstance(value, int | float) and not isinstance(value, bool))
+    numbers = list(dict.fromkeys(value for value in counted if abs(value) <= _MAX_NUMBER))
     patterns = [parsed for text in texts if (parsed := _pattern(text)) is not None]
     texts += [chr(value) for value in numbers if type(value) is int and _is_letter_code(value)]
     plain = [text for text in texts if len(text) <= _MAX_CONSTANT and not _LIKE_A_PATTERN.search(text)]
@@ -123,12 +126,12 @@ class Drawer:
         if not isinstance(value, str | list | tuple):
             return value
         begin, end = sorted(self._random.randrange(len(value) + 1) for _ in range(2))
-        part = value[begin:end]
+        before, after, part = value[:begin], value[end:], value[begin:end]
         if isinstance(value, str):
             part = self._random.choice([part, self._piece()])
             if value and self._random.random() < 0.3:  # another character in one's place
-                return value[:begin] + self._random.choice(self._piece()) + value[begin + 1 :]
-        return self._random.choice([value[:begin] + value[end:], value[:end] + part + value[end:]])
+                return before + self._random.choice(self._piece()) + value[begin + 1 :]
+        return self._random.choice([_joined(before, after), _joined(value[:end], part, after)])
 
     def value(self, shape: Shape) -> Any:
         """A value of a shape."""
@@ -246,3 +249,8 @@ class Drawer:
                 {regex.CATEGORY_DIGIT: "0123456789", regex.CATEGORY_SPACE: " "}.get(argument, _WORDS)
             )
         return chr(argument)
+
+
+def _joined(*parts: Any) -> Any:
+    """Texts, lists or tuples one after the other."""
+    return reduce(operator.add, parts)
