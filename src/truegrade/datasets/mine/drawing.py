@@ -7,12 +7,10 @@ anything: matching a foreign pattern can take for ever.
 from __future__ import annotations
 
 import ast
-import operator
 import re
 import re._constants as regex  # type: ignore[import-not-found]
 import re._parser as regex_parser  # type: ignore[import-not-found]
 import sys
-from functools import reduce
 from random import Random
 from typing import Any
 
@@ -126,12 +124,13 @@ class Drawer:
         if not isinstance(value, str | list | tuple):
             return value
         begin, end = sorted(self._random.randrange(len(value) + 1) for _ in range(2))
-        before, after, part = value[:begin], value[end:], value[begin:end]
+        series: Any = value  # parts of a text, a list or a tuple are joined alike
+        part = series[begin:end]
         if isinstance(value, str):
             part = self._random.choice([part, self._piece()])
             if value and self._random.random() < 0.3:  # another character in one's place
-                return before + self._random.choice(self._piece()) + value[begin + 1 :]
-        return self._random.choice([_joined(before, after), _joined(value[:end], part, after)])
+                return value[:begin] + self._random.choice(self._piece()) + value[begin + 1 :]
+        return self._random.choice([series[:begin] + series[end:], series[:end] + part + series[end:]])
 
     def value(self, shape: Shape) -> Any:
         """A value of a shape."""
@@ -249,8 +248,3 @@ class Drawer:
                 {regex.CATEGORY_DIGIT: "0123456789", regex.CATEGORY_SPACE: " "}.get(argument, _WORDS)
             )
         return chr(argument)
-
-
-def _joined(*parts: Any) -> Any:
-    """Texts, lists or tuples one after the other."""
-    return reduce(operator.add, parts)
