@@ -3,8 +3,8 @@
     python bench/mining.py FOLDER... [--seed 0]
 
 Prints for each folder: rows kept of functions seen, ways that the calls of a row go through its program (two calls
-go the same way if they execute the same steps from line to line), rows all of whose calls go one way, the share of
-the program's lines of each function that its calls reach, rows that `data mutate` finds a mutant of, and seconds.
+go the same way if they execute the same steps from line to line), rows all of whose calls go one way, rows that
+`truegrade data mutate` finds a mutant of, and seconds.
 """
 
 from __future__ import annotations
