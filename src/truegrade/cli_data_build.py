@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EXIT_DIFFERS = 1
 _CPU_S = 5.0
 _WITNESS_SEED = 1
-_MAX_REASONS = 12
+_SHOWN_CHARS = 80
 
 
 def _out(name: str) -> Callable[[Any], Any]:
@@ -34,6 +34,7 @@ def _inputs() -> Callable[[Any], Any]:
                         help="Calls of each program.")  # fmt: skip
 
 
+_verbose = click.option("--verbose", is_flag=True, help="Say of each program that was left out why.")
 _workers = click.option(
     "--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one a core]"
 )
@@ -92,10 +93,11 @@ def build_dsl_list(out: Path | None, returns: str, mutants: bool, weights: Path 
 @click.option("--per-question", default=3, show_default=True, type=click.IntRange(min=1),
               help="Submissions kept of each question.")  # fmt: skip
 @_workers
+@_verbose
 @unsafe_option
 @json_option
 def build_leetcode(submissions: tuple[Path, ...], out: Path, per_question: int, workers: int | None,
-                   allow_unsafe: bool | None, as_json: bool) -> None:  # fmt: skip
+                   verbose: bool, allow_unsafe: bool | None, as_json: bool) -> None:  # fmt: skip
     """Make rows of submissions that you collected: JSON files, or folders of them."""
     from truegrade.datasets.leetcode import LeetcodeOptions, read_submissions
     from truegrade.datasets.leetcode import build as rows_of
@@ -103,7 +105,8 @@ def build_leetcode(submissions: tuple[Path, ...], out: Path, per_question: int, 
     found = read_submissions(submissions)
     options = LeetcodeOptions(per_question=per_question)
     with _jail(workers, allow_unsafe) as sandbox, _jail(workers, allow_unsafe, _WITNESS_SEED) as witness:
-        _write(out, rows_of(found, options, sandbox, witness, workers=sandbox.workers), len(found), as_json)
+        rows = rows_of(found, options, sandbox, witness, workers=sandbox.workers)
+        _write(out, rows, len(found), as_json, verbose)
 
 
 @build.command("mine")
@@ -113,17 +116,18 @@ def build_leetcode(submissions: tuple[Path, ...], out: Path, per_question: int, 
 @click.option("--seed", default=0, show_default=True, help="Decides the inputs.")
 @_inputs()
 @_workers
+@_verbose
 @unsafe_option
 @json_option
-def build_mine(path: Path, out: Path, workers: int | None, allow_unsafe: bool | None, as_json: bool,
+def build_mine(path: Path, out: Path, workers: int | None, verbose: bool, allow_unsafe: bool | None, as_json: bool,
                **asked: Any) -> None:  # fmt: skip
-    """Find pure functions in your own code at PATH and call them with drawn inputs, in the jail."""
+    """Find pure functions in your own code at PATH and call them, in the jail, so that they go many ways."""
     from truegrade.datasets.mine import MineOptions
     from truegrade.datasets.mine import build as rows_of
 
     options = MineOptions(**asked)
     with _jail(workers, allow_unsafe) as sandbox, _jail(workers, allow_unsafe, _WITNESS_SEED) as witness:
-        _write(out, rows_of(path, options, sandbox, witness, workers=sandbox.workers), None, as_json)
+        _write(out, rows_of(path, options, sandbox, witness, workers=sandbox.workers), None, as_json, verbose)
 
 
 @build.command("llm-list")
@@ -139,10 +143,11 @@ def build_mine(path: Path, out: Path, workers: int | None, allow_unsafe: bool | 
 @click.option(
     "--max-cost", "max_cost_usd", type=Number(min=0), help="Stop asking once this command has cost this much."
 )
+@_verbose
 @unsafe_option
 @json_option
 def build_llm_list(model: str, base_url: str | None, size: int, out: Path, inputs: int, temperature: float | None,
-                   max_tokens: int | None, max_connections: int, max_cost_usd: float | None,
+                   max_tokens: int | None, max_connections: int, max_cost_usd: float | None, verbose: bool,
                    allow_unsafe: bool | None, as_json: bool) -> None:  # fmt: skip
     """Let a model propose functions and inputs; keep what the jail validates. The same command resumes."""
     from truegrade.config import Patience, Sampling
@@ -173,7 +178,7 @@ def build_llm_list(model: str, base_url: str | None, size: int, out: Path, input
             model=asked.name,
             connections=max_connections,
         )
-        _write(out, rows, size, as_json)
+        _write(out, rows, size, as_json, verbose)
 
 
 @click.command("check")
@@ -242,10 +247,16 @@ def _weights(grammar: str, weights: Path | None, examples: Path | None) -> Any:
     return fitted.weights
 
 
-def _write(out: Path, built: Iterable[ExecutionRow | Refused], total: int | None, as_json: bool) -> None:
-    """Write the rows that a builder makes and say what it refused."""
+def _write(out: Path, built: Iterable[ExecutionRow | Refused], total: int | None, as_json: bool,
+           verbose: bool = False) -> None:  # fmt: skip
+    """Write the rows that a builder makes and say what it refused.
+
+    Raises:
+        UserError: it made none.
+    """
     from truegrade.datasets.recording import Refused
     from truegrade.datasets.written import prepare, write_rows
+    from truegrade.errors import UserError
     from truegrade.report.progress import Silent, TerminalProgress
 
     prepare(out)
@@ -262,15 +273,30 @@ def _write(out: Path, built: Iterable[ExecutionRow | Refused], total: int | None
                 watch.advance()
     finally:
         watch.finish()
-    digest = write_rows(out, rows)
+    digest = write_rows(out, rows) if rows else None
     if as_json:
         print_json({"file": str(out), "rows": len(rows), "sha256": digest, "refused": refused})
-        return
-    echo(f"{out}: {len(rows)} rows, sha256 {digest}")
+    else:
+        if rows:
+            echo(f"{out}: {len(rows)} rows, sha256 {digest}")
+        _tell(refused, verbose)
+    if not rows:
+        hint = "" if verbose or as_json or not refused else "; --verbose says of each program why it was left out"
+        raise UserError(f"{out}: not written, since no row could be made{hint}")
+
+
+def _tell(refused: list[Refused], verbose: bool) -> None:
+    """How many programs were left out for which reason, with one of each, or each."""
     if refused:
         echo(f"{len(refused)} left out:")
-    for why, count in Counter(one.why for one in refused).most_common(_MAX_REASONS):
-        echo(f"  {count} x {why}")
+    if verbose:
+        for one in refused:
+            echo(f"  {one.name}: {one.why}")
+        return
+    reasons = Counter(one.why.partition(": ")[0] for one in refused)
+    for reason, count in reasons.most_common():
+        example = next(one for one in refused if one.why.partition(": ")[0] == reason)
+        echo(f"  {count} x {reason}, e.g. {example.name}{example.why.removeprefix(reason)[:_SHOWN_CHARS]}")
 
 
 def _notice(sentence: str) -> None:

@@ -8,6 +8,7 @@ from audit_files import document, lines, right, toy, upstream, wrong
 from truegrade.auditing import audit
 from truegrade.auditing.flags import read_flags, speaks_of
 from truegrade.auditing.rows import read_rows
+from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord
 from truegrade.profiles import open_profile
 from truegrade.report.progress import Silent
@@ -100,3 +101,24 @@ def test_wrong_rows_name_their_place(tmp_path):
     path.write_text(json.dumps({"eval": {"Toy/0": {"nfiles": 1}}}))
     with pytest.raises(BadRecord, match="without their solutions"):
         list(read_rows(path))
+
+
+def test_results_of_a_code_reasoning_run_are_audited(tmp_path):
+    code = "def f(a):\n    return a + 1"
+    row = {"id": "r", "function_name": "f", "code": code, "input": ["f(1)", "f(2)"], "output": ["2", "3"]}
+    benchmark = load_benchmark("execution-prediction", data=lines(tmp_path / "rows.jsonl", [row]))
+    right_one, wrong_one = {"response": "[ANSWER]2[/ANSWER]"}, {"response": "[ANSWER]9[/ANSWER]"}
+    failed = {"response": None}
+    records = [
+        {"problem_id": "r", "case_idx": 0, "oc_successes": 2, "original_predictions": [right_one, wrong_one]},
+        {"problem_id": "r", "case_idx": 1, "oc_successes": 1, "original_predictions": [wrong_one, failed]},
+        {"problem_id": "r", "case_idx": 0, "original_predictions": [{**right_one, "oc_correct": False}]},
+    ]
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"model": "m", "results": records}))
+    audited = audit(path, benchmark, open_profile("strict"), progress=Silent(), allow_unsafe=True)
+    assert {item.code: item.rows for item in audited.findings} == {
+        "flag-pass-contradicted": ["r/case0#1"],
+        "flag-fail-contradicted": ["r/case0#2"],
+        "samples-uneven": ["r/case1"],
+    }

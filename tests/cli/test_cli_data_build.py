@@ -51,12 +51,25 @@ def test_own_code_and_submissions(data, tmp_path):
     mined = data("build", "mine", "own.py", "--json")
     assert mined.exit_code == 0, mined.stderr
     facts = json.loads(mined.stdout)
-    assert facts["rows"] == 1 and facts["refused"] == [{"name": "own.py:4 shows", "why": "shows uses print"}]
+    assert facts["rows"] == 1 and facts["refused"] == [
+        {"name": "own.py:4 shows", "why": "it returns one thing, or only what it was given: None"}
+    ]
+    shown = data("build", "mine", "own.py")
+    assert "1 x it returns one thing, or only what it was given, e.g. own.py:4 shows: None" in shown.stdout
+    assert "own.py:4 shows: it returns" in data("build", "mine", "own.py", "--verbose").stdout
     code = "class Solution:\n    def f(self, n):\n        return -n\n"
     (tmp_path / "s.json").write_text(json.dumps([{"question_id": 1, "code": code, "example": "5"}]))
     collected = data("build", "leetcode", "s.json")
     assert collected.exit_code == 0 and "1 rows" in collected.stdout
     assert json.loads((tmp_path / "leetcode.jsonl").read_text())["output"] == "-5"
+
+
+def test_a_set_with_nothing_in_it_is_an_error_and_says_why(data, tmp_path):
+    (tmp_path / "own.py").write_text("def shows(n: int):\n    print(n)\n")
+    made = data("build", "mine", "own.py")
+    assert made.exit_code == 2 and "no row could be made" in made.stderr
+    assert "1 left out" in made.stdout and not (tmp_path / "mine.jsonl").exists()
+    assert data("build", "mine", "own.py", "--json").exit_code == 2
 
 
 @pytest.mark.parametrize(

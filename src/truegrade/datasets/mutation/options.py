@@ -42,7 +42,8 @@ class MutationOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_chars: int = 1000
     """Longest ``repr`` of an output."""
     preamble: str = ""
-    """Source that is run before each program and shown to nobody: imports that its authors took for granted."""
+    """Source that is run before each program and shown to nobody: imports that its authors took for granted. Those
+    that LeetCode makes unseen are made anyway, where a program reads their names."""
 
     def __post_init__(self) -> None:
         _known("operator", self.operators, [*OPERATORS, PUBLISHED])

@@ -2,14 +2,15 @@
 
 akshsgaur/code-reasoning-repro@6c43fa8 ``experiments/results``. Two writers: ``src/models/bedrock_claude*`` puts
 its records under ``prediction.results`` or ``choice.execution_choice_results``, the notebooks under ``results``.
-Only the replies are read; the predictions and scores beside them were extracted by rules that lose right answers.
+Only the replies are graded; the predictions and scores beside them were extracted by rules that lose right
+answers, and are held against the fresh verdicts by `truegrade audit`.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ class _Reply(msgspec.Struct):
 class _Generation(_Reply):
     testcases: list[_Reply] | None = None
     """A reply per case, where a record is a whole row (Bedrock on DSL-List and LLM-List)."""
+    all_correct: bool | None = None
+    oc_correct: bool | None = None
+    mc_correct: bool | None = None
 
 
 class _PredictionRecord(msgspec.Struct):
@@ -41,12 +45,29 @@ class _PredictionRecord(msgspec.Struct):
     case_index: int | None = None
     original_predictions: list[_Generation] | None = None
     mutated_predictions: list[_Generation] | None = None
+    oc_successes: int | None = None
+    mc_successes: int | None = None
 
 
 class _ChoiceRecord(_Reply, kw_only=True):
     problem_id: str | int
     original_first: bool
     case_idx: int | None = None
+    correct_for_chosen_program: bool | None = None
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """One reply, and what the file says of it."""
+
+    place: str
+    """Of its record in the document."""
+    problem_id: str
+    """As the benchmark spells it."""
+    text: str | None
+    latency_s: float | None
+    model: str
+    verdict: tuple[str, bool] | None
+    """The field that says whether it is right, and what it says; None if no field speaks of this one reply."""
 
 
 def sniff(head: bytes, path: Path) -> bool:
@@ -60,10 +81,33 @@ def read(path: Path, target: Target) -> Iterator[Completion]:
     Raises:
         BadRecord: not such a file, one that holds scores only, or a reply to no problem of the benchmark.
     """
+    samples: Counter[str] = Counter()  # a problem's samples are numbered in the order in which they occur
+    for answer in answers(path, target.ids.exact):
+        samples[answer.problem_id] += 1
+        yield target.completion(
+            answer.problem_id,
+            samples[answer.problem_id] - 1,
+            answer.text,
+            form="reply",
+            model=answer.model,
+            latency_s=answer.latency_s,
+        )
+
+
+def answers(path: Path, known: Collection[str]) -> Iterator[Answer]:
+    """Every reply of a file, in its order.
+
+    Args:
+        path: such a file.
+        known: ids of the benchmark's problems.
+
+    Raises:
+        BadRecord: as `read`.
+    """
     document = json_document(path)
     place, body, records = _records(path, document)
     model = body.get("bedrock_model_id") or body.get("model")
-    reader = _Reader(path, target, model if isinstance(model, str) else UNKNOWN_MODEL)
+    reader = _Reader(path, known, model if isinstance(model, str) else UNKNOWN_MODEL)
     for number, record in enumerate(records):
         inside = f"{place}[{number}]"
         if isinstance(record, dict) and "original_first" in record:
@@ -73,47 +117,52 @@ def read(path: Path, target: Target) -> Iterator[Completion]:
 
 
 class _Reader:
-    """Turns records into completions; numbers the samples of a problem in the order they occur."""
+    """Turns records into answers."""
 
-    def __init__(self, path: Path, target: Target, model: str) -> None:
-        self._path, self._target, self._model = path, target, model
-        self._samples: Counter[str] = Counter()
+    def __init__(self, path: Path, known: Collection[str], model: str) -> None:
+        self._path, self._known, self._model = path, known, model
         self._cases: Counter[tuple[str, bool]] = Counter()
 
-    def predictions(self, record: _PredictionRecord, inside: str) -> Iterator[Completion]:
+    def predictions(self, record: _PredictionRecord, inside: str) -> Iterator[Answer]:
         """Every generation on the original, then every one on the mutant."""
         case = record.case_idx if record.case_idx is not None else record.case_index or 0
-        lists = (("", record.original_predictions), ("~mutant", record.mutated_predictions))
-        for suffix, generations in lists:
+        lists = (
+            ("", record.original_predictions, "oc_successes", record.oc_successes),
+            ("~mutant", record.mutated_predictions, "mc_successes", record.mc_successes),
+        )
+        for suffix, generations, field, successes in lists:
             for generation in generations or ():
                 replies = [generation] if generation.testcases is None else generation.testcases
+                verdict = _verdict(generation) or _of_all(field, successes, len(generations or ()), len(replies))
                 for number, reply in enumerate(replies, start=case):
-                    yield self._completion(record.problem_id, number, suffix, reply, inside)
+                    yield self._answer(record.problem_id, number, suffix, reply, verdict, inside)
 
-    def choice(self, record: _ChoiceRecord, inside: str) -> Completion:
+    def choice(self, record: _ChoiceRecord, inside: str) -> Answer:
         """One choice; a record that names no case is about the next one in its order."""
         seen = (str(record.problem_id), record.original_first)
         case = record.case_idx if record.case_idx is not None else self._cases[seen]
         self._cases[seen] += 1
-        return self._completion(record.problem_id, case, "~AB" if record.original_first else "~BA", record, inside)
+        right = record.correct_for_chosen_program
+        verdict = None if right is None else ("correct_for_chosen_program", right)
+        suffix = "~AB" if record.original_first else "~BA"
+        return self._answer(record.problem_id, case, suffix, record, verdict, inside)
 
-    def _completion(self, row: str | int, case: int, suffix: str, reply: _Reply, inside: str) -> Completion:
-        problem_id = self._problem(row, case, suffix, inside)
-        self._samples[problem_id] += 1
-        return self._target.completion(
-            problem_id,
-            self._samples[problem_id] - 1,
-            reply.response,
-            form="reply",
-            model=self._model,
+    def _answer(
+        self, row: str | int, case: int, suffix: str, reply: _Reply, verdict: tuple[str, bool] | None, inside: str
+    ) -> Answer:
+        return Answer(
+            place=inside,
+            problem_id=self._problem(row, case, suffix, inside),
+            text=reply.response,
             latency_s=reply.latency_s,
+            model=self._model,
+            verdict=verdict,
         )
 
     def _problem(self, row: str | int, case: int, suffix: str, inside: str) -> str:
         """``ROW/caseK`` of a row with several cases, ``ROW`` of one with a single case."""
-        known = self._target.ids.exact
         names = [f"{row}/case{case}{suffix}", *([f"{row}{suffix}"] if case == 0 else [])]
-        found = next((name for name in names if name in known), None)
+        found = next((name for name in names if name in self._known), None)
         if found is None:
             advice = "give the data file that it was made from with --data"
             if suffix in ("~AB", "~BA"):
@@ -121,6 +170,21 @@ class _Reader:
             problem = f"the benchmark has no problem {names[-1]!r}; {advice}"
             raise BadRecord(self._path, problem, field=f"{inside}.problem_id")
         return found
+
+
+def _verdict(generation: _Generation) -> tuple[str, bool] | None:
+    """What a generation says of its one reply, or of all its replies if all are right."""
+    if generation.testcases is not None:
+        return ("all_correct", True) if generation.all_correct else None
+    named = (("oc_correct", generation.oc_correct), ("mc_correct", generation.mc_correct))
+    return next(((name, right) for name, right in named if right is not None), None)
+
+
+def _of_all(field: str, successes: int | None, generations: int, replies: int) -> tuple[str, bool] | None:
+    """What the number of right generations says of each: something if all are right, or none of one reply is."""
+    if successes == generations:
+        return field, True
+    return (field, False) if successes == 0 and replies == 1 else None
 
 
 def _records(path: Path, document: Any) -> tuple[str, dict[str, Any], list[Any]]:
