@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.grading.executor import CallResult, Executor
+from truegrade.grading.executor import CallResult, Executor, loaded_before
 from truegrade.grading.functions import REFERENCE_CPU_S, TESTS_INSIDE, ReferenceFailed
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.records import OracleTask, Reason
@@ -171,7 +171,7 @@ def grade_by_evalplus(
     """
     judgement = Judgement(reason=Reason.PASSED, cpu_s=0.0, wall_s=0.0, marks=(TESTS_INSIDE,))
     for group in checks:
-        preload = (*_PRELOAD, "numpy") if group.needs_numpy or "numpy" in program else _PRELOAD
+        preload = (*_PRELOAD, *loaded_before(program), *(("numpy",) if group.needs_numpy else ()))
         outcome = executor.inside(
             _source(task, program, group), disabled=guard, preload=preload, cpu_s=group.total_s
         )

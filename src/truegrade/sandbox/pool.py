@@ -156,6 +156,7 @@ class Sandbox:
         *,
         disabled: Sequence[str] = (),
         preload: Sequence[str] = (),
+        swallow: bool = False,
         cpu_s: float | None = None,
     ) -> Outcome:
         """Run ``source`` as one program; passing means that it runs to its end without an exception.
@@ -166,13 +167,14 @@ class Sandbox:
         Args:
             source: program and tests.
             disabled: what is set to None before it runs: ``os.kill``, or ``sys.modules:psutil``.
-            preload: modules imported before that.
+            preload: modules imported before that; ``tempfile:gettempdir`` also calls this function of one.
+            swallow: whether stdin, stdout and stderr are one stream that takes texts and refuses to be read.
             cpu_s: CPU limit for this run.
 
         Raises:
             SandboxError: the machine failed.
         """
-        return self._measure(cpu_s, lambda run: modes.inside(run, source, disabled, preload))
+        return self._measure(cpu_s, lambda run: modes.inside(run, source, disabled, preload, swallow))
 
     def script(
         self, source: str, stdin: str = "", *, cpu_s: float | None = None, wall_s: float | None = None
