@@ -50,7 +50,7 @@ class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Verdicts by reason, all of them, in order of frequency."""
     tasks: list[TaskLine]
     time_sensitive: int
-    """Verdicts that came within 10 % of a time limit."""
+    """Verdicts that a time limit decided, or of which half of one was used."""
     inside: int
     """Verdicts whose tests shared a process with the candidate."""
     level: int | None
@@ -311,7 +311,10 @@ def _warnings(
         warnings.append(f"{grader_errors} verdicts are grader errors: they say nothing about the model")
     sensitive = sum(o.time_sensitive for o in outcomes)
     if sensitive:
-        warnings.append(f"{sensitive} verdicts came within 10 % of a time limit and may differ on another machine")
+        warnings.append(
+            f"{sensitive} verdicts were decided by a time limit or used half of one, and may differ on another"
+            " machine; `truegrade grade RUN --timeout SECONDS` settles them"
+        )
     if order is not None and (sentence := order.warning()):
         warnings.append(sentence)
     return warnings

@@ -75,7 +75,13 @@ class Case:
 
     @property
     def limited(self):
-        return self.ours is not None and (self.ours.reason.value in LIMITS or self.ours.time_sensitive)
+        """Whether a limit ended it; a harness without limits would never come back from these."""
+        return self.ours is not None and self.ours.reason.value in LIMITS
+
+    @property
+    def turned(self):
+        """Whether the two differ, and the clock may have decided."""
+        return self.passed != self.theirs and self.ours is not None and self.ours.time_sensitive
 
 
 @dataclass
@@ -261,12 +267,12 @@ def compare(comparison: Comparison, data: Path, cases: list[Case], data_set: str
     """Print one line, and those rows that are not equal; returns how many differ."""
     began = time.monotonic()
     grade(comparison.profile, cases, comparison.form)
-    # A harness without limits would never come back from these.
     asked = [case for case in cases if not case.limited]
     for case, verdict in zip(asked, comparison.answers(asked, data), strict=True):
         case.theirs = bool(verdict)
+    limited = [case for case in cases if case.limited] + [case for case in asked if case.turned]
+    asked = [case for case in asked if not case.turned]
     differ = [case for case in asked if case.passed != case.theirs]
-    limited = [case for case in cases if case.limited]
     passed = sum(case.passed for case in asked)
     print(f"{comparison.profile:18}{data_set:25} {len(cases):6}{len(asked) - len(differ):7}"
           f"{len(differ):8}{len(limited):9}{passed:8}{time.monotonic() - began:7.0f} s", flush=True)  # fmt: skip

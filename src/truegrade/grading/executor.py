@@ -46,7 +46,7 @@ class Outcome(Protocol):
 
     @property
     def time_sensitive(self) -> bool:
-        """Whether the run came within 10 % of a time limit."""
+        """Whether a time limit ended the run, or it used half of one or more."""
 
 
 class ScriptOutcome(Outcome, Protocol):

@@ -18,3 +18,5 @@ TAMPERING: Final = "tampering"
 """The harness calls it right, but it is not right, or not in time, where it can reach neither grader nor tests."""
 TESTS_SKIPPED: Final = "tests-skipped"
 """Tests on which the reference itself takes minutes were not run."""
+NEAR: Final = 0.5
+"""Part of a time limit from which on a verdict is ``time_sensitive``; also `truegrade.sandbox.outcome.NEAR`."""

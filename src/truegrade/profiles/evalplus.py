@@ -143,6 +143,8 @@ class Evalplus(Profile):
         except ReferenceFailed as failure:
             return Judgement(reason=Reason.GRADER_ERROR, detail=str(failure))
         checks = (truth.base, truth.plus) if self.plus else (truth.base,)
+        if self.timeout_s is not None:
+            checks = tuple(group.within(self.timeout_s) for group in checks)
         return grade_by_evalplus(task, answer.value or "", checks, _GUARD, executor)
 
     def _task(self, problem: Problem) -> OracleTask:

@@ -24,7 +24,7 @@ from truegrade.sandbox.worker import Worker
 class Sandbox:
     """An executor (`truegrade.grading.executor.Executor`); use it as a context manager.
 
-    A run that came within a tenth of a time limit is repeated once, and the second outcome stands, marked
+    A run that ended within a tenth of a time limit is repeated once, and the second outcome stands, marked
     ``time_sensitive``. Processes are forked per run and are gone, with all they wrote, when it returns; the warm
     interpreters that fork them are started when first needed and live until `close`.
 
@@ -251,7 +251,7 @@ class Sandbox:
             worker = self._take()
             try:
                 outcome = self._once(worker, limits, converse)
-                if outcome.time_sensitive:
+                if outcome.close:
                     outcome = replace(self._once(worker, limits, converse), time_sensitive=True)
             finally:
                 self._give_back(worker)
