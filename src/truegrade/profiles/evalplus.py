@@ -142,9 +142,9 @@ class Evalplus(Profile):
             truth = self._truths.of(f"{problem.dataset_sha256}/{problem.id}", task, executor)
         except ReferenceFailed as failure:
             return Judgement(reason=Reason.GRADER_ERROR, detail=str(failure))
-        checks = (truth.base, truth.plus) if self.plus else (truth.base,)
+        checks = [truth.base, truth.plus] if self.plus else [truth.base]
         if self.timeout_s is not None:
-            checks = tuple(group.within(self.timeout_s) for group in checks)
+            checks = [group.within(self.timeout_s) for group in checks]
         return grade_by_evalplus(task, answer.value or "", checks, _GUARD, executor)
 
     def _task(self, problem: Problem) -> OracleTask:

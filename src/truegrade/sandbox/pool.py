@@ -209,7 +209,8 @@ class Sandbox:
             wall_s=outcome.wall_s,
             time_sensitive=outcome.time_sensitive,
             exit_code=exit_code,
-            **written,
+            stdout=written["stdout"],
+            stderr=written["stderr"],
         )
 
     def decide(self, function: Callable[..., Any], got: Any, *trusted: object) -> Any:
