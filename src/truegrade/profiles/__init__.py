@@ -58,7 +58,9 @@ def open_profile(name: str) -> Profile:
         raise UnknownName("profile", bare, PROFILES, "`truegrade profiles` lists them")
     profile: Profile = resolve_name(PROFILES[bare])()
     if parts is None or (parts["seconds"] is not None and not float(parts["seconds"])):
-        raise UserError(f"profile {name!r}: write its time limit as {bare}+30s, in seconds, up to 99999")
+        raise UserError(
+            f"profile {name!r}: write its time limit as {bare}+30s (--timeout 30), up to 99999 seconds"
+        )
     if parts["version"] not in ("", None, profile.version):
         raise UnknownName("profile version", name, [profile.id])
     if parts["seconds"] is not None:
