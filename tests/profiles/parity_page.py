@@ -34,8 +34,8 @@ counted and not compared.
 PUBLISHED = """
 ## Files that others published
 
-The same for `run_parity.py --files FILE...`: every row of a file, or every so many-th (`docs/formats.md` has the formats), where it
-answers the data set.
+The same for `run_parity.py --files FILE...`: every row of a file, or every so many-th, where it answers the
+data set.
 
 | profile | data set | file | rows | equal | verdicts that differ | decided by a limit | passed |
 | --- | --- | --- | --- | --- | --- | --- | --- |
