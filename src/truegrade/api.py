@@ -142,6 +142,7 @@ def grade(
     allow_unsafe: bool | None = None,
     cutoff: str | None = None,
     packages: Sequence[str] = (),
+    timeout_s: float | None = None,
     progress: Progress | None = None,
     notice: Notice = ignore,
 ) -> Run:
@@ -161,6 +162,8 @@ def grade(
         out: folder for the run that a file becomes.
         workers, executor: as for `run`.
         allow_unsafe, cutoff, packages: as for `run`.
+        timeout_s: CPU seconds of a program, or of each call or test where the rules limit those, in place of the
+            profiles' own limits; the verdicts stand in a column of their own, ``human-eval@6d43fb9+30s``.
         progress: watches the stages.
         notice: told what a person should know.
 
@@ -170,7 +173,8 @@ def grade(
     path = Path(completions)
     if path.name == "completions.jsonl" and (path.parent / "manifest.json").exists():
         path = path.parent
-    opened = [open_profile(name) for name in profiles]
+    limit_s = "" if timeout_s is None else f"+{timeout_s:g}s"
+    opened = [open_profile(f"{name}{limit_s}") for name in profiles]
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe))
     watch = progress or Silent()
     check_day("--cutoff", cutoff)

@@ -158,6 +158,14 @@ def generate(benchmark: str, profile: str, allow_unsafe: bool | None, as_json: b
 @click.option("--format", "file_format", help="Format of the file. [default: recognised]")
 @click.option("--limit", metavar="N|A-B", help="Problems that a file answers: the first N, or a 1-based range.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the run that a file becomes.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=float,
+    metavar="SECONDS",
+    help="CPU seconds of a program, call or test, in place of the profiles' own limits: settles verdicts"
+    " that a limit decided or may have.",
+)
 @data_options
 @grading_options
 @json_option

@@ -63,7 +63,7 @@ def export_run(
 
 def write_own_files(run: Run, problems: Mapping[str, Problem], profiles: Sequence[Profile]) -> list[Path]:
     """The output files that the harnesses of these profiles would have left behind, beside ours."""
-    named = [(profile, profile.own_file) for profile in profiles]
+    named = [(profile, profile.own_file) for profile in profiles if profile.timeout_s is None]
     return [export_run(run, problems, profile, own) for profile, own in named if own is not None]
 
 
@@ -71,7 +71,8 @@ def _samples(
     run: Run, problems: Mapping[str, Problem], profile: Profile, exporter: Exporter
 ) -> Iterator[Exported]:
     """Every answered sample of the problems, once, in the order the replies arrived."""
-    verdicts = {verdict.key: verdict for verdict in run.verdicts(profile.name)} if exporter.verdicts else {}
+    graded = profile.name if profile.timeout_s is None else profile.id
+    verdicts = {verdict.key: verdict for verdict in run.verdicts(graded)} if exporter.verdicts else {}
     prompts = run.prompts() if exporter.verdicts else {}
     plus = exporter.verdicts and run.manifest.benchmark.name in PLUS_SETS
     base_reasons = _reasons(run, BASE_PROFILE) if plus else {}

@@ -376,7 +376,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """CPU seconds of the candidate; None where nothing was executed."""
     wall_s: float | None = None
     time_sensitive: bool = False
-    """The run came within 10 % of a time limit: on another machine the verdict may differ."""
+    """A time limit ended the run, or it used half of one or more: on another machine the verdict may differ."""
     truncated: bool = False
     """The reply was cut at a token limit, whatever the verdict."""
     marks: tuple[str, ...] = ()

@@ -148,7 +148,7 @@ def _verdicts(
         yield from _if_turned("missing", "samples are missing", missing, +1, tallies, claim)
     elif claim.high < ours:
         turned = _turned(outcomes, lambda o: o.passed and o.time_sensitive)
-        yield from _if_turned("time", "passes came within 10 % of the time limit", turned, -1, tallies, claim)
+        yield from _if_turned("time", "passes used half of the time limit or more", turned, -1, tallies, claim)
 
 
 def _turned(outcomes: Outcomes, holds: Callable[[Outcome], bool]) -> dict[str, int]:

@@ -67,7 +67,7 @@ class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Tasks with a verdict ``grader_error``, each with what went wrong; such verdicts are in no estimate."""
     tasks: list[TaskLine]
     time_sensitive: int
-    """Verdicts that came within 10 % of a time limit."""
+    """Verdicts that a time limit decided, or of which half of one was used."""
     inside: int
     """Verdicts whose tests shared a process with the candidate."""
     level: int | None
@@ -366,7 +366,10 @@ def _warnings(
         warnings.append(f"{truncated} of {len(outcomes)} replies were cut at the token limit; raise --max-tokens")
     sensitive = sum(o.time_sensitive for o in outcomes)
     if sensitive:
-        warnings.append(f"{sensitive} verdicts came within 10 % of a time limit and may differ on another machine")
+        warnings.append(
+            f"{sensitive} verdicts were decided by a time limit or used half of one, and may differ on another"
+            " machine; `truegrade grade RUN --timeout SECONDS` settles them"
+        )
     if order is not None and (sentence := order.warning()):
         warnings.append(sentence)
     return warnings

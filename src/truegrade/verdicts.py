@@ -33,8 +33,11 @@ def grade_completion(completion: Completion, problem: Problem, profile: Profile,
 
 def limits_for(profile: Profile, problems: Iterable[Problem]) -> Limits:
     """What programs that answer these problems may use: the profile's limits, and packages that problems name."""
+    limits = profile.limits
+    if profile.timeout_s is not None:
+        limits = replace(limits, cpu_s=profile.timeout_s, wall_s=None)
     names = {name for problem in problems for name in problem.packages} - {*profile.limits.packages}
-    return replace(profile.limits, packages=(*profile.limits.packages, *sorted(names)))
+    return replace(limits, packages=(*limits.packages, *sorted(names)))
 
 
 def package_versions(names: Iterable[str]) -> dict[str, str]:

@@ -7,6 +7,8 @@ import sys
 import types
 from pathlib import Path
 
+import numpy  # noqa: F401  (what evalscope imports has imported it, in the process that it spawns as well)
+
 ROOT = Path(sys.argv[1]) / "modelscope+evalscope" / "evalscope"
 
 

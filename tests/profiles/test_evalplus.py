@@ -1,5 +1,6 @@
 """`evalplus` and `evalplus-base`: prompts, forms, verdicts, and parity with EvalPlus itself."""
 
+import msgspec
 import pytest
 from peer_process import ask, rows, tasks
 from peer_replies import CHEATS, fenced, mutant
@@ -79,8 +80,10 @@ def test_a_failing_reference_is_a_grader_error():
 
 def test_forms():
     task, body = oracle(), "\treturn a + b\n\ndef more():\n    return 1\n"
-    found = PLUS.extract(task, completion(body, "completion"))
+    asked = msgspec.structs.replace(completion(body, "completion"), prompt_sha256=PLUS.prompt(task, "base").sha256)
+    found = PLUS.extract(task, asked)
     assert found.value == f"{_PROMPT}    return a + b" and found.form == "program"
+    assert PLUS.extract(task, completion(body, "completion")).value == _PROMPT + body  # of a file: as it is
     assert PLUS.extract(task, completion(body)).value == "\ndef more():\n    return 1"  # the body is lost
     assert PLUS.extract(task, completion("anything", "program")).value == "anything"
     assert PLUS.extract(task, completion("")).reason is Reason.NO_CODE

@@ -29,3 +29,10 @@ def test_the_page_names_what_was_compared_what_differed_and_what_was_not_compare
     assert "differs: MBPP/2 ours True" in text
     assert "Not in these logs: `blog` on humaneval." in text
     assert "a limit decided" not in page(PRINTED.replace("    differs", "rc"), {("bigcode", "mbpp"): 2388})
+
+
+def test_files_that_others_published_have_a_table_of_their_own():
+    line = "evalplus  humanevalplus:completion:samples.jsonl  20  19  1  0  15  3 s\n"
+    text = page(f"{PRINTED}{line}    differs: HumanEval/0 ours True\n", TOTALS)
+    assert "| humanevalplus:completion | samples.jsonl | 20 | 19 | 1 | 0 | 15 |" in text
+    assert "evalplus, humanevalplus:completion:samples.jsonl\n    differs: HumanEval/0" in text

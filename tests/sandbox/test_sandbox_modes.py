@@ -290,8 +290,8 @@ def test_time_sensitive_runs_are_repeated_and_marked_and_delivered_once():
         assert outcome.time_sensitive
         assert seen == [0, 1]
         assert not sandbox.call(program, "f", [(0.1,)], lambda i, r: True).time_sensitive
-        endless = sandbox.call(program, "f", [(9,)], lambda i, r: True)
-        assert (endless.status, endless.time_sensitive) == ("time_limit", False)
+        endless = sandbox.call(program, "f", [(9,)], lambda i, r: seen.append(i) or True)
+        assert (endless.status, endless.time_sensitive, seen) == ("time_limit", True, [0, 1])
         assert endless.cpu_s < 0.9
 
 

@@ -123,7 +123,7 @@ def _entries(path: Path, known: Collection[str]) -> Iterator[tuple[str, int | No
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows of JSON Lines; of lm-eval's, which hold the responses once for each of its filters, those of one."""
+    """The rows of JSON Lines; of lm-eval's, which repeat the responses for each filter, those of the first."""
     first_filter: Any = None
     for line, value in json_lines(path, dict[str, Any]):
         if "resps" in value:

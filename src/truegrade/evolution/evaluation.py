@@ -25,6 +25,7 @@ from truegrade.evolution.workplace import Workplace
 from truegrade.profiles import open_profile
 from truegrade.records import Problem, Reason
 from truegrade.sandbox import Sandbox
+from truegrade.verdicts import limits_for
 
 THOUSAND = 1000.0
 
@@ -71,7 +72,7 @@ class Evaluator:
         )
         self._stack = ExitStack()
         self._sandbox = self._stack.enter_context(
-            Sandbox(self._profile.limits, workers=1, allow_unsafe=workplace.allow_unsafe)
+            Sandbox(limits_for(self._profile, ()), workers=1, allow_unsafe=workplace.allow_unsafe)
         )
         self._subject: Subject | None = None
 

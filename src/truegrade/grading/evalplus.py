@@ -20,9 +20,11 @@ from typing import Any
 
 import msgspec
 
-from truegrade.grading.executor import CallResult, Executor
+from truegrade.grading.evalplus_inside import WALL_FACTOR
+from truegrade.grading.executor import CallResult, Executor, loaded_before
 from truegrade.grading.functions import REFERENCE_CPU_S, TESTS_INSIDE, ReferenceFailed
 from truegrade.grading.judgement import Judgement, from_outcome
+from truegrade.grading.marks import NEAR
 from truegrade.records import OracleTask, Reason
 
 MIN_LIMIT_S = 4.0
@@ -62,11 +64,18 @@ class Checks(msgspec.Struct, frozen=True):
     """Inputs whose expected output is too large to carry; the reference makes it anew beside the program."""
     absent_s: float = 0.0
     """CPU seconds that this takes at most; they are not the program's."""
+    most_s: float = MAX_TOTAL_S
+    """CPU seconds for all calls, whatever their own limits add up to."""
 
     @property
     def total_s(self) -> float:
         """CPU seconds for the whole group."""
-        return min(MAX_TOTAL_S, math.fsum(self.limits_s)) + JOIN_S + self.absent_s
+        return min(self.most_s, math.fsum(self.limits_s)) + JOIN_S + self.absent_s
+
+    def within(self, timeout_s: float) -> Checks:
+        """The same with this limit of CPU seconds for each call, and at least as much for all of them."""
+        limits_s = (timeout_s,) * len(self.limits_s)
+        return msgspec.structs.replace(self, limits_s=limits_s, most_s=max(MAX_TOTAL_S, timeout_s))
 
 
 class GroundTruth(msgspec.Struct, frozen=True):
@@ -171,11 +180,13 @@ def grade_by_evalplus(
     """
     judgement = Judgement(reason=Reason.PASSED, cpu_s=0.0, wall_s=0.0, marks=(TESTS_INSIDE,))
     for group in checks:
-        preload = (*_PRELOAD, "numpy") if group.needs_numpy or "numpy" in program else _PRELOAD
+        preload = (*_PRELOAD, *loaded_before(program), *(("numpy",) if group.needs_numpy else ()))
         outcome = executor.inside(
             _source(task, program, group), disabled=guard, preload=preload, cpu_s=group.total_s
         )
-        judgement = _joined(judgement, from_outcome(outcome, marks=(TESTS_INSIDE,)))
+        judgement = _joined(
+            judgement, from_outcome(outcome, marks=(TESTS_INSIDE,)), min(group.limits_s, default=math.inf)
+        )
         if not judgement.passed:
             return judgement
     return judgement
@@ -195,8 +206,11 @@ def _inside() -> str:
     return files("truegrade.grading").joinpath("evalplus_inside.py").read_text(encoding="utf-8")
 
 
-def _joined(before: Judgement, latest: Judgement) -> Judgement:
-    """The latest judgement, with the time of both; the check's own exceptions become reasons."""
+def _joined(before: Judgement, latest: Judgement, call_s: float) -> Judgement:
+    """The latest judgement, with the time of both; the check's own exceptions become reasons.
+
+    Where all calls together took less than half of the limit of one, ``call_s``, no call came near it.
+    """
     reason = latest.reason
     if reason is Reason.RUNTIME_ERROR:
         if latest.detail.startswith("WrongAnswer: "):
@@ -210,5 +224,8 @@ def _joined(before: Judgement, latest: Judgement) -> Judgement:
         reason=reason,
         cpu_s=(before.cpu_s or 0.0) + (latest.cpu_s or 0.0),
         wall_s=(before.wall_s or 0.0) + (latest.wall_s or 0.0),
-        time_sensitive=before.time_sensitive or latest.time_sensitive,
+        time_sensitive=before.time_sensitive
+        or latest.time_sensitive
+        or reason is Reason.TIME_LIMIT
+        or max(latest.cpu_s or 0.0, (latest.wall_s or 0.0) / WALL_FACTOR) >= NEAR * call_s,
     )

@@ -17,7 +17,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 WALL_FACTOR = 3.0
@@ -102,12 +102,12 @@ def check(
     inputs, outputs = pickle.loads(base64.b64decode(values))
     if absent:
         known: dict[str, Any] = {}
-        exec(reference, known)
+        exec(_compiled(reference), known)
         for index in absent:
             outputs[index] = known[entry_point](*copy.deepcopy(inputs[index]))
     scope: dict[str, Any] = {}
     with _swallowed_io():
-        exec(program, scope)
+        exec(_compiled(program), scope)
         function = scope[entry_point]
     for index, (arguments, expected) in enumerate(zip(inputs, outputs, strict=True)):
         with _limited(limits_s[index]), _swallowed_io():
@@ -123,6 +123,11 @@ def check(
             right = _is_close(expected, got, atol)
         if not right:
             raise WrongAnswer(f"input {index}: {got!r:.100}, not {expected!r:.100}")
+
+
+def _compiled(source: str) -> CodeType:
+    """The code of a text, to which what this file imports from ``__future__`` does not apply."""
+    return compile(source, "<string>", "exec", dont_inherit=True)
 
 
 def _matches(comparator: str, arguments: Sequence[Any], expected: Any, got: Any, atol: float) -> Any:

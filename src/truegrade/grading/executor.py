@@ -15,8 +15,14 @@ Four ways to run a program, from safest to most faithful to the harnesses:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
+
+_FROM_OS = ("multiprocessing.util:_close_stdin", "tempfile:gettempdir")
+"""Published harnesses run a program in a process of multiprocessing, which closes its stdin, and have looked for
+the folder of temporary files. Under their guard neither module is of use unless it was loaded before."""
+_MENTIONS_THEM = re.compile("multiprocessing|tempfile|concurrent|__stdin__")
 
 
 class Outcome(Protocol):
@@ -40,7 +46,7 @@ class Outcome(Protocol):
 
     @property
     def time_sensitive(self) -> bool:
-        """Whether the run came within 10 % of a time limit."""
+        """Whether a time limit ended the run, or it used half of one or more."""
 
 
 class ScriptOutcome(Outcome, Protocol):
@@ -143,6 +149,7 @@ class Executor(Protocol):
         *,
         disabled: Sequence[str] = (),
         preload: Sequence[str] = (),
+        swallow: bool = False,
         cpu_s: float | None = None,
     ) -> Outcome:
         """Run ``source`` as one program; passing means that it runs to its end without an exception.
@@ -152,7 +159,10 @@ class Executor(Protocol):
         Args:
             source: program and tests.
             disabled: dotted names set to None before it runs, e.g. ``os.kill``: a published harness' guard.
-            preload: modules imported before ``disabled`` is applied.
+            preload: modules imported before ``disabled`` is applied; ``tempfile:gettempdir`` also calls this
+                function of one.
+            swallow: whether stdin, stdout and stderr are one stream that takes texts and refuses to be read: what
+                published harnesses put in their place.
             cpu_s: CPU limit for this run, instead of the executor's own.
         """
 
@@ -180,3 +190,18 @@ class Executor(Protocol):
             cpu_s: CPU limit for this run, instead of the executor's own.
             wall_s: wall limit for this run, instead of the executor's own.
         """
+
+
+def loaded_before(source: str) -> tuple[str, ...]:
+    """What a published harness had loaded before its guard took functions out of ``os``, where a source needs it.
+
+    Under the guard these modules, numpy among them, cannot be imported or do not work.
+
+    Args:
+        source: what will run.
+
+    Returns:
+        Values for ``preload`` of `Executor.inside`.
+    """
+    numpy = ("numpy",) if "numpy" in source else ()
+    return numpy if _MENTIONS_THEM.search(source) is None else (*_FROM_OS, *numpy)

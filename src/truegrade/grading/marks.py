@@ -21,6 +21,8 @@ TAMPERING: Final = "tampering"
 """The harness calls it right, but it is not right, or not in time, where it can reach neither grader nor tests."""
 TESTS_SKIPPED: Final = "tests-skipped"
 """Tests on which the reference itself takes minutes were not run."""
+NEAR: Final = 0.5
+"""Part of a time limit from which on a verdict is ``time_sensitive``; also `truegrade.sandbox.outcome.NEAR`."""
 MISSING_PACKAGE: Final = "missing-package:"
 """Before a name: the program ended because that module is none of those that programs may import."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pkgutil import resolve_name
 
-from truegrade.errors import UnknownName
+from truegrade.errors import UnknownName, UserError
 from truegrade.profiles.base import Profile, Rule, unsupported
 
 __all__ = ["PROFILES", "Profile", "Rule", "open_profile", "unsupported"]
@@ -41,16 +42,27 @@ PROFILES: dict[str, str] = {
 """Name -> ``module:class``; a new profile is one file and one line here."""
 
 
+_ID = re.compile(r"(?P<name>[^@+]*)(?:@(?P<version>[^+]*))?(?:\+(?P<seconds>\d{1,5}(?:\.\d{1,3})?)s)?")
+
+
 def open_profile(name: str) -> Profile:
-    """A profile by its name or by ``name@version``.
+    """A profile by its name or by ``name@version``, either with a time limit of its own: ``human-eval+30s``.
 
     Raises:
         UnknownName: there is none of that name, or not at that version.
+        UserError: the time limit is none.
     """
-    bare, _, version = name.partition("@")
+    parts = _ID.fullmatch(name)
+    bare = name.partition("@")[0].partition("+")[0]
     if bare not in PROFILES:
         raise UnknownName("profile", bare, PROFILES, "`truegrade profiles` lists them")
     profile: Profile = resolve_name(PROFILES[bare])()
-    if version not in ("", profile.version):
+    if parts is None or (parts["seconds"] is not None and not float(parts["seconds"])):
+        raise UserError(
+            f"profile {name!r}: write its time limit as {bare}+30s (--timeout 30), up to 99999 seconds"
+        )
+    if parts["version"] not in ("", None, profile.version):
         raise UnknownName("profile version", name, [profile.id])
+    if parts["seconds"] is not None:
+        profile.timeout_s = float(parts["seconds"])
     return profile

@@ -96,4 +96,4 @@ class Agentcoder(Profile):
         rest = f"{answer.value or ''}\n{tests}"
         # In front of a completion even `from __future__` comes too late.
         imports = needed_imports(IMPORT_HELPER, rest) or "pass"
-        return grade_in_function_scope(f"{imports}\n\n{rest}", SCRIPT_IMPORTS, executor)
+        return grade_in_function_scope(f"{imports}\n\n{rest}", SCRIPT_IMPORTS, executor, swallow=True)

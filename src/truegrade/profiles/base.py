@@ -52,11 +52,17 @@ class Profile(ABC):
     """How the harness prints pass@k of contest problems, where it does."""
     own_file: ClassVar[str | None] = None
     """Format of `truegrade export` that is the harness' own output file; every run under it gets one."""
+    timeout_s: float | None = None
+    """CPU seconds in place of each limit of the harness' own, of a program, a call or a test; None keeps those."""
 
     @property
     def id(self) -> str:
-        """``name@version``, as verdicts carry it."""
-        return f"{self.name}@{self.version}"
+        """``name@version``, as verdicts carry it; with another time limit ``name@version+30s``."""
+        return f"{self.name}@{self.version}" + ("" if self.timeout_s is None else f"+{self.timeout_s:g}s")
+
+    def cpu_s(self, own: float) -> float:
+        """CPU seconds in force where the harness has this limit."""
+        return own if self.timeout_s is None else self.timeout_s
 
     def describe(self) -> dict[str, Any]:
         """Everything `truegrade profiles show` prints, as plain data."""

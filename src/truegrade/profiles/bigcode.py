@@ -134,7 +134,7 @@ class Bigcode(Profile):
     def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Execute generation and tests as one program."""
         code_task(self, problem)
-        cpu_s = PLUS_CPU_S.get(problem.benchmark)
+        cpu_s = self.cpu_s(PLUS_CPU_S.get(problem.benchmark, self.limits.cpu_s))
         # Every task but MBPP puts a newline of its own in front of the tests.
         between = "\n" if problem.benchmark == "mbpp" else "\n\n"
         return with_tests(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from math import ceil
 from typing import ClassVar
+
+import msgspec
 
 from truegrade.grading.contests.harness import Harness, grade_as
 from truegrade.grading.contests.tests import UndecodableTests, decode
@@ -60,7 +63,7 @@ class ContestProfile(Profile):
     def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Results, metadata and verdict of the harness."""
         task = contest_task(self, problem)
-        return grade_contest(self.harness, task, answer.value or "", executor, lenient=self.lenient)
+        return grade_contest(timed(self.harness, self), task, answer.value or "", executor, lenient=self.lenient)
 
 
 def contest_task(profile: Profile, problem: Problem) -> ContestTask:
@@ -86,3 +89,10 @@ def grade_contest(
     except UndecodableTests as error:
         return Judgement(reason=Reason.GRADER_ERROR, detail=str(error))
     return grade_as(harness, code, tests, executor)
+
+
+def timed(harness: Harness, profile: Profile) -> Harness:
+    """The harness with the profile's own time limit a test, where it has one; its alarm takes whole seconds."""
+    if profile.timeout_s is None:
+        return harness
+    return msgspec.structs.replace(harness, rules={**harness.rules, "timeout_s": ceil(profile.timeout_s)})

@@ -97,7 +97,7 @@ class Coralx(Profile):
             results = [str(Reason.SYNTAX_ERROR)] * suite.size
             counts = {"tests": suite.size, "passed": 0, "results": results}
             return Judgement(reason=Reason.SYNTAX_ERROR, detail=f"line {tree.line}", harness=counts)
-        return grade_repair(suite, code, executor, cpu_s=TEST_CPU_S, comparator="eq")
+        return grade_repair(suite, code, executor, cpu_s=self.cpu_s(TEST_CPU_S), comparator="eq")
 
 
 def _task(profile: Profile, problem: Problem) -> RepairTask:

@@ -56,8 +56,10 @@ class Evalplus(Profile):
         Rule("prompt", "chat: a chat template's turns; the answer's fence is opened; also stop at a closing fence",
              _UTILITY),
         Rule("prompt", "base: the prompt stripped, and a newline; stop strings for each data set", _CODEGEN),
-        Rule("extraction", "a base model's text: cut at a stop string, tabs as four blanks, put behind the prompt",
-             f"{_PROVIDER}/hf.py, evalplus/codegen.py"),
+        Rule("extraction", "a base model's text, asked here: cut at a stop string, tabs as four blanks, put behind"
+             " the prompt", f"{_PROVIDER}/hf.py, evalplus/codegen.py"),
+        Rule("extraction", "a given completion is put behind the prompt as it is, neither cut nor sanitized",
+             f"{_EVALUATE} line 223"),
         Rule("extraction", "the span of two or more lines that parses and has most lines; ANSI codes removed",
              _SANITIZE),
         Rule("extraction", "of it all imports, then the top-level definitions that the entry point reaches by any"
@@ -118,12 +120,14 @@ class Evalplus(Profile):
                 return chat("evalplus.openai.user", values)
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
-        """Sanitize a reply, or a base model's text behind its prompt."""
+        """Sanitize a reply, or a base model's text behind its prompt; take what a file gives as it is."""
         task = self._task(problem)
         text = completion.text or ""
         if completion.form == "program":
             return Answer(value=text, found="as given: a whole program")
         if completion.form == "completion":
+            if not completion.prompt_sha256:
+                return Answer(value=task.prompt + text, found="as given: behind the prompt")
             code = before_stop(text, EOS + BASE_EOS[problem.benchmark]).replace("\t", "    ")
             text = f"{task.prompt.strip()}\n{code}"
         found = sanitize(text, task.entry_point)
@@ -138,7 +142,9 @@ class Evalplus(Profile):
             truth = self._truths.of(f"{problem.dataset_sha256}/{problem.id}", task, executor)
         except ReferenceFailed as failure:
             return Judgement(reason=Reason.GRADER_ERROR, detail=str(failure))
-        checks = (truth.base, truth.plus) if self.plus else (truth.base,)
+        checks = [truth.base, truth.plus] if self.plus else [truth.base]
+        if self.timeout_s is not None:
+            checks = [group.within(self.timeout_s) for group in checks]
         return grade_by_evalplus(task, answer.value or "", checks, _GUARD, executor)
 
     def _task(self, problem: Problem) -> OracleTask:

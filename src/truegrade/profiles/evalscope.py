@@ -12,7 +12,7 @@ from truegrade.grading.functions import TESTS_INSIDE, References
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.profiles import evalscope_contests
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
-from truegrade.profiles.contest_profile import contest_task, grade_contest
+from truegrade.profiles.contest_profile import contest_task, grade_contest, timed
 from truegrade.profiles.evalscope_extraction import first_fence, freeform_code, without_main
 from truegrade.profiles.plus_sets import PLUS_DEFECTS, PLUS_RULE, with_tests
 from truegrade.profiles.refusals import check_variant, code_task, refuse_mbppplus
@@ -128,28 +128,28 @@ class Evalscope(Profile):
     def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """HumanEval: execute under the guard. MBPP: look at a script's exit code. Contests: the local path."""
         if isinstance(problem.task, ContestTask):
-            return grade_contest(self.harness, contest_task(self, problem), answer.value or "", executor)
+            harness = timed(self.harness, self)
+            return grade_contest(harness, contest_task(self, problem), answer.value or "", executor)
         task = self._task(problem)
         code = answer.value or ""
         if task.prefix:
             start = task.prefix if answer.form == "completion" else ""
             return with_tests(
                 problem, self._references, executor,
-                lambda tests: _grade_humaneval(problem, f"{start}{code}\n{tests}", executor),
+                lambda tests: self._grade_humaneval(problem, f"{start}{code}\n{tests}", executor),
             )  # fmt: skip
         program = code + "".join(f"\n{test}\n" for test in task.shown_tests)
         return from_outcome(executor.script(program), marks=(TESTS_INSIDE,))
 
+    def _grade_humaneval(self, problem: Problem, source: str, executor: Executor) -> Judgement:
+        """``humaneval`` runs under the guard in a process of EvalScope's, ``humaneval_plus`` in its sandbox."""
+        if problem.benchmark == "humaneval":
+            return grade_guarded(source, executor, cpu_s=self.cpu_s(HUMANEVAL_CPU_S))
+        return from_outcome(executor.script(source, cpu_s=self.cpu_s(PLUS_CPU_S)), marks=(TESTS_INSIDE,))
+
     def _task(self, problem: Problem) -> FunctionTask | OracleTask:
         refuse_mbppplus(self, problem)
         return code_task(self, problem)
-
-
-def _grade_humaneval(problem: Problem, source: str, executor: Executor) -> Judgement:
-    """``humaneval`` runs under the guard in a process of EvalScope's, ``humaneval_plus`` in its sandbox."""
-    if problem.benchmark == "humaneval":
-        return grade_guarded(source, executor, cpu_s=HUMANEVAL_CPU_S)
-    return from_outcome(executor.script(source, cpu_s=PLUS_CPU_S), marks=(TESTS_INSIDE,))
 
 
 def _with_setup(problem: Problem, task: FunctionTask | OracleTask, code: str) -> str:

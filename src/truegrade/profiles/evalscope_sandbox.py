@@ -67,4 +67,4 @@ class EvalscopeSandbox(Profile):
             tests = decode(contest_task(self, problem))
         except UndecodableTests as error:
             return Judgement(reason=Reason.GRADER_ERROR, detail=str(error))
-        return grade_sandboxed(answer.value or "", tests, executor, timeout_s=TIMEOUT_S)
+        return grade_sandboxed(answer.value or "", tests, executor, timeout_s=self.cpu_s(TIMEOUT_S))

@@ -21,19 +21,22 @@ from truegrade.records import Reason
 _SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 
 
-def grade_in_function_scope(program: str, script_imports: Sequence[str], executor: Executor) -> Judgement:
+def grade_in_function_scope(
+    program: str, script_imports: Sequence[str], executor: Executor, *, swallow: bool = False
+) -> Judgement:
     """Execute a program in function scope; ending without an exception is passing.
 
     Args:
         program: candidate and tests.
         script_imports: import lines whose names are globals of the grading script, seen by every function.
         executor: bound to the profile's limits.
+        swallow: whether the script replaces the streams.
     """
     visible = needed_imports(script_imports, program)
     # The scripts are run as such, so main blocks of candidates run too.
     source = f"{visible}\n__name__ = '__main__'\nexec({program!r}, globals(), {{}})\n"
     preload = ("numpy",) if "numpy" in source else ()
-    judgement = from_outcome(executor.inside(source, preload=preload), marks=(TESTS_INSIDE,))
+    judgement = from_outcome(executor.inside(source, preload=preload, swallow=swallow), marks=(TESTS_INSIDE,))
     if judgement.reason is Reason.RUNTIME_ERROR and judgement.detail.startswith(_SYNTAX):
         return msgspec.structs.replace(judgement, reason=Reason.SYNTAX_ERROR)
     return judgement

@@ -8,7 +8,7 @@ metric ``code_eval`` (read in its copy, bigcode-project/bigcode-evaluation-harne
 
 from __future__ import annotations
 
-from truegrade.grading.executor import Executor
+from truegrade.grading.executor import Executor, loaded_before
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
 
@@ -29,8 +29,8 @@ def grade_guarded(
 ) -> Judgement:
     """Execute program and tests under the guard; ending without an exception is passing.
 
-    numpy is imported before the guard is set up, because these harnesses have imported it before they fork, and
-    under the guard it cannot be.
+    Some modules are imported before the guard is set up, because these harnesses have imported them before they
+    fork, and under the guard that cannot be done. They replace the streams (``swallow_io``).
 
     Args:
         source: program and tests.
@@ -38,6 +38,6 @@ def grade_guarded(
         cpu_s: CPU limit, instead of the executor's own.
         preload: other modules that the harness has imported before.
     """
-    numpy = ("numpy",) if "numpy" in source else ()
-    outcome = executor.inside(source, disabled=RELIABILITY_GUARD, preload=(*numpy, *preload), cpu_s=cpu_s)
+    preload = (*loaded_before(source), *preload)
+    outcome = executor.inside(source, disabled=RELIABILITY_GUARD, preload=preload, swallow=True, cpu_s=cpu_s)
     return from_outcome(outcome, marks=(TESTS_INSIDE,))

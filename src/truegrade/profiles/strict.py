@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+import msgspec
+
 from truegrade.extraction.assertions import (
     extract_input,
     extract_input_answer,
@@ -167,12 +169,12 @@ class Strict(Profile):
     def _grade_code(
         self, problem: Problem, task: FunctionTask | OracleTask | CasesTask, answer: Answer, executor: Executor
     ) -> Judgement:
-        cpu_s = task.cpu_s or self.limits.cpu_s
+        cpu_s = self.cpu_s(task.cpu_s or self.limits.cpu_s)
         if isinstance(task, CasesTask) or (isinstance(task, FunctionTask) and task.buggy):
             return grade_repair(suite_of(task), answer.value or "", executor, cpu_s=cpu_s, timeouts=1)
         program = assemble(task.prefix, answer)
         if isinstance(task, FunctionTask):
-            return grade_by_tests(task, program, executor)
+            return grade_by_tests(msgspec.structs.replace(task, cpu_s=cpu_s), program, executor)
         key = f"{problem.dataset_sha256}/{problem.id}"
         return grade_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)
 

@@ -234,7 +234,7 @@ def reasons(summary: Summary) -> Markup:
         f"{p.profile}: {fmt.plural(number, 'verdict')} {what}"
         for p in summary.profiles
         for number, what in (
-            (p.time_sensitive, "within 10 % of a time limit"),
+            (p.time_sensitive, "at a time limit, or half of it used"),
             (p.inside, "whose tests shared a process with the candidate"),
         )
         if number

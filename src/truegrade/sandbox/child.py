@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from _io import StringIO
 from _socket import SHUT_WR, socketpair  # `socket` would be loaded into every program
 from marshal import loads
 from mmap import MAP_PRIVATE, mmap
@@ -106,7 +107,7 @@ def rehearse() -> None:
         assert frame is not None
         _, source, token, _, *details = loads(frame)
         serve(fd, source, token, *details)
-        inside(fd, source, token, [], [])
+        inside(fd, source, token, [], [], False)
         ours.close()
         theirs.close()
     del sys.modules[MODULE_NAME]
@@ -182,12 +183,19 @@ def defined_classes(trusted: str) -> dict[str, type]:
     return own_classes(namespace)
 
 
-def inside(fd: int, source: str, token: bytes, disabled: Sequence[str], preload: Sequence[str]) -> None:
+def inside(
+    fd: int, source: str, token: bytes, disabled: Sequence[str], preload: Sequence[str], swallow: bool
+) -> None:
     """Run program and tests as one source, in an empty namespace (``__name__`` is then ``builtins``)."""
     for name in preload:
-        __import__(name)
+        module, _, function = name.partition(":")
+        __import__(module)
+        if function:
+            getattr(sys.modules[module], function)()
     if disabled:
         disable(disabled)
+    if swallow:
+        sys.stdin = sys.stdout = sys.stderr = Swallowed()
     write(fd, READY + token)
     pid = getpid()
     failure = attempt(source, {}, token)
@@ -196,6 +204,19 @@ def inside(fd: int, source: str, token: bytes, disabled: Sequence[str], preload:
             write(fd, THE_END + token)
         else:
             tell(fd, failure)
+
+
+class Swallowed(StringIO):
+    """Keeps what is written and refuses to be read: what published harnesses put in place of the three streams."""
+
+    def _refuse(self, *args: Any) -> Any:
+        raise OSError
+
+    read = readline = readlines = _refuse
+
+    def readable(self) -> bool:
+        """False, as theirs says."""
+        return False
 
 
 def script(fd: int, source: str, token: bytes) -> None:

@@ -83,7 +83,7 @@ def expected_value(statement: ast.stmt | None, frame: FrameType) -> str:
     for side in (compare.comparators[0], compare.left):
         nodes = list(ast.walk(side))
         if all(isinstance(node, plain) for node in nodes) and any(isinstance(node, ast.Name) for node in nodes):
-            code = compile(ast.Expression(side), "<expected>", "eval")
+            code = compile(ast.Expression(side), "<expected>", "eval", dont_inherit=True)
             try:
                 return short(eval(code, frame.f_globals, frame.f_locals))
             except Exception:  # the name was bound to something else since

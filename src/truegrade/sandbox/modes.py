@@ -148,11 +148,11 @@ def _blame(run: Supervisor, stop: Stop) -> Stop:
     return Stop(statuses.GRADER_ERROR, f"the tests did not get as far as a call: {stop.detail}")
 
 
-def inside(run: Supervisor, source: str, disabled: Sequence[str], preload: Sequence[str]) -> Stop:
+def inside(run: Supervisor, source: str, disabled: Sequence[str], preload: Sequence[str], swallow: bool) -> Stop:
     """Run program and tests as one source; only its own announcement of the end counts as an end."""
     token = os.urandom(TOKEN_BYTES)
     run.prepare(kind_of(source, guarded=bool(disabled)))
-    run.instruct(_job(run.limits, "inside", source, token, list(disabled), list(preload)))
+    run.instruct(_job(run.limits, "inside", source, token, list(disabled), list(preload), swallow))
     run.converse()
     try:
         _expect(run, "ready", token, 2)

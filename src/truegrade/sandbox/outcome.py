@@ -14,7 +14,10 @@ from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.values import Digest
 
 BAND = 0.1
-"""Part of a time limit, on either side of it, within which a verdict would differ on another machine."""
+"""Part of a time limit, on either side of it, within which a run is repeated."""
+NEAR = 0.5
+"""Part of a time limit from which on the clock may have decided: beside others, or on another machine, the same
+program takes up to twice as long."""
 MAX_DETAIL = 500
 LOST = "killed with the interpreter that forks programs"
 """Detail of a run whose zygote died under it, of whatever."""
@@ -32,7 +35,9 @@ class Outcome:
     """CPU seconds, user and system, of the program's process and the descendants it waited for."""
     wall_s: float
     time_sensitive: bool = False
-    """The run came within 10 % of a time limit and was therefore run twice; this is the second."""
+    """A time limit ended the run, or it used half of one or more: another machine may decide otherwise."""
+    close: bool = False
+    """The run ended within 10 % of a time limit, on either side, and is worth another."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,7 +157,7 @@ def conclude(stop: Stop, limits: Limits, cpu_s: float, wall_s: float, waited_s: 
     which the program waited for a core are the machine's and do not count against it.
     """
     used = {"CPU": (cpu_s, limits.cpu_s), "wall": (wall_s - waited_s, limits.wall_backstop_s)}
-    near = [clock for clock, (spent, limit) in used.items() if abs(spent - limit) <= BAND * limit]
+    close = any(abs(spent - limit) <= BAND * limit for spent, limit in used.values())
     over = [clock for clock, (spent, limit) in used.items() if spent > limit]
     if stop.status == statuses.GRADER_ERROR:
         over = [clock for clock in over if clock == "CPU"]  # wall time is the tests' time as well
@@ -165,8 +170,10 @@ def conclude(stop: Stop, limits: Limits, cpu_s: float, wall_s: float, waited_s: 
         detail=one_line(detail),
         cpu_s=cpu_s,
         wall_s=wall_s,
-        # One that the supervisor ended was past the band of a clock: no other machine would let it finish.
-        time_sensitive=bool(near) and stop.status != statuses.TIME_LIMIT,
+        time_sensitive=status == statuses.TIME_LIMIT
+        or any(spent >= NEAR * limit for spent, limit in used.values()),
+        # One that the supervisor ended was past the band of a clock, and may never end.
+        close=close and stop.status != statuses.TIME_LIMIT,
     )
 
 

@@ -24,7 +24,7 @@ from truegrade.sandbox.worker import Worker
 class Sandbox:
     """An executor (`truegrade.grading.executor.Executor`); use it as a context manager.
 
-    A run that came within a tenth of a time limit is repeated once, and the second outcome stands, marked
+    A run that ended within a tenth of a time limit is repeated once, and the second outcome stands, marked
     ``time_sensitive``. Processes are forked per run and are gone, with all they wrote, when it returns; the warm
     interpreters that fork them are started when first needed and live until `close`.
 
@@ -156,6 +156,7 @@ class Sandbox:
         *,
         disabled: Sequence[str] = (),
         preload: Sequence[str] = (),
+        swallow: bool = False,
         cpu_s: float | None = None,
     ) -> Outcome:
         """Run ``source`` as one program; passing means that it runs to its end without an exception.
@@ -166,13 +167,14 @@ class Sandbox:
         Args:
             source: program and tests.
             disabled: what is set to None before it runs: ``os.kill``, or ``sys.modules:psutil``.
-            preload: modules imported before that.
+            preload: modules imported before that; ``tempfile:gettempdir`` also calls this function of one.
+            swallow: whether stdin, stdout and stderr are one stream that takes texts and refuses to be read.
             cpu_s: CPU limit for this run.
 
         Raises:
             SandboxError: the machine failed.
         """
-        return self._measure(cpu_s, lambda run: modes.inside(run, source, disabled, preload))
+        return self._measure(cpu_s, lambda run: modes.inside(run, source, disabled, preload, swallow))
 
     def script(
         self, source: str, stdin: str = "", *, cpu_s: float | None = None, wall_s: float | None = None
@@ -207,7 +209,8 @@ class Sandbox:
             wall_s=outcome.wall_s,
             time_sensitive=outcome.time_sensitive,
             exit_code=exit_code,
-            **written,
+            stdout=written["stdout"],
+            stderr=written["stderr"],
         )
 
     def decide(self, function: Callable[..., Any], got: Any, *trusted: object) -> Any:
@@ -249,7 +252,7 @@ class Sandbox:
             worker = self._take()
             try:
                 outcome = self._once(worker, limits, converse)
-                if outcome.time_sensitive:
+                if outcome.close:
                     outcome = replace(self._once(worker, limits, converse), time_sensitive=True)
             finally:
                 self._give_back(worker)

@@ -20,7 +20,7 @@ from truegrade.sandbox import statuses
 from truegrade.sandbox.frames import REQUEST_BYTES, Inbox, job_frame, pack
 from truegrade.sandbox.judges import Judge
 from truegrade.sandbox.limits import Limits
-from truegrade.sandbox.outcome import BAND, LOST, Stop, death
+from truegrade.sandbox.outcome import BAND, LOST, NEAR, Stop, death
 from truegrade.sandbox.process import Process
 from truegrade.sandbox.procfs import cpu_s, memory_bytes, waited_s
 from truegrade.sandbox.wire import WireError
@@ -175,7 +175,7 @@ class Supervisor:
 
     def owed_s(self) -> float:
         """Wall seconds that the machine owes the program; looked up where they can decide, until it is reaped."""
-        if self.program is not None and self.wall_s >= self.limits.wall_backstop_s * (1 - BAND):
+        if self.program is not None and self.wall_s >= self.limits.wall_backstop_s * NEAR:
             self._owed_s = max(self._owed_s, waited_s(self.program.pids()))
         return self._owed_s + self._late_s
 

@@ -154,7 +154,10 @@ class Run:
         return self._verdicts(self.verdicts_path(self.profile_id(profile)))
 
     def profile_id(self, profile: str | None) -> str:
-        """``name@version`` of a profile of this run, from its name, its id or, if it is the only one, None."""
+        """``name@version`` of a profile of this run, from its name, its id or, if it is the only one, None.
+
+        A bare name means the profile with the harness' own time limits, where the run was graded under that.
+        """
         names = self.profiles
         if profile is None and len(names) == 1:
             return names[0]
@@ -164,7 +167,7 @@ class Run:
         if not matches:
             hint = f"in {self.path}; another one: truegrade grade {self.path} --as PROFILE"
             raise UnknownName("graded profile", str(profile), names, hint)
-        return matches[-1]
+        return max(matches, key=lambda name: (name == profile, "+" not in name, names.index(name)))
 
     @property
     def summary(self) -> dict[str, Any]:

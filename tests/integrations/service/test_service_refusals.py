@@ -29,6 +29,7 @@ PACKED = {**CONTEST, "private_tests": "eJzzSM3JyVcIzy/KSQEAGAsEHQ=="}
         ("/v1/grade", {"completions": [{"text": "x"}]}, "benchmark"),
         ("/v1/grade", {**GRADE, "profiles": ["strict", "stict"]}, "profiles[1]"),
         ("/v1/grade", {**GRADE, "profiles": ["strict@0"]}, "profiles[0]"),
+        ("/v1/grade", {**GRADE, "profiles": ["strict+99999s"]}, "profiles[0]"),
         ("/v1/grade", {**GRADE, "profiles": []}, "profiles"),
         ("/v1/grade", {**GRADE, "profiles": ["cruxeval"]}, "profiles[0]"),
         ("/v1/grade", {**GRADE, "completions": [{"text": "x"}]}, "completions[0].problem_id"),

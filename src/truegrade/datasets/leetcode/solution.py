@@ -39,7 +39,7 @@ def plain_functions(code: str) -> Solution:
         tree.body[at : at + 1] = body
         entry = _entry(solution, body)
         program = with_imports(ast.unparse(ast.fix_missing_locations(tree)) + "\n")
-        compile(program, "<submission>", "exec")
+        compile(program, "<submission>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise NotRecorded(f"it is no Python program: {error}") from None
     return Solution(program, entry.name, tuple(argument.arg for argument in entry.args.args))

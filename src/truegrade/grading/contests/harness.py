@@ -15,11 +15,9 @@ from truegrade.grading.contests.tests import Tests
 from truegrade.grading.executor import CallResult, Executor, Outcome
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, shortened
-from truegrade.grading.marks import TAMPERING
+from truegrade.grading.marks import NEAR, TAMPERING
 from truegrade.records import Reason
 
-_NEAR = 0.9
-"""Part of a time limit from which on another machine might decide otherwise."""
 _START_S, _TRANSFER_BYTES_PER_S = 15.0, 10e6
 """Wall seconds for starting the process and for sending the tests: after them the harness' limit has passed,
 and the verdict is certain. Neither clock counts time in which the program waits for a core."""
@@ -84,7 +82,7 @@ def grade_as(harness: Harness, code: str, tests: Tests, executor: Executor) -> J
         cpu_s=0.0 if outcome is None else outcome.cpu_s,
         wall_s=0.0 if outcome is None else outcome.wall_s,
         time_sensitive=reason is Reason.TIME_LIMIT
-        or published.facts.get("longest_s", 0.0) >= _NEAR * limit_s
+        or published.facts.get("longest_s", 0.0) >= NEAR * limit_s
         or (outcome is not None and outcome.time_sensitive),
         marks=tuple(marks),
         harness={"results": [_storable(value) for value in published.results], "metadata": published.metadata},

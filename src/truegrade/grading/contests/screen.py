@@ -366,7 +366,8 @@ def _simple_format(template: ast.expr) -> bool:
 def _supplied() -> frozenset[str]:
     """Every name that the preamble and the built-ins supply."""
     names: dict[str, Any] = dict(vars(builtins))
-    exec(import_string.rpartition("sys.setrecursionlimit")[0], names)
+    imports = import_string.rpartition("sys.setrecursionlimit")[0]
+    exec(compile(imports, "<preamble>", "exec", dont_inherit=True), names)
     return frozenset(names)
 
 

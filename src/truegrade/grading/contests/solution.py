@@ -23,7 +23,7 @@ def answer(code: str, preamble: str, function: str, arguments: str) -> Any:
         NameError: the program defines neither.
     """
     offered: dict[str, Any] = dict(vars(builtins))
-    exec(preamble, offered)
+    exec(compile(preamble, "<preamble>", "exec", dont_inherit=True), offered)
     del offered["__builtins__"]
     module = sys.modules["solution"] = ModuleType("solution")  # where dataclasses look their own module up
     module.__dict__["__builtins__"] = offered

@@ -57,6 +57,8 @@ class Catalogue:
             UnknownName: there is none.
         """
         if name not in self._profiles:
+            if "+" in name:
+                raise UnknownName("profile", name, PROFILES, "time limits are the service's own")
             opened = open_profile(name)
             self._profiles[name] = self._profiles.setdefault(opened.name, opened)
         return self._profiles[name]
