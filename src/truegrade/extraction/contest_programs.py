@@ -8,7 +8,7 @@ import re
 from truegrade.extraction.continuations import longest_start, without_stop_token
 from truegrade.extraction.fences import fenced_blocks
 from truegrade.extraction.parsing import USED_UP, Parser, unix_newlines
-from truegrade.extraction.thinking import final_channel
+from truegrade.extraction.quoted import final_channel_of_program
 from truegrade.records import Answer, Reason
 
 MAX_FENCES = 200
@@ -26,7 +26,7 @@ def extract_contest_program(reply: str) -> Answer:
     Of the fenced blocks that parse, the last that reads and writes; else the last that writes; else the last. One
     that was cut off counts as far as it compiles. Without any: the reply itself, if it is code.
     """
-    channel = final_channel(reply)
+    channel = final_channel_of_program(reply)
     if channel.truncated:
         return Answer(value=None, found="cut off while thinking", reason=Reason.TRUNCATED)
     text = unix_newlines(channel.text)

@@ -32,7 +32,7 @@ from truegrade.extraction.definitions import (
 )
 from truegrade.extraction.fences import Fence, fenced_blocks, without_fence_lines
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, USED_UP, Fault, Parser, unix_newlines
-from truegrade.extraction.thinking import final_channel
+from truegrade.extraction.quoted import final_channel_of_program
 from truegrade.extraction.unfenced import unfenced_program
 from truegrade.records import Answer, Form, Reason
 
@@ -58,7 +58,7 @@ def extract_program(reply: str, entry_point: str, *, prefix: str = "") -> Answer
     Returns:
         A ``program``, or a ``completion`` to put behind the prefix where the reply gives a body only.
     """
-    channel = final_channel(reply)
+    channel = final_channel_of_program(reply)
     path = ("final-channel",) if channel.found else ()
     if channel.truncated:
         return Answer(value=None, found=" > ".join((*path, "cut off while thinking")), reason=Reason.TRUNCATED)
@@ -91,7 +91,7 @@ def extract_continuation(text: str, entry_point: str, prefix: str) -> Answer:
     if kept is not None:
         lines = kept.count("\n") + 1
         return Answer(value=kept, found=f"first {lines} lines", form="completion")
-    found = next(_Search(parser, final_channel(code).text, entry_point, prefix).implementing(), None)
+    found = next(_Search(parser, final_channel_of_program(code).text, entry_point, prefix).implementing(), None)
     if found is not None:
         return Answer(value=found.value, found=" > ".join(found.steps), form=found.form)
     if parser.used_up:
