@@ -140,6 +140,11 @@ def unix_newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
+def as_source(text: str) -> str:
+    """The text as Python reads a file: `unix_newlines`, and no byte order mark ahead of it."""
+    return unix_newlines(text).removeprefix("\ufeff")
+
+
 def _module(source: str) -> ast.Module | Fault:
     try:
         with any_digits():

@@ -1,7 +1,7 @@
 """The final channel of a reply whose answer quotes a marker: ``'</think>'`` in a value or program ends nothing.
 
 A marker is quoted if the expression or the program that it stands in still is Python with question marks in its
-place, which Python reads in strings and comments alone.
+place, which Python reads in strings and comments alone. A program without a fence counts only as a whole reply.
 """
 
 from __future__ import annotations

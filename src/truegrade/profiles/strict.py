@@ -142,9 +142,11 @@ class Strict(Profile):
         if isinstance(task, OutputTask | InputTask | ChoiceTask):
             return _given(task, text) if completion.form == "answer" else _replied(task, text)
         if completion.form == "program" or (isinstance(task, ContestTask) and completion.form == "answer"):
-            return Answer(value=text, found="as given: a whole program", form="program")
+            return Answer(value=text.removeprefix("\ufeff"), found="as given: a whole program", form="program")
         if isinstance(task, ContestTask):
-            return extract_program(text, task.function) if task.function else extract_contest_program(text)
+            if task.function is None:
+                return extract_contest_program(text)
+            return extract_program(text, task.function, called_on="Solution")
         text = between_markers(text)
         prefix = "" if isinstance(task, CasesTask) else task.prefix
         if completion.form == "completion":
