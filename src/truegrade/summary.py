@@ -238,6 +238,7 @@ def _profile(
         warnings=[
             *(agent.warnings if agent else []),
             *_partial(shared.manifest, len(problems)),
+            *profile.warnings(problems.values()),
             *_unscored([name for name in shared.problems if name not in problems]),
             *shared.completions.reused(),
             *_warnings(tallies, n, order, flat),

@@ -152,7 +152,7 @@ def test_a_closed_fence_in_a_fence_is_read():
 def test_a_program_may_quote_a_marker():
     for marker in ("</think>", "assistantfinal", "<|im_end|>"):
         code = f"def target(s):\n    return s.split({marker!r})  # {marker}\n"
-        for reply in (f"<think>x</think>```python\n{code}```", f"```\n1\n```assistantfinal~~~\n{code}~~~", code):
+        for reply in (f"<think>x</think>```python\n{code}```", f"it's\nassistantfinal\n~~~\n{code}~~~", code):
             assert extract_program(reply, "target").value == code
 
 
