@@ -13,7 +13,7 @@ import re
 
 from truegrade.extraction.calls import parse_call, same_arguments
 from truegrade.extraction.equalities import find_calls
-from truegrade.extraction.parsing import Parser
+from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Parser
 
 _BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _NOTHING = "\u200b\u200c\u200d\u2060\ufeff"
@@ -26,19 +26,19 @@ _OTHER = re.compile(
 )
 _BOXED = re.compile(r"\\boxed\{(.*)\}", re.DOTALL)
 _MATHEMATICS = re.compile(r"\A(?:\$\$?|\\[(\[])\s*|\s*(?:\$\$?|\\[)\]])\Z")
-_HINT = re.compile(rf"[“”‘’\u2212\\=→⇒>{_BLANKS}{_NOTHING}]|\b(?:math|np|numpy)\.")
+_HINT = re.compile(rf"[“”‘’\u2212\\→⇒$>{_BLANKS}{_NOTHING}]|(?<![=!<>])=(?!=)|\b(?:math|np|numpy)\.")
 _SIGN = re.compile(r"[ \t]*+(?:=>?|->|→|⇒)(?![=>])[ \t]*+")
 
 
 def respelled(text: str, asked: ast.Call | None = None, function: str = "") -> str:
-    """The text in Python's spelling, or as it is.
+    """The text in Python's spelling, or as it is; also where it is longer than `MAX_SOURCE_CHARS`.
 
     Args:
         text: an answer, without decoration.
         asked: the call whose value is asked for; only behind it a sign of mathematics counts as ``==``.
         function: its name.
     """
-    if _HINT.search(text) is None or '"""' in text or "'''" in text:
+    if len(text) > MAX_SOURCE_CHARS or _HINT.search(text) is None or '"""' in text or "'''" in text:
         return text
     plain = _MATHEMATICS.sub("", text)
     boxed = _BOXED.fullmatch(plain)
