@@ -347,7 +347,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     found: str
     """How it was found, e.g. ``"fence:entry_point"``; or what was looked for in vain."""
     reason: Reason | None = None
-    """Set when ``value`` is None."""
+    """Set when ``value`` is None, and when a choice names a program but states no value."""
     form: Form = "program"
     """What ``value`` is: a ``program``, a ``completion`` to put behind the prefix, or an ``answer``."""
 

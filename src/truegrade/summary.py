@@ -293,6 +293,7 @@ def _profile(
         warnings=[
             *(agent.warnings if agent else []),
             *_partial(shared.manifest, len(problems), shared.window),
+            *profile.warnings(problems.values()),
             *_unscored([name for name in shared.problems if name not in problems]),
             *shared.completions.reused(),
             *([errors_named(errors)] if errors else []),

@@ -27,7 +27,7 @@ def grade_completion(completion: Completion, problem: Problem, profile: Profile,
     """
     answer = extract(completion, problem, profile)
     found = answer.value is not None
-    judgement = judge(answer, problem, profile, executor) if found else unanswered(answer, completion)
+    judgement = judge(answer, problem, profile, executor) if found else unanswered(answer)
     return verdict_of(completion, answer, judgement, profile, executor)
 
 
@@ -101,16 +101,19 @@ def _words(error: Exception) -> str:
     return f"grading failed: {type(error).__name__}: {message} ({Path(place.filename).name}, line {place.lineno})"
 
 
-def unanswered(answer: Answer, completion: Completion) -> Judgement:
-    """The verdict on a reply that holds nothing to grade; a cut reply says so first."""
-    reason = Reason.TRUNCATED if completion.truncated else answer.reason or Reason.NO_ANSWER
-    return Judgement(reason=reason, detail=answer.found)
+def unanswered(answer: Answer) -> Judgement:
+    """The judgement of a reply that holds nothing to grade."""
+    return Judgement(reason=answer.reason or Reason.NO_ANSWER, detail=answer.found)
 
 
 def verdict_of(
     completion: Completion, answer: Answer, judgement: Judgement, profile: Profile, executor: Executor
 ) -> Verdict:
-    """The record of a judgement; the jail is asked for its level only where something ran in it."""
+    """The record of a judgement; the jail is asked for its level only where something ran in it.
+
+    A cut reply that holds no value is ``truncated``, whatever else it lacks.
+    """
+    lacking = answer.value is None or answer.reason is not None
     missing = None if judgement.passed else missing_package(judgement.detail)
     return Verdict(
         benchmark=completion.benchmark,
@@ -121,7 +124,7 @@ def verdict_of(
         completion_sha256=completion.sha256,
         profile=profile.id,
         passed=judgement.passed,
-        reason=judgement.reason,
+        reason=Reason.TRUNCATED if lacking and completion.truncated else judgement.reason,
         detail=judgement.detail,
         answer=answer.value,
         found=answer.found,

@@ -112,6 +112,80 @@ def test_accepted_ways_of_writing(text, value):
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r"\boxed{4}", "4"),
+        (r"$\boxed{4}$", "4"),
+        (r"\[\boxed{{1: 2}}\]", "{1: 2}"),
+        (r"assert f(1) == \boxed{4}", "4"),
+        ("f(1) = 4", "4"),
+        ("f(1) -> 4", "4"),
+        ("f(1) → 4", "4"),
+        ("f(1) => 4", "4"),
+        ("assert f(1) = 4", "4"),
+        ("f(1) = 4, 5", "(4, 5)"),
+        ("assert f(1) == “abc”", '"abc"'),
+        ("assert f(1) == ‘abc’", "'abc'"),
+        ("[”a”, “it’s”]", '["a", "it’s"]'),
+        ("[“a”, 'say “b”']", "[\"a\", 'say “b”']"),
+        ("assert f(1)\u00a0==\u00a04", "4"),
+        ("[1,\u202f'\u00a0']", "[1, '\u00a0']"),
+        ("\ufeff4", "4"),
+        ("assert f(1) == \u22125", "-5"),
+        ("assert f(1) == math.inf", "inf"),
+        ("[-np.inf, math.nan, 'math.inf']", "[-inf, nan, 'math.inf']"),
+    ],
+)
+def test_spellings_that_python_does_not_read(text, value):
+    answer = extract_output(block(text), "f", "1")
+    assert (answer.value, answer.reason) == (value, None)
+    assert answer.found.endswith(":respelled")
+    assert extract_output_answer(text, "f").value is None, "text that was extracted by others is read as it is"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("assert f(1) == 1, 2", "(1, 2)"),
+        ("f(1) == 1, [2,\n3], 'x'", "(1, [2,\n3], 'x')"),
+        ("f(1) == 'a', 'b'", "('a', 'b')"),
+        ("assert f(1) == 'a', 'b'", "'a'"),
+        ("assert f(1) == 1, '2'", "1"),
+        ("assert f(1) == 1, f'got {2}'", "1"),
+        ("f(1) == 1, 2 steps later", "1"),
+        ("f(1) == 1, so 2", "1"),
+        ("assert (f(1) == 1), 2", "1"),
+        ("assert f(2) == 1, f(1) == 2", "1"),
+    ],
+)
+def test_a_tuple_without_parentheses_is_no_message(text, value):
+    assert extract_output(block(text), "f", "1").value == value
+
+
+@pytest.mark.parametrize("marker", ["</think>", "assistantfinal", "<|channel|>final<|message|>", "<|im_end|>"])
+def test_a_marker_in_a_value_ends_nothing(marker):
+    quoted = repr(f"a{marker}b")
+    for written in (f"assert f({quoted}) == 4", f"assert f({quoted}) == 4, 'because'", f"f({quoted}) == 4"):
+        reply = f"<think>f({quoted}) is [ANSWER] 5?</think>{block(written)}"
+        assert extract_output(reply, "f", quoted).value == "4"
+        assert extract_input(reply, "f").value == quoted
+    assert extract_output(f"it's 5.</think>\n{block(quoted)}", "f", "1").value == quoted
+    assert extract_output(quoted, "f", "1").value == quoted
+
+
+def test_values_of_any_number_of_digits_and_of_any_depth_that_python_reads():
+    for value in ("9" * 4301, "-" + "9" * 99_000, "[" * 200 + "]" * 200, "{1:" * 190 + "2" + "}" * 190):
+        for text in (value, f"assert f(1) == {value}"):
+            answer = extract_output(block(text), "f", "1")
+            assert answer.value == value
+            assert compare(value, answer.value).repr_exact
+            assert not compare(f"[{value}, 0]"[: len(value)], value).python_eq
+        assert extract_output_answer(f"assert f(1) == {value}", "f").value == value
+        arguments = extract_input(block(f"assert f({value[1:-1]}) == 1"), "f").value
+        assert arguments == value[1:-1] or value.startswith("{")
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("assert f(1) == 0 or 1", Reason.NOT_LITERAL),
@@ -133,6 +207,15 @@ def test_accepted_ways_of_writing(text, value):
         ("I cannot tell", Reason.NO_ANSWER),
         ("and", Reason.NO_ANSWER),
         ("", Reason.NO_ANSWER),
+        ("f(2) = 4", Reason.NO_ANSWER),
+        ("f(1) = 4 + 1", Reason.NOT_LITERAL),
+        ("assert f(1) == ‘don’t’", Reason.NO_ANSWER),
+        ("Counter({'a': 1})", Reason.NOT_LITERAL),
+        ("assert f(1) == [" + "1," * 60_000 + "]", Reason.EXTRACTION_LIMIT),
+        ("'" + "a" * 100_001 + "'", Reason.EXTRACTION_LIMIT),
+        ("assert f(1) == '" + "a" * 100_001 + "'", Reason.EXTRACTION_LIMIT),
+        ("[" * 201 + "]" * 201, Reason.EXTRACTION_LIMIT),
+        ("assert f(1) == " + "[" * 201 + "]" * 201, Reason.EXTRACTION_LIMIT),
     ],
 )
 def test_no_answer_has_a_reason(text, reason):

@@ -26,6 +26,8 @@ def obj(letter="A", assertion="assert f(1) == 5"):
     return json.dumps({"chosen_program": letter, "assertion": assertion})
 
 
+NO_VALUE = '{"chosen_program":"A","value":null}'
+LIMIT = "the value is nested deeper than 200"
 FORMAT = '{\n  "chosen_program": "A or B",\n  "assertion": "full_assertion"\n}'
 
 
@@ -82,18 +84,36 @@ def test_accepted(reply, letter, value):
         (obj("AB"), "bad_letter", Reason.NO_ANSWER),
         (obj(None), "bad_letter", Reason.NO_ANSWER),
         (obj(["A"]), "bad_letter", Reason.NO_ANSWER),
-        ('{"chosen_program": "A"}', "unparsable_assertion", Reason.NO_ANSWER),
-        (obj("A", "assert f(1) raises ValueError"), "unparsable_assertion", Reason.NO_ANSWER),
-        (obj("A", ""), "unparsable_assertion", Reason.NO_ANSWER),
-        (obj("A", "assert f(1) == [0] + [1]"), "not_literal", Reason.NOT_LITERAL),
-        (obj("A", "assert f(1) == 0 or 1"), "not_literal", Reason.NOT_LITERAL),
-        (obj("A", "assert f(1) == f(1)"), "not_literal", Reason.NOT_LITERAL),
         ("<think>" + obj(), "thinking", Reason.TRUNCATED),
     ],
 )
 def test_refused_with_a_reason(reply, found, reason):
     answer = extract_choice(reply, "f", "1")
     assert (answer.value, answer.found, answer.reason) == (None, found, reason)
+
+
+@pytest.mark.parametrize(
+    ("reply", "found", "reason"),
+    [
+        ('{"chosen_program": "A"}', "unparsable_assertion", Reason.NO_ANSWER),
+        (obj("A", "f(1) raises TypeError"), "unparsable_assertion", Reason.NO_ANSWER),
+        (obj("A", "assert f(1) raises ValueError"), "unparsable_assertion", Reason.NO_ANSWER),
+        (obj("A", ""), "unparsable_assertion", Reason.NO_ANSWER),
+        (obj("A", "assert f(1) == [0] + [1]"), "not_literal", Reason.NOT_LITERAL),
+        (obj("A", "assert f(1) == 0 or 1"), "not_literal", Reason.NOT_LITERAL),
+        (obj("A", "assert f(1) == f(1)"), "not_literal", Reason.NOT_LITERAL),
+        (obj("A", "assert f(1) == " + "[" * 250 + "]" * 250), LIMIT, Reason.EXTRACTION_LIMIT),
+    ],
+)
+def test_a_choice_without_a_value_counts_as_the_choice_that_it_is(reply, found, reason):
+    answer = extract_choice(reply, "f", "1")
+    assert (answer.value, answer.found, answer.reason) == (NO_VALUE, found, reason)
+
+
+def test_a_value_of_a_choice_may_quote_a_marker():
+    for quoted in ("'a</think>b'", '"assistantfinal"'):
+        for written in (obj("A", f"assert f(1) == {quoted}"), repr({"chosen_program": "A", "assertion": quoted})):
+            assert choice(f"B?</think>{written}") == ("A", quoted)
 
 
 PROSE = st.sampled_from(["", "It's {simple}: ", "```json\n", f"{FORMAT}\n", "Neither is 'A' } nor {", '"'])
@@ -111,7 +131,7 @@ def test_any_value_survives_json_and_python(value, letter, before, after, python
 @given(st.text(alphabet="{}[]()'\"\\:,AB chosen_program assertion=\n", max_size=200))
 def test_no_text_raises(text):
     answer = extract_choice("chosen_program" + text, "f", "1")
-    assert (answer.value is None) == (answer.reason is not None)
+    assert (answer.value in {None, NO_VALUE, NO_VALUE.replace("A", "B")}) == (answer.reason is not None)
 
 
 def test_the_canonical_answer_reads_as_itself():
@@ -120,7 +140,9 @@ def test_the_canonical_answer_reads_as_itself():
     assert extract_choice_answer("5").found == "no_choice"
     assert extract_choice_answer("\ud800").found == "no_choice"
     assert extract_choice_answer('{"chosen_program":"C","value":"5"}').found == "no_choice"
-    assert extract_choice_answer('{"chosen_program":"A","value":"f(1)"}').reason is Reason.NOT_LITERAL
+    without = extract_choice_answer('{"chosen_program":"A","value":"f(1)"}')
+    assert (without.value, without.reason) == (NO_VALUE, Reason.NOT_LITERAL)
+    assert extract_choice_answer(NO_VALUE).value == NO_VALUE
 
 
 HOSTILE = {
@@ -143,4 +165,4 @@ def test_hostile_text_ends_soon(kind):
     start = time.process_time()
     answer = extract_choice(HOSTILE[kind], "f", "1")
     assert time.process_time() - start < 5.0, "a guard against non-linear time; measured under 2 s"
-    assert (answer.value is None) == (answer.reason is not None)
+    assert (answer.value in {None, NO_VALUE}) == (answer.reason is not None)

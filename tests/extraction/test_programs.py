@@ -50,11 +50,15 @@ REPLY_STYLES = {
     "fence": lambda p, b: f"Here you are:\n\n```python\n{p}{b}```\n\nIt's right, isn't it?",
     "bare fence": lambda p, b: f"```\n{p}{b}```",
     "tildes": lambda p, b: f"~~~py\n{p}{b}~~~\n",
+    "tildes behind code": lambda p, b: f"~~~\n{(p + b).rstrip()}~~~\n",
+    "indented evenly": lambda p, b: f"```python\n{textwrap.indent(p + b, '    ')}```",
+    "tildes, indented evenly": lambda p, b: f"~~~python\n{textwrap.indent(p + b, '    ')}~~~",
+    "byte order mark": lambda p, b: f"\ufeff{p}{b}",
+    "byte order mark in a fence": lambda p, b: f"```python\n\ufeff{p}{b}```",
     "no fence": lambda p, b: p + b,
     "CRLF": lambda p, b: f"Code:\n```python\n{p}{b}```\n".replace("\n", "\r\n"),
     "unclosed": lambda p, b: f"Code:\n```python\n{p}{b}",
     "cut off": lambda p, b: f"Code:\n```python\n{p}{b}\n\nprint(target(1",
-    "garbage tail": lambda p, b: f"```python\n{p}{b}\nThis is it, isn't it?\n```",
     "prose around": lambda p, b: (
         f"Sure, here's it:\n\n{p}{b}\n\nThis isn't hard: it works.\nNote\n\n>>> target(1)\n"
     ),
@@ -78,6 +82,8 @@ REPLY_STYLES = {
 }
 
 CONTINUATION_STYLES = {
+    "tildes": lambda p, b: f"~~~python\n{p}{b}~~~\n",
+    "tildes in a list": lambda p, b: textwrap.indent(f"~~~python\n{p}{b}~~~\n", "   "),
     "body": lambda p, b: b,
     "whole program": lambda p, b: p + b,
     "more functions": lambda p, b: f"{b}\n\ndef other(x):\n    return x\n",
@@ -124,6 +130,38 @@ def test_a_right_continuation_survives_every_style(snippet, style):
     exec(prefix + body, wanted)
     code, wanted_code = (getattr(f, "__wrapped__", f).__code__ for f in (function, wanted["target"]))
     assert code.co_code == wanted_code.co_code
+
+
+@pytest.mark.parametrize("tail", ["This is it, isn't it?\n", "\nprint(target(1\n", "x = = 1\n"])
+@pytest.mark.parametrize("mark", ["```", "~~~"])
+def test_a_closed_fence_that_python_refuses_is_not_cut_until_it_is_right(tail, mark):
+    prefix, body = SNIPPETS["plain"]
+    code = prefix + body + tail
+    answer = extract_program(f"So:\n{mark}python\n{code}{mark}\nDone.", "target", prefix=prefix)
+    assert (answer.value, answer.found) == (code, "fence 1/1 (does not parse)")
+    unclosed = extract_program(f"So:\n{mark}python\n{code}", "target", prefix=prefix)
+    assert "cut behind line" in unclosed.found
+    assert check_defines(unclosed, prefix, "target")
+
+
+def test_a_closed_fence_in_a_fence_is_read():
+    answer = extract_program(f"~~~~markdown\n```python\n{''.join(SNIPPETS['plain'])}```\n~~~~", "target")
+    assert check_defines(answer, "", "target")
+
+
+def test_a_program_may_quote_a_marker():
+    for marker in ("</think>", "assistantfinal", "<|im_end|>"):
+        code = f"def target(s):\n    return s.split({marker!r})  # {marker}\n"
+        for reply in (f"<think>x</think>```python\n{code}```", f"it's\nassistantfinal\n~~~\n{code}~~~", code):
+            assert extract_program(reply, "target").value == code
+
+
+def test_a_method_that_the_tests_call_gets_no_name_that_hides_its_own():
+    code = "class Solution:\n    def comb(self, n, k):\n        return comb(n, k)\n"
+    reply = f"```python\n{code}```"
+    assert extract_program(reply, "comb", called_on="Solution").value == code
+    other = extract_program(reply.replace("Solution", "S"), "comb", called_on="Solution").value
+    assert other.endswith("comb = S().comb\n")
 
 
 def test_a_continuation_that_concatenates_is_kept_to_the_byte():

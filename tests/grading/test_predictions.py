@@ -63,6 +63,14 @@ def test_marks_of_choices(letter, value, passed, found):
     assert (judgement.passed, judgement.marks) == (passed, found)
 
 
+def test_a_choice_without_a_value_is_wrong_and_a_choice():
+    value = json.dumps({"chosen_program": "B", "value": None})
+    answer = Answer(value=value, found="unparsable_assertion", reason=Reason.NO_ANSWER, form="answer")
+    judgement = grade_choice(PAIR, answer)
+    assert (judgement.passed, judgement.reason) == (False, Reason.NO_ANSWER)
+    assert judgement.marks == (marks.CHOSE_B, marks.CHOSE_ORIGINAL)
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [

@@ -1,5 +1,6 @@
 """`strict` on contest problems: real processes, comparison outside; and EvalScope's container."""
 
+import msgspec
 import pytest
 from contest_rows import SUCCESSOR, SUM, contest, judged, method, reply
 from hypothesis import given
@@ -32,6 +33,7 @@ RIGHT = [
     (CALLED, "import numpy\ndef f(x):\n    return numpy.int64(x) + 1"),
     (contest((("1", "[[1, 2]]"),), "f"), "def f(x):\n    return ((1, 2),)"),
     (contest((("1\n2\n", "3"),), "add"), "from operator import add"),
+    (contest((("5\n2", "10"),), "comb"), "class Solution:\n    def comb(self, n, k):\n        return comb(n, k)"),
 ]
 WRONG = [
     (STDIN, "print(8)", Reason.WRONG_ANSWER),
@@ -84,12 +86,23 @@ REPLIES = [
     ("```python\nprint(input())", "print(input())"),
     ("1. Do:\n   ```python\n   print(input())\n   ```", "print(input())\n"),
     ("import sys\nprint(sys.stdin.read())", "import sys\nprint(sys.stdin.read())"),
+    ("~~~python\n    import sys\n    print(sys.stdin.read())\n~~~", "import sys\nprint(sys.stdin.read())\n"),
+    ("\ufeffprint(input())", "print(input())"),
+    ("```python\nprint(input())\nprint((\n```", "print(input())\nprint((\n"),
+    ("```python\nprint(input())\nprint((", "print(input())"),
+    ("<think>?</think>```python\nprint(input('</think>'))\n```", "print(input('</think>'))\n"),
 ]
 
 
 @pytest.mark.parametrize(("text", "program"), REPLIES)
 def test_extraction_for_standard_input(text, program):
     assert open_profile("strict").extract(STDIN, reply(text)).value == program
+
+
+def test_a_program_may_begin_with_a_byte_order_mark():
+    given = msgspec.structs.replace(reply("\ufeffprint(7)"), form="program")
+    for problem in (STDIN, CALLED):
+        assert open_profile("strict").extract(problem, given).value == "print(7)"
 
 
 def test_a_reply_without_code_is_no_code():

@@ -187,3 +187,54 @@ def test_a_file_that_is_no_program_needs_nothing(tmp_path):
 def test_folders_of_packages_are_hidden():
     for library in tree(()).libraries:
         assert not [path for path in tree(()).opened if Path(path).name in OF_PACKAGES or path == library]
+
+
+INSTALLED_IN_TMP = """
+import sys
+from truegrade.sandbox import Limits, Sandbox
+from truegrade.sandbox.levels import detect
+program = '''
+import os
+def f(installed):
+    names = sorted(os.listdir("/tmp"))
+    with open("/tmp/own", "x") as file:
+        file.write("1")
+    refused = []
+    for action in (
+        lambda: os.rename(installed, "/tmp/other"),
+        lambda: os.rmdir(installed),
+        lambda: os.chmod(installed, 0o777),
+        lambda: open(installed + "/note", "w"),
+        lambda: open("/tmp/large", "wb").write(bytes(80 << 20)),
+    ):
+        try:
+            action()
+        except OSError as error:
+            refused.append(error.errno)
+    return names, os.path.samefile("/tmp", "."), refused
+'''
+assert detect(3).level == 3, detect(3)
+with Sandbox(Limits(cpu_s=10), workers=1) as sandbox:
+    for _ in range(2):
+        answers = []
+        outcome = sandbox.call(program, "f", [[sys.argv[1]]], lambda _, result: answers.append(result) or True)
+        print(outcome.status, answers[0].value or answers[0].error)
+"""
+
+
+def test_programs_can_write_to_tmp_where_truegrade_is_installed_below_it(tmp_path):
+    """And they find there what is installed, read-only, and nothing of the program before them."""
+    if detect(3).level != 3 or tmp_path.parts[1] != "tmp":
+        pytest.skip(detect(3).why)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    shutil.copytree(PACKAGE, tmp_path / "src" / "truegrade", ignore=shutil.ignore_patterns("__pycache__"))
+    top = tmp_path.parts[2]
+    ran = subprocess.run(
+        [tmp_path / "venv" / "bin" / "python", "-c", INSTALLED_IN_TMP, f"/tmp/{top}"],
+        env={"PYTHONPATH": f"{tmp_path / 'src'}:{SITE}", "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+    )
+    busy, read_only, full = 16, 30, 28
+    answer = ([top], True, [busy, busy, read_only, read_only, full])
+    assert ran.stdout == f"passed {answer}\n" * 2, ran.stderr

@@ -3,9 +3,13 @@
 The rule for outputs: keep the final channel; then the last ``[ANSWER]`` block on *the asked call* wins, then the
 last on the asked function, then the last that is a bare literal, then the first on another function (base models
 invent new examples after answering), then a block left open, then any equality in the text. Only literals count.
+Where the blocks, or the text around them, hold none, they are read once more in Python's own spelling (see
+`truegrade.extraction.spellings`).
 
-``Answer.found`` says which it was: ``block``, ``bare``, ``other_fn``, ``open_block``, ``body``; without an answer,
-``not_literal``, ``unparsable_block``, ``no_answer``, ``thinking`` (cut off before the final channel) or `USED_UP`.
+``Answer.found`` says which it was: ``block``, ``bare``, ``other_fn``, ``open_block``, ``body``, the same with
+``:respelled`` where that took Python's own spelling; without an answer, ``not_literal``, ``unparsable_block``,
+``no_answer``, ``thinking`` (cut off before the final channel), or the limit that was exceeded
+(`truegrade.extraction.parsing`).
 """
 
 from __future__ import annotations
@@ -18,8 +22,9 @@ from truegrade.extraction.calls import call_named, inside, parse_arguments, pars
 from truegrade.extraction.computed import computed_arguments
 from truegrade.extraction.equalities import Equality, find_calls, find_equalities, read_equality, source_of
 from truegrade.extraction.literals import Literal, parse_literal, strip_decoration
-from truegrade.extraction.parsing import USED_UP, Fault, Parser, unix_newlines
-from truegrade.extraction.thinking import final_channel
+from truegrade.extraction.parsing import Fault, Parser, unix_newlines
+from truegrade.extraction.quoted import final_channel_of_answer
+from truegrade.extraction.spellings import respelled
 from truegrade.records import Answer, Reason
 
 __all__ = ["extract_input", "extract_input_answer", "extract_output", "extract_output_answer", "parse_arguments"]
@@ -27,7 +32,7 @@ __all__ = ["extract_input", "extract_input_answer", "extract_output", "extract_o
 
 def extract_output(reply: str, function: str, arguments: str) -> Answer:
     """The literal that a reply predicts for ``function(arguments)``. Never raises; runs nothing."""
-    channel = final_channel(reply)
+    channel = final_channel_of_answer(reply, function)
     if channel.truncated:
         return _nothing(Reason.TRUNCATED, "thinking")
     return _OutputSearch(unix_newlines(channel.text), function, arguments).answer()
@@ -46,6 +51,8 @@ def extract_output_answer(text: str, function: str | None = None) -> Answer:
         return Answer(value=literal.source, found="bare", form="answer")
     if not bare:
         return _nothing(Reason.NO_ANSWER, "no_answer")
+    if literal.exceeded:
+        return _nothing(Reason.EXTRACTION_LIMIT, literal.why)
     equality = _whole_equality(bare, function)
     if equality is not None and equality.literal and function in {None, equality.function}:
         return Answer(value=equality.value, found="equality", form="answer")
@@ -63,7 +70,7 @@ def extract_input(reply: str, function: str, program: str = "") -> Answer:
         function: the function to call.
         program: its source; see `truegrade.extraction.computed`.
     """
-    channel = final_channel(reply)
+    channel = final_channel_of_answer(reply, function)
     if channel.truncated:
         return _nothing(Reason.TRUNCATED, "thinking")
     text = unix_newlines(channel.text)
@@ -79,8 +86,8 @@ def extract_input(reply: str, function: str, program: str = "") -> Answer:
         if (plain := next((arguments for arguments in computed if arguments is not None), None)) is not None:
             return Answer(value=plain, found=f"{found}:computed", form="answer")
         called |= any("??" not in arguments for arguments in proposed)
-    if parser.used_up:
-        return _nothing(Reason.EXTRACTION_LIMIT, USED_UP)
+    if parser.limit:
+        return _nothing(Reason.EXTRACTION_LIMIT, parser.limit)
     if called:
         return _nothing(Reason.NOT_LITERAL, "not_literal")
     return _nothing(Reason.NO_ANSWER, "unparsable_block" if blocks.closed else "no_answer")
@@ -121,25 +128,40 @@ class _OutputSearch:
         for found, value in self._candidates(blocks):
             if value is not None:
                 return Answer(value=value, found=found, form="answer")
-        if self._parser.used_up:
-            return _nothing(Reason.EXTRACTION_LIMIT, USED_UP)
+        if self._parser.limit:
+            return _nothing(Reason.EXTRACTION_LIMIT, self._parser.limit)
         if self._not_literal:
             return _nothing(Reason.NOT_LITERAL, "not_literal")
         return _nothing(Reason.NO_ANSWER, "unparsable_block" if blocks.closed else "no_answer")
 
     def _candidates(self, blocks: AnswerBlocks) -> Iterator[tuple[str, str | None]]:
         texts = [strip_decoration(block.text) for block in reversed(blocks.closed)]
+        yield from self._in_blocks(texts)
+        plain = [self._respelled(text) for text in texts]
+        if plain != texts:
+            yield from ((f"{found}:respelled", value) for found, value in self._in_blocks(plain))
+        left_open = strip_decoration(blocks.open)
+        yield from self._elsewhere(left_open, self._text)
+        plain = [self._respelled(left_open), self._respelled(self._text)]
+        if plain != [left_open, self._text]:
+            yield from ((f"{found}:respelled", value) for found, value in self._elsewhere(*plain))
+
+    def _in_blocks(self, texts: Sequence[str]) -> Iterator[tuple[str, str | None]]:
         in_blocks = [equality for text in texts for equality in self._equalities(text)]
         yield "block", self._best(in_blocks)
         yield "bare", next((value for text in texts if (value := self._bare(text)) is not None), None)
         yield "other_fn", in_blocks[-1].value if in_blocks else None
-        left_open = strip_decoration(blocks.open)
+
+    def _elsewhere(self, left_open: str, body: str) -> Iterator[tuple[str, str | None]]:
         in_open = self._equalities(left_open)
         yield "open_block", self._best(in_open) or self._bare(left_open)
-        in_body = self._equalities(self._text)
+        in_body = self._equalities(body)
         yield "body", self._best(in_body)
-        yield "bare", self._bare(strip_decoration(self._text), prose=True)
+        yield "bare", self._bare(strip_decoration(body), prose=True)
         yield "other_fn", next((equality.value for equality in in_open + in_body), None)
+
+    def _respelled(self, text: str) -> str:
+        return respelled(text, self._asked, self._function)
 
     def _best(self, equalities: Sequence[Equality]) -> str | None:
         """Value of the last equality (they come last first) on the asked call, else on the asked function."""
@@ -161,6 +183,8 @@ class _OutputSearch:
         literal = parse_literal(text)
         if isinstance(literal, Literal):
             return literal.source
+        if literal.exceeded and text[0] in "[({'\"+-0123456789":
+            self._parser.exceeded = literal.why
         if text and not prose and not isinstance(self._parser.expression(text), Fault | ast.Name):
             self._not_literal = True
         return None

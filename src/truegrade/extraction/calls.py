@@ -74,5 +74,5 @@ def _written(node: ast.expr) -> str:
     """An expression without its layout and choice of quotes."""
     try:
         return ast.dump(node)
-    except RecursionError:
-        return f"too deep: {id(node)}"
+    except (RecursionError, ValueError):  # ValueError: an integer of more digits than this interpreter writes
+        return f"not written: {id(node)}"

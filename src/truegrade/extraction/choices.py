@@ -5,9 +5,11 @@ dictionary with any order of keys, the last one counts, unless it only repeats t
 two fields are looked for in the text. The letter must be exactly A or B. The assertion goes through the rule of
 `truegrade.extraction.assertions`, so braces, brackets and quotes inside a value end nothing.
 
-``Answer.value`` is canonical JSON, ``{"chosen_program":"A","value":"[1, 2]"}``. ``Answer.found`` says how it was
-found: ``object`` or ``fields``; without an answer, ``no_choice``, ``bad_letter``, ``unparsable_assertion``,
-``not_literal`` or ``thinking`` (cut off before the final channel).
+``Answer.value`` is canonical JSON, ``{"chosen_program":"A","value":"[1, 2]"}``. A reply that names a program is a
+choice whatever its assertion says; one that states no value (``assert f(2) raises TypeError``) has ``null`` there
+and ``Answer.reason`` beside it. ``Answer.found`` says how the choice was found, ``object`` or ``fields``; or what
+is wrong with its value, ``unparsable_assertion``, ``not_literal`` or the limit that it exceeds; or why there is
+none, ``no_choice``, ``bad_letter`` or ``thinking`` (cut off before the final channel).
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ import msgspec
 from truegrade.extraction.assertions import extract_output, extract_output_answer
 from truegrade.extraction.expressions import expression_ends
 from truegrade.extraction.literals import NotLiteral, parse_literal
-from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Parser, unix_newlines
-from truegrade.extraction.thinking import final_channel
+from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Parser, any_digits, unix_newlines
+from truegrade.extraction.quoted import final_channel_of_choice
 from truegrade.records import Answer, Reason
 
 MAX_OBJECTS = 100
@@ -45,8 +47,8 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """A choice as ``Answer.value`` stores it."""
 
     chosen_program: Literal["A", "B"]
-    value: str
-    """The predicted value, a Python literal."""
+    value: str | None
+    """The predicted value, a Python literal; None where the reply states none."""
 
 
 class _Fields(NamedTuple):
@@ -59,12 +61,12 @@ class _Fields(NamedTuple):
 
 def extract_choice(reply: str, function: str, arguments: str) -> Answer:
     """The program that a reply chooses and the literal that it predicts. Never raises; runs nothing."""
-    channel = final_channel(reply)
+    channel = final_channel_of_choice(reply, function)
     if channel.truncated:
         return _nothing(Reason.TRUNCATED, "thinking")
     text = unix_newlines(channel.text)
     objects = list(_objects(text))
-    named = [fields for fields in objects if not _PLACEHOLDER.search(str(fields.assertion))] or objects
+    named = [fields for fields in objects if not _PLACEHOLDER.search(_text(fields.assertion))] or objects
     fields = named[0] if named else _scanned(text)
     if fields is None:
         return _nothing(Reason.NO_ANSWER, "no_choice")
@@ -77,9 +79,11 @@ def extract_choice_answer(text: str) -> Answer:
         choice = msgspec.json.decode(text, type=Choice)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return _nothing(Reason.NO_ANSWER, "no_choice")
+    if choice.value is None:
+        return _without_value(choice.chosen_program, _nothing(Reason.NO_ANSWER, "no_answer"))
     predicted = extract_output_answer(choice.value)
     if predicted.value is None:
-        return _nothing(Reason.NOT_LITERAL, "not_literal")
+        return _without_value(choice.chosen_program, predicted)
     return _found(choice.chosen_program, predicted.value, "as given")
 
 
@@ -90,11 +94,7 @@ def _answer(fields: _Fields, function: str, arguments: str) -> Answer:
     predicted = _predicted(fields.assertion, function, arguments)
     if predicted.value is not None:
         return _found(letter[1].upper(), predicted.value, fields.found)
-    if predicted.reason is Reason.EXTRACTION_LIMIT:
-        return predicted
-    if predicted.reason is Reason.NOT_LITERAL:
-        return _nothing(Reason.NOT_LITERAL, "not_literal")
-    return _nothing(Reason.NO_ANSWER, "unparsable_assertion")
+    return _without_value(letter[1].upper(), predicted)
 
 
 def _predicted(assertion: Any, function: str, arguments: str) -> Answer:
@@ -102,12 +102,18 @@ def _predicted(assertion: Any, function: str, arguments: str) -> Answer:
     if assertion is None:
         return _nothing(Reason.NO_ANSWER, "unparsable_assertion")
     if not isinstance(assertion, str):
-        return extract_output_answer(repr(assertion))
+        return extract_output_answer(_text(assertion))
     predicted = extract_output(assertion, function, arguments)
     if predicted.value is None and "\\" in assertion:
         unescaped = assertion.replace('\\"', '"').replace("\\'", "'")
         return extract_output(unescaped, function, arguments)
     return predicted
+
+
+def _text(assertion: Any) -> str:
+    """An assertion as it is, or the value that JSON wrote in its place."""
+    with any_digits():
+        return assertion if isinstance(assertion, str) else repr(assertion)
 
 
 def _objects(text: str) -> Iterator[_Fields]:
@@ -175,9 +181,16 @@ def _last(matches: Iterable[re.Match[str]]) -> re.Match[str] | None:
     return next(iter(deque(matches, maxlen=1)), None)
 
 
-def _found(letter: str, value: str, found: str) -> Answer:
+def _found(letter: str, value: str | None, found: str, reason: Reason | None = None) -> Answer:
     choice = json.dumps({"chosen_program": letter, "value": value}, separators=(",", ":"), ensure_ascii=False)
-    return Answer(value=choice, found=found, form="answer")
+    return Answer(value=choice, found=found, reason=reason, form="answer")
+
+
+def _without_value(letter: str, predicted: Answer) -> Answer:
+    """The choice of a reply that states no value, and why there is none."""
+    known = predicted.reason in {Reason.NOT_LITERAL, Reason.EXTRACTION_LIMIT}
+    reason, found = (predicted.reason, predicted.found) if known else (Reason.NO_ANSWER, "unparsable_assertion")
+    return _found(letter, None, found, reason)
 
 
 def _nothing(reason: Reason, found: str) -> Answer:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 
 from truegrade.extraction.continuations import longest_start, without_stop_token
 from truegrade.extraction.fences import fenced_blocks
-from truegrade.extraction.parsing import USED_UP, Parser, unix_newlines
-from truegrade.extraction.thinking import final_channel
+from truegrade.extraction.parsing import USED_UP, Parser, as_source
+from truegrade.extraction.quoted import final_channel_of_program
 from truegrade.records import Answer, Reason
 
 MAX_FENCES = 200
@@ -24,17 +25,17 @@ def extract_contest_program(reply: str) -> Answer:
     """The program in a chat reply. Never raises; runs nothing.
 
     Of the fenced blocks that parse, the last that reads and writes; else the last that writes; else the last. One
-    that was cut off counts as far as it compiles. Without any: the reply itself, if it is code.
+    that nothing closes counts as far as it compiles. Without any: the reply itself, if it is code.
     """
-    channel = final_channel(reply)
+    channel = final_channel_of_program(reply)
     if channel.truncated:
         return Answer(value=None, found="cut off while thinking", reason=Reason.TRUNCATED)
-    text = unix_newlines(channel.text)
+    text = as_source(channel.text)
     if not text.strip():
         return Answer(value=None, found="empty reply", reason=Reason.NO_ANSWER)
     fences = fenced_blocks(text)[-MAX_FENCES:]
     parser = Parser()
-    codes = [_readable(parser, fence.code) for fence in reversed(fences)]
+    codes = [_readable(parser, as_source(fence.code), closed=fence.closed) for fence in reversed(fences)]
     programs = [code for code in codes if code is not None]
     for found, accepted in (
         ("the last fence that reads and prints", lambda code: _READS.search(code) and _WRITES.search(code)),
@@ -53,10 +54,14 @@ def extract_contest_program(reply: str) -> Answer:
     return Answer(value=None, found=found, reason=reason)
 
 
-def _readable(parser: Parser, code: str) -> str | None:
-    """The code, or as much of its beginning as is a program that prints; None if it is none."""
-    tree = parser.module(code)
-    if isinstance(tree, ast.Module):
-        return code if tree.body else None
+def _readable(parser: Parser, code: str, *, closed: bool = False) -> str | None:
+    """The code, less an even indentation; or, where it breaks off, as much of its beginning as is a program that
+    prints; None if it is none."""
+    for candidate in dict.fromkeys((code, textwrap.dedent(code))):
+        tree = parser.module(candidate)
+        if isinstance(tree, ast.Module):
+            return candidate if tree.body else None
+    if closed:
+        return None
     start = longest_start(parser, without_stop_token(code))
     return start.source if start is not None and _WRITES.search(start.source) else None

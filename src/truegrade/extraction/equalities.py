@@ -2,6 +2,9 @@
 
 Accepted: ``f(x) == v``, ``v == f(x)``, ``f(x) is None``, parentheses around any part, an assertion message, prose
 behind it. Not accepted: compound conditions (``f(x) == 0 or 1``), chains, comparisons that are no equality.
+
+``assert f(x) == 1, 2`` is the tuple ``(1, 2)``: to Python the 2 is a message, but nobody writes a message that is
+no text. ``assert f(x) == 'a', 'b'`` is ``'a'`` with a message, as Python has it.
 """
 
 from __future__ import annotations
@@ -10,15 +13,17 @@ import ast
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from truegrade.extraction.calls import call_named
 from truegrade.extraction.expressions import expression_ends
 from truegrade.extraction.literals import is_literal
-from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Fault, Parser, parse_expression
+from truegrade.extraction.parsing import MAX_SOURCE_CHARS, TOO_DEEP, Fault, Parser, parse_expression
 
 _ASSERT = re.compile(r"\bassert\b[ \t]*+")
+_COMMA = re.compile(r"[ \t]*+,[ \t]*+(?=[^\s,])")
+_LINE_END = re.compile(r"[ \t.;`*$]*+(?:#[^\n]*+)?(?:\n|\Z)")
 _LINE_START = re.compile(r"^[ \t>*`-]*+(?=\S)", re.MULTILINE)
 MAX_READ = 100
 """Assertions, and calls, read in one text, counted from its end."""
@@ -79,6 +84,7 @@ def find_calls(parser: Parser, text: str, function: str) -> list[CallText]:
     for start in _calls_of(text, function):
         reach = expression_ends(text, start, start + _window(parser))
         parser.charge(max(0, reach.read_to - start))
+        parser.exceeded = parser.exceeded or reach.exceeded
         if len(reach.ends) > 1:
             calls.append(CallText(start, reach.ends[1], text[start : reach.ends[1]]))
     return _outermost(calls)
@@ -96,15 +102,44 @@ def read_equality(
         limit: nothing at or behind this offset is read.
         function: where both sides call something, the side that calls this counts as the call.
     """
-    stop = min(len(text) if limit is None else limit, start + _window(parser))
+    window = start + _window(parser)
+    stop = min(len(text) if limit is None else limit, window)
     reach = expression_ends(text, start, stop)
     parser.charge(max(0, reach.read_to - start))
+    if stop == window or reach.exceeded == TOO_DEEP:
+        parser.exceeded = parser.exceeded or reach.exceeded
     for end in reversed(reach.ends[-_MAX_TRIES:]):
         source = text[start:end].strip()
         tree = parser.expression(source)
         if not isinstance(tree, Fault):
-            return _equality(tree, source, Span(start, end), function)
+            found = _equality(tree, source, Span(start, end), function)
+            return None if found is None else _with_the_rest(parser, text, found, stop)
+        parser.exceeded = parser.exceeded or tree.exceeded
     return None
+
+
+def _with_the_rest(parser: Parser, text: str, found: Equality, stop: int) -> Equality:
+    """The equality with the tuple that its value begins, where one does and nothing follows it on its line."""
+    comma, parts = _COMMA.match(text, found.end, stop), [found.value]
+    ends_with_value = text[found.start : found.end].rstrip().endswith(found.value)
+    if comma is None or not found.literal or not ends_with_value:
+        return found
+    end = found.end
+    while (comma := _COMMA.match(text, end, stop)) is not None:
+        reach = expression_ends(text, comma.end(), stop)
+        parser.charge(max(0, reach.read_to - comma.end()))
+        if not reach.ends:
+            return found
+        end = reach.ends[-1]
+        parts.append(text[comma.end() : end].strip())
+    value = f"({', '.join(parts)})"
+    tree = parser.expression(value) if _LINE_END.match(text, end, stop) else None
+    if not isinstance(tree, ast.Tuple) or not is_literal(tree):
+        return found
+    message = isinstance(tree.elts[1], ast.Constant) and isinstance(tree.elts[1].value, str)
+    if message and _ASSERT.fullmatch(text, max(0, text.rfind("assert", 0, found.start)), found.start):
+        return found
+    return replace(found, value=value, end=end)
 
 
 def source_of(source: str, node: ast.expr) -> str:

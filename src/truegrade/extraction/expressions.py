@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from truegrade.extraction.parsing import MAX_NESTING, TOO_DEEP, TOO_LONG
+
 _PREFIX = r"(?:[rbuf]|rb|br|rf|fr)?"
 _STRING = (
     rf'{_PREFIX}(?:"""(?:[^"\\]|\\.|"(?!""))*+"""' + r"|'''(?:[^'\\]|\\.|'(?!''))*+'''"
@@ -28,7 +30,6 @@ _ATTRIBUTE = re.compile(r"\.[^\W\d]\w*")
 _INSIDE_BRACKETS = re.compile(rf"{_STRING}|#[^\n]*+|[\[({{]|[\])}}]|['\"]", re.DOTALL | re.IGNORECASE)
 _CLOSERS = {"[": "]", "(": ")", "{": "}"}
 
-_MAX_NESTING = 200
 _MAX_ENDS = 10_000
 
 
@@ -39,6 +40,8 @@ class Reach(NamedTuple):
     """Every place where the expression could end, nearest first; empty if there is none."""
     read_to: int
     """Offset up to which text was read; may lie behind the last end."""
+    exceeded: str
+    """`TOO_LONG` or `TOO_DEEP` if the expression goes on where the search stopped."""
 
 
 def expression_ends(text: str, start: int, limit: int) -> Reach:
@@ -54,7 +57,7 @@ def expression_ends(text: str, start: int, limit: int) -> Reach:
     while at is not None and len(scanner.ends) < _MAX_ENDS and scanner.operand(at):
         scanner.trailers()
         at = scanner.operator()
-    return Reach(scanner.ends, scanner.read_to)
+    return Reach(scanner.ends, scanner.read_to, scanner.exceeded)
 
 
 class _Scanner:
@@ -64,6 +67,7 @@ class _Scanner:
         self.text, self.limit = text, min(limit, len(text))
         self.ends: list[int] = []
         self.read_to = 0
+        self.exceeded = ""
 
     def operand(self, at: int) -> bool:
         """Note the end of signs and one atom: a name, a number, strings side by side, or brackets."""
@@ -76,6 +80,8 @@ class _Scanner:
         while (string := _STRINGS.match(self.text, at, self.limit)) is not None:
             end = string.end()
             at = self._blank(end)
+        if end is None:
+            self._cut_in_text(at)
         if end is None and (atom := _ATOM.match(self.text, at, self.limit)) is not None:
             end = atom.end()
         return self._note(end)
@@ -115,7 +121,8 @@ class _Scanner:
             mark = token.group()
             if mark in _CLOSERS:
                 awaited.append(_CLOSERS[mark])
-                if len(awaited) > _MAX_NESTING:
+                if len(awaited) > MAX_NESTING:
+                    self.exceeded = TOO_DEEP
                     return None
             elif mark in {"]", ")", "}"}:
                 if awaited.pop() != mark:
@@ -123,6 +130,16 @@ class _Scanner:
                 if not awaited:
                     return token.end()
             elif mark in {"'", '"'}:
+                self._cut_in_text(token.start())
                 return None
         self.read_to = self.limit
+        if self.limit < len(self.text):
+            self.exceeded = TOO_LONG
         return None
+
+    def _cut_in_text(self, at: int) -> None:
+        """Note that a string is still open where the search has to stop, if one is."""
+        if at < self.limit < len(self.text) and self.text[at] in "'\"":
+            triple = self.text.startswith(3 * self.text[at], at)
+            if triple or self.text.find("\n", at, self.limit) < 0:
+                self.exceeded = TOO_LONG

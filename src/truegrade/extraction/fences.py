@@ -89,8 +89,7 @@ def _closing(line: str, mark: str) -> int | None:
     before = bare.rstrip(mark[0])
     if not before.strip(" \t>"):
         return 0
-    # `return x` with the fence behind it; tildes are not written that way.
-    return len(before) if mark[0] == "`" and "`" not in before else None
+    return len(before) if mark[0] not in before else None  # `return x` with the fence behind it
 
 
 def _on_one_line(line: str, start: int) -> Fence | None:

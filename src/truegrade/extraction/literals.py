@@ -15,10 +15,14 @@ from typing import Any
 
 import msgspec
 
-from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Fault, parse_expression
-
-MAX_DEPTH = 100
-"""Brackets inside brackets. CPython's own tokenizer stops at 200."""
+from truegrade.extraction.parsing import (
+    MAX_NESTING,
+    MAX_SOURCE_CHARS,
+    TOO_DEEP,
+    TOO_LONG,
+    Fault,
+    parse_expression,
+)
 
 _NAMED: dict[str, Any] = {
     "nan": math.nan,
@@ -43,6 +47,8 @@ class NotLiteral(msgspec.Struct, frozen=True):
     """Why text is no literal, in a few words."""
 
     why: str
+    exceeded: bool = False
+    """It may well be one, but is not read: `TOO_LONG` or `TOO_DEEP`."""
 
 
 class NotALiteralError(ValueError):
@@ -55,10 +61,10 @@ def parse_literal(text: str) -> Literal | NotLiteral:
     if not source:
         return NotLiteral("empty")
     if len(source) > MAX_SOURCE_CHARS:
-        return NotLiteral(f"longer than {MAX_SOURCE_CHARS} characters")
+        return NotLiteral(TOO_LONG, exceeded=True)
     tree = parse_expression(source)
     if isinstance(tree, Fault):
-        return NotLiteral("not an expression")
+        return NotLiteral(tree.exceeded or "not an expression", exceeded=bool(tree.exceeded))
     try:
         return Literal(source, evaluate(tree))
     except NotALiteralError as error:
@@ -78,10 +84,13 @@ def evaluate(tree: ast.expr) -> Any:
     """The value that a literal writes.
 
     Raises:
-        NotALiteralError: the tree holds anything else, is nested deeper than `MAX_DEPTH`, or writes a set or
+        NotALiteralError: the tree holds anything else, is nested deeper than `MAX_NESTING`, or writes a set or
             dictionary that cannot be built.
     """
-    return _evaluate(tree, MAX_DEPTH)
+    try:
+        return _evaluate(tree, MAX_NESTING)
+    except RecursionError:  # of a caller that is deep in calls itself
+        raise NotALiteralError(TOO_DEEP) from None
 
 
 def strip_decoration(text: str) -> str:
@@ -95,7 +104,7 @@ def strip_decoration(text: str) -> str:
 
 def _evaluate(node: ast.expr, depth: int) -> Any:
     if depth < 0:
-        raise NotALiteralError(f"nested deeper than {MAX_DEPTH}")
+        raise NotALiteralError(TOO_DEEP)
     match node:
         case ast.List(elts=elements):
             value: Any = [_evaluate(element, depth - 1) for element in elements]

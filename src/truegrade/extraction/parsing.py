@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import codeop
 import re
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,6 +23,12 @@ MAX_SOURCE_CHARS = 100_000
 PARSER_CHARS = 200_000
 """What one `Parser` reads in all, by default; keeps every extraction near-linear."""
 
+MAX_NESTING = 200
+"""Brackets inside brackets that CPython reads."""
+
+TOO_LONG = f"the value has over {MAX_SOURCE_CHARS:,} characters"
+TOO_DEEP = f"the value is nested deeper than {MAX_NESTING}"
+"""What an extraction says of a value that is there and that it does not read."""
 USED_UP = f"nothing found in the {PARSER_CHARS:,} characters that are parsed of a reply"
 
 # SystemError: CPython's own answer to a few malformed sources it fails to report properly.
@@ -41,6 +48,8 @@ class Fault:
     """1-based; the first line that cannot be kept."""
     read: int | None = None
     """1-based; the last line that the parser read. None: all of the text."""
+    exceeded: str = ""
+    """`TOO_LONG` or `TOO_DEEP` if that is why."""
 
 
 class Parser:
@@ -48,6 +57,13 @@ class Parser:
 
     def __init__(self, chars: int = PARSER_CHARS) -> None:
         self.chars_left = chars
+        self.exceeded = ""
+        """What says that a value was seen and not read: `TOO_LONG`, `TOO_DEEP`."""
+
+    @property
+    def limit(self) -> str:
+        """The limit that kept something from being found, in words; empty if none did."""
+        return USED_UP if self.used_up else self.exceeded
 
     @property
     def used_up(self) -> bool:
@@ -88,6 +104,18 @@ class Parser:
 
 
 @contextmanager
+def any_digits() -> Iterator[None]:
+    """Read and write integers of as many digits as a source can have, quietly: the limit is the process' own."""
+    with quietly():
+        before = sys.get_int_max_str_digits()
+        sys.set_int_max_str_digits(MAX_SOURCE_CHARS)
+        try:
+            yield
+        finally:
+            sys.set_int_max_str_digits(before)
+
+
+@contextmanager
 def quietly() -> Iterator[None]:
     """Parse model text here: CPython's warnings about it are nobody's concern, in any thread."""
     with _QUIET, warnings.catch_warnings():
@@ -98,7 +126,7 @@ def quietly() -> Iterator[None]:
 def parse_expression(source: str) -> ast.expr | Fault:
     """The tree of one expression, whatever its length; see `MAX_SOURCE_CHARS`."""
     try:
-        with quietly():
+        with any_digits():
             return ast.parse(source, mode="eval").body
     except _FAULTS as error:
         return _fault(source, error)
@@ -123,9 +151,14 @@ def unix_newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
+def as_source(text: str) -> str:
+    """The text as Python reads a file: `unix_newlines`, and no byte order mark ahead of it."""
+    return unix_newlines(text).removeprefix("\ufeff")
+
+
 def _module(source: str) -> ast.Module | Fault:
     try:
-        with quietly():
+        with any_digits():
             tree = ast.parse(source)
             # Only compiling finds a `return` outside a function, which tells a body from a program.
             compile(source, "<answer>", "exec", dont_inherit=True)
@@ -168,7 +201,8 @@ def _fault(source: str, error: BaseException) -> Fault:
     if unreadable is not None:
         return Fault(source.count("\n", 0, unreadable.start()) + 1, read=1)
     line, end = (getattr(error, name, None) or 0 for name in ("lineno", "end_lineno"))
-    return Fault(line or 1, read=max(line, end) or None)
+    too_deep = isinstance(error, MemoryError | RecursionError) or "too many nested" in str(error)
+    return Fault(line or 1, read=max(line, end) or None, exceeded=TOO_DEEP if too_deep else "")
 
 
 def _chars_read(source: str, fault: Fault) -> int:

@@ -1,17 +1,24 @@
 """The ``strict`` rule for code: take the program out of a reply and lose no right answer.
 
 In order of preference: the last fence that implements the entry point; such a fence put together again where a
-fence inside a docstring cut it; a fence that only is the function's body; a fence that was cut off or ends in
-garbage, as far as it compiles; code without fences. Then what does not implement the entry point but is code, so
-that the verdict can name what is wrong with it. ``Answer.found`` records each step.
+fence inside a docstring cut it; a fence that only is the function's body; a fence that nothing closes, as far as
+it compiles; code without fences. Then what does not implement the entry point but is code, so that the verdict can
+name what is wrong with it. ``Answer.found`` records each step.
+
+What a model closed is what it handed in: a closed fence that Python refuses is not cut until Python takes it.
+Only where a reply breaks off in its fence, or a base model runs on behind its function, are the lines dropped that
+cannot be kept.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from truegrade.extraction.continuations import (
     continues,
@@ -31,8 +38,8 @@ from truegrade.extraction.definitions import (
     without_prose,
 )
 from truegrade.extraction.fences import Fence, fenced_blocks, without_fence_lines
-from truegrade.extraction.parsing import MAX_SOURCE_CHARS, USED_UP, Fault, Parser, unix_newlines
-from truegrade.extraction.thinking import final_channel
+from truegrade.extraction.parsing import MAX_SOURCE_CHARS, USED_UP, Fault, Parser, as_source
+from truegrade.extraction.quoted import final_channel_of_program
 from truegrade.extraction.unfenced import unfenced_program
 from truegrade.records import Answer, Form, Reason
 
@@ -47,24 +54,30 @@ _LOOKS_LIKE_CODE = re.compile(
 )
 
 
-def extract_program(reply: str, entry_point: str, *, prefix: str = "") -> Answer:
+_TILDES = re.compile(r"\A\s*~{3}|^[ \t]*~{3,}[ \t]*\{?\.?py", re.MULTILINE)
+"""To Python ``~~~python`` is an expression."""
+
+
+def extract_program(reply: str, entry_point: str, *, prefix: str = "", called_on: str = "") -> Answer:
     """The program in a chat reply. Never raises; runs nothing.
 
     Args:
         reply: the text of the completion.
         entry_point: name of the function that the tests call.
         prefix: trusted code that a body would continue; also lends imports and helpers.
+        called_on: class whose method the tests call themselves; it needs no name at module level, and given one
+            would hide a name of its own that the method calls.
 
     Returns:
         A ``program``, or a ``completion`` to put behind the prefix where the reply gives a body only.
     """
-    channel = final_channel(reply)
+    channel = final_channel_of_program(reply)
     path = ("final-channel",) if channel.found else ()
     if channel.truncated:
         return Answer(value=None, found=" > ".join((*path, "cut off while thinking")), reason=Reason.TRUNCATED)
     if not channel.text.strip():
         return Answer(value=None, found=" > ".join((*path, "empty reply")), reason=Reason.NO_ANSWER)
-    search = _Search(Parser(), unix_newlines(channel.text), entry_point, prefix)
+    search = _Search(Parser(), as_source(channel.text), entry_point, prefix, called_on)
     found = next(search.implementing(), None)
     if found is None and search.parser.used_up:
         return Answer(value=None, found=" > ".join((*path, USED_UP)), reason=Reason.EXTRACTION_LIMIT)
@@ -82,16 +95,17 @@ def extract_continuation(text: str, entry_point: str, prefix: str) -> Answer:
     """
     if not text.strip():
         return Answer(value=None, found="empty completion", reason=Reason.NO_ANSWER, form="completion")
-    parser, code = Parser(), unix_newlines(text)
-    for step, start in (("whole", code), ("before the stop token", without_stop_token(code))):
+    parser, code = Parser(), as_source(text)
+    goes_on = "" if _TILDES.search(code) else without_stop_token(code)
+    for step, start in (("whole", goes_on and code), ("before the stop token", goes_on)):
         whole = continues(parser, start, entry_point, prefix)
         if whole is not None:
             return Answer(value=whole, found=step, form="completion")
-    kept = continues_up_to_garbage(parser, without_stop_token(code), entry_point, prefix)
+    kept = continues_up_to_garbage(parser, goes_on, entry_point, prefix)
     if kept is not None:
         lines = kept.count("\n") + 1
         return Answer(value=kept, found=f"first {lines} lines", form="completion")
-    found = next(_Search(parser, final_channel(code).text, entry_point, prefix).implementing(), None)
+    found = next(_Search(parser, final_channel_of_program(code).text, entry_point, prefix).implementing(), None)
     if found is not None:
         return Answer(value=found.value, found=" > ".join(found.steps), form=found.form)
     if parser.used_up:
@@ -109,9 +123,11 @@ class _Found:
 class _Search:
     """One search for a program: the reply's fences, and which of them compile."""
 
-    def __init__(self, parser: Parser, text: str, entry_point: str, prefix: str) -> None:
+    def __init__(self, parser: Parser, text: str, entry_point: str, prefix: str, called_on: str = "") -> None:
         self.parser, self.text, self.entry_point, self.prefix = parser, text, entry_point, prefix
-        self.fences = fenced_blocks(text)[-MAX_FENCES:]
+        self.called_on = called_on
+        fences = fenced_blocks(text)[-MAX_FENCES:]
+        self.fences = [replace(fence, code=self._at_the_margin(as_source(fence.code))) for fence in fences]
         results = [self.parser.module(fence.code) for fence in reversed(self.fences)]
         self.trees = [tree if isinstance(tree, ast.Module) else None for tree in reversed(results)]
 
@@ -136,9 +152,10 @@ class _Search:
 
     def _whole_text(self) -> Iterator[_Found]:
         """A reply that is nothing but code: a program, or a body."""
-        tree = self.parser.module(self.text)
+        text = self._at_the_margin(self.text)
+        tree = self.parser.module(text)
         if isinstance(tree, ast.Module) and implements(tree, self.entry_point):
-            code = without_prose(self.text, tree)
+            code = without_prose(text, tree)
             yield self._complete(Module(code, tree, f"whole reply (implements {self.entry_point})"))
         elif self.prefix and (body := self._body(self.text)) is not None:
             yield _Found(body, ("whole reply (body)",), "completion")
@@ -179,7 +196,7 @@ class _Search:
     def _cut_fences(self) -> Iterator[_Found]:
         for index in self._last_first():
             code = self.fences[index].code
-            if self.trees[index] is not None or self.entry_point not in code:
+            if self.trees[index] is not None or self.fences[index].closed or self.entry_point not in code:
                 continue
             kept = longest_start(self.parser, code[:MAX_SOURCE_CHARS])
             if kept is not None and implements(kept.tree, self.entry_point):
@@ -187,10 +204,27 @@ class _Search:
                 yield self._complete(Module(kept.source, kept.tree, step), index)
 
     def _unfenced(self) -> Iterator[_Found]:
+        if any(self._refused(index) for index in self._last_first()):
+            return
         code = unfenced_program(self.parser, without_fence_lines(self.text), self.entry_point)
         tree = self.parser.module(code) if code else None
         if code and isinstance(tree, ast.Module):
             yield self._complete(Module(code, tree, f"text (implements {self.entry_point})"))
+
+    def _refused(self, index: int) -> bool:
+        """Whether a closed fence defines the entry point, and Python refuses it."""
+        fence = self.fences[index]
+        if self.trees[index] is not None or not fence.closed or fenced_blocks(fence.code):
+            return False
+        return re.search(rf"\bdef[ \t]+{re.escape(self.entry_point)}[ \t]*\(", fence.code) is not None
+
+    def _at_the_margin(self, code: str) -> str:
+        """A whole program that is indented evenly, less that; other code as it is, so a body stays one."""
+        level = textwrap.dedent(code)
+        if level == code or self.entry_point not in code:
+            return code
+        tree = self.parser.module(level)
+        return level if isinstance(tree, ast.Module) and implements(tree, self.entry_point) else code
 
     def leftovers(self) -> Iterator[_Found]:
         """Code that does not implement the entry point: a stub, another function, a syntax error."""
@@ -209,7 +243,7 @@ class _Search:
         value, tree, steps = chosen.source, chosen.tree, [chosen.label]
         if definition(tree, self.entry_point) is None:
             owner = method_owner(tree, self.entry_point)
-            if owner is not None:
+            if owner is not None and owner.name != self.called_on:
                 value = f"{value.rstrip()}\n\n\n{alias_for_method(owner, self.entry_point)}\n"
                 steps.append(f"+alias for {owner.name}.{self.entry_point}")
         borrowed = borrow(tree, self._donors(index))

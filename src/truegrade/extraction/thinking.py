@@ -8,6 +8,7 @@ Magistral (``[/THINK]``), Kimi (``◁/think▷``).
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import msgspec
 
@@ -26,6 +27,11 @@ _END_OF_TEXT = re.compile(
 # These also are markup or plausible text, so only the very end of a reply is taken for the token.
 _CLOSING = re.compile(r"(?:</s>|<eos>|<file_sep>|\s)+\Z")
 _CLOSING_CHARS = 200
+_MAX_QUOTED = 100
+"""Markers that may be found to be quoted; those beyond count as markers."""
+
+Quoted = Callable[[int, int], bool]
+"""Whether the marker between two offsets of a reply is a part of the answer."""
 
 
 class FinalChannel(msgspec.Struct, frozen=True):
@@ -40,17 +46,32 @@ class FinalChannel(msgspec.Struct, frozen=True):
     """Thinking was begun and never ended: there is no final channel."""
 
 
-def final_channel(text: str) -> FinalChannel:
-    """The text after the last end of thinking, without the stop tokens of chat templates."""
+def final_channel(text: str, quoted: Quoted = lambda start, end: False) -> FinalChannel:
+    """The text after the last end of thinking, without the stop tokens of chat templates.
+
+    Args:
+        text: a reply.
+        quoted: tells which markers belong to the answer; see `truegrade.extraction.quoted`.
+    """
     offset, found = 0, False
-    for marker in _END_OF_THINKING.finditer(text):
-        offset, found = marker.end(), True
+    ends = [marker.span() for marker in _END_OF_THINKING.finditer(text)]
+    for number, span in enumerate(reversed(ends)):
+        if number == _MAX_QUOTED or not quoted(*span):
+            offset, found = span[1], True
+            break
     if _STARTS_THINKING.match(text, offset):
         return FinalChannel("", len(text), found, truncated=True)
-    stop = _END_OF_TEXT.search(text, offset)
-    end = stop.start() if stop else len(text)
+    stops = enumerate(_END_OF_TEXT.finditer(text, offset))
+    end = next((stop.start() for n, stop in stops if n == _MAX_QUOTED or not quoted(*stop.span())), len(text))
     tail_start = max(offset, end - _CLOSING_CHARS)
     tail = _CLOSING.search(text[tail_start:end])
     if tail is not None and tail.group().strip():
         end = tail_start + tail.start()
     return FinalChannel(text[offset:end], offset, found)
+
+
+def masked(text: str) -> str:
+    """The text with question marks for every marker that `final_channel` knows."""
+    for markers in (_END_OF_THINKING, _END_OF_TEXT):
+        text = markers.sub(lambda marker: "?" * len(marker.group()), text)
+    return text

@@ -52,7 +52,7 @@ class LocalGrader:
             problem = problems[completion.problem_id]
             answer = extract(completion, problem, profile)
             if answer.value is None:
-                yield verdict_of(completion, answer, unanswered(answer, completion), profile, sandbox)
+                yield verdict_of(completion, answer, unanswered(answer), profile, sandbox)
             elif profile.executes(problem):
                 under_way.add(pool.submit(_judge, completion, answer, problem, profile, sandbox))
             else:

@@ -8,7 +8,7 @@ from truegrade.extraction.choices import Choice
 from truegrade.grading import marks
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.predictions import judge_value
-from truegrade.records import Answer, ChoiceTask
+from truegrade.records import Answer, ChoiceTask, Reason
 
 
 def grade_choice(task: ChoiceTask, answer: Answer) -> Judgement:
@@ -16,7 +16,8 @@ def grade_choice(task: ChoiceTask, answer: Answer) -> Judgement:
 
     Args:
         task: the pair.
-        answer: its ``value`` is the canonical JSON of `truegrade.extraction.choices`.
+        answer: its ``value`` is the canonical JSON of `truegrade.extraction.choices`. A choice without a value is
+            wrong for the reason that the answer gives, and counts as the choice that it is.
     """
     choice = msgspec.json.decode(answer.value or "", type=Choice)
     own, other = task.expected if choice.chosen_program == "A" else task.expected[::-1]
@@ -24,5 +25,7 @@ def grade_choice(task: ChoiceTask, answer: Answer) -> Judgement:
         marks.CHOSE_A if choice.chosen_program == "A" else marks.CHOSE_B,
         marks.CHOSE_ORIGINAL if choice.chosen_program == task.original else marks.CHOSE_MUTANT,
     )
+    if choice.value is None:
+        return Judgement(reason=answer.reason or Reason.NO_ANSWER, detail=answer.found, marks=chosen)
     judgement = judge_value(choice.value, own, other)
     return msgspec.structs.replace(judgement, marks=(*chosen, *judgement.marks))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-
 import msgspec
 
 from truegrade.extraction.assertions import parse_arguments
 from truegrade.extraction.computed import computed_arguments
+from truegrade.extraction.literals import NotLiteral, parse_literal
 from truegrade.grading import marks
 from truegrade.grading.executor import CallResult, Executor
 from truegrade.grading.judgement import Judgement, from_outcome, shortened, shown
@@ -55,14 +54,16 @@ def grade_input(task: InputTask, answer: Answer, executor: Executor) -> Judgemen
         program, function = _computing(task, plain)
     else:
         return Judgement(reason=Reason.NOT_LITERAL, detail=f"arguments are no literals: {shortened(text)}")
-    expected = ast.literal_eval(task.expected)
+    truth = parse_literal(task.expected)
+    if isinstance(truth, NotLiteral):
+        return Judgement(reason=Reason.GRADER_ERROR, detail=f"the expected value is no literal: {truth.why}")
     failures: list[tuple[Reason, str]] = []
 
     def check(_: int, result: CallResult) -> bool:
         call = f"{task.function}({shortened(text)})"
         if result.error is not None:
             failures.append((Reason.RUNTIME_ERROR, f"{call} raised {shortened(result.error)}"))
-        elif (got := executor.decide(_other, result, expected)) is not None:
+        elif (got := executor.decide(_other, result, truth.value)) is not None:
             words = f"{call} gave {got}, expected {shortened(task.expected)}"
             failures.append((Reason.WRONG_ANSWER, words))
         return not failures

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -123,6 +123,10 @@ class Profile(ABC):
     def kept(self, completion: Completion, answer: Answer) -> str:
         """What the harness' own output file holds of a reply: the answer, or the reply where it has none."""
         return answer.value if answer.value is not None else completion.text or ""
+
+    def warnings(self, problems: Iterable[Problem]) -> list[str]:
+        """What a reader must know of these problems under this profile: lines for the summary; mostly none."""
+        return []
 
     def executes(self, problem: Problem) -> bool:
         """Whether grading this problem may run a program (else no sandbox is started)."""

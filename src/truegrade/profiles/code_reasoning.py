@@ -165,5 +165,5 @@ def _grade_choice(task: ChoiceTask, answer: Answer) -> Judgement:
         marks.CHOSE_A if chose_a else marks.CHOSE_B,
         marks.CHOSE_ORIGINAL if choice.chosen_program == task.original else marks.CHOSE_MUTANT,
     )
-    judgement = judge_published(choice.value, own, other)
+    judgement = judge_published(choice.value or "", own, other)
     return msgspec.structs.replace(judgement, marks=(*chosen, *judgement.marks))

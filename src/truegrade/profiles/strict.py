@@ -1,4 +1,4 @@
-"""`strict`: Truegrade's own rules. Nothing forged passes, no rule loses a right answer.
+"""`strict`: Truegrade's own rules. Nothing forged passes; what of right answers is not read is named in its rules.
 
 The expected values never enter the candidate's process; CPU time decides and wall time is a backstop; every
 verdict has a reason; perfect answers score 100 %.
@@ -6,7 +6,8 @@ verdict has a reason; perfect answers score 100 %.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 import msgspec
@@ -19,6 +20,7 @@ from truegrade.extraction.assertions import (
 )
 from truegrade.extraction.choices import extract_choice, extract_choice_answer
 from truegrade.extraction.contest_programs import extract_contest_program
+from truegrade.extraction.literals import NotLiteral, parse_literal
 from truegrade.extraction.markers import between_markers
 from truegrade.extraction.programs import extract_continuation, extract_program
 from truegrade.grading.choices import grade_choice
@@ -46,6 +48,7 @@ from truegrade.records import (
     Problem,
     Prompt,
     Reason,
+    Task,
 )
 from truegrade.sandbox import Limits
 
@@ -53,6 +56,7 @@ _CRUXEVAL = "facebookresearch/cruxeval@190faf1 prompts.py"
 _CHOICE = "akshsgaur/code-reasoning-repro@6c43fa8 src/models/llm_list/gpt_oss_llm_list_final.ipynb cell 10"
 _LIVECODEBENCH = "LiveCodeBench/LiveCodeBench@28fef95 lcb_runner/prompts/test_output_prediction.py"
 _QUIXBUGS = "jkoppel/QuixBugs@4257f44 python_testcases"
+_SHOWN_CAUSES = 3
 _EVALPLUS = "evalplus/evalplus@26d6d00 evalplus/eval/__init__.py"
 
 
@@ -61,7 +65,7 @@ class Strict(Profile):
 
     name: ClassVar[str] = "strict"
     version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "ours: cheat-proof, loses no right answer, a reason for every verdict"
+    summary: ClassVar[str] = "ours: cheat-proof, a reason for every verdict, names what it does not read"
     covers: ClassVar[tuple[str, ...]] = (
         "humaneval",
         "humanevalplus",
@@ -87,13 +91,23 @@ class Strict(Profile):
         Rule("prompt", "test output prediction: LiveCodeBench's system message and words", _LIVECODEBENCH),
         Rule("prompt", "input prediction: CRUXEval's direct prompt", _CRUXEVAL),
         Rule("prompt", "repair: quixbugs.repair, the function's name for the file's", "seed 004"),
-        Rule("extraction", "final channel after thinking; the fence that defines the entry point; imports and"
-             " helpers kept; bodies, unclosed fences, raw code, class wrappers, CRLF, [BEGIN] and [DONE] accepted",
-             "ours"),
+        Rule("extraction", "final channel after thinking, where a marker quoted in the answer ends nothing; the"
+             " fence that defines the entry point; imports and helpers kept; bodies, unclosed fences, raw code,"
+             " class wrappers, even indentation, CRLF, a byte order mark, [BEGIN] and [DONE] accepted", "ours"),
+        Rule("extraction", "a closed fence that Python refuses is a syntax error; lines that cannot be kept are"
+             " dropped only where a reply breaks off in its fence, stands between prose without a fence, or a"
+             " base model runs on behind its function", "ours"),
         Rule("extraction", "output: the block that answers the asked call, read by ast, never executed; a value"
-             " that is no literal is not_literal", "ours"),
+             " that is no literal is not_literal: arithmetic, names, objects of classes, as Counter({'a': 1})",
+             "ours"),
+        Rule("extraction", "output, where a reply has no answer in Python's spelling: typographic quotes, the sign"
+             " U+2212, blanks that are no space, math.inf and math.nan (math, np, numpy), \\boxed{}, and =, ->,"
+             " => or → behind the asked call", "ours"),
+        Rule("extraction", "output: assert f(x) == 1, 2 is the tuple, as a message is text; assert f(x) == 'a',"
+             " 'b' is 'a' with a message, so a tuple of texts needs its parentheses", "ours"),
         Rule("extraction", "choice: the last object that names a chosen_program, as JSON or a Python dictionary,"
-             " else the two fields in the text; the letter exactly A or B; its assertion as for outputs", "ours"),
+             " else the two fields in the text; the letter exactly A or B; its assertion as for outputs. Without"
+             " a value the choice counts, and is wrong", "ours"),
         Rule("extraction", "input: literals, or plain expressions that cannot forge a result (12 of CRUXEval's own"
              " inputs are such); the program runs on them in the jail", "ours"),
         Rule("program", "prefix + body, or prefix + newline + whole program; future imports first", "ours"),
@@ -116,8 +130,8 @@ class Strict(Profile):
              " tolerance", "ours"),
         Rule("comparison", "repairs: every test is run and counted; QuixBugs' outputs as its pytest modules"
              " compare them", _QUIXBUGS),
-        Rule("limits", "200,000 characters of a reply are parsed, 100,000 at once; where nothing is found in them"
-             " it is extraction_limit", "ours"),
+        Rule("limits", "1,000,000 characters of a reply are read and 200,000 parsed; a value has at most 100,000"
+             " characters and brackets 200 deep, as Python has; beyond, it is extraction_limit", "ours"),
         Rule("limits", "repairs: the limits below for every test; behind one that overran its time none is run."
              " The two tests that QuixBugs skips are skipped, marked, unless -T slow=run", _QUIXBUGS),
         Rule("limits", "contests: the limits below for every test", "ours"),
@@ -144,9 +158,11 @@ class Strict(Profile):
         if isinstance(task, OutputTask | InputTask | ChoiceTask):
             return _given(task, text) if completion.form == "answer" else _replied(task, text)
         if completion.form == "program" or (isinstance(task, ContestTask) and completion.form == "answer"):
-            return Answer(value=text, found="as given: a whole program", form="program")
+            return Answer(value=text.removeprefix("\ufeff"), found="as given: a whole program", form="program")
         if isinstance(task, ContestTask):
-            return extract_program(text, task.function) if task.function else extract_contest_program(text)
+            if task.function is None:
+                return extract_contest_program(text)
+            return extract_program(text, task.function, called_on="Solution")
         text = between_markers(text)
         prefix = "" if isinstance(task, CasesTask) else task.prefix
         if completion.form == "completion":
@@ -178,9 +194,31 @@ class Strict(Profile):
         key = f"{problem.dataset_sha256}/{problem.id}"
         return grade_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)
 
+    def warnings(self, problems: Iterable[Problem]) -> list[str]:
+        """The number of problems whose own output no reply can state, since it would not be read as a literal."""
+        stated = [outputs for problem in problems if (outputs := _outputs(problem.task))]
+        unread = Counter(why for outputs in stated if (why := _why_unread(outputs)) is not None)
+        if not unread:
+            return []
+        causes = "; ".join(f"{why} ({count})" for why, count in unread.most_common(_SHOWN_CAUSES))
+        count = f"{unread.total()} of {len(stated)} problems"
+        return [f"{count} have an output that strict reads in no reply: {causes}"]
+
     def executes(self, problem: Problem) -> bool:
         """Predicted outputs and choices are graded without running anything."""
         return not isinstance(problem.task, OutputTask | ChoiceTask)
+
+
+def _outputs(task: Task) -> tuple[str, ...]:
+    """The values that replies to a problem are to state."""
+    if isinstance(task, ChoiceTask):
+        return task.expected
+    return (task.expected,) if isinstance(task, OutputTask) else ()
+
+
+def _why_unread(outputs: Iterable[str]) -> str | None:
+    """Why one of these values is read in no reply; None if all are."""
+    return next((found.why for found in map(parse_literal, outputs) if isinstance(found, NotLiteral)), None)
 
 
 def _replied(task: OutputTask | InputTask | ChoiceTask, text: str) -> Answer:

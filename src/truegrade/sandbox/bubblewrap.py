@@ -18,8 +18,16 @@ from truegrade.sandbox.tree import DEVICES, Tree
 
 SCRATCH = "/sample"
 """No path of a real machine, since it would hide what of the interpreter lay below."""
+TEMPORARY = "/tmp"
+"""Programs spell it out. It is the scratch: a link to it, or, where something of the interpreter lies below, what
+`truegrade.sandbox.confine` makes of the two."""
 NAMESPACES = ("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 NOBODY = 65534
+
+
+def place_of(own: str) -> str:
+    """Where in the jail the folder with the entry script is: as it is spelled, if that is not the programs'."""
+    return "/grader" if own.startswith(f"{TEMPORARY}/") else own
 
 
 def command(program: str, tree: Tree, own: str, info_fd: int, own_users: bool) -> list[str]:
@@ -43,17 +51,17 @@ def command(program: str, tree: Tree, own: str, info_fd: int, own_users: bool) -
     # grows with the square of the number of binds.
     inside = tuple(f"{library}/" for library in tree.libraries)
     bound = [path for path in tree.opened if path not in tree.packages and not path.startswith(inside)]
-    below = [*tree.packages, own]
-    if not any(path.startswith("/tmp/") for path in [*tree.libraries, *bound, *below]):
-        words += ["--symlink", SCRATCH, "/tmp"]  # programs spell it out
+    below = [*tree.packages, place_of(own)]
+    if not any(path.startswith(f"{TEMPORARY}/") for path in [*tree.libraries, *bound, *below]):
+        words += ["--symlink", SCRATCH, TEMPORARY]
     for parent in _parents([*tree.libraries, *bound, *below, *DEVICES]):
         words += ["--perms", "0755", "--dir", parent]  # left to itself, bubblewrap opens them to its own user only
     for path in (*tree.libraries, *bound):
         words += _shown(path, bound)
     for path in tree.hidden:
         words += ["--perms", "0755", "--tmpfs", path]
-    for path in below:
-        words += ["--ro-bind", path, path]
+    for path, inside_it in zip([*tree.packages, own], below, strict=True):
+        words += ["--ro-bind", path, inside_it]
     for path in tree.hidden:
         words += ["--remount-ro", path]
     for path in DEVICES:

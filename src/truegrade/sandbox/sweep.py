@@ -8,27 +8,29 @@ from os import chmod, listdir, utime  # bound now: each name looked up later is 
 _NEVER = (0, 0)
 
 
-def empty(root: str) -> bool:
-    """Remove everything in a directory and make it as it was; whether that succeeded.
+def empty(root: str, kept: frozenset[str] = frozenset()) -> bool:
+    """Remove everything in a directory but ``kept``, and make it as it was; whether that succeeded.
 
     Directories are lifted to the top before they are emptied, so neither recursion nor the length of a path
     bounds how deep they may lie; symbolic links are removed, never followed.
     """
     try:
-        if not listdir(root):  # noqa: PTH208 - as most programs leave it
+        if kept.issuperset(listdir(root)):  # noqa: PTH208 - as most programs leave it
             _restore(root)
             return True
     except OSError:
         pass  # made unreadable: see what is in it
-    return _clear(root)
+    return _clear(root, kept)
 
 
-def _clear(root: str) -> bool:
+def _clear(root: str, kept: frozenset[str]) -> bool:
     _quietly(os.chmod, root, 0o700)
     pending, number, mark = [root], 0, os.urandom(8).hex()  # a name that no program has given
     while pending:
         directory = pending.pop()
         for entry in _entries(directory):
+            if directory == root and entry.name in kept:
+                continue
             try:
                 if not entry.is_dir(follow_symlinks=False):
                     os.unlink(entry.path)  # noqa: PTH108 - pathlib costs 4 ms here
@@ -47,7 +49,7 @@ def _clear(root: str) -> bool:
         _restore(root)
     except OSError:
         return False
-    return not left
+    return kept.issuperset(left)
 
 
 def _restore(root: str) -> None:

@@ -95,6 +95,7 @@ class Zygote:
         self._enter = self._entry(sample_confinement(settings))
         confine(settings)
         self._room = _room(self._scratch) if self._alone else None
+        self._kept = frozenset(os.listdir(self._scratch))  # noqa: PTH208 - what `confine` has mounted there
         if self._tasks is not None:
             limit_tasks(self._tasks)
         set_handler(SIGINT, SIG_DFL)  # which PID 1 is immune to
@@ -227,7 +228,7 @@ class Zygote:
         usage = getrusage(RUSAGE_CHILDREN)
         reaped_s = usage.ru_utime + usage.ru_stime
         used_s, self._reported_s = reaped_s - self._reported_s, reaped_s
-        clean = empty(self._scratch) and (self._room is None or self._freed(self._room))
+        clean = empty(self._scratch, self._kept) and (self._room is None or self._freed(self._room))
         return REPORT.pack(self._status or 0, used_s, min(left, 255), clean)
 
     def _freed(self, room: tuple[int, int]) -> bool:

@@ -104,12 +104,13 @@ class Zygote:
                 # Judges are trusted; what values cost them is bounded elsewhere.
                 self._group = cgroups.make(limits) if role == "child" else None
                 self._uid = self._own_uid(seen)
-                words = [sys.executable, *FLAGS, str(SCRIPT), role, str(theirs.fileno())]
+                own = str(SCRIPT.parent)
+                folder = own if protection.bubblewrap is None else bubblewrap.place_of(own)
+                words = [sys.executable, *FLAGS, f"{folder}/{SCRIPT.name}", role, str(theirs.fileno())]
                 words.append(json.dumps(self._settings(role, kind, limits, core, seen)))
                 fds = [theirs.fileno()]
                 if protection.bubblewrap is not None:
                     own_users = self._uid is None
-                    own = str(SCRIPT.parent)
                     walls = bubblewrap.command(protection.bubblewrap, seen, own, info_write, own_users)
                     words = [*walls, "--", *words]
                     fds.append(info_write)
@@ -148,6 +149,7 @@ class Zygote:
             "readable": [*seen.opened, *DEVICES],
             "listed": seen.libraries,
             "scratch": bubblewrap.SCRATCH if self._scratch is None else str(self._scratch),
+            "temporary": bubblewrap.TEMPORARY,
             "scratch_bytes": limits.scratch_bytes,
             "scratch_files": SCRATCH_FILES,
             "uid": uid,
