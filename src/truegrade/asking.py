@@ -104,7 +104,7 @@ def prompt_rule(agent: Agent | None, profile: Profile, variant: str | None) -> s
     """Who words the prompts, for the run's configuration."""
     if agent is not None:
         return f"{agent.config.name}@{agent.config.version}/{agent.variant}"
-    return f"{profile.id}/{variant or 'default'}"
+    return f"{profile.prompt_id}/{variant or 'default'}"
 
 
 @contextmanager

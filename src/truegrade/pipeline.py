@@ -23,7 +23,7 @@ from truegrade.grading.marks import MISSING_PACKAGE
 from truegrade.json_text import encode
 from truegrade.models.base import BatchModel, Model, Reply, Request
 from truegrade.models.shortfall import Shortfall
-from truegrade.profiles import Profile, open_profile
+from truegrade.profiles import Profile, open_stored
 from truegrade.records import (
     CasesTask,
     Completion,
@@ -432,7 +432,7 @@ def summarise_part(run: Run, problems: Mapping[str, Problem], *, window: Window,
 def graders_of(run: Run, problems: Container[str]) -> list[Profile]:
     """Profiles with verdicts on some of these problems: an earlier grading may have been for another window."""
     return [
-        open_profile(name)
+        open_stored(name)
         for name in run.profiles
         if any(key.problem_id in problems for key, _ in run.graded(name))
     ]

@@ -131,10 +131,10 @@ def test_samples_that_a_file_lacks_are_not_asked_for_again(cli, tmp_path):
 def test_a_refused_k_loses_no_verdict(cli, tmp_path):
     command = ("run", "humaneval", "--model", "baseline/empty", "--limit", "3", "--out", "r")
     assert cli(*command, "-k", "9")[0] == 2
-    verdicts = (tmp_path / "r" / "verdicts.strict@1.jsonl").read_bytes()
+    verdicts = (tmp_path / "r" / "verdicts.strict@2.jsonl").read_bytes()
     assert verdicts.count(b"\n") == 3
     assert cli(*command)[0] == 0
-    assert (tmp_path / "r" / "verdicts.strict@1.jsonl").read_bytes() == verdicts
+    assert (tmp_path / "r" / "verdicts.strict@2.jsonl").read_bytes() == verdicts
 
 
 def test_json_is_json_and_nothing_else(cli):

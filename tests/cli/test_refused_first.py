@@ -1,11 +1,13 @@
 """What cannot be graded is refused before anything is asked; a benchmark file is named again to grade its run."""
 
+import json
+
 import pytest
 
 import truegrade
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import TruegradeError, UserError
-from truegrade.profiles import PROFILES, open_profile
+from truegrade.profiles import PROFILES, open_profile, open_stored
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Answer
 
@@ -84,3 +86,23 @@ def test_a_run_over_a_benchmark_file_is_graded_again_and_exported_by_naming_the_
     (tmp_path / "doubling.py").write_text(BENCHMARK_FILE.replace("== 4", "== 5"))
     code, _, err = cli("grade", "r", "--benchmark", "doubling.py")
     assert code == 2 and "another version of doubling" in err
+
+
+def test_a_run_graded_by_an_earlier_version_of_a_profile_is_resumed_and_graded_anew(cli, tmp_path, monkeypatch):
+    """Its verdicts stay in their own column; its replies are not asked for again: the prompt is the same."""
+    monkeypatch.chdir(tmp_path)
+    command = ("run", "micro-repair", "--model", "baseline/reference", "--limit", "2", "--out", "r")
+    assert cli(*command)[0] == 0
+    now, before = open_profile("strict").id, "strict@1"
+    assert now != before and open_stored(before).id == before and open_stored(now).id == now
+    for name in (f"verdicts.{now}.jsonl", "manifest.json", "summary.json"):
+        path = tmp_path / "r" / name
+        path.with_name(name.replace(now, before)).write_text(path.read_text().replace(now, before))
+    (tmp_path / "r" / f"verdicts.{now}.jsonl").unlink()
+    assert before in (tmp_path / "r" / "manifest.json").read_text()
+    code, out, err = cli(*command, "--json")
+    assert code == 0, err
+    assert [profile["profile"] for profile in json.loads(out)["profiles"]] == [now, before]
+    assert len((tmp_path / "r" / "completions.jsonl").read_text().splitlines()) == 2
+    code, _, err = cli("compare", "r", "--as", now, "--as", before)
+    assert code == 0, err

@@ -35,7 +35,7 @@ def verdict(name: str, sample: int, passed: bool, answered: bool, marks: tuple[s
         sample=sample,
         config_sha256="",
         completion_sha256="",
-        profile="strict@1",
+        profile="strict@2",
         passed=passed,
         reason=Reason.PASSED if passed else wrong,
         marks=marks,

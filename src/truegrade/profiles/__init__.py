@@ -66,3 +66,22 @@ def open_profile(name: str) -> Profile:
     if parts["seconds"] is not None:
         profile.timeout_s = float(parts["seconds"])
     return profile
+
+
+def open_stored(profile_id: str) -> Profile:
+    """The profile under whose id a run holds verdicts, to count them; nothing is graded by what this returns.
+
+    Verdicts of another version stay what they are, under that version; only ways of counting are today's.
+
+    Raises:
+        UnknownName: there is no profile of that name.
+    """
+    name, _, rest = profile_id.partition("@")
+    version, plus, limit = rest.partition("+")
+    profile = open_profile(f"{name}{plus}{limit}")
+    if profile.version == version:
+        return profile
+    kind = type(profile)
+    stored: Profile = type(kind.__name__, (kind,), {"version": version})()
+    stored.timeout_s = profile.timeout_s
+    return stored

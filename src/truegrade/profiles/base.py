@@ -35,6 +35,8 @@ class Profile(ABC):
 
     name: ClassVar[str]
     version: ClassVar[str]
+    prompt_version: ClassVar[str | None] = None
+    """Version whose words the prompts still have, where grading alone has changed since; None for `version`."""
     summary: ClassVar[str]
     covers: ClassVar[tuple[str, ...]]
     """Names of the benchmarks it has rules for."""
@@ -59,6 +61,11 @@ class Profile(ABC):
     def id(self) -> str:
         """``name@version``, as verdicts carry it; with another time limit ``name@version+30s``."""
         return f"{self.name}@{self.version}" + ("" if self.timeout_s is None else f"+{self.timeout_s:g}s")
+
+    @property
+    def prompt_id(self) -> str:
+        """``name@version`` as the configuration of a run carries it: who worded the prompts."""
+        return f"{self.name}@{self.prompt_version or self.version}"
 
     def cpu_s(self, own: float) -> float:
         """CPU seconds in force where the harness has this limit."""

@@ -64,7 +64,8 @@ class Strict(Profile):
     """Cheat-proof grading with a reason for every verdict."""
 
     name: ClassVar[str] = "strict"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
+    prompt_version: ClassVar[str] = "1"
     summary: ClassVar[str] = "ours: cheat-proof, a reason for every verdict, names what it does not read"
     covers: ClassVar[tuple[str, ...]] = (
         "humaneval",

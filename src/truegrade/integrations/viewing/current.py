@@ -19,7 +19,7 @@ from truegrade.errors import UserError
 from truegrade.integrations.service.refusals import Refusal
 from truegrade.integrations.viewing.folders import Folder, Stamp
 from truegrade.integrations.viewing.lines import RunLine
-from truegrade.profiles import open_profile
+from truegrade.profiles import open_stored
 from truegrade.records import Problem
 from truegrade.report.html import write_report
 from truegrade.store import Run
@@ -93,7 +93,7 @@ def _counted(folder: Folder, shadow: Path) -> Run:
     # A profile is noted in the manifest once its grading is through; here it counts from its first verdict.
     write_manifest(shadow / "manifest.json", msgspec.structs.replace(run.manifest, profiles=times))
     counted = Run.open(shadow)
-    summary = summarise_run(counted, problems, [open_profile(profile) for profile in graded])
+    summary = summarise_run(counted, problems, [open_stored(profile) for profile in graded])
     counted.write("summary.json", msgspec.json.encode(summary))
     return counted
 
