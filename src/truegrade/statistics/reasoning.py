@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from truegrade.statistics.paired import METHOD, NO_METHOD, difference_interval, sign_flip_p
+from truegrade.statistics.paired import assess_difference
 from truegrade.statistics.reasoning_choice import METRICS as CHOICE_METRICS
 from truegrade.statistics.reasoning_choice import ChoiceSummary, choice_tallies, summarise_choice
 from truegrade.statistics.reasoning_counts import ProgramLine
@@ -113,7 +113,7 @@ def _compare_choice(a: ChoiceSummary, b: ChoiceSummary) -> list[Difference | Non
 def gap_difference(a: Iterable[ProgramLine], b: Iterable[ProgramLine]) -> Difference | None:
     """How much more B loses on mutants than A: the difference of ``MC - OC``, case by case.
 
-    Halved, such a difference lies in [-1, 1] as `difference_interval` wants it.
+    Halved, such a difference lies in [-1, 1] as `assess_difference` wants it.
     """
     gaps_a, gaps_b = _gaps(a), _gaps(b)
     common = [place for place in gaps_a if place in gaps_b]
@@ -124,7 +124,7 @@ def gap_difference(a: Iterable[ProgramLine], b: Iterable[ProgramLine]) -> Differ
         cluster, gap = gaps_a[place]
         by_cluster.setdefault(cluster, []).append((gaps_b[place][1] - gap) / 2)
     clusters = list(by_cluster.values())
-    low, high = difference_interval(clusters)
+    tested = assess_difference(clusters)
     first = sum(gaps_a[place][1] for place in common) / len(common)
     second = sum(gaps_b[place][1] for place in common) / len(common)
     return Difference(
@@ -132,11 +132,11 @@ def gap_difference(a: Iterable[ProgramLine], b: Iterable[ProgramLine]) -> Differ
         first=first,
         second=second,
         difference=second - first,
-        low=None if low is None else 2 * low,
-        high=None if high is None else 2 * high,
+        low=None if tested.low is None else 2 * tested.low,
+        high=None if tested.high is None else 2 * tested.high,
         confidence=0.95,
-        method=NO_METHOD if low is None else METHOD,
-        p_value=sign_flip_p([sum(cluster) for cluster in clusters]),
+        method=tested.method,
+        p_value=tested.p_value,
         pairs=len(common),
         clusters=len(clusters),
     )
