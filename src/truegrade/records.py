@@ -148,7 +148,7 @@ class OutputTask(msgspec.Struct, frozen=True, kw_only=True, tag="output_predicti
     """What the function is to do, in words, where no program that does it is shown (test output prediction);
     ``program`` is then only its signature."""
     pairing: Pairing | None = None
-    """Set where the program belongs to an original and its mutants."""
+    """Set where programs may have several calls, and mutants."""
 
 
 class ChoiceTask(msgspec.Struct, frozen=True, kw_only=True, tag="execution_choice"):

@@ -50,7 +50,11 @@ def test_rows_become_problems_one_a_case(tmp_path: Path, indent: int | None) -> 
     assert (first.id, first.cluster) == ("contest431_q3702_s0", "3702")
     assert first.tags == {"question_id": "3702", "difficulty": "easy", "has_mutation": "True", "shown": "original"}
     assert first.task == OutputTask(
-        program=SINGLE["code"], function="longest", arguments="nums=[1, 2]", expected="2"
+        program=SINGLE["code"],
+        function="longest",
+        arguments="nums=[1, 2]",
+        expected="2",
+        pairing=Pairing(item="contest431_q3702_s0", case=0, shown="original"),
     )
     assert [problem.id for problem in cases] == ["7/case0", "7/case1"]
     assert {problem.cluster for problem in cases} == {"7"}

@@ -55,7 +55,7 @@ def test_correctness_and_reversion():
     (difference,) = summary.differences
     assert (difference.metric, difference.first, difference.second) == ("MC - OC", 0.75, 0.375)
     assert difference.p_value == sign_flip_p([-0.75, 0.0])
-    assert values(summary.given_answer) == {"OC": 0.75, "MC": 0.625}
+    assert values(summary.given_answer) == {"OC": 5 / 6, "MC": 2 / 5}  # replies weigh the same, not cases
     mutants = summary.tables[0].estimates[1]
     assert (mutants.metric, mutants.unanswered, mutants.truncated, mutants.samples) == ("MC", 1, 0, 6)
 

@@ -19,7 +19,6 @@ from truegrade.benchmarks.execution_cases import (
     benchmark_of,
     cases_of,
     cluster_of,
-    has_mutant,
     operator_of,
     read_rows,
     tags_of,
@@ -73,7 +72,7 @@ def _problems(row: ExecutionRow, case: Case, name: str, digest: str) -> Iterator
                 function=row.function_name,
                 arguments=case.arguments,
                 expected=expected,
-                pairing=pairing if has_mutant(row) or row.preserved else None,
+                pairing=pairing,
             ),
             tags=tags_of(row, shown=pairing.shown, mutation=pairing.mutation),
         )

@@ -62,7 +62,7 @@ def all_cases(programs: Iterable[Program], draws: Draws) -> list[ProgramLine]:
             cases[0],
             id=" ".join(case.id for case in cases),
             differs=any(case.differs for case in cases),
-            boolean=any(case.boolean for case in cases),
+            boolean=any(case.boolean or case.booleans for case in cases),
         )
         lines.append(_line(whole, None, _graded(joined)))
     return lines

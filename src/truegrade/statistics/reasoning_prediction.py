@@ -13,8 +13,8 @@ Aggregations, of which the repository mixes two without saying so:
 
 - ``per_case`` (its notebooks): every case counts for itself; a boolean case drops out of OR and MR.
 - ``all_cases`` (its Bedrock runs): sample i of an item counts as right if it is right on all cases of the item,
-  as reverted if it is reverted on all; a boolean anywhere drops the whole item out of OR and MR, and so does an
-  item whose programs differ on no case.
+  as reverted if it is reverted on all. A boolean, or a list of booleans, on any case drops the whole item out of
+  OR and MR, and so does an item whose programs differ on no case.
 - ``mean`` weighs every case (or item) alike, as the formulas do; ``micro`` every sample, as the repository does.
 """
 
@@ -49,7 +49,7 @@ class PredictionSummary(msgspec.Struct, frozen=True, kw_only=True):
     modes: dict[str, list[Estimate]]
     """OC, MC and PC by the mode of comparison: ``python_eq``, ``strict_typed``, ``repr_exact``."""
     given_answer: list[Estimate]
-    """OC, MC and PC over the samples that hold an answer."""
+    """OC, MC and PC over the samples that hold an answer, each of them weighing the same."""
     pass_at: dict[str, list[Estimate]]
     """pass@k on originals, mutants and rewritings, for each k asked for."""
     differences: list[Difference]
@@ -76,7 +76,7 @@ def summarise_prediction(
         return None
     together = all_cases(programs, draws)
     units: dict[Literal["per_case", "all_cases"], list[ProgramLine]] = {"per_case": lines}
-    if len(together) < len(lines):
+    if len(together) < len(lines) or any(program.booleans for program in programs):
         units["all_cases"] = together
     weightings: tuple[Weighting, ...] = ("mean", "micro")
     mutants = [line for line in lines if line.shown == "mutant"]
@@ -147,7 +147,7 @@ def _correctness(lines: Sequence[ProgramLine], weighting: Weighting, count: Coun
 
 
 def _given_answer(lines: Sequence[ProgramLine]) -> list[Estimate]:
-    return present([measure(name, _answered(lines, shown)) for name, shown in CORRECTNESS])
+    return present([measure(name, _answered(lines, shown), "micro") for name, shown in CORRECTNESS])
 
 
 def _answered(lines: Iterable[ProgramLine], shown: Shown) -> list[TaskTally]:

@@ -51,6 +51,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """The original and its mutant return different values on this call, under Python's ``==``."""
     boolean: bool = False
     """One of the two values is True or False."""
+    booleans: bool = False
+    """One of the two values is a list of True and False, and not empty."""
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
