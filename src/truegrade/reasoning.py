@@ -55,6 +55,7 @@ def _program(problem: Problem, task: OutputTask) -> Program:
         differs=differs,
         boolean=boolean,
         booleans=booleans,
+        covariates=pairing.covariates,
     )
 
 

@@ -10,6 +10,7 @@ from truegrade.statistics.paired import assess_difference
 from truegrade.statistics.reasoning_choice import METRICS as CHOICE_METRICS
 from truegrade.statistics.reasoning_choice import ChoiceSummary, choice_tallies, summarise_choice
 from truegrade.statistics.reasoning_counts import ProgramLine
+from truegrade.statistics.reasoning_covariates import Part, parts
 from truegrade.statistics.reasoning_measures import difference
 from truegrade.statistics.reasoning_prediction import (
     CORRECTNESS,
@@ -97,7 +98,18 @@ def _compare_prediction(a: Sequence[ProgramLine], b: Sequence[ProgramLine]) -> l
         *(difference(name, tallies(a, shown, "right"), tallies(b, shown, "right")) for name, shown in CORRECTNESS),
         gap_difference(a, b),
         *(difference(name, reversions(a, shown), reversions(b, shown)) for name, shown in REVERSION),
+        *(found for part in parts(a) for found in _compare_part(part, a, b)),
     ]
+
+
+def _compare_part(part: Part, a: Sequence[ProgramLine], b: Sequence[ProgramLine]) -> list[Difference | None]:
+    """Mutants inside a stratum of the first run: right, and by syntax also reverted."""
+    first, second = part.of(a), part.of(b)
+    found = [difference(f"MC, {part.name}", tallies(first, "mutant", "right"), tallies(second, "mutant", "right"))]
+    if part.covariate == "unfamiliar":
+        reverted = reversions(first, "mutant"), reversions(second, "mutant")
+        found.append(difference(f"MR, {part.name}", *reverted))
+    return found
 
 
 def _compare_choice(a: ChoiceSummary, b: ChoiceSummary) -> list[Difference | None]:

@@ -28,6 +28,7 @@ import msgspec
 
 from truegrade.records import Estimate
 from truegrade.statistics.reasoning_counts import ProgramLine, all_cases, per_case
+from truegrade.statistics.reasoning_covariates import Part, Stratum, parts
 from truegrade.statistics.reasoning_measures import Weighting, difference, measure, present
 from truegrade.statistics.reasoning_records import Difference, Draws, Program, Shown, Table
 from truegrade.statistics.reasoning_stability import repeat_agreement, stability
@@ -63,6 +64,8 @@ class PredictionSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Mutant cases on which both programs return one value: MC repeats OC there."""
     boolean: int
     """Mutant cases left out of MR because a value is boolean."""
+    by_covariate: list[Stratum] = []
+    """The same programs parted by unfamiliar syntax, length, depth and steps; see `Stratum`."""
     programs: list[ProgramLine]
     """What two runs are compared by; empty where only originals were asked, which pass@1 compares already."""
 
@@ -94,6 +97,7 @@ def summarise_prediction(
         by_mutation=_by_mutation(mutants),
         same_value=sum(not line.differs for line in mutants),
         boolean=sum(line.differs and line.boolean for line in mutants),
+        by_covariate=[_stratum(part, lines) for part in parts(lines)],
         programs=lines if any(line.shown != "original" for line in lines) else [],
     )
 
@@ -175,6 +179,18 @@ def _by_mutation(mutants: Sequence[ProgramLine]) -> dict[str, list[Estimate]]:
         for name, lines in sorted(of.items())
         if name
     }
+
+
+def _stratum(part: Part, lines: Sequence[ProgramLine]) -> Stratum:
+    inside = part.of(lines)
+    originals, mutants = paired_by_case(inside, "original"), paired_by_case(inside, "mutant")
+    return Stratum(
+        covariate=part.covariate,
+        name=part.name,
+        above=part.above,
+        estimates=[found for found in estimates(inside, "mean") if found.metric != "MC_differing"],
+        difference=difference("MC - OC", originals, mutants),
+    )
 
 
 # ------------------------------------------------------------------------------------------ paired by case
