@@ -30,7 +30,7 @@ from truegrade.pipeline import Progress
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Problem, sha256_json
 from truegrade.report.progress import Silent, download_progress
-from truegrade.selection import Limit, select
+from truegrade.selection import Limit, select, told
 from truegrade.statistics import PairedComparison
 from truegrade.store import Manifest, Run, environment
 from truegrade.store.exporters import find_exporter
@@ -162,7 +162,7 @@ def grade(
         loaded = _load_for(run_, _path(data), notice)
     else:
         loaded = _load(benchmark_of(path, benchmark, file_format), _path(data), task_args or {}, notice)
-        positions = select(loaded, limit) if limit is not None else None
+        positions = select(loaded, limit, rows=True) if limit is not None else None
         run_ = import_file(path, loaded, file_format, positions, out=_path(out), progress=watch, notice=notice)
     problems = _problems_of(run_, loaded)
     return _grade_and_report(run_, problems, opened, ks, grader, watch)
@@ -288,6 +288,8 @@ def _generate(
     worker = hire(agent, agent_args or {}, model, variant)
     loaded = _load(benchmark, _path(data), args, notice)
     selected = select(loaded, limit, ids)
+    if limit is not None and (left := told(loaded, selected)) is not None:
+        notice(left)
     worded = pipeline.word(loaded, selected, worker or profile, variant)
     if worded.excluded:
         notice(f"not scored, because the prompt shows their solution: {', '.join(worded.excluded)}")

@@ -15,13 +15,25 @@ from truegrade.errors import UserError
 from truegrade.outcomes import Outcome, Outcomes, disputed, graded, read_outcomes, side_by_side
 from truegrade.profiles import Profile
 from truegrade.reasoning import Questions, questions, reasoning
-from truegrade.records import SCHEMA_VERSION, UNANSWERED, Completion, ContestTask, Estimate, Problem, Reason
+from truegrade.records import (
+    SCHEMA_VERSION,
+    UNANSWERED,
+    ChoiceTask,
+    Completion,
+    ContestTask,
+    Estimate,
+    Problem,
+    Reason,
+)
 from truegrade.selection import scored
 from truegrade.statistics import Exchangeability, TaskTally, estimate, exchangeability, summarise
 from truegrade.statistics import Summary as NumberSummary
 from truegrade.statistics.contest_metrics import published_metrics
 from truegrade.statistics.reasoning import ReasoningSummary
 from truegrade.store import Manifest, Run
+
+IN_THE_BOX = "embedded/truegrade-micro"
+"""How the names of the models that come with the package begin."""
 
 USUAL_K = (1, 5, 10, 25, 50, 100)
 """pass@k is reported for those that the number of samples allows."""
@@ -240,7 +252,8 @@ def _profile(
             *_partial(shared.manifest, len(problems)),
             *_unscored([name for name in shared.problems if name not in problems]),
             *shared.completions.reused(),
-            *_warnings(tallies, n, order, flat),
+            *_warnings(tallies, n, order, flat, shared.completions.advice()),
+            *_not_trained(shared.manifest, problems),
             *(reasoned.warnings() if reasoned else ()),
         ],
     )
@@ -295,17 +308,31 @@ def _unscored(shown: Sequence[str]) -> list[str]:
     return [f"not scored, because the prompts show their solution: {', '.join(shown)}"] if shown else []
 
 
+def _not_trained(manifest: Manifest, problems: Mapping[str, Problem]) -> list[str]:
+    """The warning that the model in the box was asked what it cannot answer."""
+    generation = manifest.generation
+    if generation is None or not generation.model.startswith(IN_THE_BOX):
+        return []
+    if not any(isinstance(problem.task, ChoiceTask) for problem in problems.values()):
+        return []
+    return [f"{generation.model} has not learned to choose between programs: ask another model"]
+
+
 def _warnings(
-    tallies: Sequence[TaskTally], n: int, order: Exchangeability | None, outcomes: Sequence[Outcome]
+    tallies: Sequence[TaskTally],
+    n: int,
+    order: Exchangeability | None,
+    outcomes: Sequence[Outcome],
+    advice: str,
 ) -> list[str]:
-    """What a reader of the headline must know."""
+    """What a reader of the headline must know; ``advice`` is on replies that were cut."""
     warnings = []
     short = sum(tally.n < n for tally in tallies)
     if short:
         warnings.append(f"{short} of {len(tallies)} tasks have fewer than {n} graded samples")
     truncated = sum(o.truncated for o in outcomes)
     if truncated:
-        warnings.append(f"{truncated} of {len(outcomes)} replies were cut at the token limit; raise --max-tokens")
+        warnings.append(f"{truncated} of {len(outcomes)} replies were cut at the token limit{advice}")
     grader_errors = sum(o.reason is Reason.GRADER_ERROR for o in outcomes)
     if grader_errors:
         warnings.append(f"{grader_errors} verdicts are grader errors: they say nothing about the model")
@@ -335,6 +362,9 @@ class _Completions:
 
     def __init__(self, manifest: Manifest) -> None:
         self._config = manifest.generation.sha256 if manifest.generation else None
+        self._limit = manifest.generation.sampling.max_tokens if manifest.generation else None
+        self._asked = manifest.generation is not None
+        self._longer = 0
         self._reused = 0
         self.answered = 0
         self.model = "imported"
@@ -354,6 +384,7 @@ class _Completions:
         if completion.text is None:
             return
         self.answered += 1
+        self._longer += completion.truncated and self._asked and self._may_be_longer(completion)
         self._reused += self._config not in (None, completion.config_sha256)
         self.model = completion.model
         if completion.usage is not None:
@@ -364,6 +395,16 @@ class _Completions:
         if completion.latency_s is not None:
             self._latency.append(completion.latency_s)
             self._task_latency[completion.problem_id] += completion.latency_s
+
+    def _may_be_longer(self, completion: Completion) -> bool:
+        """Whether a higher limit could have let a reply that was cut go on."""
+        if self._limit is None:  # the model in the box then stops at the length that it has learned
+            return not completion.model.startswith(IN_THE_BOX)
+        return completion.usage is None or completion.usage.output_tokens >= self._limit
+
+    def advice(self) -> str:
+        """What to do about replies that were cut; empty where a higher limit changes nothing."""
+        return "; raise --max-tokens" if self._longer else ""
 
     def reused(self) -> list[str]:
         """Warnings that completions were taken from a file (``--reuse``) or from the response cache."""
