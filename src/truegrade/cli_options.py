@@ -97,7 +97,7 @@ generation_options = _together(
     click.option("--base-url", help="Address of an OpenAI-compatible service."),
     click.option("-n", "--epochs", "n", default=1, show_default=True, type=int, help="Samples per task."),
     click.option("--limit", metavar="N|A-B",
-                 help="The first N problems, or a 1-based range; of programs asked about several times, programs."),
+                 help="The first N problems, or a 1-based range; programs, where several are about one program."),
     click.option("--id", "ids", multiple=True, help="One problem, by its id. Repeatable."),
     click.option("--temperature", type=float, help="[default: the service's]"),
     click.option("--top-p", type=float, help="[default: the service's]"),
