@@ -11,6 +11,7 @@ import msgspec
 
 from truegrade.agents.account import AgentSummary, summarise_steps
 from truegrade.agents.steps import read_steps
+from truegrade.boxed import IN_THE_BOX, boxed_warnings
 from truegrade.errors import UserError
 from truegrade.outcomes import Outcome, Outcomes, disputed, graded, read_outcomes, side_by_side
 from truegrade.profiles import Profile
@@ -18,7 +19,6 @@ from truegrade.reasoning import Questions, questions, reasoning
 from truegrade.records import (
     SCHEMA_VERSION,
     UNANSWERED,
-    ChoiceTask,
     Completion,
     ContestTask,
     Estimate,
@@ -31,9 +31,6 @@ from truegrade.statistics import Summary as NumberSummary
 from truegrade.statistics.contest_metrics import published_metrics
 from truegrade.statistics.reasoning import ReasoningSummary
 from truegrade.store import Manifest, Run
-
-IN_THE_BOX = "embedded/truegrade-micro"
-"""How the names of the models that come with the package begin."""
 
 USUAL_K = (1, 5, 10, 25, 50, 100)
 """pass@k is reported for those that the number of samples allows."""
@@ -253,7 +250,7 @@ def _profile(
             *_unscored([name for name in shared.problems if name not in problems]),
             *shared.completions.reused(),
             *_warnings(tallies, n, order, flat, shared.completions.advice()),
-            *_not_trained(shared.manifest, problems),
+            *boxed_warnings(shared.manifest, problems),
             *(reasoned.warnings() if reasoned else ()),
         ],
     )
@@ -306,16 +303,6 @@ def _partial(manifest: Manifest, tasks: int) -> list[str]:
 def _unscored(shown: Sequence[str]) -> list[str]:
     """The warning that the run asked problems which this profile does not score."""
     return [f"not scored, because the prompts show their solution: {', '.join(shown)}"] if shown else []
-
-
-def _not_trained(manifest: Manifest, problems: Mapping[str, Problem]) -> list[str]:
-    """The warning that the model in the box was asked what it cannot answer."""
-    generation = manifest.generation
-    if generation is None or not generation.model.startswith(IN_THE_BOX):
-        return []
-    if not any(isinstance(problem.task, ChoiceTask) for problem in problems.values()):
-        return []
-    return [f"{generation.model} has not learned to choose between programs: ask another model"]
 
 
 def _warnings(
