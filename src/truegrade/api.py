@@ -31,7 +31,7 @@ from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Problem, sha256_json
 from truegrade.report import format as fmt
 from truegrade.report.progress import Silent
-from truegrade.selection import Limit, apart, left_out, narrow, select, window_of
+from truegrade.selection import Limit, apart, left_out, narrow, select, told, window_of
 from truegrade.statistics import PairedComparison
 from truegrade.store import Manifest, Run, environment
 from truegrade.store.exporters import find_exporter
@@ -192,7 +192,7 @@ def grade(
             window, args = {}, {**window, **args}
         loaded = load_announced(name, _path(data), args, notice)
         refuse_uncovered(opened, loaded.problems)
-        positions = select(loaded, limit) if limit is not None else None
+        positions = select(loaded, limit, rows=True) if limit is not None else None
         run_ = import_file(path, loaded, file_format, positions, out=_path(out), progress=watch, notice=notice)
     problems = problems_of(run_, loaded)
     chosen = narrow(with_packages(problems, packages), window)
@@ -352,6 +352,8 @@ def _generate(
     worker = hire(agent, agent_args or {}, model, variant)
     loaded = load_announced(benchmark, _path(data), args, notice)
     selected = select(loaded, limit, ids)
+    if limit is not None and (chosen := told(loaded, selected)) is not None:
+        notice(chosen)
     if grading:
         refuse_uncovered(profiles, selected)
     learned = _learned((model_args or {}).get(ARGUMENT), selected)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from truegrade.extraction.literals import parse_literal
 from truegrade.grading.literals import compare
 from truegrade.grading.marks import CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TEXT_DIFFERS, TYPES_DIFFER
 from truegrade.outcomes import Outcome, Outcomes
@@ -22,7 +23,7 @@ class Questions(msgspec.Struct, frozen=True):
 
 
 def questions(problems: Iterable[Problem]) -> Questions:
-    """Find the tasks of prediction and choice; a program that belongs to no pairing is an original by itself."""
+    """Find the tasks of prediction and choice; a program without a pairing is an original with one call."""
     found = Questions([], [])
     for problem in problems:
         if isinstance(problem.task, OutputTask):
@@ -43,7 +44,7 @@ def _program(problem: Problem, task: OutputTask) -> Program:
     pairing = task.pairing
     if pairing is None:
         return Program(id=problem.id, cluster=problem.cluster, item=problem.id, case=0, shown="original")
-    differs, boolean = _values(task.expected, pairing.other)
+    differs, boolean, booleans = _values(task.expected, pairing.other)
     return Program(
         id=problem.id,
         cluster=problem.cluster,
@@ -53,11 +54,13 @@ def _program(problem: Problem, task: OutputTask) -> Program:
         mutation=pairing.mutation,
         differs=differs,
         boolean=boolean,
+        booleans=booleans,
+        covariates=pairing.covariates,
     )
 
 
 def _pair(problem: Problem, task: ChoiceTask) -> Pair:
-    differs, boolean = _values(*task.expected)
+    differs, boolean, _ = _values(*task.expected)
     return Pair(
         id=problem.id,
         cluster=problem.cluster,
@@ -70,12 +73,25 @@ def _pair(problem: Problem, task: ChoiceTask) -> Pair:
     )
 
 
-def _values(one: str, other: str | None) -> tuple[bool, bool]:
-    """Whether two literals differ under Python's ``==``, and whether one of them is a boolean."""
+def _values(one: str, other: str | None) -> tuple[bool, bool, bool]:
+    """Whether two literals differ under Python's ``==``, whether one is a boolean, whether one is a list of them.
+
+    Where akshsgaur/code-reasoning-repro@6c43fa8 takes the cases of an item together, it leaves such a list out of
+    reversion as well (src/models/bedrock_claude/prompts.py, `is_boolean_output`).
+    """
     if other is None:
-        return False, False
+        return False, False, False
     boolean = any(text.strip() in {"True", "False"} for text in (one, other))
-    return one != other and not compare(one, other).python_eq, boolean
+    booleans = any(_is_booleans(text) for text in (one, other))
+    return one != other and not compare(one, other).python_eq, boolean, booleans
+
+
+def _is_booleans(text: str) -> bool:
+    """Whether a literal is a list of booleans and not empty."""
+    if not text.lstrip().startswith("["):
+        return False
+    value = getattr(parse_literal(text), "value", None)
+    return isinstance(value, list) and bool(value) and all(isinstance(item, bool) for item in value)
 
 
 def _draws(asked: Questions, outcomes: Outcomes) -> Mapping[str, Sequence[Draw | None]]:

@@ -119,6 +119,19 @@ class CasesTask(msgspec.Struct, frozen=True, kw_only=True, tag="cases"):
     cpu_s: float | None = None
 
 
+class Covariates(msgspec.Struct, frozen=True, kw_only=True):
+    """What else than a mutation may make a program hard to execute."""
+
+    unfamiliar: tuple[str, ...]
+    """Kinds of syntax that are rare among the originals of the data set (`truegrade.datasets.syntax`)."""
+    length: int
+    """Nodes of the syntax tree."""
+    depth: int
+    """Levels of the syntax tree."""
+    steps: int | None = None
+    """Lines that the original executes on this call; None where the data set does not say."""
+
+
 class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     """Where a program stands among the variants of one item."""
 
@@ -132,6 +145,8 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     """What the other program, the original's mutant or the mutant's original, returns on this call; a literal."""
     mutation: str = ""
     """Operator that made this variant, or for an original its mutant."""
+    covariates: Covariates | None = None
+    """Of this variant; None where its source does not parse."""
 
 
 class OutputTask(msgspec.Struct, frozen=True, kw_only=True, tag="output_prediction"):
@@ -148,7 +163,7 @@ class OutputTask(msgspec.Struct, frozen=True, kw_only=True, tag="output_predicti
     """What the function is to do, in words, where no program that does it is shown (test output prediction);
     ``program`` is then only its signature."""
     pairing: Pairing | None = None
-    """Set where the program belongs to an original and its mutants."""
+    """Set where programs may have several calls, and mutants."""
 
 
 class ChoiceTask(msgspec.Struct, frozen=True, kw_only=True, tag="execution_choice"):

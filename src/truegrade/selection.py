@@ -8,16 +8,24 @@ from truegrade.benchmarks import find_benchmark
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles import Profile
-from truegrade.records import Problem
+from truegrade.records import ChoiceTask, OutputTask, Problem
 from truegrade.store import Manifest, Run
 from truegrade.windows import FILTERS, Window, check_window, described, inside
 
 Limit = int | tuple[int, int] | None
-"""The first N problems, or those from A to B, 1-based and inclusive; None for all."""
+"""The first N, or those from A to B, 1-based and inclusive; None for all."""
 
 
-def select(benchmark: Benchmark, limit: Limit = None, ids: Sequence[str] = ()) -> tuple[Problem, ...]:
+def select(
+    benchmark: Benchmark, limit: Limit = None, ids: Sequence[str] = (), *, rows: bool = False
+) -> tuple[Problem, ...]:
     """The problems asked for, in the data set's order.
+
+    Args:
+        benchmark: what they are chosen from.
+        limit: how many; it counts programs where several problems are about one (`unit_of`).
+        ids: only these; none for all.
+        rows: the limit counts problems, as the rows of a file do.
 
     Raises:
         UnknownName: an id is not in the data set.
@@ -31,12 +39,32 @@ def select(benchmark: Benchmark, limit: Limit = None, ids: Sequence[str] = ()) -
     chosen = tuple(p for p in benchmark.problems if not wanted or p.id in wanted)
     if limit is not None:
         first, last = (1, limit) if isinstance(limit, int) else limit
-        chosen = chosen[first - 1 : last]
+        units = list(dict.fromkeys(p.id if rows else unit_of(p) for p in chosen))
+        wanted = set(units[first - 1 : last])
+        chosen = tuple(p for p in chosen if (p.id if rows else unit_of(p)) in wanted)
     if not chosen:
         raise UserError(
             f"--limit and --id leave none of the {len(benchmark.problems)} problems of {benchmark.name}"
         )
     return chosen
+
+
+def unit_of(problem: Problem) -> str:
+    """What a limit counts: the program, with all its calls, mutants and orders, or else the problem."""
+    task = problem.task
+    if isinstance(task, ChoiceTask):
+        return task.item
+    if isinstance(task, OutputTask) and task.pairing is not None:
+        return task.pairing.item
+    return problem.id
+
+
+def told(benchmark: Benchmark, chosen: Sequence[Problem]) -> str | None:
+    """What a limit left, where it counts programs; None where it counts problems."""
+    programs, whole = len(set(map(unit_of, chosen))), len(set(map(unit_of, benchmark.problems)))
+    if whole == len(benchmark.problems):
+        return None
+    return f"--limit counts programs: {programs:,} of {whole:,}, {len(chosen):,} questions"
 
 
 def parse_limit(text: str | None) -> Limit:

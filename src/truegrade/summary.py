@@ -11,6 +11,7 @@ import msgspec
 
 from truegrade.agents.account import AgentSummary, summarise_steps
 from truegrade.agents.steps import read_steps
+from truegrade.cautions import IN_THE_BOX, boxed_warnings, count_warnings, partial, unscored
 from truegrade.errors import UserError
 from truegrade.outcomes import (
     Outcome,
@@ -20,7 +21,6 @@ from truegrade.outcomes import (
     errors_named,
     graded,
     grader_errors,
-    missing_packages,
     read_outcomes,
     side_by_side,
 )
@@ -34,7 +34,7 @@ from truegrade.statistics.contest_metrics import published_metrics
 from truegrade.statistics.reasoning import ReasoningSummary
 from truegrade.statistics.splits import Gap, Split, cutoff_gap, split_rates
 from truegrade.store import Manifest, Run
-from truegrade.windows import EVERYTHING, Window, described, narrowed
+from truegrade.windows import EVERYTHING, Window, narrowed
 
 USUAL_K = (1, 5, 10, 25, 50, 100)
 """pass@k is reported for those that the number of samples allows."""
@@ -292,12 +292,13 @@ def _profile(
         reasoning=reasoned,
         warnings=[
             *(agent.warnings if agent else []),
-            *_partial(shared.manifest, len(problems), shared.window),
+            *partial(shared.manifest, len(problems), shared.window),
             *profile.warnings(problems.values()),
-            *_unscored([name for name in shared.problems if name not in problems]),
+            *unscored([name for name in shared.problems if name not in problems]),
             *shared.completions.reused(),
             *([errors_named(errors)] if errors else []),
-            *_warnings(tallies, n, order, flat),
+            *count_warnings(tallies, n, order, flat, shared.completions.advice()),
+            *boxed_warnings(shared.manifest, problems),
             *(reasoned.warnings() if reasoned else ()),
         ],
     )
@@ -341,41 +342,6 @@ def _tally(profile: Profile, problem: Problem, outcomes: Sequence[Outcome]) -> T
     )
 
 
-def _partial(manifest: Manifest, tasks: int, window: Window) -> list[str]:
-    """The warning that a run covers a part of its benchmark."""
-    whole = manifest.benchmark.problems
-    chosen = f" ({described(window)})" if window else ""
-    return [f"only {tasks} of the {whole} problems of {manifest.benchmark.name}{chosen}"] if tasks < whole else []
-
-
-def _unscored(shown: Sequence[str]) -> list[str]:
-    """The warning that the run asked problems which this profile does not score."""
-    return [f"not scored, because the prompts show their solution: {', '.join(shown)}"] if shown else []
-
-
-def _warnings(
-    tallies: Sequence[TaskTally], n: int, order: Exchangeability | None, outcomes: Sequence[Outcome]
-) -> list[str]:
-    """What a reader of the headline must know."""
-    warnings = []
-    short = sum(tally.n < n for tally in tallies)
-    if short:
-        warnings.append(f"{short} of {len(tallies)} tasks have fewer than {n} graded samples")
-    warnings += missing_packages(outcomes)
-    truncated = sum(o.truncated for o in outcomes)
-    if truncated:
-        warnings.append(f"{truncated} of {len(outcomes)} replies were cut at the token limit; raise --max-tokens")
-    sensitive = sum(o.time_sensitive for o in outcomes)
-    if sensitive:
-        warnings.append(
-            f"{sensitive} verdicts were decided by a time limit or used half of one, and may differ on another"
-            " machine; `truegrade grade RUN --timeout SECONDS` settles them"
-        )
-    if order is not None and (sentence := order.warning()):
-        warnings.append(sentence)
-    return warnings
-
-
 def _disagreements(verdicts: Mapping[str, Outcomes]) -> list[Disagreement]:
     """Samples that pass under one profile and fail under another."""
     return [
@@ -394,6 +360,9 @@ class _Completions:
 
     def __init__(self, manifest: Manifest) -> None:
         self._config = manifest.generation.sha256 if manifest.generation else None
+        self._limit = manifest.generation.sampling.max_tokens if manifest.generation else None
+        self._asked = manifest.generation is not None
+        self._longer = 0
         self._reused = 0
         self.answered = 0
         self.model = "imported"
@@ -413,6 +382,7 @@ class _Completions:
         if completion.text is None:
             return
         self.answered += 1
+        self._longer += completion.truncated and self._asked and self._may_be_longer(completion)
         self._reused += self._config not in (None, completion.config_sha256)
         self.model = completion.model
         if completion.usage is not None:
@@ -423,6 +393,16 @@ class _Completions:
         if completion.latency_s is not None:
             self._latency.append(completion.latency_s)
             self._task_latency[completion.problem_id] += completion.latency_s
+
+    def _may_be_longer(self, completion: Completion) -> bool:
+        """Whether a higher limit could have let a reply that was cut go on."""
+        if self._limit is None:  # the model in the box then stops at the length that it has learned
+            return not completion.model.startswith(IN_THE_BOX)
+        return completion.usage is None or completion.usage.output_tokens >= self._limit
+
+    def advice(self) -> str:
+        """What to do about replies that were cut; empty where a higher limit changes nothing."""
+        return "; raise --max-tokens" if self._longer else ""
 
     def reused(self) -> list[str]:
         """Warnings that completions were taken from a file (``--reuse``) or from the response cache."""

@@ -12,7 +12,7 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.execution_cases import arguments_of
 from truegrade.datasets.content import sha256
 from truegrade.errors import BadRecord, UserError
-from truegrade.records import OutputTask, Pairing
+from truegrade.records import Covariates, OutputTask, Pairing
 
 SINGLE: dict[str, Any] = {
     "id": "contest431_q3702_s0",
@@ -35,6 +35,9 @@ SEVERAL: dict[str, Any] = {
 }
 
 
+PLAIN = Covariates(unfamiliar=(), length=7, depth=4)
+
+
 def write(path: Path, *rows: dict[str, Any], indent: int | None = None) -> Path:
     path.write_text("\n".join(json.dumps(row, indent=indent) for row in rows))
     return path
@@ -50,7 +53,11 @@ def test_rows_become_problems_one_a_case(tmp_path: Path, indent: int | None) -> 
     assert (first.id, first.cluster) == ("contest431_q3702_s0", "3702")
     assert first.tags == {"question_id": "3702", "difficulty": "easy", "has_mutation": "True", "shown": "original"}
     assert first.task == OutputTask(
-        program=SINGLE["code"], function="longest", arguments="nums=[1, 2]", expected="2"
+        program=SINGLE["code"],
+        function="longest",
+        arguments="nums=[1, 2]",
+        expected="2",
+        pairing=Pairing(item="contest431_q3702_s0", case=0, shown="original", covariates=PLAIN),
     )
     assert [problem.id for problem in cases] == ["7/case0", "7/case1"]
     assert {problem.cluster for problem in cases} == {"7"}
@@ -139,18 +146,27 @@ def test_mutants_and_rewritings_are_problems_of_their_own(tmp_path: Path) -> Non
     ]
     assert {problem.cluster for problem in problems} == {"7"}
     original, mutant, preserved = (tasks[f"7/case1{suffix}"] for suffix in ("", "~mutant", "~rename"))
-    assert original.pairing == Pairing(item="7", case=1, shown="original", other="'c)('", mutation="arithmetic")
+    assert original.pairing == Pairing(
+        item="7", case=1, shown="original", other="'c)('", mutation="arithmetic", covariates=PLAIN
+    )
     assert mutant == OutputTask(
         program=PAIRED["mutated_code"],
         function="f",
         arguments="'c)('",
         expected="'c)('",
-        pairing=Pairing(item="7", case=1, shown="mutant", other="'c)(a'", mutation="arithmetic"),
+        pairing=Pairing(
+            item="7",
+            case=1,
+            shown="mutant",
+            other="'c)(a'",
+            mutation="arithmetic",
+            covariates=Covariates(unfamiliar=(), length=5, depth=3),
+        ),
     )
     assert preserved.program == "def f(y):\n    return y + 'a'"
     assert (preserved.expected, preserved.pairing) == (
         "'c)(a'",
-        Pairing(item="7", case=1, shown="preserved", mutation="rename"),
+        Pairing(item="7", case=1, shown="preserved", mutation="rename", covariates=PLAIN),
     )
     assert problems[1].tags == {"shown": "mutant", "mutation": "arithmetic"}
 

@@ -3,15 +3,18 @@ can be: loops over the values themselves, no shared code."""
 
 from __future__ import annotations
 
+import json
 import tracemalloc
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from truegrade.benchmarks import load_benchmark
 from truegrade.grading.marks import CHOSE_A, CHOSE_B, CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TYPES_DIFFER
 from truegrade.outcomes import read_outcomes
 from truegrade.reasoning import questions, reasoning
@@ -277,6 +280,50 @@ def test_programs_outside_a_pairing_are_originals() -> None:
     }
     assert result.given_answer[0].value == 1.0
     assert [e.metric for e in result.tables[0].estimates] == ["OC"]
+
+
+def test_the_cases_of_a_program_without_a_mutant_are_one_item(tmp_path: Path) -> None:
+    """Two programs, one right on both calls, one on one of them and without a mutant: 66.7 % before, not 50."""
+    rows = [
+        {"mutated_code": "def f(x):\n    return x - 1", "mutated_output": ["0", "1"]},
+        {},
+    ]
+    shared = {
+        "function_name": "f",
+        "code": "def f(x):\n    return x + 1",
+        "input": ["f(1)", "f(2)"],
+        "output": ["2", "3"],
+    }
+    path = tmp_path / "two.jsonl"
+    path.write_text("\n".join(json.dumps({"id": i, **shared, **row}) for i, row in enumerate(rows)))
+    problems = list(load_benchmark("execution-prediction", path, {"programs": "original"}).problems)
+    verdicts = [verdict(p.id, 0, p.id != "1/case1", True, ()) for p in problems]
+    together = [t for t in summary(problems, verdicts).prediction.tables if t.cases == "all_cases"]
+    assert [(t.estimates[0].value, t.estimates[0].tasks) for t in together] == [(0.5, 2), (0.5, 2)]
+
+
+@pytest.mark.parametrize(("values", "per_case", "all_cases"), [
+    (("[True, False]", "[1]"), 10, None),
+    (("[0]", "[True]"), 10, None),
+    (("[]", "[True, 1]"), 10, 5),
+    (("True", "[1]"), 5, None),
+])  # fmt: skip
+def test_a_list_of_booleans_is_boolean_where_cases_are_taken_together(
+    values: tuple[str, str], per_case: int, all_cases: int | None
+) -> None:
+    """The two rules of akshsgaur/code-reasoning-repro@6c43fa8: its Bedrock runs leave them out, its notebooks
+    do not."""
+    problems = []
+    for case, (value, other) in enumerate((values, ("1", "2"))):
+        pairing = Pairing(item="a", case=case, shown="mutant", other=other)
+        task = OutputTask(program="", function="f", arguments="", expected=value, pairing=pairing)
+        problems.append(problem(f"a/{case}", 0, task))
+    found = summary(problems, [verdict(p.id, s, False, True, (REVERTED,)) for p in problems for s in range(5)])
+    samples = {
+        table.cases: next((e.samples for e in table.estimates if e.metric == "MR"), None)
+        for table in found.prediction.tables
+    }
+    assert samples == {"per_case": per_case, "all_cases": all_cases}
 
 
 def test_equality_of_the_two_values_is_pythons_and_nan_equals_nan() -> None:

@@ -118,7 +118,7 @@ def test_several_samples_go_by_the_variance_of_the_differences():
     a, b = tallies([3] * 50 + [0] * 50, n=5), tallies([4] * 50 + [1] * 25 + [0] * 25, n=5)
     found = pair_power(a, b, compare_paired(a, b), 0.05)
     assert (found.method, found.discordant) == (MILLER, None)
-    gains = np.array([0.2] * 75 + [0.0] * 25 + [1.0, -1.0])  # with the two pseudo-clusters of the interval
+    gains = np.array([0.2] * 75 + [0.0] * 25 + [1.0, -1.0])  # with two pseudo-clusters
     assert found.variance == pytest.approx(100 * gains.var(ddof=1) / 102)
     assert found.tasks_needed == mean_tasks(found.variance, 0.05)
 

@@ -1,7 +1,9 @@
 """Metrics of execution reasoning on counts small enough to check by hand."""
 
 import pytest
+from msgspec.structs import replace
 
+from truegrade.records import Covariates
 from truegrade.statistics import sign_flip_p
 from truegrade.statistics.reasoning import compare_reasoning, gap_difference, summarise_reasoning
 from truegrade.statistics.reasoning_choice import summarise_choice
@@ -55,7 +57,7 @@ def test_correctness_and_reversion():
     (difference,) = summary.differences
     assert (difference.metric, difference.first, difference.second) == ("MC - OC", 0.75, 0.375)
     assert difference.p_value == sign_flip_p([-0.75, 0.0])
-    assert values(summary.given_answer) == {"OC": 0.75, "MC": 0.625}
+    assert values(summary.given_answer) == {"OC": 5 / 6, "MC": 2 / 5}  # replies weigh the same, not cases
     mutants = summary.tables[0].estimates[1]
     assert (mutants.metric, mutants.unanswered, mutants.truncated, mutants.samples) == ("MC", 1, 0, 6)
 
@@ -278,6 +280,34 @@ def test_the_gap_may_differ_by_two():
     assert (gap.first, gap.second, gap.difference) == (-1.0, 1.0, 2.0)
     assert -2 <= gap.low <= 2 == gap.high
     assert gap_difference(down, []) is None
+
+
+def with_syntax(programs, *, unfamiliar, depth):
+    known = Covariates(unfamiliar=("Compare NotEq",) if unfamiliar else (), length=9, depth=depth, steps=None)
+    plain = Covariates(unfamiliar=(), length=9, depth=4, steps=None)
+    return [replace(p, covariates=known if p.shown == "mutant" else plain) for p in programs]
+
+
+def test_pairs_are_parted_by_the_syntax_of_the_mutant():
+    programs = [
+        *with_syntax(both("a"), unfamiliar=False, depth=4),
+        *with_syntax(both("b"), unfamiliar=True, depth=5),
+    ]
+    rows = [[RIGHT], [RIGHT], [RIGHT], [REVERTED]]
+    draws = dict(zip([p.id for p in programs], rows, strict=True))
+    summary = summarise_reasoning(programs, [], draws)
+    found = {part.name: values(part.estimates) for part in summary.prediction.by_covariate}
+    assert found == {
+        "familiar syntax": {"OC": 1, "MC": 1, "OR": 0, "MR": 0},
+        "unfamiliar syntax": {"OC": 1, "MC": 0, "OR": 0, "MR": 1},
+        "shallower": {"OC": 1, "MC": 1, "OR": 0, "MR": 0},
+        "deeper": {"OC": 1, "MC": 0, "OR": 0, "MR": 1},
+    }
+    assert [part.difference.difference for part in summary.prediction.by_covariate] == [0, -1, 0, -1]
+    better = summarise_reasoning(programs, [], {p.id: [RIGHT] for p in programs})
+    gains = {found.metric: found.difference for found in compare_reasoning(summary, better)}
+    assert (gains["MC, familiar syntax"], gains["MC, unfamiliar syntax"], gains["MC, deeper"]) == (0, 1, 1)
+    assert (gains["MR, familiar syntax"], gains["MR, unfamiliar syntax"]) == (0, -1)
 
 
 def test_the_interval_of_the_gap_is_on_its_own_scale():

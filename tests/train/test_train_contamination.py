@@ -107,7 +107,7 @@ def test_what_was_shown_is_found(examples, held_out):
     settings = Settings(shard_examples=20)
     drawn = {each.identity for each in examples.shard(1, settings, held_out) if each.task == "prediction"}
     assert drawn
-    assert shown([0, 1], settings, held_out, drawn | {"of none"}) == drawn
+    assert drawn <= shown([0, 1], settings, held_out)
 
 
 def test_examples_are_worded_as_the_product_words_them(examples, held_out):

@@ -154,6 +154,13 @@ def operator_of(row: ExecutionRow) -> str:
     return row.mutation_info.mutation_type if row.mutation_info is not None else ""
 
 
+def steps_of(row: ExecutionRow, case: Case) -> int | None:
+    """Lines that the original executes on a call; None where the row does not say."""
+    steps = (row.metrics or {}).get("steps")
+    found = steps[case.number] if isinstance(steps, list) and case.number < len(steps) else steps
+    return found if isinstance(found, int) else None
+
+
 def tags_of(row: ExecutionRow, **more: str) -> dict[str, str]:
     """Facts of a row to group reports by; empty ones are left out."""
     tags = {name: str(value) for name in _TAGS if (value := getattr(row, name)) is not None}

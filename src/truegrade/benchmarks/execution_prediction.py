@@ -8,8 +8,11 @@ function_name, code, input, output``, as JSON Lines, a JSON array or objects pri
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
+
+import msgspec
 
 from truegrade.benchmarks.arguments import check_arguments, choice
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
@@ -19,13 +22,14 @@ from truegrade.benchmarks.execution_cases import (
     benchmark_of,
     cases_of,
     cluster_of,
-    has_mutant,
     operator_of,
     read_rows,
+    steps_of,
     tags_of,
 )
 from truegrade.datasets.executions import ExecutionRow
-from truegrade.records import OutputTask, Pairing, Problem
+from truegrade.datasets.syntax import Familiar, shape
+from truegrade.records import Covariates, OutputTask, Pairing, Problem
 
 NAME = "execution-prediction"
 PROGRAMS = ("all", "original", "mutant", "preserved")
@@ -47,11 +51,12 @@ def load(data: Path | None, args: Mapping[str, str], name: str = NAME) -> Benchm
     wanted = choice(args, "programs", PROGRAMS)
     rows = read_rows(name, data, args)
     path = Path(rows.source)
+    measured = _measure(dict.fromkeys(row.code for row in rows.rows))
     problems = tuple(
         problem
         for row in rows.rows
         for case in cases_of(path, row)
-        for problem in _problems(row, case, name, rows.dataset_sha256)
+        for problem in _problems(row, case, name, rows.dataset_sha256, measured)
         if wanted in ("all", problem.tags["shown"])
     )
     return benchmark_of(
@@ -60,9 +65,31 @@ def load(data: Path | None, args: Mapping[str, str], name: str = NAME) -> Benchm
     )  # fmt: skip
 
 
-def _problems(row: ExecutionRow, case: Case, name: str, digest: str) -> Iterator[Problem]:
+_Measure = Callable[[str], Covariates | None]
+
+
+def _measure(originals: Iterable[str]) -> _Measure:
+    """What counts the covariates of a program, given the originals of its data set."""
+    familiar = Familiar(originals)
+
+    @cache
+    def measured(code: str) -> Covariates | None:
+        found = shape(code)
+        if found is None:
+            return None
+        return Covariates(unfamiliar=familiar.lacks(found), length=found.length, depth=found.depth)
+
+    return measured
+
+
+def _problems(row: ExecutionRow, case: Case, name: str, digest: str, measured: _Measure) -> Iterator[Problem]:
     """One problem per program of the row: the original, its mutant, its rewritings."""
-    for suffix, program, expected, pairing in _programs(row, case):
+    steps = steps_of(row, case)
+    for suffix, program, expected, place in _programs(row, case):
+        counted = measured(program)
+        if counted is not None:
+            counted = msgspec.structs.replace(counted, steps=steps)
+        pairing = msgspec.structs.replace(place, covariates=counted)
         yield Problem(
             id=f"{case.id}{suffix}",
             benchmark=name,
@@ -73,7 +100,7 @@ def _problems(row: ExecutionRow, case: Case, name: str, digest: str) -> Iterator
                 function=row.function_name,
                 arguments=case.arguments,
                 expected=expected,
-                pairing=pairing if has_mutant(row) or row.preserved else None,
+                pairing=pairing,
             ),
             tags=tags_of(row, shown=pairing.shown, mutation=pairing.mutation),
         )

@@ -67,14 +67,14 @@ def sentences(comparison: Comparison) -> list[str]:
     """The methods paragraph."""
     first, draws = comparison.pairs[0].paired, comparison.pairs[0].bootstrap
     tests = (
-        "sign flips of clusters (Fisher 1935)"
+        "sign flips of clusters (Fisher 1935), or the score test where its p is larger"
         if p.paired.mcnemar_p is None
         else "McNemar's exact test (McNemar 1947)"
         for p in comparison.pairs
     )
     paired = "paired by task: a difference is the second run's mean share of right samples less the first's"
     shown = f"{fmt.count(draws.draws)} draws, seed {draws.seed}"
-    sources = f"{first.method} (Miller 2024, arXiv 2411.00640; Bonett and Price 2012)"
+    sources = f"{first.method} (Tango 1998; Miller 2024, arXiv 2411.00640)"
     said = [
         f"Compared are {scope(comparison)}, {paired}, over the tasks that both answered.",
         f"Intervals of {100 * first.confidence:g} % are by {sources}.",

@@ -15,9 +15,17 @@ from truegrade.report.figures import (
 )
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.parts import facts, figure, section, table
-from truegrade.report.reasoning_wording import AGGREGATIONS, CHOICE, PREDICTION, aggregation, by_metric
+from truegrade.report.reasoning_wording import (
+    AGGREGATIONS,
+    CHOICE,
+    PREDICTION,
+    aggregation,
+    by_metric,
+    stratum_name,
+)
 from truegrade.report.svg import Chart
 from truegrade.statistics.reasoning_choice import ChoiceSummary
+from truegrade.statistics.reasoning_covariates import Stratum
 from truegrade.statistics.reasoning_prediction import PredictionSummary
 from truegrade.statistics.reasoning_records import Difference
 from truegrade.statistics.reasoning_records import Table as Aggregated
@@ -71,7 +79,21 @@ def _prediction(prediction: PredictionSummary, profile: str) -> Child:
         _table("pass@k", prediction.pass_at) if _several(prediction.pass_at) else None,
         _plot(mutation_chart(prediction.by_mutation), "By operator of the mutation"),
         _table("By operator", prediction.by_mutation) if prediction.by_mutation else None,
+        _strata(prediction.by_covariate),
     ]
+
+
+def _strata(strata: Sequence[Stratum]) -> Child:
+    """What else than the mutation may explain the loss."""
+    if not strata:
+        return None
+    rows = {stratum_name(stratum): stratum.estimates for stratum in strata}
+    said = (
+        el("p", el("b", f"MC - OC, {stratum_name(stratum)}"), f": {fmt.difference(stratum.difference)}")
+        for stratum in strata
+        if stratum.difference is not None
+    )
+    return [_table("By syntax, length, depth and steps, of the mutant where there is one", rows), said]
 
 
 def _choice(choice: ChoiceSummary, profile: str) -> Child:

@@ -60,6 +60,7 @@ def _prediction(prediction: PredictionSummary) -> Table:
     reversions = [per_case.get(KINDS[kind][1] or "") for kind in kinds]
     if any(reversions):
         row(table, "reverted", *map(_cell, reversions))
+    _strata(table, prediction, kinds)
     again = by_metric(prediction.stability)
     if "stability" in again:
         shown = {"original": again.get("repeat_agreement"), "preserved": again["stability"]}
@@ -72,6 +73,18 @@ def _prediction(prediction: PredictionSummary) -> Table:
     row(table, "unanswered", *(fmt.count(e.unanswered) for e in first))
     row(table, "truncated", *(fmt.count(e.truncated) for e in first))
     return table
+
+
+def _strata(table: Table, prediction: PredictionSummary, kinds: Sequence[str]) -> None:
+    """Whether the programs that return another value also are of another kind."""
+    strata = [stratum for stratum in prediction.by_covariate if stratum.covariate == "unfamiliar"]
+    for stratum in strata:
+        _correct(table, f"right, {stratum.name}", by_metric(stratum.estimates), kinds)
+    for stratum in strata:
+        known = by_metric(stratum.estimates)
+        reversions = [known.get(KINDS[kind][1] or "") for kind in kinds]
+        if any(reversions):
+            row(table, f"reverted, {stratum.name}", *map(_cell, reversions))
 
 
 def _correct(

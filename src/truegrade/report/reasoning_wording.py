@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from truegrade.records import Estimate
+from truegrade.statistics.reasoning_covariates import NAMES, Stratum
 from truegrade.statistics.reasoning_records import Table
 
 KINDS: Mapping[str, tuple[str, str | None]] = MappingProxyType(
@@ -56,6 +57,14 @@ AGGREGATIONS: Mapping[str, str] = MappingProxyType(
 def aggregation(table: Table) -> str:
     """Its name, ``per_case/mean``."""
     return f"{table.cases}/{table.weighting}"
+
+
+def stratum_name(stratum: Stratum) -> str:
+    """``unfamiliar syntax``; of numbers also where they are parted: ``deeper (depth above 9)``."""
+    if stratum.above is None:
+        return stratum.name
+    side = "up to" if stratum.name in {low for _, low, _ in NAMES} else "above"
+    return f"{stratum.name} ({stratum.covariate} {side} {stratum.above})"
 
 
 def by_metric(estimates: Sequence[Estimate]) -> dict[str, Estimate]:

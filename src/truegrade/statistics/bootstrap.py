@@ -3,7 +3,7 @@
 Whole clusters are drawn with replacement, each with its paired differences (Efron 1979, Annals of Statistics
 7:1-26; by cluster: Field & Welsh 2007, J. Royal Statistical Society B 69:369-390). Pairs stay pairs, and samples
 of a task and tasks of a question stay together. The interval is the percentile one. It is too narrow with few
-clusters, and of width zero where no task differs; so it stands beside the t interval, never in its place.
+clusters, and of width zero where no task differs; so it stands beside the score interval, never in its place.
 """
 
 from __future__ import annotations

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from math import sqrt
 
 import msgspec
 
 from truegrade.errors import NotComparable
 from truegrade.statistics.mcnemar import mcnemar_p
 from truegrade.statistics.p_values import FLIPS
-from truegrade.statistics.quantiles import two_sided_t
+from truegrade.statistics.paired_score import ScoreTest
 from truegrade.statistics.reasoning_records import Difference
 from truegrade.statistics.tally import TaskTally
 
-METHOD = "paired cluster-robust t, two pseudo-clusters added"
+METHOD = "paired cluster-robust score interval, with the exact test at 0"
 NO_METHOD = "none: a single cluster"
 EXACT_UP_TO = 14
 """Clusters with a difference up to which all 2**clusters sign flips are enumerated."""
@@ -35,7 +34,8 @@ class PairedComparison(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float
     method: str
     permutation_p: float
-    """Two-sided p-value of the sign-flip test by cluster."""
+    """Two-sided p-value of the sign-flip test by cluster, or of the score test where that is larger; the interval
+    holds 0 exactly where it is not below ``1 - confidence``."""
     mcnemar_p: float | None
     """Two-sided exact McNemar p-value; None where a task holds several samples or shares its cluster."""
     wins: tuple[str, ...]
@@ -76,19 +76,20 @@ def compare_paired(
     clusters = gains_by_cluster(a, b)
     common = [task_id for task_id in of_a if task_id in of_b]
     gains = {task: of_b[task].c / of_b[task].n - of_a[task].c / of_a[task].n for task in common}
-    low, high = difference_interval(clusters, confidence)
     single = all(of_a[task].n == of_b[task].n == 1 for task in common) and len(clusters) == len(common)
     wins, losses = [t for t in common if gains[t] > 0], [t for t in common if gains[t] < 0]
+    mcnemar = mcnemar_p(len(wins), len(losses)) if single else None
+    tested = assess_difference(clusters, confidence, exact_p=mcnemar, flips=flips, seed=seed)
     return PairedComparison(
         rate_a=sum(of_a[task].c / of_a[task].n for task in common) / len(common),
         rate_b=sum(of_b[task].c / of_b[task].n for task in common) / len(common),
         difference=sum(gains.values()) / len(common),
-        low=low,
-        high=high,
+        low=tested.low,
+        high=tested.high,
         confidence=confidence,
-        method=NO_METHOD if low is None else METHOD,
-        permutation_p=sign_flip_p([sum(cluster) for cluster in clusters], flips=flips, seed=seed),
-        mcnemar_p=mcnemar_p(len(wins), len(losses)) if single else None,
+        method=tested.method,
+        permutation_p=tested.p_value,
+        mcnemar_p=mcnemar,
         wins=tuple(wins),
         losses=tuple(losses),
         ties=tuple(task for task in common if gains[task] == 0),
@@ -128,35 +129,52 @@ def _refuse_mismatch(common: Sequence[str], of_a: dict[str, TaskTally], of_b: di
             )
 
 
-def difference_interval(
-    clusters: Sequence[Sequence[float]], confidence: float = 0.95
-) -> tuple[float | None, float | None]:
-    """Interval for the mean of paired differences in [-1, 1], given cluster by cluster; None for one cluster.
+class DifferenceTest(msgspec.Struct, frozen=True):
+    """Whether a mean paired difference is 0, and which differences it may be: 0 is outside where p is small."""
 
-    A t interval with the cluster-robust variance of the mean, after adding two clusters of average size, one that
-    differs by +1 and one by -1: Bonett & Price 2012 (J. Educational and Behavioral Statistics 37:479-488) add one
-    pair on either side, which here becomes one cluster. Without them, runs that agree on every task would get an
-    interval of width zero. A t quantile rather than a bootstrap: it needs no seed and holds with few clusters.
+    low: float | None
+    high: float | None
+    """None where there is a single cluster."""
+    p_value: float
+    """Two-sided, that it is 0."""
+
+    @property
+    def method(self) -> str:
+        """Name of the interval."""
+        return NO_METHOD if self.low is None else METHOD
+
+
+def assess_difference(
+    clusters: Sequence[Sequence[float]],
+    confidence: float = 0.95,
+    *,
+    exact_p: float | None = None,
+    flips: int = 10_000,
+    seed: int = 0,
+) -> DifferenceTest:
+    """Test and interval of a mean of paired differences in [-1, 1], given cluster by cluster; they always agree.
+
+    The interval is the score interval of `truegrade.statistics.paired_score`. Its test is an approximation, which
+    at a difference of 0 can be had exactly, by flipping signs. So 0 is rejected only where both do: p is the
+    larger of the two, and the interval is stretched to 0 where p is not below ``1 - confidence``.
+
+    Args:
+        clusters: the differences of the tasks of each cluster; none is empty.
+        confidence: of the interval.
+        exact_p: McNemar's p-value, where it is the same test; None flips signs.
+        flips: as for `sign_flip_p`.
+        seed: the same.
     """
-    count = len(clusters)
-    if count < 2:
-        return None, None
-    centre, variance = shrunken_mean(clusters)
-    half = two_sided_t(confidence, count - 1) * sqrt(variance)
-    mean = sum(map(sum, clusters)) / sum(map(len, clusters))
-    return max(-1.0, min(mean, centre - half)), min(1.0, max(mean, centre + half))
-
-
-def shrunken_mean(clusters: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Mean of paired differences and its cluster-robust variance, after the two pseudo-clusters were added."""
-    count = len(clusters)
-    average = sum(len(cluster) for cluster in clusters) / count
-    sums = [*(sum(cluster) for cluster in clusters), average, -average]
-    sizes = [*(float(len(cluster)) for cluster in clusters), average, average]
-    weight = sum(sizes)
-    centre = sum(sums) / weight
-    residuals = (total - centre * size for total, size in zip(sums, sizes, strict=True))
-    return centre, (count + 2) / (count + 1) * sum(residual**2 for residual in residuals) / weight**2
+    if exact_p is None:
+        exact_p = sign_flip_p([sum(cluster) for cluster in clusters], flips=flips, seed=seed)
+    if len(clusters) < 2:
+        return DifferenceTest(None, None, exact_p)
+    score = ScoreTest(clusters)
+    low, high = score.interval(confidence)
+    p_value = max(exact_p, score.p_value())
+    if p_value >= 1 - confidence:
+        low, high = min(low, 0.0), max(high, 0.0)
+    return DifferenceTest(low, high, p_value)
 
 
 def sign_flip_p(differences: Sequence[float], *, flips: int = FLIPS, seed: int = 0) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from truegrade.statistics.paired import PairedComparison, gains_by_cluster, shrunken_mean
+from truegrade.statistics.paired import PairedComparison, gains_by_cluster
 from truegrade.statistics.power import (
     ALPHA,
     POWER,
@@ -63,8 +63,7 @@ def pair_power(
     """
     if paired.clusters < 2:
         return None
-    _, variance = shrunken_mean(gains_by_cluster(a, b))
-    variance *= paired.tasks
+    variance = paired.tasks * _shrunken_variance(gains_by_cluster(a, b))
     single = paired.mcnemar_p is not None
     discordant = (len(paired.wins) + len(paired.losses)) / paired.tasks
     if single:
@@ -86,3 +85,20 @@ def pair_power(
         alpha=alpha,
         method=CONNOR if single else MILLER,
     )
+
+
+def _shrunken_variance(clusters: Sequence[Sequence[float]]) -> float:
+    """Cluster-robust variance of the mean of paired differences, never 0.
+
+    Two clusters of average size are added, one that differs by +1 and one by -1: Bonett & Price 2012 (J.
+    Educational and Behavioral Statistics 37:479-488) add one pair on either side. Without them, runs that agree on
+    every task would need no task to be told apart.
+    """
+    count = len(clusters)
+    average = sum(len(cluster) for cluster in clusters) / count
+    sums = [*(sum(cluster) for cluster in clusters), average, -average]
+    sizes = [*(float(len(cluster)) for cluster in clusters), average, average]
+    weight = sum(sizes)
+    centre = sum(sums) / weight
+    residuals = (total - centre * size for total, size in zip(sums, sizes, strict=True))
+    return (count + 2) / (count + 1) * sum(residual**2 for residual in residuals) / weight**2

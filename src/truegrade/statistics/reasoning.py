@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from truegrade.statistics.paired import METHOD, NO_METHOD, difference_interval, sign_flip_p
+from truegrade.statistics.paired import assess_difference
 from truegrade.statistics.reasoning_choice import METRICS as CHOICE_METRICS
 from truegrade.statistics.reasoning_choice import ChoiceSummary, choice_tallies, summarise_choice
 from truegrade.statistics.reasoning_counts import ProgramLine
+from truegrade.statistics.reasoning_covariates import Part, parts
 from truegrade.statistics.reasoning_measures import difference
 from truegrade.statistics.reasoning_prediction import (
     CORRECTNESS,
@@ -97,7 +98,18 @@ def _compare_prediction(a: Sequence[ProgramLine], b: Sequence[ProgramLine]) -> l
         *(difference(name, tallies(a, shown, "right"), tallies(b, shown, "right")) for name, shown in CORRECTNESS),
         gap_difference(a, b),
         *(difference(name, reversions(a, shown), reversions(b, shown)) for name, shown in REVERSION),
+        *(found for part in parts(a) for found in _compare_part(part, a, b)),
     ]
+
+
+def _compare_part(part: Part, a: Sequence[ProgramLine], b: Sequence[ProgramLine]) -> list[Difference | None]:
+    """Mutants inside a stratum of the first run: right, and by syntax also reverted."""
+    first, second = part.of(a), part.of(b)
+    found = [difference(f"MC, {part.name}", tallies(first, "mutant", "right"), tallies(second, "mutant", "right"))]
+    if part.covariate == "unfamiliar":
+        reverted = reversions(first, "mutant"), reversions(second, "mutant")
+        found.append(difference(f"MR, {part.name}", *reverted))
+    return found
 
 
 def _compare_choice(a: ChoiceSummary, b: ChoiceSummary) -> list[Difference | None]:
@@ -113,7 +125,7 @@ def _compare_choice(a: ChoiceSummary, b: ChoiceSummary) -> list[Difference | Non
 def gap_difference(a: Iterable[ProgramLine], b: Iterable[ProgramLine]) -> Difference | None:
     """How much more B loses on mutants than A: the difference of ``MC - OC``, case by case.
 
-    Halved, such a difference lies in [-1, 1] as `difference_interval` wants it.
+    Halved, such a difference lies in [-1, 1] as `assess_difference` wants it.
     """
     gaps_a, gaps_b = _gaps(a), _gaps(b)
     common = [place for place in gaps_a if place in gaps_b]
@@ -124,7 +136,7 @@ def gap_difference(a: Iterable[ProgramLine], b: Iterable[ProgramLine]) -> Differ
         cluster, gap = gaps_a[place]
         by_cluster.setdefault(cluster, []).append((gaps_b[place][1] - gap) / 2)
     clusters = list(by_cluster.values())
-    low, high = difference_interval(clusters)
+    tested = assess_difference(clusters)
     first = sum(gaps_a[place][1] for place in common) / len(common)
     second = sum(gaps_b[place][1] for place in common) / len(common)
     return Difference(
@@ -132,11 +144,11 @@ def gap_difference(a: Iterable[ProgramLine], b: Iterable[ProgramLine]) -> Differ
         first=first,
         second=second,
         difference=second - first,
-        low=None if low is None else 2 * low,
-        high=None if high is None else 2 * high,
+        low=None if tested.low is None else 2 * tested.low,
+        high=None if tested.high is None else 2 * tested.high,
         confidence=0.95,
-        method=NO_METHOD if low is None else METHOD,
-        p_value=sign_flip_p([sum(cluster) for cluster in clusters]),
+        method=tested.method,
+        p_value=tested.p_value,
         pairs=len(common),
         clusters=len(clusters),
     )

@@ -33,7 +33,7 @@ class ChoiceSummary(msgspec.Struct, frozen=True, kw_only=True):
     tables: list[Table]
     """preference, OC, MC, OR, MR, accuracy; the first is the headline: ``mean``."""
     given_answer: list[Estimate]
-    """OC, MC and accuracy over the samples that hold a value."""
+    """OC, MC and accuracy over the samples that hold a value, each of them weighing the same."""
     order: list[Estimate]
     """``same_program``, ``always_A``, ``always_B``, ``preference_consistent``, ``chose_A`` of all valid samples,
     and ``repeat_same``: two samples of one order choose one program; what ``same_program`` would be if the order
@@ -60,9 +60,9 @@ def summarise_choice(pairs: Iterable[Pair], draws: Draws) -> ChoiceSummary | Non
         tables=[Table(cases="per_case", weighting=w, estimates=estimates(lines, w)) for w in weightings],
         given_answer=present(
             [
-                measure("OC", choice_tallies(lines, "right_original", "answered_original")),
-                measure("MC", choice_tallies(lines, "right_mutant", "answered_mutant")),
-                measure("accuracy", choice_tallies(lines, "right", "answered")),
+                measure("OC", choice_tallies(lines, "right_original", "answered_original"), "micro"),
+                measure("MC", choice_tallies(lines, "right_mutant", "answered_mutant"), "micro"),
+                measure("accuracy", choice_tallies(lines, "right", "answered"), "micro"),
             ]
         ),
         order=_order(lines),

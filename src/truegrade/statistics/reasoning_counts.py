@@ -30,6 +30,11 @@ class ProgramLine(msgspec.Struct, frozen=True, array_like=True):
     truncated: int
     differs: bool
     boolean: bool
+    unfamiliar: bool | None = None
+    """Whether the program holds unfamiliar syntax; None where nothing is known of its source."""
+    length: int | None = None
+    depth: int | None = None
+    steps: int | None = None
 
     @property
     def reversible(self) -> bool:
@@ -62,7 +67,7 @@ def all_cases(programs: Iterable[Program], draws: Draws) -> list[ProgramLine]:
             cases[0],
             id=" ".join(case.id for case in cases),
             differs=any(case.differs for case in cases),
-            boolean=any(case.boolean for case in cases),
+            boolean=any(case.boolean or case.booleans for case in cases),
         )
         lines.append(_line(whole, None, _graded(joined)))
     return lines
@@ -84,6 +89,7 @@ def _joined(row: Sequence[Draw | None]) -> Draw | None:
 
 
 def _line(program: Program, case: int | None, graded: Sequence[Draw]) -> ProgramLine:
+    known = program.covariates
     return ProgramLine(
         id=program.id,
         item=program.item,
@@ -100,6 +106,10 @@ def _line(program: Program, case: int | None, graded: Sequence[Draw]) -> Program
         truncated=sum(draw.truncated for draw in graded),
         differs=program.differs,
         boolean=program.boolean,
+        unfamiliar=None if known is None else bool(known.unfamiliar),
+        length=None if known is None else known.length,
+        depth=None if known is None else known.depth,
+        steps=None if known is None else known.steps,
     )
 
 

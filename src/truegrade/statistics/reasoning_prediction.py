@@ -13,8 +13,8 @@ Aggregations, of which the repository mixes two without saying so:
 
 - ``per_case`` (its notebooks): every case counts for itself; a boolean case drops out of OR and MR.
 - ``all_cases`` (its Bedrock runs): sample i of an item counts as right if it is right on all cases of the item,
-  as reverted if it is reverted on all; a boolean anywhere drops the whole item out of OR and MR, and so does an
-  item whose programs differ on no case.
+  as reverted if it is reverted on all. A boolean, or a list of booleans, on any case drops the whole item out of
+  OR and MR, and so does an item whose programs differ on no case.
 - ``mean`` weighs every case (or item) alike, as the formulas do; ``micro`` every sample, as the repository does.
 """
 
@@ -28,6 +28,7 @@ import msgspec
 
 from truegrade.records import Estimate
 from truegrade.statistics.reasoning_counts import ProgramLine, all_cases, per_case
+from truegrade.statistics.reasoning_covariates import Part, Stratum, parts
 from truegrade.statistics.reasoning_measures import Weighting, difference, measure, present
 from truegrade.statistics.reasoning_records import Difference, Draws, Program, Shown, Table
 from truegrade.statistics.reasoning_stability import repeat_agreement, stability
@@ -49,7 +50,7 @@ class PredictionSummary(msgspec.Struct, frozen=True, kw_only=True):
     modes: dict[str, list[Estimate]]
     """OC, MC and PC by the mode of comparison: ``python_eq``, ``strict_typed``, ``repr_exact``."""
     given_answer: list[Estimate]
-    """OC, MC and PC over the samples that hold an answer."""
+    """OC, MC and PC over the samples that hold an answer, each of them weighing the same."""
     pass_at: dict[str, list[Estimate]]
     """pass@k on originals, mutants and rewritings, for each k asked for."""
     differences: list[Difference]
@@ -63,6 +64,8 @@ class PredictionSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Mutant cases on which both programs return one value: MC repeats OC there."""
     boolean: int
     """Mutant cases left out of MR because a value is boolean."""
+    by_covariate: list[Stratum] = []
+    """The same programs parted by unfamiliar syntax, length, depth and steps; see `Stratum`."""
     programs: list[ProgramLine]
     """What two runs are compared by; empty where only originals were asked, which pass@1 compares already."""
 
@@ -76,7 +79,7 @@ def summarise_prediction(
         return None
     together = all_cases(programs, draws)
     units: dict[Literal["per_case", "all_cases"], list[ProgramLine]] = {"per_case": lines}
-    if len(together) < len(lines):
+    if len(together) < len(lines) or any(program.booleans for program in programs):
         units["all_cases"] = together
     weightings: tuple[Weighting, ...] = ("mean", "micro")
     mutants = [line for line in lines if line.shown == "mutant"]
@@ -94,6 +97,7 @@ def summarise_prediction(
         by_mutation=_by_mutation(mutants),
         same_value=sum(not line.differs for line in mutants),
         boolean=sum(line.differs and line.boolean for line in mutants),
+        by_covariate=[_stratum(part, lines) for part in parts(lines)],
         programs=lines if any(line.shown != "original" for line in lines) else [],
     )
 
@@ -147,7 +151,7 @@ def _correctness(lines: Sequence[ProgramLine], weighting: Weighting, count: Coun
 
 
 def _given_answer(lines: Sequence[ProgramLine]) -> list[Estimate]:
-    return present([measure(name, _answered(lines, shown)) for name, shown in CORRECTNESS])
+    return present([measure(name, _answered(lines, shown), "micro") for name, shown in CORRECTNESS])
 
 
 def _answered(lines: Iterable[ProgramLine], shown: Shown) -> list[TaskTally]:
@@ -175,6 +179,18 @@ def _by_mutation(mutants: Sequence[ProgramLine]) -> dict[str, list[Estimate]]:
         for name, lines in sorted(of.items())
         if name
     }
+
+
+def _stratum(part: Part, lines: Sequence[ProgramLine]) -> Stratum:
+    inside = part.of(lines)
+    originals, mutants = paired_by_case(inside, "original"), paired_by_case(inside, "mutant")
+    return Stratum(
+        covariate=part.covariate,
+        name=part.name,
+        above=part.above,
+        estimates=[found for found in estimates(inside, "mean") if found.metric != "MC_differing"],
+        difference=difference("MC - OC", originals, mutants),
+    )
 
 
 # ------------------------------------------------------------------------------------------ paired by case

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from truegrade.records import Estimate
+from truegrade.records import Covariates, Estimate
 
 Shown = Literal["original", "mutant", "preserved"]
 Chosen = Literal["original", "mutant"]
@@ -51,6 +51,9 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
     """The original and its mutant return different values on this call, under Python's ``==``."""
     boolean: bool = False
     """One of the two values is True or False."""
+    booleans: bool = False
+    """One of the two values is a list of True and False, and not empty."""
+    covariates: Covariates | None = None
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):

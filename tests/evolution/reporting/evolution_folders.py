@@ -31,7 +31,8 @@ from truegrade.evolution.searchers import open_searcher
 from truegrade.evolution.space import EVERYWHERE, QUERY_VALUE, Space
 from truegrade.evolution.streams import stable_hash
 from truegrade.records import sha256_json
-from truegrade.statistics.paired import difference_interval, mcnemar_p
+from truegrade.statistics.mcnemar import mcnemar_p
+from truegrade.statistics.paired import assess_difference
 from truegrade.statistics.tally import TaskTally, pass_at_k
 from truegrade.store.journal import Journal
 
@@ -268,8 +269,9 @@ def estimate(shares: dict[str, float], problems: Sequence[str]):
 
 def difference(ours: dict[str, float], theirs: dict[str, float], problems: Sequence[str]) -> Difference:
     gains = [ours[name] - theirs[name] for name in problems]
-    low, high = difference_interval([[one] for one in gains])
-    return Difference(value=sum(gains) / len(gains), low=low, high=high, method="paired t", tasks=len(problems))
+    found = assess_difference([[one] for one in gains])
+    return Difference(value=sum(gains) / len(gains), low=found.low, high=found.high, method=found.method,
+        tasks=len(problems))  # fmt: skip
 
 
 def mean(shares: dict[str, float]) -> float:
