@@ -57,6 +57,12 @@ def scripted():
 
 
 @pytest.fixture(scope="session")
+def skipped():
+    """The module of the table of skips."""
+    return load_support("skipped")
+
+
+@pytest.fixture(scope="session")
 def hub_support():
     """The module of the hub's stand-in: ``hub_server``."""
     return load_support("hub_server")
@@ -154,3 +160,13 @@ def chromium() -> Iterator[Any]:
 def listening():
     """`tests/support/listening.py`: ``with listening(window, own) as trouble``."""
     return load_support("listening").listening
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say what a plain run does not show, and how to have it run."""
+    skipped = [report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.stats.get("skipped", [])
+               if isinstance(report.longrepr, tuple)]  # fmt: skip
+    if skipped:
+        terminalreporter.section(f"{len(skipped)} skipped; to have them run")
+        for line in load_support("skipped").table(skipped):
+            terminalreporter.write_line(line)
