@@ -349,7 +349,7 @@ def grade(
     """
     problems = scored(run, problems, profile)
     packages = package_versions(limits_for(profile, problems.values()).packages)
-    others = packages != run.manifest.packages.get(profile.id)
+    others = packages != (run.manifest.packages or {}).get(profile.id)
     graded = run.graded(profile.id, anew=MISSING_PACKAGE if others else None)
     done = [(c.key, c.sha256) in graded for c in _gradable(run, problems)]
     progress.start(f"grade as {profile.name}", total=len(done), done=sum(done))

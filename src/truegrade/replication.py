@@ -199,13 +199,13 @@ def _gaps(asked: Question, profile: ProfileSummary, ours: Estimate | None) -> li
     if ours is None:
         return [f"{asked.metric} needs more samples per task than this run has"]
     gaps = []
+    errors = profile.reasons.get(Reason.GRADER_ERROR.value, 0)
+    if errors:
+        gaps.append(f"{errors} verdicts are grader errors, which say nothing about the model; grade again")
     if ours.tasks < len(profile.tasks):
         gaps.append(f"only {ours.tasks} of {len(profile.tasks)} tasks have the samples that {asked.metric} needs")
     if ours.low is None:
         gaps.append("all tasks form one cluster, so there is no interval to hold the claim against")
-    errors = profile.reasons.get(Reason.GRADER_ERROR.value, 0)
-    if errors:
-        gaps.append(f"{errors} verdicts are grader errors, which say nothing about the model; grade again")
     return gaps
 
 

@@ -108,7 +108,8 @@ def test_a_value_that_is_no_python_is_compared_as_text(tmp_path: Path) -> None:
 
 
 def test_a_missing_field_names_line_and_field(tmp_path: Path) -> None:
-    row = dict(SINGLE)
+    """Of a program with one function the name need not be given."""
+    row = {**SINGLE, "code": f"{SINGLE['code']}\n\ndef other():\n    pass\n"}
     del row["function_name"]
     with pytest.raises(BadRecord, match="line 2, field 'function_name'"):
         load_benchmark("execution-prediction", write(tmp_path / "mine.jsonl", SEVERAL, row))

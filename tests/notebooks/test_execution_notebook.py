@@ -34,7 +34,7 @@ def cells(kind):
 
 def execute(folder, **settings):
     """What the notebook prints, run in this folder; small numbers, unless told otherwise."""
-    small = {"MODEL": "tiny-random", "ENGINE": "server", "LIMIT": "6", "MAX_TOKENS": "16", "PROGRAMS": "4"}
+    small = {"MODEL": "tiny-random", "ENGINE": "server", "LIMIT": "1", "MAX_TOKENS": "16", "PROGRAMS": "4"}
     command, environment = [sys.executable, "-c", RUNNER, str(NOTEBOOK)], os.environ | small | settings
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
@@ -58,7 +58,7 @@ def test_it_runs_top_to_bottom_on_a_given_file(llama_server, execution_rows, tmp
     assert profiles == ["strict", "seed-regex", "code-reasoning", "paper-tags"]
     assert prediction.manifest.generation.model == "openai-compatible/tiny-random"
     assert len(list(prediction.verdicts("strict"))) == 6
-    assert len(list(truegrade.load(tmp_path / "runs" / "choice").verdicts())) == 6
+    assert len(list(truegrade.load(tmp_path / "runs" / "choice").verdicts())) == 4
     folders = [tmp_path / "runs" / "lookup", tmp_path / "runs" / "prediction"]
     models = [row.model for row in standings(folders, profile="strict")]
     assert models == ["baseline/lookup", "openai-compatible/tiny-random"]

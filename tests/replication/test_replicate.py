@@ -30,7 +30,7 @@ def kinds(found, explains=True):
 def test_a_claim_inside_the_interval_with_fitting_digits_is_reproduced(run):
     found = replicate(run, "67.7", tasks=164)
     assert found.result.outcome is Outcome.REPRODUCED
-    assert found.result.profile == "strict@2"
+    assert found.result.profile == "strict@1"
     assert found.result.p_independent == 1.0
     assert [(f.first, f.last, f.denominator) for f in found.fits] == [(111, 111, 164)]
     assert "111 of 164 prints as 67.7" in found.result.why
@@ -193,7 +193,7 @@ def test_the_command_prints_and_its_exit_code_tells(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     held = CliRunner().invoke(command, [str(run.path), "--claim", "67.7", "--n", "164"])
     assert held.exit_code == 0, held.output
-    assert held.stdout.startswith("reproduced: pass@1 = 67.7 % for toy-1 on toy, under strict@2")
+    assert held.stdout.startswith("reproduced: pass@1 = 67.7 % for toy-1 on toy, under strict@1")
     for word in ("mild@1", "harsh@1", "111/164"):
         assert word in held.stdout
     missed = CliRunner().invoke(command, [str(run.path), "--claim", "89.6"])

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from truegrade.config import GenerationConfig
 from truegrade.errors import BadRecord
@@ -55,8 +56,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Profile id -> time of its last grading."""
     levels: dict[str, int] = {}
     """Profile id -> protection level that its programs ran under."""
-    packages: dict[str, dict[str, str]] = {}
-    """Profile id -> packages, with versions, that programs could import besides the standard library."""
+    packages: dict[str, dict[str, str]] | UnsetType = UNSET
+    """Profile id -> packages, with versions, that programs could import besides the standard library. Unset before
+    anything was graded, so that manifests from before there was this field keep their bytes."""
     adaptations: tuple[str, ...] = ()
     """Parameters that the model service refused and that were therefore changed."""
     probe: ProbeReport | None = None

@@ -92,6 +92,7 @@ class Run:
                 excluded=stored.excluded | manifest.excluded,
                 profiles=stored.profiles,
                 levels=stored.levels,
+                packages=stored.packages,
                 adaptations=stored.adaptations,
                 probe=manifest.probe or stored.probe,
             )
@@ -264,7 +265,7 @@ class Run:
             packages: what they could import, with versions.
         """
         levels = self.manifest.levels if level is None else {**self.manifest.levels, profile: level}
-        offered = {**self.manifest.packages, profile: dict(packages)}
+        offered = {**(self.manifest.packages or {}), profile: dict(packages)}
         self.update(profiles={**self.manifest.profiles, profile: now()}, levels=levels, packages=offered)
 
     def write(self, name: str, content: bytes) -> Path:
