@@ -123,7 +123,9 @@ def read_reply(data: bytes) -> None:
         identity = {"benchmark": question.benchmark, "dataset_sha256": "", "sample": 0, "config_sha256": ""}
         form = FORMS[(way + number) % len(FORMS)]
         answer = profile.answer(question, Completion(**known, **identity, text=text, form=form))
-        assert (answer.value is None) == (answer.reason is not None), profile.id
+        # A choice that states no value has both: it counts as a choice, and the reason says why it is wrong.
+        both = isinstance(question.task, ChoiceTask) and answer.value is not None
+        assert both or (answer.value is None) == (answer.reason is not None), profile.id
         if isinstance(question.task, OutputTask) and answer.value is not None:
             grade_output(question.task, answer)
 
