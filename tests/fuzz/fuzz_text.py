@@ -29,7 +29,7 @@ from truegrade.grading.predictions import grade_output
 from truegrade.models.micro.adapters import read_adapter_config
 from truegrade.models.micro.safetensors_file import read_metadata, read_tensors
 from truegrade.profiles import PROFILES, Profile, open_profile
-from truegrade.records import Case, CasesTask, Completion, OutputTask, Problem
+from truegrade.records import Case, CasesTask, ChoiceTask, Completion, OutputTask, Problem
 from truegrade.sandbox.limits import MIB
 from truegrade.store import read_journal
 from truegrade.store.importers import IMPORTERS, read_completions
