@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import resolve_name
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.errors import UnknownName, UserError
@@ -90,10 +91,19 @@ def _from_entry_point(entry: EntryPoint) -> BenchmarkSpec:
     return _checked(found, f"benchmark {entry.name!r} ({entry.value})")
 
 
+class _FromSource(SourceFileLoader):
+    """Compiles a file each time: Python's cache of compiled files does not see an edit within the same second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        code: CodeType = self.source_to_code(self.get_data(path), path)
+        return code
+
+
 def _from_file(path: Path) -> BenchmarkSpec:
     if not path.is_file():
         raise UserError(f"{path}: no such file; a benchmark file is Python and defines BENCHMARK")
-    found = importlib.util.spec_from_file_location(path.stem, path)
+    found = importlib.util.spec_from_file_location(path.stem, path, loader=_FromSource(path.stem, str(path)))
     if found is None or found.loader is None:
         raise UserError(f"{path}: cannot be imported as Python")
     module = importlib.util.module_from_spec(found)
