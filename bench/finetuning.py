@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from truegrade import prompts
-from truegrade.datasets.micro import UNSEEN, draw_item
+from truegrade.builders.micro import UNSEEN, draw_item
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.training.base import Lesson, TrainingOrder
 from truegrade.evolution.training.embedded import EmbeddedTrainer, encoded

@@ -18,9 +18,9 @@ import time
 from pathlib import Path
 from statistics import mean
 
+from truegrade.builders.mutation import MutationOptions, mutate_rows
+from truegrade.builders.mutation.observing import Observer
 from truegrade.datasets.executions import ExecutionRow
-from truegrade.datasets.mutation import MutationOptions, mutate_rows
-from truegrade.datasets.mutation.observing import Observer
 from truegrade.datasets.written import read_rows
 from truegrade.sandbox import Limits, Sandbox
 

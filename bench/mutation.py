@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from truegrade.builders.mutation import REWRITINGS, MutationOptions, mutate_rows
 from truegrade.datasets.executions import ExecutionRow
-from truegrade.datasets.mutation import REWRITINGS, MutationOptions, mutate_rows
 from truegrade.sandbox import Limits, Sandbox
 
 CASES = 3

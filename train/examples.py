@@ -9,15 +9,15 @@ import msgspec
 
 from train.settings import Settings
 from truegrade import prompts
-from truegrade.datasets.dsl_list.filters import degenerate
-from truegrade.datasets.dsl_list.operations import GRAMMARS, PARAMETER, Type
-from truegrade.datasets.dsl_list.sampling import Sampler
-from truegrade.datasets.dsl_list.terms import Term, expression, source
-from truegrade.datasets.dsl_list.weights import default_weights
+from truegrade.builders.dsl_list.filters import degenerate
+from truegrade.builders.dsl_list.operations import GRAMMARS, PARAMETER, Type
+from truegrade.builders.dsl_list.sampling import Sampler
+from truegrade.builders.dsl_list.terms import Term, expression, source
+from truegrade.builders.dsl_list.weights import default_weights
+from truegrade.builders.micro import SEEN, draw_item
+from truegrade.builders.micro.programs import draw_program
+from truegrade.builders.micro.traces import trace
 from truegrade.datasets.identity import identity
-from truegrade.datasets.micro import SEEN, draw_item
-from truegrade.datasets.micro.programs import draw_program
-from truegrade.datasets.micro.traces import trace
 
 HASH_CHARS = 16
 """Of an identity, in a list of held-out programs."""

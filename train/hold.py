@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from train.examples import HASH_CHARS
+from truegrade.builders.mutation.mutants import mutants_of
+from truegrade.builders.mutation.options import PUBLISHED, MutationOptions
+from truegrade.builders.mutation.sources import normalised
 from truegrade.datasets.execution_rows import read_executions
 from truegrade.datasets.identity import identity
-from truegrade.datasets.mutation.mutants import mutants_of
-from truegrade.datasets.mutation.options import PUBLISHED, MutationOptions
-from truegrade.datasets.mutation.sources import normalised
 
 
 def hold(programs: Sequence[str]) -> set[str]:

@@ -281,7 +281,7 @@ def test_agents_are_listed_with_their_arguments():
 def test_every_line_of_steps_fits_its_schema(play, agents):
     import jsonschema
 
-    from truegrade.schemas import json_schema
+    from truegrade.cli.schemas import json_schema
 
     run, _ = play(lambda _: agents.fence(GOOD), lambda _: agents.fence(TESTS))
     validator = jsonschema.Draft202012Validator(json_schema("step"))

@@ -6,7 +6,7 @@ import pytest
 from audit_files import lines
 from click.testing import CliRunner
 
-from truegrade.cli_replication import audit as command
+from truegrade.cli.replication import audit as command
 
 
 @pytest.fixture

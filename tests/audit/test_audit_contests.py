@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from truegrade.auditing.check_contests import leaves_thread
 from truegrade.auditing.findings import CODES
-from truegrade.cli_replication import audit as command
+from truegrade.cli.replication import audit as command
 
 RIGHT = "a, b = map(int, input().split())\nprint(a + b)"
 WRONG = "print(4)"

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.datasets.checking import check_rows
+from truegrade.builders.checking import check_rows
+from truegrade.builders.dsl_list import GRAMMARS, DslListOptions, Type, build, fit, read_weights
+from truegrade.builders.dsl_list.filters import degenerate
+from truegrade.builders.dsl_list.sampling import Sampler
+from truegrade.builders.dsl_list.terms import read_program, source
+from truegrade.builders.dsl_list.weights import default_weights, nonterminals
 from truegrade.datasets.content import sha256
-from truegrade.datasets.dsl_list import GRAMMARS, DslListOptions, Type, build, fit, read_weights
-from truegrade.datasets.dsl_list.filters import degenerate
-from truegrade.datasets.dsl_list.sampling import Sampler
-from truegrade.datasets.dsl_list.terms import read_program, source
-from truegrade.datasets.dsl_list.weights import default_weights, nonterminals
 from truegrade.datasets.identity import identity
 from truegrade.datasets.written import encode_rows
 from truegrade.errors import BadRecord, UnknownName, UserError

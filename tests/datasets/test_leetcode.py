@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from truegrade.datasets.leetcode import LeetcodeOptions, build, read_submissions
-from truegrade.datasets.leetcode.build import contest_date
-from truegrade.datasets.leetcode.solution import plain_functions
+from truegrade.builders.leetcode import LeetcodeOptions, build, read_submissions
+from truegrade.builders.leetcode.build import contest_date
+from truegrade.builders.leetcode.solution import plain_functions
 from truegrade.datasets.recording import NotRecorded, Refused
 from truegrade.datasets.written import encode_rows
 from truegrade.errors import BadRecord, UserError

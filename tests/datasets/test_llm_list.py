@@ -6,9 +6,9 @@ import re
 import pytest
 from click.testing import CliRunner
 
+from truegrade.builders.llm_list import Entry, LlmListOptions, build
+from truegrade.builders.llm_list.replies import Idea, read_ideas, read_inputs, read_program
 from truegrade.cli import main
-from truegrade.datasets.llm_list import Entry, LlmListOptions, build
-from truegrade.datasets.llm_list.replies import Idea, read_ideas, read_inputs, read_program
 from truegrade.datasets.recording import NotRecorded, Refused
 from truegrade.errors import UserError
 from truegrade.sandbox import Limits, Sandbox

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truegrade.benchmarks import micro_repair
+from truegrade.builders.micro import SEEN, UNSEEN, draw_item
+from truegrade.builders.micro.bugs import draw_bug
+from truegrade.builders.micro.interpreter import NotOfTheGrammar, OutOfSteps, call, outcome
+from truegrade.builders.micro.programs import draw_arguments, draw_program
+from truegrade.builders.micro.repairs import CALLS, is_reserved
+from truegrade.builders.mutation.operators import OPERATORS
 from truegrade.datasets.identity import identity
-from truegrade.datasets.micro import SEEN, UNSEEN, draw_item
-from truegrade.datasets.micro.bugs import draw_bug
-from truegrade.datasets.micro.interpreter import NotOfTheGrammar, OutOfSteps, call, outcome
-from truegrade.datasets.micro.programs import draw_arguments, draw_program
-from truegrade.datasets.micro.repairs import CALLS, is_reserved
-from truegrade.datasets.mutation.operators import OPERATORS
 from truegrade.sandbox import Limits, Sandbox
 
 

@@ -5,12 +5,12 @@ import random
 
 import pytest
 
-from truegrade.datasets.dsl_list import DslListOptions, build
-from truegrade.datasets.dsl_list.operations import GRAMMARS, Type
-from truegrade.datasets.dsl_list.sampling import Sampler
-from truegrade.datasets.dsl_list.terms import read_program, source
-from truegrade.datasets.dsl_list.weights import default_weights
-from truegrade.datasets.micro.traces import trace
+from truegrade.builders.dsl_list import DslListOptions, build
+from truegrade.builders.dsl_list.operations import GRAMMARS, Type
+from truegrade.builders.dsl_list.sampling import Sampler
+from truegrade.builders.dsl_list.terms import read_program, source
+from truegrade.builders.dsl_list.weights import default_weights
+from truegrade.builders.micro.traces import trace
 from truegrade.sandbox import Limits, Sandbox
 
 PUBLISHED = GRAMMARS["published"]

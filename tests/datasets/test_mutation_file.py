@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 from mutation_corpus import COUNTDOWN, ONE_LINE, SUM_OF_EVENS, row
 
+from truegrade.builders.mutation import MutationOptions, mutate_file
 from truegrade.cli import main
 from truegrade.datasets.executions import ExecutionRow
-from truegrade.datasets.mutation import MutationOptions, mutate_file
 from truegrade.errors import BadRecord
 from truegrade.sandbox import Limits, Sandbox
 

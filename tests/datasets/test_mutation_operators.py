@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutation_corpus import ONE_LINE, SUM_OF_EVENS, quixbugs
 
-from truegrade.datasets.mutation import OPERATORS, PUBLISHED, MutationOptions
-from truegrade.datasets.mutation.mutants import mutants_of
-from truegrade.datasets.mutation.sources import Text, normalised
+from truegrade.builders.mutation import OPERATORS, PUBLISHED, MutationOptions
+from truegrade.builders.mutation.mutants import mutants_of
+from truegrade.builders.mutation.sources import Text, normalised
 from truegrade.errors import UnknownName, UserError
 
 

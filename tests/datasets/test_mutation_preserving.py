@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutation_corpus import quixbugs
 
-from truegrade.datasets.mutation import REWRITINGS
-from truegrade.datasets.mutation.sources import normalised
+from truegrade.builders.mutation import REWRITINGS
+from truegrade.builders.mutation.sources import normalised
 
 PROGRAMS = {
     "counting": """

@@ -6,8 +6,8 @@ import pytest
 
 import truegrade
 from truegrade import prompts
+from truegrade.builders.micro import UNSEEN, draw_item
 from truegrade.config import Patience
-from truegrade.datasets.micro import UNSEEN, draw_item
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.training.base import Lesson, TrainingOrder
 from truegrade.evolution.training.embedded import EmbeddedTrainer

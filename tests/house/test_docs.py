@@ -13,9 +13,9 @@ from click.testing import CliRunner
 import truegrade
 from truegrade.agents import open_agent
 from truegrade.cli import main
+from truegrade.cli.schemas import json_schema, names
 from truegrade.models import open_model
 from truegrade.records import Reason
-from truegrade.schemas import json_schema, names
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])

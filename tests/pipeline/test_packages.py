@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import truegrade
 from truegrade.cli import main
-from truegrade.doctor import examine
+from truegrade.cli.diagnosis import examine
 from truegrade.grading.marks import missing_package
 
 SORTED = "from sortedcontainers import SortedList\nprint(sum(SortedList(map(int, input().split()))))"

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 from replication_runs import make_run
 
-from truegrade.cli_replication import replicate as command
+from truegrade.cli.replication import replicate as command
 from truegrade.errors import UnknownName, UserError
 from truegrade.records import Reason
 from truegrade.replication import Outcome, replicate

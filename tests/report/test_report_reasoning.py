@@ -16,6 +16,7 @@ from rich.console import Console
 
 from truegrade import api
 from truegrade.cli import main
+from truegrade.cli.schemas import json_schema
 from truegrade.comparison import compare_runs
 from truegrade.errors import UserError
 from truegrade.report import format as fmt
@@ -25,7 +26,6 @@ from truegrade.report.html import write_report
 from truegrade.report.reasoning_wording import AGGREGATIONS, CHOICE, PREDICTION
 from truegrade.report.standings_text import print_standings
 from truegrade.report.text import print_comparison, print_summary
-from truegrade.schemas import json_schema
 from truegrade.standings import standings
 from truegrade.summary import read_summary
 

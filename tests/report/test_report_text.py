@@ -10,8 +10,8 @@ from report_runs import House, Lenient, build_run
 from rich.console import Console
 
 from truegrade.benchmarks import list_benchmarks
+from truegrade.cli.diagnosis import Finding
 from truegrade.datasets import list_sources
-from truegrade.doctor import Finding
 from truegrade.models import list_models
 from truegrade.profiles import open_profile
 from truegrade.report import format as fmt

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.doctor import _responses
+from truegrade.cli.diagnosis import _responses
 from truegrade.store.responses import ResponseCache, cache_state, responses_path
 
 WRITER = """

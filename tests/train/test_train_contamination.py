@@ -15,9 +15,9 @@ import pytest
 from traced_programs import TracedPrograms
 
 from truegrade.benchmarks import load_benchmark
-from truegrade.datasets.dsl_list import DslListOptions, build
+from truegrade.builders.dsl_list import DslListOptions, build
+from truegrade.builders.mutation import MutationOptions, mutate_rows
 from truegrade.datasets.identity import identity
-from truegrade.datasets.mutation import MutationOptions, mutate_rows
 from truegrade.records import sha256_json
 from truegrade.sandbox import Limits, Sandbox
 

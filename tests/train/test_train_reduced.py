@@ -16,7 +16,7 @@ import pytest
 from traced_programs import TracedPrograms
 
 from truegrade.benchmarks import load_benchmark
-from truegrade.datasets.dsl_list import DslListOptions, build
+from truegrade.builders.dsl_list import DslListOptions, build
 from truegrade.sandbox import Limits, Sandbox
 
 ROOT = Path(__file__).parents[2]

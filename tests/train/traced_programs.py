@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from truegrade.datasets.dsl_list import GRAMMARS
-from truegrade.datasets.dsl_list.terms import read_program
-from truegrade.datasets.micro.traces import trace
+from truegrade.builders.dsl_list import GRAMMARS
+from truegrade.builders.dsl_list.terms import read_program
+from truegrade.builders.micro.traces import trace
 
 
 class TracedPrograms:

@@ -9,7 +9,7 @@ from typing import Any
 from tools.reference.fields import documented, parts_of
 from tools.reference.markdown import code, escaped, table
 from tools.reference.markdown import page as as_page
-from truegrade.schemas import json_schema, names, record_type
+from truegrade.cli.schemas import json_schema, names, record_type
 
 ABOUT = """\
 What the files of a run hold ([formats](../formats.md) says how they are written and found again). Each schema is

@@ -3,7 +3,7 @@
 The set is drawn when it is loaded, from a seed. Its items carry two tags, ``program`` and ``bug``, each ``seen``
 or ``unseen``: whether programs of that kind, and bugs of that class, were shown in training. No item was, not
 even a seen program with a seen bug class: those in which both are seen are reserved by their hash
-(`truegrade.datasets.micro.repairs`). The words are those of the QuixBugs prompt.
+(`truegrade.builders.micro.repairs`). The words are those of the QuixBugs prompt.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pathlib import Path
 
 from truegrade.benchmarks.arguments import check_arguments, choice, whole_number
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.datasets.micro import SEEN, UNSEEN, RepairItem, draw_item
-from truegrade.datasets.micro.bugs import Bug
-from truegrade.datasets.micro.programs import Program
-from truegrade.datasets.micro.repairs import is_reserved
+from truegrade.builders.micro import SEEN, UNSEEN, RepairItem, draw_item
+from truegrade.builders.micro.bugs import Bug
+from truegrade.builders.micro.programs import Program
+from truegrade.builders.micro.repairs import is_reserved
 from truegrade.errors import UserError
 from truegrade.records import FunctionTask, Problem, sha256_json
 

@@ -7,10 +7,10 @@ from itertools import islice
 
 import msgspec
 
+from truegrade.builders.mutation.mutants import Mutant, mutants_of
+from truegrade.builders.mutation.options import MutationOptions
+from truegrade.builders.mutation.sources import NotAProgram, normalised
 from truegrade.datasets.identity import notes_of, program_identity
-from truegrade.datasets.mutation.mutants import Mutant, mutants_of
-from truegrade.datasets.mutation.options import MutationOptions
-from truegrade.datasets.mutation.sources import NotAProgram, normalised
 from truegrade.errors import UserError
 from truegrade.evolution.repairs import Repair, repair_of
 from truegrade.evolution.tokens import is_one_token

@@ -179,7 +179,7 @@ def test_what_cannot_be_exported_is_refused_and_nothing_is_written(graded, tmp_p
 
 @pytest.mark.parametrize("exporter", EXPORTERS, ids=lambda exporter: exporter.name)
 def test_every_format_is_documented_and_named_by_the_command(exporter):
-    from truegrade.cli_files import export
+    from truegrade.cli.files import export
 
     text = (Path(__file__).parents[3] / "docs" / "formats.md").read_text()
     assert f"| `{exporter.name}` | `{exporter.file}` |" in text

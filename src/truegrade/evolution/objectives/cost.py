@@ -10,8 +10,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from truegrade.datasets.mutation.observing import Observer
-from truegrade.datasets.mutation.options import MutationOptions
+from truegrade.builders.mutation.observing import Observer
+from truegrade.builders.mutation.options import MutationOptions
 from truegrade.evolution.objectives.samples import repair_task
 from truegrade.grading.executor import Executor
 from truegrade.grading.suites import Suite, suite_of

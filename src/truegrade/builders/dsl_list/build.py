@@ -1,0 +1,161 @@
+"""DSL-List: programs drawn from a grammar of list functions, with inputs and what the jail says they return.
+
+The rules are those of akshsgaur/code-reasoning-repro@6c43fa8 src/datasets/dsl: one parameter, depth at most 4,
+lists of 3 to 5 integers from 0 to 5, three inputs a program, outputs not all equal. Beyond them, programs are
+never repeated (`truegrade.datasets.identity`), inputs of a program differ, and a program that gives back every
+input is refused. Each candidate draws from a generator of its own, so neither the number of workers nor the
+speed of the machine changes a byte.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+
+import msgspec
+
+from truegrade.builders.dsl_list.filters import degenerate
+from truegrade.builders.dsl_list.operations import GRAMMARS, PARAMETER, Type
+from truegrade.builders.dsl_list.sampling import Sampler
+from truegrade.builders.dsl_list.terms import Term, expression, source
+from truegrade.builders.dsl_list.weights import Weights, default_weights
+from truegrade.datasets.executions import ExecutionRow
+from truegrade.datasets.identity import identity
+from truegrade.datasets.recording import Case, run_cases
+from truegrade.errors import UnknownName, UserError
+from truegrade.grading.executor import Executor
+from truegrade.records import sha256_json
+
+_LENGTHS, _VALUES = (3, 5), (0, 5)
+_LEAST_DEPTH = 3
+_ATTEMPTS_PER_PROGRAM = 500
+"""Draws after which a grammar counts as exhausted."""
+_NAME = "dsl_prog"
+
+
+class DslListOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What to build; all of it decides the bytes.
+
+    Raises:
+        UnknownName: no grammar of that name.
+        UserError: a number is out of range.
+    """
+
+    size: int = 500
+    seed: int = 0
+    max_depth: int = 4
+    """Levels of the term; a terminal is one."""
+    inputs: int = 3
+    """Cases of a program."""
+    grammar: str = "published"
+    """A name of `truegrade.builders.dsl_list.operations.GRAMMARS`."""
+    returns: Type = Type.LIST
+    weights: Weights | None = None
+    """None takes the default ones."""
+
+    def __post_init__(self) -> None:
+        if self.grammar not in GRAMMARS:
+            raise UnknownName("grammar", self.grammar, GRAMMARS)
+        if self.max_depth < _LEAST_DEPTH:
+            raise UserError(f"--max-depth {self.max_depth}: at least {_LEAST_DEPTH} is needed for any condition")
+        if self.inputs < 2:
+            raise UserError(f"--inputs {self.inputs}: at least 2 are needed to see that a program is not constant")
+
+
+class _Candidate(msgspec.Struct, frozen=True):
+    term: Term
+    cases: tuple[Case, ...]
+
+
+def build(options: DslListOptions, executor: Executor, *, workers: int = 1) -> Iterator[ExecutionRow]:
+    """The rows of a data set, one by one, the same for the same options.
+
+    Args:
+        options: what to build.
+        executor: runs the programs.
+        workers: programs run at once.
+
+    Raises:
+        UserError: the grammar has too few programs of that depth.
+    """
+    grammar = GRAMMARS[options.grammar]
+    weights = options.weights or default_weights(grammar)
+    metadata = {
+        "source": "truegrade dsl-list",
+        "grammar": options.grammar,
+        "seed": options.seed,
+        "weights": sha256_json(weights)[:12] if options.weights else "default",
+    }
+    candidates = _candidates(options, Sampler(grammar, weights))
+    made = 0
+    with ThreadPoolExecutor(workers, thread_name_prefix="dsl-list") as pool:
+        # more than workers at once: a slow program delays the batch, not each of its neighbours
+        while made < options.size and (batch := list(islice(candidates, 16 * workers))):
+            outputs = pool.map(lambda candidate: _outputs(candidate, options.inputs, executor), batch)
+            for candidate, answered in zip(batch, outputs, strict=True):
+                if answered is not None and made < options.size:
+                    yield _row(made, candidate.term, answered, metadata)
+                    made += 1
+    if made < options.size:
+        raise UserError(
+            f"the grammar gave only {made} of {options.size} different programs of depth {options.max_depth};"
+            " ask for fewer (--size), for deeper ones (--max-depth) or for --grammar extended"
+        )
+
+
+def _candidates(options: DslListOptions, sampler: Sampler) -> Iterator[_Candidate]:
+    """Terms that no rule refuses, each once, with twice as many inputs as are kept."""
+    seen: set[str] = set()
+    for attempt in range(options.size * _ATTEMPTS_PER_PROGRAM):
+        rng = random.Random(f"dsl-list {options.seed} {attempt}")
+        term = sampler.draw(options.returns, options.max_depth, rng)
+        if degenerate(expression(term)) is not None:
+            continue
+        key = identity(source(term, _NAME))
+        if key not in seen:
+            seen.add(key)
+            yield _Candidate(term, _draw_inputs(2 * options.inputs, rng))
+
+
+def _draw_inputs(count: int, rng: random.Random) -> tuple[Case, ...]:
+    """Different lists."""
+    drawn: dict[tuple[int, ...], None] = {}
+    while len(drawn) < count:
+        drawn.setdefault(tuple(rng.randint(*_VALUES) for _ in range(rng.randint(*_LENGTHS))))
+    return tuple(Case(kwargs={PARAMETER: list(values)}) for values in drawn)
+
+
+def _outputs(candidate: _Candidate, wanted: int, executor: Executor) -> list[tuple[Case, str]] | None:
+    """The first cases that a program answers, or None if it makes no item."""
+    returned = run_cases(executor, source(candidate.term, _NAME), _NAME, candidate.cases)
+    answered = [
+        (case, result.text)
+        for case, result in zip(candidate.cases, returned, strict=True)
+        if result.text is not None
+    ][:wanted]
+    if len(answered) < wanted or len({text for _, text in answered}) == 1:
+        return None
+    if all(text == repr(case.kwargs[PARAMETER]) for case, text in answered):
+        return None
+    return answered
+
+
+def _row(number: int, term: Term, answered: list[tuple[Case, str]], metadata: dict[str, object]) -> ExecutionRow:
+    name = f"{_NAME}_{number}"
+    calls = tuple(f"{name}({PARAMETER}={case.kwargs[PARAMETER]!r})" for case, _ in answered)
+    outputs = tuple(text for _, text in answered)
+    return ExecutionRow(
+        id=f"dsl_list_{number}",
+        function_name=name,
+        code=source(term, name),
+        input=calls,
+        output=outputs,
+        correct_condition=tuple(f"{call} == {output}" for call, output in zip(calls, outputs, strict=True)),
+        dsl=str(term),
+        arity=1,
+        depth=term.depth,
+        metrics={"operations": term.size},
+        metadata=metadata,
+    )

@@ -1,0 +1,174 @@
+"""LLM-List: functions that a model thinks of, with inputs it proposes and what the jail says they return.
+
+The way of akshsgaur/code-reasoning-repro@6c43fa8 scripts/make_llm_list.py: headers first, then a program for
+each, then literal inputs, asked for again if they do not fit. The prompts are ours. A row is kept only if every
+call returns the same literal twice, in processes with different hash seeds, and not all calls return the same.
+
+Every outcome goes to a journal as soon as it is known; a build that was stopped goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+import msgspec
+
+from truegrade.builders.llm_list.replies import Idea, read_ideas, read_inputs, read_program
+from truegrade.datasets.executions import ExecutionRow
+from truegrade.datasets.identity import identity
+from truegrade.datasets.recording import NotRecorded, Recorded, Refused, record
+from truegrade.errors import UserError
+from truegrade.grading.executor import Executor
+from truegrade.prompts import render
+
+Ask = Callable[[str], str]
+"""Puts a question to a model and returns its reply; safe to call from several threads."""
+
+
+class LlmListOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What to build."""
+
+    size: int = 100
+    inputs: int = 3
+    """Cases of a program."""
+    batch: int = 20
+    """Functions to think of in one request."""
+    tries: int = 3
+    """Requests for the inputs of one program, at most."""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A line of the journal: ideas that came, or what became of one."""
+
+    ideas: tuple[Idea, ...] = ()
+    name: str = ""
+    """Of the function whose outcome this is; empty for a line of ideas."""
+    row: ExecutionRow | None = None
+    """Numbered only in the end."""
+    why: str = ""
+    """Why there is no row."""
+
+
+class Journal(Protocol):
+    """Takes entries durably; safe to call from several threads."""
+
+    def append(self, record: Entry) -> None:
+        """Keep one more."""
+
+
+def build(
+    options: LlmListOptions,
+    ask: Ask,
+    executor: Executor,
+    witness: Executor,
+    *,
+    journal: Journal,
+    earlier: Iterable[Entry] = (),
+    model: str = "",
+    connections: int = 4,
+) -> Iterator[ExecutionRow | Refused]:
+    """Rows, and why there is none where a proposal fails, in the order of the model's ideas.
+
+    Args:
+        options: what to build.
+        ask: the model.
+        executor: runs the programs.
+        witness: runs them again; give its programs another hash seed.
+        journal: where entries go.
+        earlier: what a journal holds already.
+        model: its name, for the rows.
+        connections: ideas worked on at once; those under way are lost if the build is killed.
+
+    Raises:
+        UserError: the model keeps giving no usable ideas.
+        ModelError: it does not answer; the journal keeps what came before.
+    """
+    ideas: dict[str, Idea] = {}
+    outcomes: dict[str, Entry] = {}
+    for entry in earlier:
+        ideas.update({idea.name: idea for idea in entry.ideas})
+        if entry.name:
+            outcomes[entry.name] = entry
+    seen: set[str] = set()
+    made, begun = 0, 0
+
+    def work(idea: Idea) -> Entry:
+        entry = outcomes.get(idea.name)
+        if entry is None:
+            entry = _outcome(idea, options, ask, executor, witness, model)
+            journal.append(entry)
+        return entry
+
+    with ThreadPoolExecutor(connections, thread_name_prefix="llm-list") as pool:
+        while made < options.size:
+            if begun == len(ideas):
+                ideas.update(_more_ideas(ideas, options, ask, journal))
+            wave = list(ideas.values())[begun : begun + min(connections, options.size - made)]
+            begun += len(wave)
+            for entry in pool.map(work, wave):
+                if entry.row is None:
+                    yield Refused(entry.name, entry.why)
+                elif (key := identity(entry.row.code)) in seen:
+                    yield Refused(entry.name, "is the same program as an earlier one")
+                else:
+                    seen.add(key)
+                    yield msgspec.structs.replace(entry.row, id=f"llm_list_{made}")
+                    made += 1
+
+
+def _more_ideas(known: dict[str, Idea], options: LlmListOptions, ask: Ask, journal: Journal) -> dict[str, Idea]:
+    """New headers by name, at least one."""
+    headers = "\n".join(idea.header for idea in known.values()) or "(none)"
+    for _ in range(options.tries):
+        reply = ask(render("llm_list.ideas", count=str(options.batch), known=headers))
+        fresh = {idea.name: idea for idea in read_ideas(reply) if idea.name not in known}
+        if fresh:
+            journal.append(Entry(ideas=tuple(fresh.values())))
+            return fresh
+    raise UserError(
+        f"the model gave no new functions in {options.tries} replies, after {len(known)}; ask another model,"
+        " or for fewer with --size"
+    )
+
+
+def _outcome(
+    idea: Idea, options: LlmListOptions, ask: Ask, executor: Executor, witness: Executor, model: str
+) -> Entry:
+    try:
+        program = read_program(
+            ask(render("llm_list.program", header=idea.header, description=idea.description)), idea
+        )
+        recorded = _recorded(idea, program, options, ask, executor, witness)
+    except NotRecorded as refusal:
+        return Entry(name=idea.name, why=str(refusal))
+    row = ExecutionRow(
+        id=idea.name,
+        function_name=idea.name,
+        code=program,
+        input=recorded.calls,
+        output=recorded.outputs,
+        correct_condition=recorded.conditions,
+        description=idea.description,
+        metadata={"source": "truegrade llm-list", "model": model, "header": idea.header},
+    )
+    return Entry(name=idea.name, row=row)
+
+
+def _recorded(
+    idea: Idea, program: str, options: LlmListOptions, ask: Ask, executor: Executor, witness: Executor
+) -> Recorded:
+    """Ask for inputs until there are some that the program answers in different ways."""
+    question = render("llm_list.inputs", program=program.rstrip(), function=idea.name, count=str(options.inputs))
+    refusal = NotRecorded("no inputs were asked for")
+    for _ in range(options.tries):
+        try:
+            cases = read_inputs(ask(question), program, idea.name, options.inputs)
+            recorded = record(executor, witness, program, idea.name, cases)
+            if len(set(recorded.outputs)) > 1:
+                return recorded
+            refusal = NotRecorded("it returns the same for every input proposed")
+        except NotRecorded as error:
+            refusal = error
+    raise refusal

@@ -1,0 +1,104 @@
+"""Draw repair programs from the grammar, and the arguments they are called with."""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+
+import msgspec
+
+from truegrade.builders.micro import parts
+from truegrade.datasets.identity import identity
+
+Arguments = tuple[list[int], ...] | tuple[list[int], int]
+"""Of one call: the list, and the second parameter where the program has one."""
+
+_HELD_OUT = 5
+"""One program in so many is kept out of training."""
+
+
+class Program(msgspec.Struct, frozen=True):
+    """A correct function of the grammar."""
+
+    name: str
+    source: str
+    """As `ast.unparse` lays it out; no newline at the end."""
+    words: str
+    """The name's parts, said at more length."""
+    second: bool
+    """Whether it takes a second parameter."""
+
+    @property
+    def identity(self) -> str:
+        """Hash of what it is, whatever its names; see `truegrade.datasets.identity`."""
+        return identity(self.source)
+
+    @property
+    def seen(self) -> bool:
+        """Whether training may show it; decided by the program itself, never by chance."""
+        return int(self.identity[:8], 16) % _HELD_OUT != 0
+
+
+def draw_program(rng: random.Random) -> Program:
+    """A program of the grammar; every aggregate and walk alike, plain filters as often as joined ones."""
+    aggregate = rng.choice(list(parts.AGGREGATES))
+    kept, test = _draw_filter(rng)
+    walk = rng.choice(("tail", "inner") if kept in parts.NEIGHBOURS else list(parts.WALKS))
+    transform = ""
+    if parts.AGGREGATES[aggregate].transforms and rng.random() < 0.6:
+        transform = rng.choice(list(parts.TRANSFORMS))
+    name = "_".join(filter(None, (aggregate, transform, kept, walk)))
+    body = _lines(aggregate, transform, test, walk)
+    second = re.search(r"\bK\b", body) is not None
+    signature = f"def {name}(V, K):" if second else f"def {name}(V):"
+    source = _named(f"{signature}\n{_indented(body)}", rng)
+    return Program(name, ast.unparse(ast.parse(source)), name.replace("_", " "), second)
+
+
+def draw_arguments(program: Program, rng: random.Random) -> Arguments:
+    """Arguments of one call: up to six integers from -9 to 9, and a second one from 1 to 6."""
+    values = [rng.randint(-9, 9) for _ in range(rng.randint(0, 6))]
+    if values and rng.random() < 0.3:
+        values.insert(rng.randrange(len(values)), rng.choice(values))
+    return (values, rng.randint(1, 6)) if program.second else (values,)
+
+
+def _draw_filter(rng: random.Random) -> tuple[str, str]:
+    """Name and condition; half of them two plain ones joined."""
+    if rng.random() < 0.5:
+        name = rng.choice(list(parts.FILTERS))
+        return name, parts.FILTERS[name]
+    one, other = rng.sample(parts.JOINED, 2)
+    word = rng.choice(("and", "or"))
+    return f"{one}_{word}_{other}", f"{parts.FILTERS[one]} {word} {parts.FILTERS[other]}"
+
+
+def _lines(aggregate: str, transform: str, test: str, walk: str) -> str:
+    """The function's body, placeholders in place."""
+    how = parts.AGGREGATES[aggregate]
+    turn = re.sub(r"\bT\b", parts.TRANSFORMS[transform], how.update)
+    if test:
+        turn = f"if {test}:\n{_indented(turn)}"
+    opening, closing = parts.WALKS[walk]
+    loop = f"{opening}\n{_indented(turn)}" + (f"\n    {closing}" if closing else "")
+    if walk:
+        loop = re.sub(r"\bX\b", "V[I]", loop)
+    return f"{how.start}\n{loop}\nreturn {how.result}"
+
+
+def _named(source: str, rng: random.Random) -> str:
+    """The source with a name for each placeholder."""
+    names = {
+        "V": rng.choice(parts.LIST_NAMES),
+        "X": rng.choice(parts.ITEM_NAMES),
+        "I": rng.choice(parts.INDEX_NAMES),
+        "A": rng.choice(parts.RESULT_NAMES),
+        "B": rng.choice(parts.SECOND_NAMES),
+        "K": rng.choice(parts.LIMIT_NAMES),
+    }
+    return re.sub(r"\b[VXIABK]\b", lambda found: names[found[0]], source)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.split("\n"))

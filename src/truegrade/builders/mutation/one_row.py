@@ -1,0 +1,204 @@
+"""From a row to its mutant: generate, run in the jail, keep what is valid, choose.
+
+The procedure is Algorithm 1 of arXiv 2504.05518 as quoted by akshsgaur/code-reasoning-repro@6c43fa8: all programs
+that differ by one operator; of those, the ones that run on the inputs and return something else; of those, the one
+whose coverage is most similar to the original's.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from truegrade.builders.leetcode.preamble import imports_of
+from truegrade.builders.mutation.checking import calls_of, flaw_of, like, texts
+from truegrade.builders.mutation.covariates import lines_of_code, loop_depth
+from truegrade.builders.mutation.mutants import mutants_of
+from truegrade.builders.mutation.observing import Case, Observation, Observer, Traced
+from truegrade.builders.mutation.options import MutationOptions
+from truegrade.builders.mutation.preserving import REWRITINGS
+from truegrade.builders.mutation.selection import Valid, ranked
+from truegrade.builders.mutation.sources import NotAProgram, normalised, parse
+from truegrade.builders.mutation.validity import is_askable, judged
+from truegrade.datasets.executions import ExecutionRow, MutationInfo, Preserved
+from truegrade.datasets.free_names import free_names
+from truegrade.extraction.parsing import unix_newlines
+from truegrade.grading.executor import Executor
+from truegrade.grading.literals import compare
+
+_DIGITS = 4
+"""Of a similarity, in a row."""
+
+
+def mutate_row(row: ExecutionRow, options: MutationOptions, executor: Executor) -> tuple[ExecutionRow, ...]:
+    """What becomes of one row: itself with a mutant or a reason, or itself once per mutant."""
+    flaw = flaw_of(row)
+    if flaw is not None:
+        return (_without_mutant(row, options, f"{flaw.field}: {flaw.problem}"),)
+    try:
+        return _Work(row, options, executor).rows()
+    except (_NoMutant, NotAProgram) as reason:
+        return (_without_mutant(row, options, str(reason)),)
+    except RecursionError:
+        return (_without_mutant(row, options, "the program is nested too deeply to be rewritten"),)
+
+
+class _NoMutant(Exception):
+    """A row cannot have a mutant; the message says why."""
+
+
+class _Work:
+    """All that is done for one row."""
+
+    def __init__(self, row: ExecutionRow, options: MutationOptions, executor: Executor) -> None:
+        self.options = options
+        code = unix_newlines(row.code) if options.raw else normalised(row.code)
+        self.row = msgspec.structs.replace(row, code=code)
+        self.imports = imports_of(code)
+        preamble = msgspec.structs.replace(options, preamble=f"{self.imports}{options.preamble}")
+        self.observer = Observer(executor, calls_of(row), preamble)
+        self.traced: Traced = "lines"
+        self.original = self._observe_original()
+        self.found: Counter[str] = Counter()
+
+    def rows(self) -> tuple[ExecutionRow, ...]:
+        """The row with what the options ask for."""
+        base = self._with_covariates(self._with_preserved())
+        best = ranked(self._valid(), self.row.id, self.options)
+        made = []
+        for one in best:
+            if self.observer.alone(one.mutant.code).outputs != one.seen.outputs:
+                self.found["not reproducible"] += 1
+                continue
+            made.append(self._row_with(base, one))
+            if self.options.select != "all":
+                break
+        if not made:
+            return (_without_mutant(base, self.options, self._why_none(), self.found),)
+        return tuple(msgspec.structs.replace(each, metadata=self._metadata(each)) for each in made)
+
+    def _observe_original(self) -> Observation:
+        """What the program does, if it does it again and it is what the row says.
+
+        Raises:
+            _NoMutant: otherwise.
+        """
+        seen = self.observer.alone(self.row.code, self.traced)
+        if seen.failure is not None:
+            raise _NoMutant(self._why_no_value(seen.failure))
+        if self.observer.alone(self.row.code).outputs != seen.outputs:
+            raise _NoMutant("the original returns something else every time")
+        for case, (recorded, returned) in enumerate(zip(texts(self.row.output), seen.outputs, strict=True)):
+            if not is_askable(returned):
+                raise _NoMutant(f"case {case}: the original returns no finite literal")
+            if not compare(recorded, returned).python_eq:
+                raise _NoMutant(f"case {case}: the program returns {returned}, not the recorded {recorded}")
+        if len(frozenset[Any]().union(*(case.places for case in seen.cases))) <= 1:
+            # One line is always covered: what can differ is the way through its expressions.
+            self.traced = "expressions"
+            seen = self.observer.alone(self.row.code, self.traced)
+            if seen.failure is not None:
+                raise _NoMutant(self._why_no_value(seen.failure))
+        return seen
+
+    def _why_no_value(self, failure: Case) -> str:
+        """What happened to the original; for a name that nothing defines, what to do."""
+        why = f"the original gives no value: {failure.kind}, {failure.text}"
+        if failure.text != "NameError":
+            return why
+        names = ", ".join(free_names(self.imports + self.row.code)) or "a name before it is bound"
+        return f"{why}: the program reads {names}; give a file of imports with --preamble"
+
+    def _valid(self) -> list[Valid]:
+        """The mutants that can be asked about."""
+        mutants = mutants_of(self.row.code, self.options)
+        codes = [mutant.code for mutant in mutants]
+        valid = []
+        observed = self.observer.together(self.original, self.row.code, codes, self.traced)
+        for mutant, seen in zip(mutants, observed, strict=True):
+            verdict = judged(self.original, mutant, seen, self.options)
+            self.found["valid" if isinstance(verdict, Valid) else verdict] += 1
+            if isinstance(verdict, Valid):
+                valid.append(verdict)
+        return valid
+
+    def _with_preserved(self) -> ExecutionRow:
+        """The row with the variants that mean the same, as far as its cases can tell."""
+        variants = {}
+        for name in self.options.preserve:
+            code = ast.unparse(ast.fix_missing_locations(REWRITINGS[name](parse(self.row.code))))
+            if normalised(code) != normalised(self.row.code):
+                variants[name] = normalised(code)
+        observed = self.observer.together(self.original, self.row.code, list(variants.values()), self.traced)
+        kept = [
+            Preserved(rewriting=name, code=code)
+            for (name, code), seen in zip(variants.items(), observed, strict=True)
+            if seen.outputs == self.original.outputs
+        ]
+        return msgspec.structs.replace(self.row, preserved=tuple(kept))
+
+    def _with_covariates(self, row: ExecutionRow) -> ExecutionRow:
+        steps = [case.steps for case in self.original.cases]
+        covariates = {
+            "loc": lines_of_code(row.code),
+            "steps": steps[0] if isinstance(row.input, str) else steps,
+            "loop_depth": loop_depth(parse(row.code)),
+        }
+        return msgspec.structs.replace(row, metrics={**(row.metrics or {}), **covariates})
+
+    def _row_with(self, base: ExecutionRow, one: Valid) -> ExecutionRow:
+        mutant = one.mutant
+        info = MutationInfo(
+            mutation_type=mutant.operator,
+            mutation_id=mutant.id,
+            coverage_similarity=round(one.lines, _DIGITS),
+            arc_similarity=round(one.arcs, _DIGITS),
+            discriminating=one.discriminating,
+            span=mutant.span,
+            change=f"{mutant.before} -> {mutant.after}",
+        )
+        return msgspec.structs.replace(
+            base,
+            id=f"{base.id}/{mutant.id}" if self.options.select == "all" else base.id,
+            mutated_code=mutant.code,
+            mutated_output=like(base.output, one.seen.outputs),
+            has_mutation=True,
+            mutation_info=info,
+        )
+
+    def _metadata(self, row: ExecutionRow) -> dict[str, Any]:
+        facts: dict[str, Any] = {"mutants": dict(sorted(self.found.items()))}
+        if self.imports:
+            facts["imports"] = self.imports.splitlines()
+        return _told(row, self.options, facts)
+
+    def _why_none(self) -> str:
+        if not self.found:
+            return "no operator applies"
+        counts = ", ".join(f"{name} {count}" for name, count in sorted(self.found.items()))
+        return f"no mutant is valid: {counts}"
+
+
+def _without_mutant(
+    row: ExecutionRow, options: MutationOptions, reason: str, found: Counter[str] | None = None
+) -> ExecutionRow:
+    facts: dict[str, Any] = {"reason": reason}
+    if found:
+        facts["mutants"] = dict(sorted(found.items()))
+    return msgspec.structs.replace(
+        row,
+        mutated_code=None,
+        mutated_output=None,
+        mutation_info=None,
+        has_mutation=False,
+        metadata=_told(row, options, facts),
+    )
+
+
+def _told(row: ExecutionRow, options: MutationOptions, facts: dict[str, Any]) -> dict[str, Any]:
+    """The row's metadata with how its mutant was sought and what was found."""
+    asked = {name: getattr(options, name) for name in ("select", "differ", "raw", "seed")}
+    return {**(row.metadata or {}), "mutation": {**asked, **facts}}

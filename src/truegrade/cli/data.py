@@ -1,0 +1,194 @@
+"""`truegrade data`: the pinned data sets, and data sets of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from truegrade.cli.data_build import build, check
+from truegrade.cli.options import Number, echo, json_option, print_json, unsafe_option
+
+
+def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """Names with commas between them."""
+    return tuple(name.strip() for name in value.split(",")) if value is not None else None
+
+
+def _notice(sentence: str) -> None:
+    echo(f"note: {sentence}", err=True)
+
+
+@click.group()
+def data() -> None:
+    """Data sets: the pinned ones, and those of one's own."""
+
+
+@data.command("list")
+@json_option
+def data_list(as_json: bool) -> None:
+    """List the data sets with their pins, and whether each is at hand."""
+    from truegrade.datasets import list_sources
+
+    sources = list_sources()
+    if as_json:
+        print_json(sources)
+    else:
+        from truegrade.report.text import print_sources
+
+        print_sources(sources)
+
+
+@data.command("pull")
+@click.argument("names", nargs=-1)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File for a data set of the hub.")
+@json_option
+def data_pull(names: tuple[str, ...], out: Path | None, as_json: bool) -> None:
+    """Download data sets, verified: by name into the cache (all, without one), or hf:ORG/NAME[@REVISION]."""
+    from truegrade.datasets import SOURCES, pull
+    from truegrade.datasets.hub import PREFIX
+    from truegrade.datasets.hub import pull as pull_from_hub
+    from truegrade.report.progress import download_progress
+
+    located = {}
+    if out is not None and not (len(names) == 1 and names[0].startswith(PREFIX)):
+        raise click.UsageError("--out goes with one data set of the hub: hf:ORG/NAME.")
+    for name in names or SOURCES:
+        if name.startswith(PREFIX):
+            located[name] = str(pull_from_hub(name, out).path)
+            continue
+        with download_progress(name, quiet=as_json) as progress:
+            located[name] = str(pull(name, progress=progress).path)
+    if as_json:
+        print_json(located)
+    else:
+        for name, path in located.items():
+            echo(f"{name}: {path}")
+
+
+@data.command("show")
+@click.argument("name")
+@json_option
+def data_show(name: str, as_json: bool) -> None:
+    """Print origin, licence, hash and place of one data set."""
+    import msgspec
+
+    from truegrade.datasets import source
+    from truegrade.datasets.locate import find
+
+    pinned = source(name)
+    local = find(pinned)
+    facts = {
+        **{field: getattr(pinned, field) for field in ("name", "file", "url", "sha256", "content_sha256")},
+        **{field: getattr(pinned, field) for field in ("size", "licence", "citation")},
+        "local": str(local.path) if local else None,
+    }
+    if as_json:
+        print_json(msgspec.to_builtins(facts))
+    else:
+        for key, value in facts.items():
+            echo(f"{key:<15} {value if value is not None else '(not at hand: truegrade data pull ' + name + ')'}")
+
+
+@data.command("mutate")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File to write.")
+@click.option(
+    "--operators",
+    callback=_names,
+    metavar="A,B,...",
+    help="Mutation operators, or `published` for the published tool's. [default: all]",
+)
+@click.option(
+    "--select",
+    type=click.Choice(["coverage", "first", "all"]),
+    default="coverage",
+    show_default=True,
+    help="Keep the mutant that runs most like the original, the first valid one, or all.",
+)
+@click.option(
+    "--differ",
+    type=click.Choice(["any", "all"]),
+    default="any",
+    show_default=True,
+    help="On how many cases the outputs must differ.",
+)
+@click.option(
+    "--preserve",
+    callback=_names,
+    metavar="A,B,...",
+    help="Rewritings that keep the meaning, to be added to each row. [default: none]",
+)
+@click.option("--raw", is_flag=True, help="Keep the original's layout; it gives the mutant away.")
+@click.option("--seed", default=0, show_default=True, help="Decides between mutants that are equally good.")
+@click.option(
+    "--cpu",
+    "cpu_s",
+    default=2.0,
+    show_default=True,
+    type=Number(min=0, min_open=True),
+    help="CPU seconds of one mutant on all cases.",
+)
+@click.option(
+    "--max-steps",
+    default=100_000,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Executed lines after which it is endless.",
+)
+@click.option(
+    "--max-chars", default=1000, show_default=True, type=click.IntRange(min=1), help="Characters of an output."
+)
+@click.option(
+    "--preamble",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Python file run before each program: imports that the rows leave out.",
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Rows under way at once. [default: one a core]")
+@unsafe_option
+@json_option
+def data_mutate(file: Path, out: Path, workers: int | None, allow_unsafe: bool | None, as_json: bool,
+                preamble: Path | None, **asked: Any) -> None:  # fmt: skip
+    """Give every row of FILE a mutant: a program that differs in one place and returns something else."""
+    from truegrade.builders.leetcode.preamble import OF_LEETCODE
+    from truegrade.builders.mutation import MutationOptions, mutate_file
+    from truegrade.report.progress import Silent, TerminalProgress
+    from truegrade.sandbox import Limits, Sandbox
+
+    chosen = {name: value for name, value in asked.items() if value is not None}
+    options = MutationOptions(**chosen, preamble=preamble.read_text(encoding="utf-8") if preamble else "")
+    limits = Limits(cpu_s=options.cpu_s, memory_bytes=1 << 30, packages=OF_LEETCODE)
+    with Sandbox(limits, workers, allow_unsafe=bool(allow_unsafe)) as sandbox:
+        watch = Silent() if as_json else TerminalProgress()
+        mutated = mutate_file(file, out, options, sandbox, workers=sandbox.workers, watch=watch, notice=_notice)
+    if as_json:
+        print_json(mutated)
+    else:
+        operators = ", ".join(f"{name} {count}" for name, count in mutated.operators.items())
+        echo(f"{out}: {mutated.mutants} mutants of {mutated.rows} programs ({operators})")
+        for name, reason in mutated.without.items():
+            echo(f"no mutant of {name}: {reason}")
+
+
+@data.command("push")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--repo", required=True, metavar="ORG/NAME", help="Data set on the hub; made if there is none.")
+@click.option("--private", is_flag=True, help="Make it private, if it is made now.")
+@click.option(
+    "--licence", default="unknown", show_default=True, help="The hub's name of a licence: cc-by-4.0, mit."
+)
+@json_option
+def data_push(file: Path, repo: str, private: bool, licence: str, as_json: bool) -> None:
+    """Put a file of execution rows on the Hugging Face hub, with a card that names its hash."""
+    from truegrade.datasets.hub import push
+
+    pushed = push(file, repo, private=private, licence=licence)
+    if as_json:
+        print_json(pushed)
+    else:
+        echo(f"{pushed.rows} rows, sha256 {pushed.sha256}\n{pushed.url}")
+
+
+data.add_command(build)
+data.add_command(check)

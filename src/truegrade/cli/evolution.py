@@ -1,0 +1,127 @@
+"""`truegrade evolve`: adapters of a model, bred, compared with baselines, reported on once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from truegrade.cli.options import echo, json_option, print_json, unsafe_option
+
+if TYPE_CHECKING:
+    from truegrade.evolution.settings import Settings
+
+
+@click.command()
+@click.argument("config", required=False)
+@click.option("--quick", is_flag=True, help="The shipped configuration micro-quick: to see that it works.")
+@click.option("--init", type=click.Path(dir_okay=False, path_type=Path), help="Write an annotated configuration.")
+@click.option("--searcher", help="Search with this strategy instead of the configuration's.")
+@click.option("--generations", type=click.IntRange(min=1), help="times population is every search's budget.")
+@click.option("--population", type=click.IntRange(min=1), help="Genomes of a generation.")
+@click.option("--seed", type=click.IntRange(min=0), help="Of roles, searches, training and sampling.")
+@click.option("--replicates", type=click.IntRange(min=1), help="Of every search, each with a seed of its own.")
+@click.option("--no-baselines", is_flag=True, help="Leave the baselines out.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder. [default: runs/evolve-NAME-HASH]")
+@click.option("--data", type=click.Path(path_type=Path), help="Local data file, or a folder that holds it.")
+@click.option(
+    "--adapters", type=click.Path(path_type=Path), help="Folder that keeps adapters. [default: the cache]"
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Processes; results do not depend on it.")
+@click.option(
+    "--executor", default="local", show_default=True, metavar="NAME[:ADDRESS]",
+    help="Where genomes are evaluated: local; ray (a cluster of this machine's cores); ray:auto; ray://HOST:PORT.",
+)  # fmt: skip
+@click.option("--again", is_flag=True, help="Look at the final problems once more; the report says so.")
+@unsafe_option
+@json_option
+def evolve(
+    config: str | None,
+    quick: bool,
+    init: Path | None,
+    searcher: str | None,
+    no_baselines: bool,
+    executor: str,
+    allow_unsafe: bool | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Evolve LoRA and DoRA adapters: CONFIG is micro, micro-quick, coralx-quixbugs or a TOML file.
+
+    The same command goes on where it was stopped.
+    """
+    if init is not None:
+        _write_config(init, config)
+        return
+    from truegrade.evolution.live import LiveWatcher
+    from truegrade.evolution.reporting.material import gather
+    from truegrade.evolution.reporting.page import write_report
+    from truegrade.evolution.reporting.summary_text import print_summary
+    from truegrade.evolution.running import evolve as run
+
+    names = ("generations", "population", "seed", "replicates")
+    changes = {name: options.pop(name) for name in names}
+    settings = _changed(_settings(config, quick), searcher, no_baselines, changes)
+    folder, final = run(
+        settings,
+        watcher=None if as_json else LiveWatcher(),
+        notice=lambda sentence: echo(f"note: {sentence}", err=True),
+        allow_unsafe=bool(allow_unsafe),
+        executor=executor,
+        **options,
+    )
+    material = gather(folder)
+    page = write_report(material)
+    if as_json:
+        print_json({"folder": str(folder), "final": final})
+    else:
+        print_summary(material)
+        echo(f"{folder}: best/ is the adapter, final.json the numbers, {page.name} the page")
+
+
+def _settings(config: str | None, quick: bool) -> Settings:
+    from truegrade.evolution.settings import read_settings, shipped
+
+    if config is not None and quick:
+        raise click.UsageError("--quick is the configuration micro-quick: name no other")
+    if config is None and not quick:
+        raise click.UsageError(f"name a configuration: {', '.join(shipped())} or a TOML file (--init writes one)")
+    return read_settings("micro-quick" if config is None else config)
+
+
+def _changed(settings: Settings, searcher: str | None, no_baselines: bool, changes: dict[str, Any]) -> Settings:
+    """Settings with what the command line says otherwise."""
+    import msgspec
+
+    from truegrade.errors import UnknownName
+    from truegrade.evolution.searchers import NAMES
+    from truegrade.evolution.settings import Search
+
+    given = {name: value for name, value in changes.items() if value is not None}
+    if searcher is not None:
+        if searcher not in NAMES:
+            raise UnknownName("searcher", searcher, NAMES)
+        others = tuple(each for each in settings.baselines if each.title != searcher)
+        given |= {"search": Search(searcher=searcher), "baselines": others}
+    if no_baselines:
+        given["baselines"] = ()
+    return msgspec.structs.replace(settings, **given)
+
+
+def _write_config(path: Path, config: str | None) -> None:
+    """Write a shipped configuration, micro unless another is named, to begin with."""
+    from truegrade.errors import UnknownName, UserError
+    from truegrade.evolution.settings import CONFIGS, shipped
+
+    name = config or "micro"
+    if name not in shipped():
+        raise UnknownName("evolution", name, shipped())
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write((CONFIGS / f"{name}.toml").read_text(encoding="utf-8"))
+    except FileExistsError:
+        raise UserError(f"{path} is there already; name another file, or remove it first") from None
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}; name another file") from None
+    echo(f"{path}: edit it, then run truegrade evolve {path}")

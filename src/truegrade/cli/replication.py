@@ -1,0 +1,153 @@
+"""The commands that hold published numbers and files to account: `check`, `replicate` and `audit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from truegrade.cli.options import data_options, echo, json_option, print_json, together, unsafe_option
+
+if TYPE_CHECKING:
+    from truegrade.pipeline import Progress
+
+EXIT_NOT_HELD = 1
+"""The claim is not confirmed or not reproduced, or the audit is not clean."""
+
+
+def _ids(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[str]:
+    """Ids, several in one option or each in its own."""
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
+
+
+claim_options = together(
+    click.option(
+        "--metric", default="pass@1", show_default=True, help="pass@K, any_correct, all_correct or all_solutions."
+    ),
+    click.option(
+        "--n",
+        "tasks",
+        type=click.IntRange(min=1),
+        help="Tasks (or draws over the run's tasks) behind the claim. [default: the run's tasks]",
+    ),
+    click.option("--samples", type=click.IntRange(min=1), help="Samples per task behind the claim, if known."),
+    click.option(
+        "--tolerance",
+        "tolerance_points",
+        default=0.0,
+        show_default=True,
+        help="Points by which the claim may miss the interval.",
+    ),
+)
+
+audit_options = together(
+    click.option("--benchmark", "-b", help="What the completions answer; a log of Inspect says."),
+    click.option("--as", "profile", default="strict", show_default=True, help="Rules of the grading."),
+    click.option(
+        "--previous",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="An earlier file of the same pipeline, to look for feedback and copies. Repeatable.",
+    ),
+    click.option(
+        "--shots",
+        multiple=True,
+        callback=_ids,
+        metavar="ID[,ID...]",
+        help="Problems that the prompt shows solved, such as HumanEval/0,HumanEval/1.",
+    ),
+    click.option("--label", help="Model the file is said to come from. [default: read off its name]"),
+    click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one a core]"),
+    data_options,
+    unsafe_option,
+)
+
+
+@click.command()
+@click.argument("claim")
+@click.argument("file", type=click.Path(path_type=Path))
+@audit_options
+@claim_options
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the run that the file becomes.")
+@json_option
+@click.pass_context
+def check(
+    ctx: click.Context, /, claim: str, file: Path, as_json: bool, allow_unsafe: bool | None, **options: Any
+) -> None:
+    """Grade a file, hold a published number against it and audit it: one answer, such as "confirmed".
+
+    Exit code 0: confirmed, and no finding of the audit is an error. 1: any other answer. 2: the input is at fault.
+    """
+    from truegrade.api import unsafe_allowed
+    from truegrade.checking import Answer
+    from truegrade.checking import check as examine
+
+    found = examine(
+        claim,
+        file,
+        allow_unsafe=unsafe_allowed(allow_unsafe),
+        progress=_progress(as_json),
+        notice=lambda sentence: echo(f"note: {sentence}", err=True),
+        **options,
+    )
+    if as_json:
+        print_json(found)
+    else:
+        from truegrade.report.replication_text import print_check
+
+        print_check(found.answer.value, found.why, found.replication, found.audit)
+        echo(f"{found.replication.run}: summary.json, audit.json, report.html")
+    if found.answer is not Answer.CONFIRMED:
+        ctx.exit(EXIT_NOT_HELD)
+
+
+def _progress(as_json: bool) -> Progress:
+    from truegrade.report.progress import Silent, TerminalProgress
+
+    return Silent() if as_json else TerminalProgress()
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--claim", required=True, metavar="PERCENT", help="The published number as printed, such as 67.7.")
+@claim_options
+@click.option("--as", "profile", metavar="PROFILE", help="The rules in question. [default: the run's first]")
+@json_option
+@click.pass_context
+def replicate(ctx: click.Context, /, run: Path, claim: str, as_json: bool, **options: Any) -> None:
+    """Hold a published number against a graded run: reproduced, not reproduced or not comparable, and why."""
+    from truegrade.replication import replicate as hold
+    from truegrade.store import Run
+
+    replication = hold(Run.open(run), claim, **options)
+    if as_json:
+        print_json(replication)
+    else:
+        from truegrade.report.replication_text import print_replication
+
+        print_replication(replication)
+    if not replication.holds:
+        ctx.exit(EXIT_NOT_HELD)
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@audit_options
+@json_option
+@click.pass_context
+def audit(ctx: click.Context, /, file: Path, as_json: bool, allow_unsafe: bool | None, **options: Any) -> None:
+    """Look for rows of a file of completions that should not count, and for protocols that measure otherwise."""
+    import msgspec
+
+    from truegrade.checking import audit_file
+
+    found = audit_file(file, allow_unsafe=bool(allow_unsafe), progress=_progress(as_json), **options)
+    if as_json:
+        print_json({"clean": found.clean, **msgspec.structs.asdict(found)})
+    else:
+        from truegrade.report.audit_text import print_audit
+
+        print_audit(found)
+    if not found.clean:
+        ctx.exit(EXIT_NOT_HELD)

@@ -1,0 +1,215 @@
+"""The commands that listen: `serve` grades for others, `serve-model` answers for a model, `view` shows runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from truegrade.cli.options import (
+    Number,
+    adapted_arguments,
+    adapter_option,
+    echo,
+    json_option,
+    print_json,
+    unsafe_option,
+)
+
+
+@click.command("serve-model")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option("--model", "-m", "name", help="embedded/PATH or hf/NAME. [default: embedded/truegrade-micro]")
+@adapter_option
+@json_option
+def serve_model(host: str, port: int, name: str | None, adapter: Path | None, as_json: bool) -> None:
+    """Serve a local model over the OpenAI protocol: chat completions, completions, models. Ctrl-C ends it."""
+    from truegrade.errors import UserError
+    from truegrade.models import TRUEGRADE_MICRO, open_model
+    from truegrade.models.local import LocalModel
+    from truegrade.models.serving import ModelServer
+
+    model = open_model(name or TRUEGRADE_MICRO, args=adapted_arguments({}, adapter))
+    if not isinstance(model, LocalModel):
+        raise UserError(
+            f"{model.name} does not run here, so there is nothing to serve: name embedded/... or hf/..."
+        )
+    with _until_stopped(), ModelServer(model.engine, host, port) as server:
+        if as_json:
+            print_json({"base_url": server.url, "model": server.model_id})
+        else:
+            echo(f"{model.name} at {server.url}; ask it with")
+            echo(f"  truegrade run BENCHMARK --model openai/{server.model_id} --base-url {server.url}")
+        server.serve_forever()
+
+
+@contextmanager
+def _until_stopped() -> Iterator[None]:
+    """Ctrl-C and SIGTERM end what is done here well: what was opened is closed, and removed."""
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it is ending already
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    except KeyboardInterrupt:
+        echo("stopped", err=True)
+
+
+def _benchmark_files(
+    _: click.Context, __: click.Parameter, given: tuple[str, ...]
+) -> tuple[tuple[str, Path | None], ...]:
+    """``NAME`` or ``NAME=FILE``, as pairs."""
+    pairs = (text.partition("=") for text in given)
+    return tuple((name, Path(file) if file else None) for name, _, file in pairs)
+
+
+@click.command("serve")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option(
+    "--token",
+    envvar="TRUEGRADE_SERVE_TOKEN",
+    show_envvar=True,
+    help="What clients must send as a bearer token. [default: a new one, printed]",
+)
+@click.option("--no-token", is_flag=True, help="Ask for no token; only at a loopback address.")
+@click.option(
+    "--benchmark",
+    "-b",
+    "benchmarks",
+    multiple=True,
+    metavar="NAME[=FILE]",
+    callback=_benchmark_files,
+    help="Load a benchmark, so that requests may name its problems. Repeatable.",
+)
+@click.option(
+    "--as",
+    "--profile",
+    "profiles",
+    multiple=True,
+    default=("strict",),
+    show_default=True,
+    help="Rules where a request names none. Repeatable.",
+)
+@click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one a core]")
+@click.option(
+    "--max-queue",
+    default=4096,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Programs that may wait or run; beyond it, requests are answered 429.",
+)
+@click.option(
+    "--max-body",
+    "max_body_mib",
+    default=64,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="MiB that a request may hold.",
+)
+@click.option(
+    "--max-cpu",
+    "max_cpu_s",
+    default=60.0,
+    show_default=True,
+    type=Number(min=1),
+    help="Highest CPU limit, in seconds, that a request may ask for.",
+)
+@click.option(
+    "--max-memory",
+    "max_memory_mib",
+    default=4096,
+    show_default=True,
+    type=click.IntRange(min=256),
+    help="Highest memory limit, in MiB, that a request may ask for.",
+)
+@click.option(
+    "--max-connections",
+    default=512,
+    show_default=True,
+    type=click.IntRange(min=2),
+    help="Open connections; beyond it, they are answered 503.",
+)
+@click.option(
+    "--patience",
+    "patience_s",
+    default=30.0,
+    show_default=True,
+    type=Number(min=1),
+    help="Seconds in which a client must have sent its request.",
+)
+@click.option(
+    "--drain",
+    "drain_s",
+    default=60.0,
+    show_default=True,
+    type=Number(min=0),
+    help="Seconds that running programs get to finish after SIGTERM.",
+)
+@unsafe_option
+@json_option
+def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: int, max_memory_mib: int,
+          allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
+    """Grade and run programs for others over HTTP, in the jail (docs/service.md). SIGTERM or Ctrl-C drains it."""
+    from truegrade.integrations.service.server import new_token, serve_until_stopped
+    from truegrade.integrations.service.settings import MIB, Settings
+
+    if no_token and token:
+        raise click.UsageError("--token and --no-token exclude each other.")
+    settings = Settings(
+        token=None if no_token else token or new_token(),
+        max_body_bytes=max_body_mib * MIB,
+        max_memory_bytes=max_memory_mib * MIB,
+        allow_unsafe=bool(allow_unsafe),
+        workers=workers or os.cpu_count() or 1,
+        **options,
+    )
+
+    def announce(address: str, protection: str) -> None:
+        if as_json:
+            print_json({"address": address, "token": settings.token, "protection": protection})
+        else:
+            echo(f"grading at {address} (about it: {address}/docs), {settings.workers} at once; {protection}")
+            if settings.token is not None and not token:
+                echo(f"token: {settings.token}")
+        sys.stdout.flush()
+
+    serve_until_stopped(settings, announce)
+    echo("stopped", err=True)
+
+
+@click.command("view")
+@click.argument("runs", default="runs", type=click.Path(path_type=Path), metavar="[RUNS]")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option(
+    "--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="A free one where it is taken."
+)
+@click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
+@json_option
+def view(runs: Path, host: str, port: int, open_page: bool, as_json: bool) -> None:
+    """Show a folder of runs as a web page: list, samples, comparison, also while they run. Ctrl-C ends it."""
+    from truegrade.integrations.viewing.server import ViewServer
+
+    with _until_stopped(), ViewServer(runs, host, port) as server:
+        if as_json:
+            print_json({"address": server.url, "runs": str(runs)})
+        else:
+            echo(f"{runs} at {server.url}; Ctrl-C ends it")
+            if not server.local_only:
+                echo(f"note: everybody who reaches {host} can read these runs", err=True)
+        sys.stdout.flush()
+        if open_page:
+            click.launch(server.url)
+        server.serve_forever()

@@ -1,6 +1,0 @@
-"""The world that `truegrade-micro` was trained in: repair programs, their bugs, and traces of list functions."""
-
-from truegrade.datasets.micro.bugs import SEEN, UNSEEN
-from truegrade.datasets.micro.repairs import RepairItem, draw_item
-
-__all__ = ["SEEN", "UNSEEN", "RepairItem", "draw_item"]

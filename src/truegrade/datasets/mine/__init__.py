@@ -1,7 +1,0 @@
-"""Execution rows from the user's own repository: items that no model has been trained on."""
-
-from truegrade.datasets.mine.build import MineOptions, build
-from truegrade.datasets.mine.discover import Found, discover
-from truegrade.datasets.mine.repository import ALLOWED_MODULES
-
-__all__ = ["ALLOWED_MODULES", "Found", "MineOptions", "build", "discover"]
