@@ -20,11 +20,11 @@ from random import Random
 import msgspec
 
 from truegrade.config import GenerationConfig
+from truegrade.pipeline.summary import summarise_run
 from truegrade.profiles import open_profile
 from truegrade.records import Completion, FunctionTask, Message, Problem, Prompt, Reason, Usage, Verdict
 from truegrade.report.html import write_report
 from truegrade.store import BenchmarkIdentity, Manifest, Run
-from truegrade.summary import summarise_run
 
 SAMPLES_A_TASK = 10
 PROFILES = ("strict", "human-eval")

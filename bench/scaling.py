@@ -33,10 +33,10 @@ from typing import NamedTuple
 import numpy as np
 
 import truegrade
-from truegrade import pipeline
 from truegrade.benchmarks import load_benchmark
 from truegrade.graders import Grader, LocalGrader
-from truegrade.importing import import_file
+from truegrade.pipeline import stages
+from truegrade.pipeline.importing import import_file
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Completion, Problem, SampleKey, Verdict
 from truegrade.report.progress import Silent
@@ -125,7 +125,7 @@ def _cost(work: Callable[[], None]) -> Cost:
 
 
 def _grade(run: truegrade.Run, problems: Mapping[str, Problem], grader: Grader) -> None:
-    pipeline.grade(run, problems, open_profile("strict"), progress=Silent(), grader=grader)
+    stages.grade(run, problems, open_profile("strict"), progress=Silent(), grader=grader)
 
 
 def _run(data: Path, size: int, folder: Path) -> tuple[truegrade.Run, Mapping[str, Problem]]:

@@ -11,35 +11,37 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from truegrade import pipeline
-from truegrade.asking import asker, check_followed, hire, open_asked, probe_for, prompt_rule, sampling_of
+from truegrade.analysis.checking import Check
+from truegrade.analysis.checking import check as check_claim
+from truegrade.analysis.comparison import compare_runs
 from truegrade.benchmarks.base import Benchmark
-from truegrade.comparison import compare_runs
 from truegrade.config import GenerationConfig, Patience, Sampling
 from truegrade.datasets.learned import leave_out_learned
 from truegrade.errors import UserError
-from truegrade.exporting import export_run, write_own_files
 from truegrade.graders import Grader, open_grader
-from truegrade.importing import RUNS, benchmark_of, identity_of, import_file, slug, take_over
-from truegrade.loading import load_announced, load_for, problems_of
+from truegrade.graders.verdicts import with_packages
 from truegrade.models import DEFAULT_MODEL
 from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.models.base import Model
-from truegrade.pipeline import Progress
+from truegrade.pipeline import stages
+from truegrade.pipeline.asking import asker, check_followed, hire, open_asked, probe_for, prompt_rule, sampling_of
+from truegrade.pipeline.exporting import export_run, write_own_files
+from truegrade.pipeline.importing import RUNS, benchmark_of, identity_of, import_file, slug, take_over
+from truegrade.pipeline.loading import load_announced, load_for, problems_of
+from truegrade.pipeline.selection import Limit, apart, left_out, narrow, select, told, window_of
+from truegrade.pipeline.stages import Progress
 from truegrade.profiles import Profile, open_profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Problem, sha256_json
 from truegrade.report import format as fmt
-from truegrade.report.progress import Silent
-from truegrade.selection import Limit, apart, left_out, narrow, select, told, window_of
+from truegrade.report.progress import Silent, download_progress
 from truegrade.statistics import PairedComparison
+from truegrade.statistics.windows import EVERYTHING, Window, check_day
 from truegrade.store import Manifest, Run, environment
 from truegrade.store.exporters import find_exporter
 from truegrade.store.importers import find_format
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import now
-from truegrade.verdicts import with_packages
-from truegrade.windows import EVERYTHING, Window, check_day
 
 DEFAULT_PROFILES = ("strict",)
 SHOWN_EXCLUDED = 5
@@ -183,14 +185,14 @@ def grade(
             raise UserError(f"--limit chooses among the problems of a file; the run {path} knows its own")
         run_ = Run.open(path, notice=notice)
         window = window_of(run_.manifest, task_args or {})
-        loaded = load_for(run_, benchmark, _path(data), notice)
+        loaded = load_for(run_, benchmark, _path(data), notice, download_progress)
         refuse_uncovered(opened, loaded.problems)
     else:
         name = benchmark_of(path, benchmark, file_format)
         window, args = apart(name, task_args or {})
         if window and find_format(path, file_format).positional:  # its rows are those of the window
             window, args = {}, {**window, **args}
-        loaded = load_announced(name, _path(data), args, notice)
+        loaded = load_announced(name, _path(data), args, notice, download_progress)
         refuse_uncovered(opened, loaded.problems)
         positions = select(loaded, limit, rows=True) if limit is not None else None
         run_ = import_file(path, loaded, file_format, positions, out=_path(out), progress=watch, notice=notice)
@@ -199,6 +201,14 @@ def grade(
     if window:
         notice(left_out(run_, problems, chosen, window))
     return _grade_and_report(run_, chosen, opened, ks, grader, watch, window=window, cutoff=cutoff)
+
+
+def check(claim: str, path: Path, **options: Any) -> Check:
+    """Grade a file, hold a claim against it, audit it: one answer.
+
+    Options are those of `truegrade.analysis.checking.check`.
+    """
+    return check_claim(claim, path, grade=grade, report=report, **options)
 
 
 def load(path: str | Path) -> Run:
@@ -249,8 +259,8 @@ def report_files(
         return export_report(opened, file_format, _path(out))
     check_day("--cutoff", cutoff)
     chosen = window_of(opened.manifest, window)
-    problems = narrow(problems_of(opened, load_for(opened, None, _path(data), ignore)), chosen)
-    summary = pipeline.summarise_part(opened, problems, window=chosen, cutoff=cutoff)
+    problems = narrow(problems_of(opened, load_for(opened, None, _path(data), ignore, download_progress)), chosen)
+    summary = stages.summarise_part(opened, problems, window=chosen, cutoff=cutoff)
     part = "-".join(f"{name}-{value}" for name, value in [*window.items(), ("cutoff", cutoff)] if value)
     own = opened.path / (f"report-{slug(part)}" + (".html" if file_format == "html" else ""))
     return export_report(opened, file_format, _path(out) or own, summary)
@@ -283,7 +293,7 @@ def export(
     """
     rules = open_profile(profile or find_exporter(file_format).profile)
     opened = run_ if isinstance(run_, Run) else load(run_)
-    problems = problems_of(opened, load_for(opened, benchmark, _path(data), ignore))
+    problems = problems_of(opened, load_for(opened, benchmark, _path(data), ignore, download_progress))
     return export_run(opened, problems, rules, file_format, _path(out))
 
 
@@ -297,7 +307,7 @@ def compare(
 ) -> PairedComparison:
     """Compare two runs, paired by task: second minus first, with an interval.
 
-    `truegrade.comparison.compare_runs` compares more of them, and profiles of one run.
+    `truegrade.analysis.comparison.compare_runs` compares more of them, and profiles of one run.
 
     Args:
         first: the baseline.
@@ -350,15 +360,15 @@ def _generate(
     args = dict(task_args or {})
     variant = args.pop("prompt", None)
     worker = hire(agent, agent_args or {}, model, variant)
-    loaded = load_announced(benchmark, _path(data), args, notice)
+    loaded = load_announced(benchmark, _path(data), args, notice, download_progress)
     selected = select(loaded, limit, ids)
     if limit is not None and (chosen := told(loaded, selected)) is not None:
         notice(chosen)
     if grading:
         refuse_uncovered(profiles, selected)
-    learned = _learned((model_args or {}).get(ARGUMENT), selected)
+    learned = leave_out_learned((model_args or {}).get(ARGUMENT), selected)
     left = [problem for problem in selected if problem.id not in learned]
-    worded = pipeline.word(loaded, left, worker or profiles[0], variant)
+    worded = stages.word(loaded, left, worker or profiles[0], variant)
     excluded = worded.excluded | learned
     for reason in dict.fromkeys(excluded.values()):
         named = [problem for problem, why in excluded.items() if why == reason]
@@ -391,17 +401,12 @@ def _generate(
         if reuse is not None:
             take_over(run_, Path(reuse), loaded, [problem.id for problem, _ in worded.items], notice)
         with asker(asked, worker, run_, allow_unsafe=allow_unsafe, cache=cache, notice=notice) as answering:
-            shortfall = pipeline.generate(run_, worded, answering, progress=progress, notice=notice)
+            shortfall = stages.generate(run_, worded, answering, progress=progress, notice=notice)
         adaptations = (*run_.manifest.adaptations, *getattr(answering, "adaptations", ()))
         run_.update(adaptations=tuple(dict.fromkeys(adaptations)))
     if shortfall:
         notice(shortfall.sentence())
     return run_, problems_of(run_, loaded)
-
-
-def _learned(adapter: str | None, problems: Sequence[Problem]) -> dict[str, str]:
-    """Of these problems those that an adapter learned from, each with the reason why it does not count."""
-    return {} if adapter is None else leave_out_learned(Path(adapter), problems)
 
 
 def unsafe_allowed(allowed: bool | None = None) -> bool:
@@ -423,10 +428,10 @@ def _grade_and_report(
     """Grade under every profile, then count and write the page; earlier gradings stay in the summary."""
     with run_.locked(), closing(grader):
         for profile in profiles:
-            pipeline.grade(run_, problems, profile, progress=progress, grader=grader)
+            stages.grade(run_, problems, profile, progress=progress, grader=grader)
         asked = {profile.id for profile in profiles}
-        earlier = [p for p in pipeline.graders_of(run_, problems) if p.id not in asked]
-        pipeline.summarise(run_, problems, [*profiles, *earlier], ks, window=window, cutoff=cutoff)
+        earlier = [p for p in stages.graders_of(run_, problems) if p.id not in asked]
+        stages.summarise(run_, problems, [*profiles, *earlier], ks, window=window, cutoff=cutoff)
         write_own_files(run_, problems, profiles)
     report(run_)
     return run_

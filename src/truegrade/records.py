@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from truegrade.json_text import encode
+from truegrade.files.json_text import encode
 
 SCHEMA_VERSION = 1
 """Version of the records on disk; a change that an old reader cannot read raises it."""

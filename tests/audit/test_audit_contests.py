@@ -7,8 +7,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from truegrade.auditing.check_contests import leaves_thread
-from truegrade.auditing.findings import CODES
+from truegrade.analysis.audit.check_contests import leaves_thread
+from truegrade.analysis.audit.findings import CODES
 from truegrade.cli.replication import audit as command
 
 RIGHT = "a, b = map(int, input().split())\nprint(a + b)"

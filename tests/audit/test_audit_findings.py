@@ -5,9 +5,9 @@ import math
 import pytest
 from audit_files import document, lines, right, toy, upstream, wrong
 
-from truegrade.auditing import CODES, Severity, audit
-from truegrade.auditing.check_protocol import label_in
-from truegrade.auditing.check_rounds import hypergeometric_tail
+from truegrade.analysis.audit import CODES, Severity, audit
+from truegrade.analysis.audit.check_protocol import label_in
+from truegrade.analysis.audit.check_rounds import hypergeometric_tail
 from truegrade.errors import BadRecord, UnknownName
 from truegrade.profiles import open_profile
 from truegrade.report.progress import Silent

@@ -5,9 +5,9 @@ import json
 import pytest
 from audit_files import document, lines, right, toy, upstream, wrong
 
-from truegrade.auditing import audit
-from truegrade.auditing.flags import read_flags, speaks_of
-from truegrade.auditing.rows import read_rows
+from truegrade.analysis.audit import audit
+from truegrade.analysis.audit.flags import read_flags, speaks_of
+from truegrade.analysis.audit.rows import read_rows
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord
 from truegrade.profiles import open_profile

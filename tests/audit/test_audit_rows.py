@@ -5,7 +5,7 @@ import json
 import pytest
 from audit_files import document, lines
 
-from truegrade.auditing.rows import read_rows
+from truegrade.analysis.audit.rows import read_rows
 from truegrade.errors import BadRecord
 
 

@@ -6,9 +6,9 @@ from audit_files import problem, upstream
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.auditing.flags import read_flags
-from truegrade.auditing.texts import ends_inside_statement, holds_program, is_own_program
-from truegrade.auditing.upstream import differences
+from truegrade.analysis.audit.flags import read_flags
+from truegrade.analysis.audit.texts import ends_inside_statement, holds_program, is_own_program
+from truegrade.analysis.audit.upstream import differences
 from truegrade.records import FunctionTask
 
 PROGRAMS = (

@@ -9,10 +9,10 @@ import msgspec
 from report_runs import DATASET, House, Lenient
 
 from truegrade.config import GenerationConfig, Sampling
+from truegrade.pipeline.summary import summarise_run
 from truegrade.profiles import Profile
 from truegrade.records import Completion, FunctionTask, Message, Problem, Prompt, Reason, Verdict
 from truegrade.store import BenchmarkIdentity, Manifest, Run
-from truegrade.summary import summarise_run
 
 
 def task(number: int) -> str:

@@ -10,7 +10,7 @@ from comparison_runs import build, single, task
 from report_runs import House, Lenient
 
 import truegrade
-from truegrade.comparison import compare_runs
+from truegrade.analysis.comparison import compare_runs
 from truegrade.errors import BadRecord, NotComparable, UnknownName, UserError
 from truegrade.statistics import holm, mcnemar_p
 

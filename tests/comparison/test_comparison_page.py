@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from comparison_runs import build, single, task
 
-from truegrade.comparison import compare_runs
+from truegrade.analysis.comparison import compare_runs
 from truegrade.report.comparison_export import export_comparison
 from truegrade.report.comparison_html import render_comparison
 from truegrade.report.comparison_replies import collect_replies

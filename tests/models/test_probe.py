@@ -16,7 +16,7 @@ from truegrade.evolution.training.embedded import EmbeddedTrainer
 from truegrade.models import open_model
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.models.serving import ModelServer
-from truegrade.probing import probe, probe_by_name
+from truegrade.pipeline.probing import probe, probe_by_name
 from truegrade.records import Message, Prompt
 
 FEATURES = (

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import truegrade
+from truegrade.analysis.standings import standings
 from truegrade.errors import UserError
-from truegrade.standings import standings
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "execution_reasoning.ipynb"
 RUNNER = """

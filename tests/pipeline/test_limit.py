@@ -10,7 +10,7 @@ import pytest
 import truegrade
 from truegrade.benchmarks import load_benchmark
 from truegrade.config import Sampling
-from truegrade.selection import select, told
+from truegrade.pipeline.selection import select, told
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from profile_rows import oracle, problem
 
 from truegrade import api
 from truegrade.errors import UnknownName, UserError
+from truegrade.graders.verdicts import limits_for
 from truegrade.grading.evalplus import Checks
 from truegrade.profiles import open_profile
 from truegrade.profiles.contest_profile import timed
 from truegrade.records import Answer, Reason
 from truegrade.sandbox import Sandbox
-from truegrade.verdicts import limits_for
 
 BUSY = (
     "import time\ndef add(a, b):\n    end = time.process_time() + 0.3\n    while time.process_time() < end: pass\n"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from truegrade.pipeline.summary import summarise_run
 from truegrade.profiles import Profile
 from truegrade.records import Completion, FunctionTask, Problem, Reason, Verdict
 from truegrade.store import BenchmarkIdentity, Manifest, Run
 from truegrade.store.manifest import now
-from truegrade.summary import summarise_run
 
 DATASET = "d" * 64
 

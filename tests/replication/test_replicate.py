@@ -6,10 +6,10 @@ import pytest
 from click.testing import CliRunner
 from replication_runs import make_run
 
+from truegrade.analysis.replication import Outcome, replicate
 from truegrade.cli.replication import replicate as command
 from truegrade.errors import UnknownName, UserError
 from truegrade.records import Reason
-from truegrade.replication import Outcome, replicate
 
 
 def table(right, tasks, samples=1):

@@ -9,6 +9,7 @@ from typing import ClassVar
 import msgspec
 
 from truegrade.config import GenerationConfig, Sampling
+from truegrade.pipeline.summary import summarise_run
 from truegrade.profiles import Profile
 from truegrade.records import (
     Attempt,
@@ -22,7 +23,6 @@ from truegrade.records import (
     Verdict,
 )
 from truegrade.store import BenchmarkIdentity, Manifest, Run
-from truegrade.summary import summarise_run
 
 DATASET = "d" * 64
 REASONS = (Reason.PASSED, Reason.PASSED, Reason.WRONG_ANSWER, Reason.NO_CODE, Reason.TIME_LIMIT, Reason.TRUNCATED)

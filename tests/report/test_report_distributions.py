@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from report_parsing import StrictPage
 from report_runs import House, build_run
 
-from truegrade.auditing.findings import Audit, Finding, Severity
+from truegrade.analysis.audit.findings import Audit, Finding, Severity
 from truegrade.errors import BadRecord
 from truegrade.report.distributions import BINS, bin_values
 from truegrade.report.html import write_report

@@ -18,12 +18,12 @@ from report_runs import House, Lenient, build_run
 
 from truegrade.cli import main
 from truegrade.errors import UserError
+from truegrade.pipeline.summary import read_summary
 from truegrade.report import format as fmt
 from truegrade.report.exhibit_text import as_csv, as_latex, as_markdown, latex
 from truegrade.report.exhibits import Exhibit
 from truegrade.report.export import FORMATS, export_report
 from truegrade.store import Run
-from truegrade.summary import read_summary
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from report_parsing import StrictPage
 from report_runs import House, Lenient, build_run
 
 from truegrade.errors import UserError
+from truegrade.pipeline.summary import read_summary
 from truegrade.profiles import open_profile
 from truegrade.records import Reason
 from truegrade.report import format as fmt
@@ -19,7 +20,6 @@ from truegrade.report import wording
 from truegrade.report.html import write_report
 from truegrade.report.methods import methods
 from truegrade.store import Run
-from truegrade.summary import read_summary
 
 HOSTILE = '</script><script>alert(1)</script><img src="http://evil.example/x" onerror="alert(2)"><!-- $body'
 

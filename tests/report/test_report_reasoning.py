@@ -15,10 +15,12 @@ from report_runs import build_run
 from rich.console import Console
 
 from truegrade import api
+from truegrade.analysis.comparison import compare_runs
+from truegrade.analysis.standings import standings
 from truegrade.cli import main
 from truegrade.cli.schemas import json_schema
-from truegrade.comparison import compare_runs
 from truegrade.errors import UserError
+from truegrade.pipeline.summary import read_summary
 from truegrade.report import format as fmt
 from truegrade.report.comparison_html import render_comparison
 from truegrade.report.comparison_replies import collect_replies
@@ -26,8 +28,6 @@ from truegrade.report.html import write_report
 from truegrade.report.reasoning_wording import AGGREGATIONS, CHOICE, PREDICTION
 from truegrade.report.standings_text import print_standings
 from truegrade.report.text import print_comparison, print_summary
-from truegrade.standings import standings
-from truegrade.summary import read_summary
 
 
 def printed(show, *args, width: int = 160) -> str:

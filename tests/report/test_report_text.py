@@ -13,11 +13,11 @@ from truegrade.benchmarks import list_benchmarks
 from truegrade.cli.diagnosis import Finding
 from truegrade.datasets import list_sources
 from truegrade.models import list_models
+from truegrade.pipeline.summary import read_summary
 from truegrade.profiles import open_profile
 from truegrade.report import format as fmt
 from truegrade.report import text
 from truegrade.statistics import TaskTally, compare_paired
-from truegrade.summary import read_summary
 
 
 def printed(show, *args, width: int = 100, terminal: bool = False, **options) -> str:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from truegrade.analysis.planning import plan
 from truegrade.errors import UserError
-from truegrade.planning import plan
 from truegrade.statistics import TaskTally, compare_paired, mcnemar_p
 from truegrade.statistics.paired_power import CONNOR, MILLER, pair_power
 from truegrade.statistics.power import (

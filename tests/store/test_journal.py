@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.errors import BadRecord
-from truegrade.json_text import decode, encode
+from truegrade.files.json_text import decode, encode
 from truegrade.store import Journal, read_journal
 
 SURROGATES = st.characters(codec=None)

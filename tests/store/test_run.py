@@ -7,9 +7,9 @@ import pytest
 
 from truegrade.config import GenerationConfig, Sampling
 from truegrade.errors import BadRecord, UnknownName, UserError
+from truegrade.pipeline.summary import read_summary
 from truegrade.records import Completion, Reason, Verdict
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
-from truegrade.summary import read_summary
 
 
 def manifest(temperature=None, dataset="d" * 64, n=1):

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.records import Problem
-from truegrade.windows import FILTERS, check_window, inside
+from truegrade.statistics.windows import FILTERS, check_window, inside
 
 ALLOW_MODIFIED: Mapping[str, str] = MappingProxyType(
     {"allow_modified": "true: read a file whose rows or hash are not the pinned ones (default false)"}
@@ -33,7 +33,7 @@ def in_window(path: Path, problems: Sequence[Problem], args: Mapping[str, str]) 
     Args:
         path: of the data, for messages.
         problems: all of them, with their tags.
-        args: those of `truegrade.windows.FILTERS` are looked at.
+        args: those of `truegrade.statistics.windows.FILTERS` are looked at.
 
     Raises:
         UserError: a date is none, or nothing is left.

@@ -49,4 +49,4 @@ class BenchmarkSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Task arguments it takes, each with its meaning."""
     filters: tuple[str, ...] = ()
     """Those of ``args`` that only leave problems out, by their tags: what a run can be narrowed by afterwards
-    (`truegrade.windows.FILTERS`)."""
+    (`truegrade.statistics.windows.FILTERS`)."""

@@ -21,7 +21,7 @@ from truegrade.datasets.unpinned import UNPINNED
 from truegrade.errors import BadRecord, UserError
 from truegrade.grading.contests.tests import public_kinds
 from truegrade.records import ContestTask, Problem
-from truegrade.windows import FILTERS, check_window, inside
+from truegrade.statistics.windows import FILTERS, check_window, inside
 
 NAME = "livecodebench"
 

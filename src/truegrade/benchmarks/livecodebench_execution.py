@@ -19,7 +19,7 @@ from truegrade.datasets.content import read_content, sha256
 from truegrade.datasets.unpinned import UNPINNED
 from truegrade.errors import UserError
 from truegrade.records import OutputTask, Problem
-from truegrade.windows import FILTERS
+from truegrade.statistics.windows import FILTERS
 
 NAME = "livecodebench-execution"
 

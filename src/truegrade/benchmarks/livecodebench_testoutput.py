@@ -23,7 +23,7 @@ from truegrade.datasets.unpinned import UNPINNED
 from truegrade.errors import BadRecord, UserError
 from truegrade.extraction.parsing import Fault, Parser
 from truegrade.records import OutputTask, Problem
-from truegrade.windows import FILTERS
+from truegrade.statistics.windows import FILTERS
 
 NAME = "livecodebench-testoutput"
 

@@ -33,7 +33,7 @@ from truegrade.cli.serving import serve, serve_model, view
 from truegrade.errors import TruegradeError
 
 if TYPE_CHECKING:
-    from truegrade.pipeline import Progress
+    from truegrade.pipeline.stages import Progress
     from truegrade.store import Run
 
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
@@ -173,7 +173,7 @@ def grade(sources: tuple[Path, ...], limit: str | None, out: Path | None, ks: tu
           **options: Any) -> None:  # fmt: skip
     """Grade runs, or files of completions that any harness wrote (docs/formats.md)."""
     from truegrade import api
-    from truegrade.selection import parse_limit
+    from truegrade.pipeline.selection import parse_limit
 
     if out is not None and len(sources) > 1:
         raise click.UsageError("--out names one folder, but several files are given; grade them one by one")
@@ -360,8 +360,8 @@ def _notice(sentence: str) -> None:
 
 def _show(finished: Run, as_json: bool) -> int:
     """Print a summary; the exit code: 1 where the grader failed on a sample."""
+    from truegrade.pipeline.summary import read_summary
     from truegrade.store.exporters import EXPORTERS
-    from truegrade.summary import read_summary
 
     summary = read_summary(finished)
     code = EXIT_GRADER_ERROR if any(profile.grader_errors for profile in summary.profiles) else 0
@@ -372,7 +372,7 @@ def _show(finished: Run, as_json: bool) -> int:
 
     print_summary(summary)
     if len(summary.profiles) > 2:
-        from truegrade.matrix import read_matrix
+        from truegrade.analysis.matrix import read_matrix
         from truegrade.report.matrix_text import print_matrix
 
         print_matrix(read_matrix(finished))

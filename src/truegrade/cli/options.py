@@ -168,7 +168,7 @@ def generation_arguments(options: Mapping[str, Any], notice: Callable[[str], Non
     """Command-line options as the keyword arguments of `truegrade.api.generate`."""
     from truegrade.config import Patience, Sampling
     from truegrade.models import DEFAULT_MODEL
-    from truegrade.selection import parse_limit
+    from truegrade.pipeline.selection import parse_limit
 
     patience = ("max_connections", "max_attempts", "timeout_s", "max_cost_usd")
     passed = ("n", "data", "task_args", "ids", "base_url", "agent", "agent_args", "reuse", "cache", "probe", "out")
@@ -199,6 +199,6 @@ def echo(message: object, *, err: bool = False, nl: bool = True) -> None:
 
 def print_json(value: Any) -> None:
     """What ``--json`` prints."""
-    from truegrade.json_text import encode
+    from truegrade.files.json_text import encode
 
     echo(encode(value, enc_hook=str, indent=2).decode())

@@ -10,7 +10,7 @@ import click
 from truegrade.cli.options import data_options, echo, json_option, print_json, together, unsafe_option
 
 if TYPE_CHECKING:
-    from truegrade.pipeline import Progress
+    from truegrade.pipeline.stages import Progress
 
 EXIT_NOT_HELD = 1
 """The claim is not confirmed or not reproduced, or the audit is not clean."""
@@ -79,11 +79,11 @@ def check(
 
     Exit code 0: confirmed, and no finding of the audit is an error. 1: any other answer. 2: the input is at fault.
     """
+    from truegrade import api
+    from truegrade.analysis.checking import Answer
     from truegrade.api import unsafe_allowed
-    from truegrade.checking import Answer
-    from truegrade.checking import check as examine
 
-    found = examine(
+    found = api.check(
         claim,
         file,
         allow_unsafe=unsafe_allowed(allow_unsafe),
@@ -117,7 +117,7 @@ def _progress(as_json: bool) -> Progress:
 @click.pass_context
 def replicate(ctx: click.Context, /, run: Path, claim: str, as_json: bool, **options: Any) -> None:
     """Hold a published number against a graded run: reproduced, not reproduced or not comparable, and why."""
-    from truegrade.replication import replicate as hold
+    from truegrade.analysis.replication import replicate as hold
     from truegrade.store import Run
 
     replication = hold(Run.open(run), claim, **options)
@@ -140,7 +140,7 @@ def audit(ctx: click.Context, /, file: Path, as_json: bool, allow_unsafe: bool |
     """Look for rows of a file of completions that should not count, and for protocols that measure otherwise."""
     import msgspec
 
-    from truegrade.checking import audit_file
+    from truegrade.analysis.checking import audit_file
 
     found = audit_file(file, allow_unsafe=bool(allow_unsafe), progress=_progress(as_json), **options)
     if as_json:

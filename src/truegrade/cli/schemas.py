@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 
 from truegrade.agents.steps import Step
+from truegrade.pipeline.summary import Summary
 from truegrade.records import Completion, Verdict
 from truegrade.store import Manifest
 from truegrade.store.run import StoredPrompt
-from truegrade.summary import Summary
 
 _TYPES: dict[str, type[msgspec.Struct]] = {
     "manifest": Manifest,

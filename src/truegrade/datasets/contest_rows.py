@@ -17,7 +17,7 @@ import msgspec
 from truegrade.datasets.content import read_content, sha256
 from truegrade.datasets.rows import Rows, parse_rows
 from truegrade.errors import BadRecord, UserError
-from truegrade.json_text import UNREADABLE, decode
+from truegrade.files.json_text import UNREADABLE, decode
 from truegrade.records import FileSpan, sha256_json
 from truegrade.store.importers.reading import GZIP_MAGIC, bad_row, head_of, opened, sha256_of, typed
 

@@ -13,7 +13,7 @@ import msgspec
 
 from truegrade.datasets.identity import program_identity
 from truegrade.errors import UserError
-from truegrade.json_text import encode, read_json
+from truegrade.files.json_text import encode, read_json
 from truegrade.records import Problem
 from truegrade.store.manifest import write_atomically
 
@@ -41,20 +41,20 @@ def write_learned(folder: Path, benchmark: str, training: Sequence[Problem]) -> 
     write_atomically(folder / FILE, encode(learned, indent=2) + b"\n")
 
 
-def leave_out_learned(adapter: Path, problems: Iterable[Problem]) -> dict[str, str]:
+def leave_out_learned(adapter: str | Path | None, problems: Iterable[Problem]) -> dict[str, str]:
     """The problems one of whose programs the adapter was trained on, each with the reason why it does not count.
 
     Programs are compared whatever their names and layout; names alone decide nothing.
 
     Args:
-        adapter: its folder; without a `FILE`, as other trainers leave it, nothing is known and nothing left out.
+        adapter: its folder, or None where there is none. Without a `FILE`, as other trainers leave it, nothing is
+            known and nothing left out.
         problems: those that are to be asked.
 
     Raises:
         UserError: it was trained on all of them, or the file is damaged.
     """
-    path = adapter / FILE
-    if not path.is_file():
+    if adapter is None or not (path := Path(adapter) / FILE).is_file():
         return {}
     programs = set(read_json(path, LearnedFrom, _ADVICE).programs)
     asked = list(problems)

@@ -15,7 +15,7 @@ from truegrade.datasets.download import Progress
 from truegrade.datasets.locate import LocatedFile, locate
 from truegrade.datasets.sources import Source
 from truegrade.errors import BadRecord
-from truegrade.json_text import convert
+from truegrade.files.json_text import convert
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 

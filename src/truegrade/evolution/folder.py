@@ -20,7 +20,7 @@ from truegrade.evolution.events import (
     Evolution,
     Final,
 )
-from truegrade.json_text import encode, read_json
+from truegrade.files.json_text import encode, read_json
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 from truegrade.store.manifest import write_atomically
 

@@ -11,11 +11,11 @@ from truegrade.config import Sampling
 from truegrade.evolution.genomes import SamplingGenes
 from truegrade.evolution.objectives.samples import Sample, sample_of
 from truegrade.evolution.subject import Ask, Subject
+from truegrade.graders.verdicts import grade_completion
 from truegrade.grading.executor import Executor
 from truegrade.models.local import Generated
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Prompt
-from truegrade.verdicts import grade_completion
 
 
 class Examination:

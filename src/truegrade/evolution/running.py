@@ -18,7 +18,7 @@ from truegrade.evolution.settings import Settings
 from truegrade.evolution.watching import Unwatched, Watcher
 from truegrade.evolution.workers import GenomeMap, open_map
 from truegrade.evolution.workplace import Workplace, prepare
-from truegrade.importing import RUNS
+from truegrade.pipeline.importing import RUNS
 from truegrade.profiles import open_profile
 from truegrade.records import sha256_json
 from truegrade.store.journal import Notice, ignore

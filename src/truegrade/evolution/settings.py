@@ -12,7 +12,7 @@ from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.evolution.genomes import SamplingGenes
 from truegrade.evolution.searchers import NAMES
 from truegrade.evolution.space import Space
-from truegrade.json_text import place_of
+from truegrade.files.json_text import place_of
 from truegrade.records import sha256_json
 
 CONFIGS = Path(__file__).parent / "configs"

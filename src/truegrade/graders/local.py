@@ -7,10 +7,10 @@ from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 
 from truegrade.errors import UserError
+from truegrade.graders.verdicts import extract, judge, limits_for, unanswered, verdict_of
 from truegrade.profiles import Profile
 from truegrade.records import Answer, Completion, Problem, Verdict
 from truegrade.sandbox import Sandbox
-from truegrade.verdicts import extract, judge, limits_for, unanswered, verdict_of
 
 
 class LocalGrader:

@@ -15,17 +15,17 @@ from typing import Any
 
 import msgspec
 
-from truegrade import pipeline
 from truegrade.api import unsafe_allowed
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UnknownName, UserError
+from truegrade.graders.verdicts import grade_completion, limits_for
 from truegrade.models.base import Reply
+from truegrade.pipeline import stages
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Message, Problem, Prompt, SampleKey, Verdict
 from truegrade.sandbox import Sandbox
 from truegrade.store.importers.outputs import finish_reason_of
-from truegrade.verdicts import grade_completion, limits_for
 
 KEPT = 4
 """Graders that stay open; each holds its data set and, once programs ran, one warm interpreter a core."""
@@ -57,7 +57,7 @@ class ReplyGrader:
             covered = ", ".join(profile.covers)
             raise UserError(f"profile {profile.name!r} has no rules for {benchmark.name!r}; it covers {covered}")
         self.benchmark, self.profile, self.variant = benchmark, profile, variant or "default"
-        worded = pipeline.word(benchmark, benchmark.problems, profile, variant)
+        worded = stages.word(benchmark, benchmark.problems, profile, variant)
         self.items: tuple[tuple[Problem, Prompt], ...] = tuple(worded.items)
         """Problems with their prompts, in the data set's order; those that a prompt shows solved are left out."""
         self._by_id = {problem.id: (problem, prompt) for problem, prompt in worded.items}
@@ -85,7 +85,7 @@ class ReplyGrader:
         if name not in self._by_id:
             raise UnknownName("problem", name, self._by_id, f"in {self.benchmark.name}")
         problem, prompt = self._by_id[name]
-        completion = pipeline.completion_of(problem, prompt, SampleKey(name, answered.sample), answered.reply)
+        completion = stages.completion_of(problem, prompt, SampleKey(name, answered.sample), answered.reply)
         return grade_completion(completion, problem, self.profile, self._sandbox)
 
     def grade_all(self, answered: Iterable[Answered]) -> list[Verdict]:

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from truegrade.config import Patience
-from truegrade.json_text import UNREADABLE, decode, encode
+from truegrade.files.json_text import UNREADABLE, decode, encode
 from truegrade.models.base import BatchModel, Model, Reply, Request
 from truegrade.models.providers import PROVIDERS, is_local
 from truegrade.records import Attempt, sha256_json

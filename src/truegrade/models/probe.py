@@ -17,9 +17,9 @@ from truegrade.errors import ModelError
 from truegrade.models import probe_checks as checks
 from truegrade.models.base import Model
 from truegrade.models.probe_ports import Port, Seen, Unanswered, port_of
-from truegrade.models.probe_report import ProbeReport
 from truegrade.records import Message, Prompt
 from truegrade.store.manifest import now
+from truegrade.store.probe_report import ProbeReport
 
 Style = Literal["chat", "text"]
 

@@ -8,8 +8,8 @@ import msgspec
 
 from truegrade.config import Sampling
 from truegrade.models.probe_ports import Port, Seen, ServicePort, Unanswered
-from truegrade.models.probe_report import Feature, State
 from truegrade.records import Prompt
+from truegrade.store.probe_report import Feature, State
 
 TALKATIVE = 12
 """Characters that a reply must have to say anything about stop strings and limits."""

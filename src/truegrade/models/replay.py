@@ -9,7 +9,7 @@ import msgspec
 
 from truegrade.config import Patience
 from truegrade.errors import BadRecord, UserError
-from truegrade.json_text import UNREADABLE, decode
+from truegrade.files.json_text import UNREADABLE, decode
 from truegrade.models.base import Reply, Request
 from truegrade.records import Completion, SampleKey
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.json_text import read_json
+from truegrade.files.json_text import read_json
 from truegrade.models.adapters import CONFIG, check_adapter
 from truegrade.models.arguments import read_arguments
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from truegrade.pipeline.summary import Summary
 from truegrade.report import format as fmt
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.parts import facts, section, table
 from truegrade.report.tables import fact_grid, open_console, plain_table, row
-from truegrade.summary import Summary
 
 if TYPE_CHECKING:
     from rich.console import Console

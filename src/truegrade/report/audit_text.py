@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from truegrade.auditing.flags import REVERSED
+from truegrade.analysis.audit.flags import REVERSED
 from truegrade.report import format as fmt
 from truegrade.report.tables import fact_grid, open_console
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from truegrade.auditing import Audit, Finding
+    from truegrade.analysis.audit import Audit, Finding
 
 SHOWN_ROWS = 8
 """Rows of a finding that are named before it says how many more there are; --json names all."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from truegrade.auditing.check_samples import check_samples
-from truegrade.auditing.evidence import Evidence
-from truegrade.auditing.findings import Finding
-from truegrade.auditing.survey import SampleFact, Survey
-from truegrade.outcomes import Outcomes
-from truegrade.replication import stored_audit
+from truegrade.analysis.audit.check_samples import check_samples
+from truegrade.analysis.audit.evidence import Evidence
+from truegrade.analysis.audit.findings import Finding
+from truegrade.analysis.audit.survey import SampleFact, Survey
+from truegrade.analysis.replication import stored_audit
+from truegrade.pipeline.outcomes import Outcomes
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.parts import folded, section
 from truegrade.store import Run

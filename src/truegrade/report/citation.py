@@ -6,9 +6,9 @@ import re
 
 from truegrade.benchmarks import find_benchmark
 from truegrade.errors import UnknownName
+from truegrade.pipeline.summary import Summary
 from truegrade.report.exhibit_text import latex
 from truegrade.store import Manifest
-from truegrade.summary import Summary
 
 _ARXIV = re.compile(r"arXiv[: ](\d{4}\.\d{4,5})", re.IGNORECASE)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from truegrade.comparison import Comparison, Pairing
+from truegrade.analysis.comparison import Comparison, Pairing
+from truegrade.pipeline.summary import TaskLine
 from truegrade.report import comparison_wording as words
 from truegrade.report import format as fmt
 from truegrade.report.exhibits import Cell, Exhibit, PValue
-from truegrade.summary import TaskLine
 
 
 def comparison_exhibits(comparison: Comparison) -> list[Exhibit]:

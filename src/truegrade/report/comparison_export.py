@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from truegrade.comparison import Comparison
+from truegrade.analysis.comparison import Comparison
 from truegrade.errors import UnknownName
-from truegrade.json_text import encode
+from truegrade.files.json_text import encode
 from truegrade.report import comparison_wording as words
 from truegrade.report.comparison_exhibits import comparison_exhibits
 from truegrade.report.comparison_html import differences_figure, render_comparison

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from truegrade.comparison import Comparison, Pairing
+from truegrade.analysis.comparison import Comparison, Pairing
 from truegrade.report import comparison_wording as words
 from truegrade.report import format as fmt
 from truegrade.report import wording

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from truegrade.comparison import Comparison, Side
+from truegrade.analysis.comparison import Comparison, Side
 from truegrade.records import SampleKey
 from truegrade.report.markup import Markup, join
 from truegrade.report.sample_blocks import packed

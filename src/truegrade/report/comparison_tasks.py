@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from truegrade.comparison import Comparison, Pairing
+from truegrade.analysis.comparison import Comparison, Pairing
+from truegrade.pipeline.summary import TaskLine
 from truegrade.report import comparison_wording as words
 from truegrade.report import format as fmt
 from truegrade.report import wording
@@ -12,7 +13,6 @@ from truegrade.report.comparison_exhibits import discordant
 from truegrade.report.comparison_replies import SAMPLES_A_TASK, Replies, reasons
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.parts import folded, section, table
-from truegrade.summary import TaskLine
 
 Reasons = Mapping[tuple[str, str], Sequence[str]]
 """By side's label and task."""

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from truegrade.comparison import Comparison, Pairing
-    from truegrade.planning import Plan
+    from truegrade.analysis.comparison import Comparison, Pairing
+    from truegrade.analysis.planning import Plan
 
 
 def print_comparisons(comparison: Comparison, *, console: Console | None = None) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from truegrade.comparison import Comparison, Pairing, Side
+from truegrade.analysis.comparison import Comparison, Pairing, Side
 from truegrade.report import format as fmt
 from truegrade.statistics.paired_power import PairPower
-from truegrade.windows import described
+from truegrade.statistics.windows import described
 
 
 def title(pair: Pairing) -> str:

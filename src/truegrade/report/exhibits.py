@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from truegrade.matrix import Matrix
+from truegrade.analysis.matrix import Matrix
+from truegrade.pipeline.summary import Summary
 from truegrade.records import Estimate
 from truegrade.report.reasoning_wording import aggregation
 from truegrade.statistics import Summary as NumberSummary
-from truegrade.summary import Summary
 
 MAX_ACROSS = 3
 """Profiles that a table of estimates shows side by side."""

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from truegrade.errors import UnknownName, UserError
-from truegrade.json_text import encode
+from truegrade.files.json_text import encode
+from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.report import figures
 from truegrade.report.citation import bibtex
 from truegrade.report.exhibit_text import TEXTS, latex
@@ -21,7 +22,6 @@ from truegrade.report.svg import Chart
 from truegrade.report.svg_file import png, standalone
 from truegrade.store import Run
 from truegrade.store.manifest import write_atomically
-from truegrade.summary import ProfileSummary, Summary
 
 FORMATS = ("html", "png", "svg", "latex", "markdown", "csv", "json", "bibtex")
 FOLDER = "report"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from truegrade.matrix import Matrix
+from truegrade.analysis.matrix import Matrix
+from truegrade.pipeline.summary import Summary
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
 from truegrade.report import wording
@@ -16,7 +17,6 @@ from truegrade.report.svg_lines import pass_curve
 from truegrade.statistics.reasoning_choice import ChoiceSummary
 from truegrade.statistics.reasoning_prediction import PredictionSummary
 from truegrade.statistics.reasoning_records import Difference
-from truegrade.summary import Summary
 
 _REASONING_SERIES = {"OC": 0, "MC": 1, "MC_differing": 1, "PC": 2, "OR": 0, "MR": 1, "always_A": 4, "always_B": 4}
 """Colour of a metric: originals, mutants, rewritings, position."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from truegrade.pipeline.summary import Summary
 from truegrade.report import format as fmt
 from truegrade.report import sections
 from truegrade.report.agents import agent
@@ -20,7 +21,6 @@ from truegrade.report.samples import Browser, collect
 from truegrade.report.splits_html import splits
 from truegrade.report.spread_html import spread
 from truegrade.store import Run
-from truegrade.summary import Summary
 
 _NAVIGATION = (
     ("result", "Result"),

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from truegrade.benchmarks.base import BenchmarkSpec
     from truegrade.datasets import Listed
     from truegrade.models import ModelInfo
-    from truegrade.models.probe_report import ProbeReport
     from truegrade.profiles import Profile
     from truegrade.profiles.base import Rule
     from truegrade.profiles.difference import ProfileDifference
+    from truegrade.store.probe_report import ProbeReport
 
 
 class Finding(Protocol):

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from truegrade.auditing.findings import Finding
-from truegrade.matrix import Matrix, rule_matrix
-from truegrade.outcomes import Outcomes, read_outcomes
+from truegrade.analysis.audit.findings import Finding
+from truegrade.analysis.matrix import Matrix, rule_matrix
+from truegrade.pipeline.outcomes import Outcomes, read_outcomes
+from truegrade.pipeline.summary import Summary, read_summary
 from truegrade.report.checks import read_findings
 from truegrade.report.distributions import Distribution, read_distributions
 from truegrade.store import Manifest, Run
-from truegrade.summary import Summary, read_summary
 
 
 class Material(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from truegrade.report.tables import open_console, plain_table, row
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from truegrade.matrix import Matrix, MatrixRow
+    from truegrade.analysis.matrix import Matrix, MatrixRow
     from truegrade.records import Estimate
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from truegrade.config import GenerationConfig, Sampling
 from truegrade.errors import UnknownName
+from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.profiles import Profile, open_profile
 from truegrade.report import format as fmt
 from truegrade.report import wording
@@ -11,7 +12,6 @@ from truegrade.report.citation import bibtex
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.parts import folded, section
 from truegrade.store import Manifest
-from truegrade.summary import ProfileSummary, Summary
 
 
 def methods(manifest: Manifest, summary: Summary) -> Markup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
 from truegrade.report.figures import (
@@ -29,7 +30,6 @@ from truegrade.statistics.reasoning_covariates import Stratum
 from truegrade.statistics.reasoning_prediction import PredictionSummary
 from truegrade.statistics.reasoning_records import Difference
 from truegrade.statistics.reasoning_records import Table as Aggregated
-from truegrade.summary import ProfileSummary, Summary
 
 
 def has_reasoning(summary: Summary) -> bool:

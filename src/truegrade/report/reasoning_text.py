@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from truegrade.pipeline.summary import ProfileSummary
     from truegrade.statistics.reasoning_choice import ChoiceSummary
     from truegrade.statistics.reasoning_prediction import PredictionSummary
     from truegrade.statistics.reasoning_records import Difference
-    from truegrade.summary import ProfileSummary
 
 
 def reasoning_parts(profiles: Sequence[ProfileSummary]) -> Iterator[RenderableType]:

@@ -12,8 +12,8 @@ from truegrade.report.tables import fact_grid, open_console, plain_table, row
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from truegrade.auditing import Audit
-    from truegrade.replication import ProfileResult, Replication
+    from truegrade.analysis.audit import Audit
+    from truegrade.analysis.replication import ProfileResult, Replication
     from truegrade.statistics.replication import Fit
 
 COLOURS = {"reproduced": "green", "not reproduced": "red", "not comparable": "yellow"}
@@ -53,7 +53,7 @@ def print_replication(replication: Replication, *, console: Console | None = Non
 def print_check(
     answer: str, why: Sequence[str], replication: Replication, audit: Audit, *, console: Console | None = None
 ) -> None:
-    """Print the one answer, then the two stations that it rests on (see `truegrade.checking.Check`)."""
+    """Print the one answer, then the two stations that it rests on (see `truegrade.analysis.checking.Check`)."""
     from rich.text import Text
 
     out = open_console(console)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from truegrade.matrix import Matrix, MatrixRow
+from truegrade.analysis.matrix import Matrix, MatrixRow
+from truegrade.pipeline.summary import Disagreement, Summary
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.figures import rules_chart
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.parts import figure, folded, section, table
-from truegrade.summary import Disagreement, Summary
 
 
 def rules(matrix: Matrix, summary: Summary) -> Markup:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.json_text import encode
+from truegrade.files.json_text import encode
 from truegrade.report.markup import Markup, el, join
 from truegrade.report.sample_views import SampleView, VerdictView
 from truegrade.report.samples import Browser, Prompts

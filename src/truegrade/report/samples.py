@@ -10,11 +10,11 @@ from zlib import crc32
 
 import msgspec
 
-from truegrade.outcomes import Outcomes, disputed, graded, side_by_side
+from truegrade.pipeline.outcomes import Outcomes, disputed, graded, side_by_side
+from truegrade.pipeline.summary import Summary
 from truegrade.records import Completion, Prompt, SampleKey, Verdict
 from truegrade.report.sample_views import Excerpt, SampleView, excerpt, view_sample
 from truegrade.store import Run
-from truegrade.summary import Summary
 
 MAX_SAMPLES = 10_000
 MAX_PAGE_CHARS = 45_000_000

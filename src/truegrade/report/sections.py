@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
 from truegrade.report import svg, wording
@@ -12,7 +13,6 @@ from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.material import Material
 from truegrade.report.parts import facts, figure, folded, section, table
 from truegrade.report.svg import interval_plot
-from truegrade.summary import ProfileSummary, Summary
 
 MAX_CARDS = 2
 """With more profiles the first has the card, and all are compared in the section about profiles."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from truegrade.pipeline.summary import Summary
+from truegrade.pipeline.summary import Usage as RunUsage
 from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.distributions import Distribution
@@ -11,8 +13,6 @@ from truegrade.report.figures import distribution_chart, said, truncation_chart
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.parts import facts, figure, section, table
 from truegrade.report.svg import inline
-from truegrade.summary import Summary
-from truegrade.summary import Usage as RunUsage
 
 
 def spread(summary: Summary, distributions: Sequence[Distribution]) -> Markup:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from truegrade.standings import Standing
+    from truegrade.analysis.standings import Standing
     from truegrade.statistics.reasoning_records import Difference
 
 

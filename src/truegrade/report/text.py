@@ -19,14 +19,14 @@ from truegrade.report.listings import (
 )
 from truegrade.report.reasoning_text import differences_table, reasoning_parts
 from truegrade.report.tables import fact_grid, open_console, plain_table, row
-from truegrade.windows import described
+from truegrade.statistics.windows import described
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from truegrade.pipeline.summary import ProfileSummary, Summary
     from truegrade.statistics import PairedComparison
-    from truegrade.summary import ProfileSummary, Summary
 
 __all__ = [
     "print_benchmarks",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import UNANSWERED, Reason
 from truegrade.report import format as fmt
 from truegrade.statistics import PairedComparison
-from truegrade.summary import ProfileSummary, Summary
 
 REASONS: Mapping[Reason, str] = MappingProxyType(
     {

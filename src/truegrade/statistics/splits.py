@@ -9,7 +9,7 @@ import msgspec
 
 from truegrade.records import Estimate
 from truegrade.statistics.tally import TaskTally, estimate
-from truegrade.windows import CUTOFF, Tags, split
+from truegrade.statistics.windows import CUTOFF, Tags, split
 
 
 class Split(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,8 +16,8 @@ from typing import Generic, Self, TypeVar
 import msgspec
 
 from truegrade.errors import BadRecord
-from truegrade.json_text import UNREADABLE, decode, encode, place_of
-from truegrade.writing import writing
+from truegrade.files.json_text import UNREADABLE, decode, encode, place_of
+from truegrade.files.writing import writing
 
 T = TypeVar("T", bound=msgspec.Struct)
 

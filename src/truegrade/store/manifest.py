@@ -16,10 +16,10 @@ from msgspec import UNSET, UnsetType
 
 from truegrade.config import GenerationConfig
 from truegrade.errors import BadRecord
-from truegrade.json_text import encode, read_json
-from truegrade.models.probe_report import ProbeReport
+from truegrade.files.json_text import encode, read_json
+from truegrade.files.writing import writing
 from truegrade.records import SCHEMA_VERSION
-from truegrade.writing import writing
+from truegrade.store.probe_report import ProbeReport
 
 
 class BenchmarkIdentity(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from truegrade.errors import UnknownName, UserError
+from truegrade.files.json_text import encode, read_json
+from truegrade.files.writing import writing
 from truegrade.grading.marks import packages_missed
-from truegrade.json_text import encode, read_json
 from truegrade.records import Completion, Prompt, Reason, SampleKey, Verdict, sha256_json
 from truegrade.store.journal import Journal, Notice, ignore, numbered, read_journal
 from truegrade.store.manifest import Manifest, now, read_manifest, write_atomically, write_manifest
-from truegrade.writing import writing
 
 if TYPE_CHECKING:
     import pandas

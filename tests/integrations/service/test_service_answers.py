@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from truegrade.benchmarks import load_benchmark
+from truegrade.graders.verdicts import grade_completion
 from truegrade.profiles import open_profile
 from truegrade.records import Completion
 from truegrade.sandbox import Sandbox
-from truegrade.verdicts import grade_completion
 
 
 def fenced(code):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import truegrade
-from truegrade.auditing import audit
+from truegrade.analysis.audit import audit
 from truegrade.benchmarks import load_benchmark
 from truegrade.profiles import open_profile
 from truegrade.report.progress import Silent

@@ -198,7 +198,7 @@ def test_damaged_runs_are_listed_and_hurt_no_other(view, tmp_path):
 
 
 def test_evolutions_and_audits_are_listed(view, tmp_path):
-    from truegrade.auditing.findings import Audit, Finding, Severity
+    from truegrade.analysis.audit.findings import Audit, Finding, Severity
 
     evolution = tmp_path / "evo"
     evolution.mkdir()

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade import unpacking
 from truegrade.errors import BadRecord
+from truegrade.files import unpacking
+from truegrade.files.unpacking import Meter, TooLarge, deflate_stream, gunzipped, unpack, zlib_stream
 from truegrade.store.importers.reading import json_document, json_lines, opened
-from truegrade.unpacking import Meter, TooLarge, deflate_stream, gunzipped, unpack, zlib_stream
 
 MOST_MIB = 300
 PIECE = 1 << 26

@@ -12,7 +12,7 @@ from harness_rows import eval_results, graded, lm_eval, mapcoder, prediction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.auditing.rows import read_rows
+from truegrade.analysis.audit.rows import read_rows
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store import Journal, read_journal

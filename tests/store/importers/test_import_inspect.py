@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import truegrade
-from truegrade.auditing import audit
+from truegrade.analysis.audit import audit
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord, UserError
 from truegrade.profiles import open_profile

@@ -20,7 +20,7 @@ from truegrade.builders.dsl_list.operations import CONSTANTS, PARAMETER, VARIABL
 from truegrade.builders.dsl_list.terms import Term, read_program
 from truegrade.datasets.content import read_content
 from truegrade.errors import BadRecord, UnknownName
-from truegrade.json_text import convert
+from truegrade.files.json_text import convert
 
 Weights = Mapping[str, Mapping[str, float]]
 """By nonterminal, by name of the operation."""

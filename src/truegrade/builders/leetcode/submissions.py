@@ -17,7 +17,7 @@ import msgspec
 
 from truegrade.datasets.content import parse_json, read_content
 from truegrade.errors import BadRecord, UserError
-from truegrade.json_text import convert
+from truegrade.files.json_text import convert
 
 _OTHER_NAMES = {
     "questionId": "question_id",

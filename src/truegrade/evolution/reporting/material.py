@@ -26,7 +26,7 @@ from truegrade.evolution.events import (
 )
 from truegrade.evolution.final_look import FinalLook, looks
 from truegrade.evolution.selection import shortfall
-from truegrade.json_text import read_json
+from truegrade.files.json_text import read_json
 from truegrade.store.journal import read_journal
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.evolution.training.base import Trained
-from truegrade.json_text import UNREADABLE
+from truegrade.files.json_text import UNREADABLE
 from truegrade.records import SCHEMA_VERSION, sha256_json
 from truegrade.store.manifest import now, write_atomically
 

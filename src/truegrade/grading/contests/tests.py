@@ -22,9 +22,9 @@ from typing import Any
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.json_text import convert
+from truegrade.files.json_text import convert
+from truegrade.files.unpacking import Meter, TooLarge, unpack, zlib_stream
 from truegrade.records import ContestTask, FileSpan
-from truegrade.unpacking import Meter, TooLarge, unpack, zlib_stream
 
 MOST_BYTES = 1 << 30
 """Tests that decompress to more are refused: no published problem comes near."""

@@ -15,9 +15,9 @@ import msgspec
 from truegrade.errors import UserError
 from truegrade.integrations.reply_grader import Answered, ReplyGrader, open_grader
 from truegrade.models.base import Reply
+from truegrade.pipeline.summary import USUAL_K
 from truegrade.records import Verdict
 from truegrade.statistics import pass_at_k
-from truegrade.summary import USUAL_K
 
 
 class GraderName(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,12 +10,12 @@ import msgspec
 
 from truegrade import __version__
 from truegrade.errors import TruegradeError, UserError
+from truegrade.graders.verdicts import grade_completion
 from truegrade.integrations.ray.queueing import TARGET_S
 from truegrade.integrations.ray.shipping import Received
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Verdict
 from truegrade.sandbox import Limits, Sandbox
-from truegrade.verdicts import grade_completion
 
 _ENOUGH_S = 2 * TARGET_S
 """Wall time after which a batch is handed back with what is done of it."""

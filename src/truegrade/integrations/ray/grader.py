@@ -6,6 +6,7 @@ import os
 from collections.abc import Generator, Iterable, Iterator, Mapping
 
 from truegrade.errors import SandboxError, UserError
+from truegrade.graders.verdicts import limits_for
 from truegrade.integrations.ray.actor import Cargo, Graded, GradingActor
 from truegrade.integrations.ray.cluster import STARTED_HERE, connect, cores_of_cluster, disconnect
 from truegrade.integrations.ray.crew import REVIVED, Crew
@@ -13,7 +14,6 @@ from truegrade.integrations.ray.queueing import Pace, Queue
 from truegrade.integrations.ray.shipping import ship
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Verdict
-from truegrade.verdicts import limits_for
 
 _AHEAD = 2
 """Batches that an actor has at a time: one that it grades and one that waits, so that it never does."""

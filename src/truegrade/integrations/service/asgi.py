@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
+from truegrade.files.json_text import encode
 from truegrade.integrations.service.core import Service
 from truegrade.integrations.service.endpoint import JSON, Reply, Route
 from truegrade.integrations.service.openapi import PROBLEM
 from truegrade.integrations.service.refusals import Refusal, decode, stopping
 from truegrade.integrations.service.routes import ROUTES
 from truegrade.integrations.service.settings import is_loopback
-from truegrade.json_text import encode
 
 Event = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Event]]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from truegrade.errors import SandboxError
+from truegrade.graders.verdicts import grade_completion, limits_for
 from truegrade.integrations.service.catalogue import Catalogue
 from truegrade.integrations.service.executors import Executors
 from truegrade.integrations.service.messages import GradeRequest, RewardRequest, Submission
@@ -13,7 +14,6 @@ from truegrade.integrations.service.refusals import stopping, unprocessable
 from truegrade.integrations.service.steady import doubtful, steadily, unknown
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Reason, Verdict
-from truegrade.verdicts import grade_completion, limits_for
 
 Job = Callable[[], Verdict]
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
-from truegrade import json_text
+from truegrade.files import json_text
 
 T = TypeVar("T")
 

@@ -19,12 +19,12 @@ from truegrade.errors import UserError
 from truegrade.integrations.service.refusals import Refusal
 from truegrade.integrations.viewing.folders import Folder, Stamp
 from truegrade.integrations.viewing.lines import RunLine
+from truegrade.pipeline.summary import summarise_run
 from truegrade.profiles import open_stored
 from truegrade.records import Problem
 from truegrade.report.html import write_report
 from truegrade.store import Run
 from truegrade.store.manifest import now, write_manifest
-from truegrade.summary import summarise_run
 
 Report = Literal["stored", "rebuilt", "counted", "older", "none"]
 """What a report would be: the run's own page; the page of its summary; of a summary counted anew from its

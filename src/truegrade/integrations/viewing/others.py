@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.auditing.findings import Audit
+from truegrade.analysis.audit.findings import Audit
 from truegrade.integrations.viewing.folders import Folder
 from truegrade.integrations.viewing.lines import iso
 from truegrade.records import Estimate

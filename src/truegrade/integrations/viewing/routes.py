@@ -11,11 +11,11 @@ from urllib.parse import parse_qs
 
 import msgspec
 
+from truegrade.files.json_text import encode
 from truegrade.integrations.service.refusals import Refusal
 from truegrade.integrations.viewing import browsing, comparing, current, detail, listing, others, pages
 from truegrade.integrations.viewing.catalogue import Catalogue
 from truegrade.integrations.viewing.samples import OneSample, Tables
-from truegrade.json_text import encode
 from truegrade.records import SampleKey
 
 JSON, HTML, CSS, SCRIPT = (

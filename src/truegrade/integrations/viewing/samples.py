@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from truegrade.files.json_text import decode
 from truegrade.integrations.service.refusals import Refusal
 from truegrade.integrations.viewing.folders import Folder
 from truegrade.integrations.viewing.following import Follower, Span
-from truegrade.json_text import decode
 from truegrade.records import Completion, SampleKey, Verdict
 from truegrade.report.sample_blocks import LINE_CHARS
 from truegrade.report.sample_views import Excerpt, SampleView, excerpt, view_sample

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from truegrade.errors import BadRecord
-from truegrade.json_text import read_json
+from truegrade.files.json_text import read_json
 from truegrade.models.adapters import CONFIG, WEIGHTS, check_adapter
 from truegrade.models.micro.safetensors_file import read_metadata, read_tensors
 

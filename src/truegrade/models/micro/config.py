@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from truegrade.errors import BadRecord
-from truegrade.json_text import read_json
+from truegrade.files.json_text import read_json
 
 T = TypeVar("T", bound=msgspec.Struct)
 

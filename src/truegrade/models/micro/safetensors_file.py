@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from truegrade.errors import BadRecord
-from truegrade.json_text import UNREADABLE, convert, decode
+from truegrade.files.json_text import UNREADABLE, convert, decode
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import msgspec
 
-from truegrade.json_text import encode
+from truegrade.files.json_text import encode
 from truegrade.records import Answer, Completion, Problem, Prompt, Reason, Verdict
 from truegrade.store.manifest import Manifest
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import IO
 
-from truegrade.json_text import encode
+from truegrade.files.json_text import encode
 from truegrade.records import Problem
 from truegrade.store.exporters.base import Exported, Exporter, by_problem
 from truegrade.store.exporters.evalplus_samples import whole_program

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO, Any
 
-from truegrade.json_text import encode
+from truegrade.files.json_text import encode
 from truegrade.records import Completion, FunctionTask, Problem
 from truegrade.statistics.summaries import totals_by_task
 from truegrade.store.exporters.base import Exported, Exporter, by_problem

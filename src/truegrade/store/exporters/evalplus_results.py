@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import IO, Any
 
-from truegrade.json_text import encode
+from truegrade.files.json_text import encode
 from truegrade.records import Problem, Reason
 from truegrade.statistics import pass_at_k
 from truegrade.store.exporters.base import Exported, Exporter, by_problem

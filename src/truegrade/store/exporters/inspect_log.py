@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import msgspec
 
-from truegrade.json_text import encode
+from truegrade.files.json_text import encode
 from truegrade.records import Completion, Problem, sha256_json
 from truegrade.statistics.intervals import cluster_variance
 from truegrade.store.exporters.base import Exported, Exporter

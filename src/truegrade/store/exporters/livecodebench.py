@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import partial
 from typing import IO, Any
 
-from truegrade.json_text import encode
+from truegrade.files.json_text import encode
 from truegrade.records import ContestTask, Problem, Reason
 from truegrade.statistics.contest_metrics import OFFICIAL, PERCENT, Scale, published_metrics
 from truegrade.store.exporters.base import Exported, Exporter, by_problem

@@ -15,8 +15,8 @@ from typing import IO, Any, Literal, TypeVar
 import msgspec
 
 from truegrade.errors import BadRecord
-from truegrade.json_text import UNREADABLE, convert, decode
-from truegrade.unpacking import Meter, TooLarge, gunzipped
+from truegrade.files.json_text import UNREADABLE, convert, decode
+from truegrade.files.unpacking import Meter, TooLarge, gunzipped
 
 HEAD_BYTES = 1 << 16
 """Bytes that a format is recognised by."""

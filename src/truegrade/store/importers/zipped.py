@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from truegrade.errors import BadRecord
-from truegrade.unpacking import Meter, Open, TooLarge, deflate_stream, stored_stream, unpack, zstd
+from truegrade.files.unpacking import Meter, Open, TooLarge, deflate_stream, stored_stream, unpack, zstd
 
 ZIP_MAGIC = b"PK\x03\x04"
 _ZSTANDARD = 93

@@ -1,0 +1,1 @@
+"""What reads finished runs and files: comparison, planning, matrix, standings, replication, audit, checking."""

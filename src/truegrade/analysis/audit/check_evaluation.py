@@ -1,0 +1,70 @@
+"""An ``_eval.json`` against itself: do its numbers follow from its own results?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isclose
+from pathlib import Path
+
+from truegrade.analysis.audit.findings import Audit, Finding, Severity, finding
+from truegrade.statistics.contest_metrics import OFFICIAL, Scale, published_metrics
+from truegrade.store.importers.livecodebench_eval import Evaluation, read_evaluation
+from truegrade.store.importers.reading import sha256_of
+
+_TOLERANCE = 1e-9
+PERCENT = Scale(percent=True)
+
+
+def audit_evaluation(path: Path, benchmark: str) -> Audit:
+    """Recompute the metrics of an ``_eval.json``; it holds no program, so nothing runs.
+
+    Raises:
+        BadRecord: not such a file.
+    """
+    said = read_evaluation(path)
+    passed = said.passed
+    return Audit(
+        file=str(path),
+        file_sha256=sha256_of(path),
+        benchmark=benchmark,
+        dataset_sha256="",
+        profile="its own results, nothing was run",
+        tasks=len(passed),
+        samples=sum(map(len, passed.values())),
+        recorded={"results": sum(map(sum, passed.values()))},
+        estimates=[],
+        findings=list(check_evaluation(said)),
+    )
+
+
+def check_evaluation(said: Evaluation) -> Iterator[Finding]:
+    """Every pass@k and every problem's part of it, in the scale that the file itself uses."""
+    scale = _scale(said)
+    metrics = published_metrics(said.passed, scale)
+    wrong = [
+        f"{name} {value!r}, not {metrics[name]!r}" if name in metrics else f"{name}, for which samples are too few"
+        for name, value in said.metrics.items()
+        if name not in metrics or not isclose(value, metrics[name], rel_tol=_TOLERANCE)
+    ]
+    if wrong:
+        yield finding("metric-contradicts-results", Severity.ERROR, [], f"the file states {'; '.join(wrong)}")
+    parts = [
+        f"{name}[{place}]"
+        for name, values in said.detail.items()
+        for place, value in values.items()
+        if not isclose(value, metrics["detail"].get(name, {}).get(place, -1.0), rel_tol=_TOLERANCE)
+    ]
+    if parts:
+        sentence = f"{len(parts)} parts of the detail are not what the results give"
+        yield finding("metric-contradicts-results", Severity.ERROR, parts, sentence)
+    lengths = {len(rows) for rows in said.results.values()}
+    if len(lengths) > 1:
+        fewest, most = min(lengths), max(lengths)
+        rows = [place for place, samples in said.results.items() if len(samples) < most]
+        yield finding("samples-uneven", Severity.WARNING, rows, f"problems have {fewest} to {most} samples")
+
+
+def _scale(said: Evaluation) -> Scale:
+    """Percent where any stated number is greater than 1."""
+    numbers = [*said.metrics.values(), *(value for part in said.detail.values() for value in part.values())]
+    return PERCENT if any(value > 1 for value in numbers) else OFFICIAL

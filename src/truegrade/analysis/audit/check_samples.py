@@ -1,0 +1,99 @@
+"""Are the samples what a number over them takes them for: whole, several, different, exchangeable?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from truegrade.analysis.audit.evidence import Evidence
+from truegrade.analysis.audit.findings import Finding, Severity, finding
+from truegrade.analysis.audit.survey import label
+from truegrade.pipeline.outcomes import counted
+from truegrade.records import SampleKey
+from truegrade.statistics import exchangeability
+
+
+def check_samples(evidence: Evidence) -> Iterator[Finding]:
+    """Truncation, uneven numbers, repeated texts, positions that differ."""
+    yield from _truncated(evidence)
+    if evidence.survey.width > 1:
+        yield from _uneven(evidence)
+        yield from _repeated_positions(evidence)
+        yield from _identical(evidence)
+        yield from _positions(evidence)
+
+
+def _truncated(evidence: Evidence) -> Iterator[Finding]:
+    several = evidence.survey.width > 1
+    rows, limited, failed = [], 0, 0
+    for problem_id, facts in evidence.survey.samples.items():
+        for sample, fact in facts.items():
+            if not (fact.limited or fact.inside):
+                continue
+            rows.append(label(SampleKey(problem_id, sample), several))
+            limited += fact.limited
+            outcome = evidence.outcome(problem_id, sample)
+            failed += outcome is not None and not outcome.passed
+    if rows:
+        yield finding(
+            "truncated",
+            Severity.WARNING,
+            rows,
+            f"{len(rows)} texts are cut: {limited} by the service's own word (finish_reason),"
+            f" {len(rows) - limited} end inside a statement; {failed} of them fail, perhaps for no fault of the"
+            " model",
+        )
+
+
+def _uneven(evidence: Evidence) -> Iterator[Finding]:
+    width = evidence.survey.width
+    short = [task for task, facts in evidence.survey.samples.items() if len(facts) < width]
+    if short:
+        yield finding(
+            "samples-uneven",
+            Severity.WARNING,
+            short,
+            f"{len(short)} of the file's {len(evidence.survey.samples)} tasks have fewer than {width} samples;"
+            " any-of-N favours the others",
+        )
+
+
+def _repeated_positions(evidence: Evidence) -> Iterator[Finding]:
+    """A position whose text equals an earlier one's in every task was not sampled."""
+    texts = [evidence.survey.texts(task) for task in evidence.survey.samples]
+    whole = [row for row in texts if len(row) == evidence.survey.width]
+    for second in range(1, evidence.survey.width):
+        first = next((i for i in range(second) if all(row[i] == row[second] for row in whole)), None)
+        if first is not None and len(whole) > 1:
+            yield finding(
+                "position-repeated",
+                Severity.ERROR,
+                list(evidence.survey.samples),
+                f"sample {second} is sample {first} again in all {len(whole)} tasks: one answer is counted twice",
+            )
+
+
+def _identical(evidence: Evidence) -> Iterator[Finding]:
+    """All samples of a task equal: greedy decoding, a cache, a copy, or short answers of a model that is sure."""
+    several = [task for task, facts in evidence.survey.samples.items() if len(facts) > 1]
+    same = [task for task in several if len(set(evidence.survey.texts(task))) == 1]
+    if same:
+        share = len(same) / len(several)
+        yield finding(
+            "samples-identical",
+            Severity.WARNING if share >= 0.5 else Severity.INFO,
+            same,
+            f"{len(same)} of {len(several)} tasks hold one text in all their samples, as greedy decoding, a cache"
+            " or a copy gives; so may a model that is sure",
+        )
+
+
+def _positions(evidence: Evidence) -> Iterator[Finding]:
+    width = evidence.survey.width
+    complete = [row for samples in evidence.outcomes.values() if len(row := counted(samples)) == width]
+    order = exchangeability([[outcome.passed for outcome in row] for row in complete])
+    sentence = order.warning() if order is not None else None
+    if order is not None and sentence is not None:
+        rates = ", ".join(f"{100 * rate:.1f}" for rate in order.rates)
+        yield finding(
+            "not-exchangeable", Severity.WARNING, list(evidence.outcomes), f"{sentence} (by position: {rates} %)"
+        )

@@ -1,0 +1,93 @@
+"""Rows that keep task, text and verdict at different depths, laid flat: logs of lm-eval, EvalScope and Inspect,
+results of code-reasoning runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from truegrade.files.json_text import convert
+from truegrade.store.importers import code_reasoning, inspect_log
+from truegrade.store.importers.evalscope_rows import Row
+from truegrade.store.importers.lm_eval_samples import form_of
+
+NESTING = ("doc_id", "index")
+"""Fields that such rows begin with."""
+
+
+def unnest(fields: dict[str, Any]) -> dict[str, Any]:
+    """The row with its id, its texts and its verdict under the names that flat files use; others as they are."""
+    if isinstance(fields.get("doc"), dict) and "resps" in fields:
+        return _lm_eval(fields)
+    if "index" in fields and fields.keys() & {"model_output", "sample_score"}:
+        return _evalscope(fields)
+    return fields
+
+
+def _lm_eval(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Document, responses, and the metric where it judges a single response as right (1) or wrong (0)."""
+    doc, named = fields["doc"], fields.get("metrics")
+    prompt = doc.get("prompt")
+    form = form_of(fields.get("arguments"), prompt if isinstance(prompt, str) else "")
+    texts = (
+        [text for request in fields["resps"] for text in request] if _nested(fields["resps"]) else fields["resps"]
+    )
+    metrics = [fields.get(name) for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    alone = isinstance(texts, list) and len(texts) == 1
+    judged = alone and len(metrics) == 1 and metrics[0] in (0, 1)
+    return {
+        **doc,
+        "completion" if form == "completion" else "reply": texts,
+        **({"passed": bool(metrics[0])} if judged else {}),
+    }
+
+
+def _nested(resps: Any) -> bool:
+    return isinstance(resps, list) and all(isinstance(request, list) for request in resps)
+
+
+def _evalscope(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Reply and, in a review, its accuracy. A row of another shape stays as it is, and is refused for that."""
+    try:
+        row = convert(fields, Row)
+    except msgspec.ValidationError:
+        return dict(fields)
+    score = row.sample_score.score if row.sample_score else None
+    passed = score.value.get("acc") if score else None
+    return {
+        **({} if row.task_id is None else {"task_id": row.task_id}),
+        **({} if row.question is None else {"question": row.question}),
+        "reply": row.text,
+        "model": row.model or None,
+        "finish_reason": row.finish_reason,
+        **({"passed": bool(passed)} if passed in (0, 1) else {}),
+    }
+
+
+def inspect_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The samples of a log of Inspect, each with its place in it; the prompt is all that was asked."""
+    for place, sample in inspect_log.samples_of(path):
+        passed = sample.passed
+        yield (
+            place,
+            {
+                "task_id": sample.id,
+                "sample": sample.epoch - 1,
+                "text": sample.output.text,
+                "form": sample.form,
+                "prompt": sample.question,
+                "model": sample.output.model or None,
+                "finish_reason": sample.output.finish_reason,
+                **({} if passed is None else {"passed": passed}),
+            },
+        )
+
+
+def code_reasoning_rows(path: Path, known: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The replies of a code-reasoning run, each with the place of its record and the verdict recorded of it."""
+    for answer in code_reasoning.answers(path, known):
+        fields = {"task_id": answer.problem_id, "response": answer.text, "model": answer.model}
+        yield answer.place, {**fields, **dict([answer.verdict] if answer.verdict else [])}

@@ -1,0 +1,287 @@
+"""Two or more graded runs against each other, pair by pair and task by task: differences and their worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import msgspec
+
+from truegrade.analysis.comparability import Graded, graded, obstacles, remarks
+from truegrade.analysis.matrix import tallies_of
+from truegrade.errors import NotComparable, UnknownName, UserError
+from truegrade.pipeline.selection import window_of
+from truegrade.pipeline.summary import ProfileSummary, TaskLine, read_summary
+from truegrade.records import SCHEMA_VERSION, Estimate
+from truegrade.statistics import PairedComparison, compare_paired, estimate
+from truegrade.statistics.bootstrap import BootstrapInterval, bootstrap_interval
+from truegrade.statistics.multiplicity import METHOD, holm
+from truegrade.statistics.paired import gains_by_cluster
+from truegrade.statistics.paired_power import PairPower, pair_power
+from truegrade.statistics.reasoning import compare_reasoning
+from truegrade.statistics.reasoning_records import Difference
+from truegrade.statistics.windows import EVERYTHING, check_day, split
+from truegrade.store import Run
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One run under one profile."""
+
+    label: str
+    """Short and different from every other side's."""
+    run: Path
+    model: str
+    benchmark: str
+    dataset_sha256: str
+    profile: str
+    prompt_rule: str | None
+    """None where the replies were imported."""
+    samples_per_task: int
+    window: Mapping[str, str] = {}
+    """What left problems out, when the run was made, counted or compared."""
+    created: str
+    rate: Estimate
+    """pass@1 over all its graded tasks: more than a pair has in common, where others lack some."""
+    tasks: list[TaskLine]
+
+
+class PairSplit(msgspec.Struct, frozen=True, kw_only=True):
+    """``second - first`` on one group of tasks."""
+
+    by: str
+    """As `truegrade.statistics.splits.Split`."""
+    value: str
+    paired: PairedComparison
+
+
+class Pairing(msgspec.Struct, frozen=True, kw_only=True):
+    """``second - first``."""
+
+    first: str
+    """Label of a side."""
+    second: str
+    paired: PairedComparison
+    bootstrap: BootstrapInterval
+    """Of the same difference, by resampling clusters."""
+    p_value: float
+    """Two-sided: McNemar's exact test where each task has one sample and its own cluster, else sign flips."""
+    p_adjusted: float
+    """The same, corrected for all pairs of this comparison; equal to it for a single pair."""
+    power: PairPower | None
+    """None where the tasks form a single cluster."""
+    splits: tuple[PairSplit, ...] = ()
+    """By difficulty, platform, kind, month and cut-off; not corrected for their number."""
+    obstacles: tuple[str, ...]
+    """Why the two are not comparable; empty unless the comparison was forced."""
+    remarks: tuple[str, ...]
+    """What else differs."""
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that `truegrade compare` says."""
+
+    schema: int = SCHEMA_VERSION
+    sides: list[Side]
+    baseline: str | None
+    """Label of the side that all others are compared with; None where every two are compared."""
+    correction: str | None
+    """Method of `Pairing.p_adjusted`; None for a single pair."""
+    pairs: list[Pairing]
+
+
+def compare_runs(
+    runs: Sequence[Run | str | Path],
+    *,
+    profiles: Sequence[str] = (),
+    baseline: str | Path | None = None,
+    every_pair: bool = False,
+    force: bool = False,
+    window: Mapping[str, str] = EVERYTHING,
+    cutoff: str | None = None,
+    points: float | None = None,
+    confidence: float = 0.95,
+) -> Comparison:
+    """Compare runs, or several profiles of one run, in the order given.
+
+    Args:
+        runs: graded ones, or their folders.
+        profiles: under which rules: one at most for several runs, two at least for a single one.
+        baseline: the folder, the label or the profile that the others are compared with; None for the first.
+        every_pair: compare every two instead.
+        force: compare even what is not comparable, and say so.
+        window: ``-T`` arguments that leave problems out (`truegrade.statistics.windows.FILTERS`).
+        cutoff: last day of the models' training data, ``YYYY-MM-DD``: contest problems are split by it.
+        points: a difference in percentage points; how many tasks show it is computed.
+        confidence: of the intervals.
+
+    Raises:
+        NotComparable: data set, profile, selected tasks or prompt rule differ, or no task is in both.
+        UserError: too few runs or profiles, one is not graded under the profile asked for, or has nothing in the
+            window.
+    """
+    check_day("--cutoff", cutoff)
+    opened = [item if isinstance(item, Run) else Run.open(Path(item)) for item in runs]
+    windows = [window_of(run.manifest, window) for run in opened]
+    chosen = _sides(opened, profiles, windows[0] if windows else window)
+    labels = _labels(chosen, single=len(opened) == 1)
+    first = _place(baseline, chosen, labels)
+    if every_pair:
+        places = list(combinations(range(len(chosen)), 2))
+    else:
+        places = [(first, place) for place in range(len(chosen)) if place != first]
+    refused = {pair: obstacles(chosen[pair[0]], chosen[pair[1]]) for pair in places}
+    if not force:
+        _refuse([sentence for sentences in refused.values() for sentence in sentences])
+    wanted = None if points is None else points / 100
+    pairs = [
+        _pair(chosen, labels, pair, refused[pair], confidence=confidence, wanted=wanted, cutoff=cutoff)
+        for pair in places
+    ]
+    adjusted = holm([pair.p_value for pair in pairs])
+    return Comparison(
+        sides=[_side(label, side, confidence) for label, side in zip(labels, chosen, strict=True)],
+        baseline=None if every_pair and len(chosen) > 2 else labels[first],
+        correction=METHOD if len(pairs) > 1 else None,
+        pairs=[msgspec.structs.replace(pair, p_adjusted=p) for pair, p in zip(pairs, adjusted, strict=True)],
+    )
+
+
+# ------------------------------------------------------------------------------------------------ sides
+
+
+def _sides(runs: Sequence[Run], profiles: Sequence[str], window: Mapping[str, str]) -> list[Graded]:
+    """The runs under one profile, or one run under several."""
+    if len(runs) == 1:
+        ids = dict.fromkeys(runs[0].profile_id(name) for name in profiles)
+        if len(ids) >= 2:
+            return [graded(runs[0], name, window) for name in ids]
+    if len(runs) < 2:
+        known = ", ".join(runs[0].profiles) if runs else ""
+        raise UserError(
+            "two runs at least are needed: truegrade compare RUN RUN; or two profiles of one run, --as A --as B"
+            + (f" (graded: {known})" if known else "")
+        )
+    if len(set(profiles)) > 1:
+        raise UserError(
+            f"--as {' --as '.join(profiles)}: several runs need one profile; name one, or give one run"
+        )
+    name = profiles[0] if profiles else None
+    return [graded(run, name, window) for run in runs]
+
+
+def _labels(sides: Sequence[Graded], *, single: bool) -> list[str]:
+    """The folder's name, or its whole path where two are the same; inside one run the profile's."""
+    if single:
+        return [side.summary.profile for side in sides]
+    names = [side.run.path.resolve().name for side in sides]
+    labels = [
+        name if names.count(name) == 1 else str(side.run.path) for name, side in zip(names, sides, strict=True)
+    ]
+    return [
+        label if labels.count(label) == 1 else f"{label} ({labels[: place + 1].count(label)})"
+        for place, label in enumerate(labels)
+    ]
+
+
+def _place(baseline: str | Path | None, sides: Sequence[Graded], labels: Sequence[str]) -> int:
+    """Which side the others are compared with."""
+    if baseline is None:
+        return 0
+    within_one = len({side.run.path.resolve() for side in sides}) == 1
+    for place, (side, label) in enumerate(zip(sides, labels, strict=True)):
+        if str(baseline) == label or (within_one and str(baseline) == label.partition("@")[0]):
+            return place
+        if not within_one and Path(baseline).resolve() == side.run.path.resolve():
+            return place
+    raise UnknownName("run to compare with", str(baseline), labels, "it must be one of those compared")
+
+
+def _side(label: str, side: Graded, confidence: float) -> Side:
+    manifest = side.run.manifest
+    return Side(
+        label=label,
+        run=side.run.path,
+        model=read_summary(side.run).model,
+        benchmark=manifest.benchmark.name,
+        dataset_sha256=manifest.benchmark.dataset_sha256,
+        profile=side.summary.profile,
+        prompt_rule=None if manifest.generation is None else manifest.generation.prompt_rule,
+        samples_per_task=manifest.samples_per_task,
+        window=side.window,
+        created=manifest.created,
+        rate=estimate("pass@1", tallies_of(side.summary), confidence),
+        tasks=side.summary.tasks,
+    )
+
+
+# ------------------------------------------------------------------------------------------------ pairs
+
+
+def _refuse(sentences: Sequence[str]) -> None:
+    """Raise NotComparable with every reason, each once."""
+    if sentences:
+        why = "; ".join(dict.fromkeys(sentences))
+        raise NotComparable(f"{why}; --force compares them all the same, and the result says so")
+
+
+def _pair(
+    sides: Sequence[Graded],
+    labels: Sequence[str],
+    places: tuple[int, int],
+    refused: Sequence[str],
+    *,
+    confidence: float,
+    wanted: float | None,
+    cutoff: str | None,
+) -> Pairing:
+    first, second = (sides[place] for place in places)
+    a, b = tallies_of(first.summary), tallies_of(second.summary)
+    paired = compare_paired(a, b, confidence)
+    p_value = paired.permutation_p if paired.mcnemar_p is None else paired.mcnemar_p
+    return Pairing(
+        first=labels[places[0]],
+        second=labels[places[1]],
+        paired=msgspec.structs.replace(paired, parts=_parts(first.summary, second.summary)),
+        bootstrap=bootstrap_interval(gains_by_cluster(a, b), confidence),
+        p_value=p_value,
+        p_adjusted=p_value,
+        power=pair_power(a, b, paired, wanted),
+        splits=_splits(first.summary, second.summary, paired, cutoff),
+        obstacles=tuple(refused),
+        remarks=(*remarks(first, second), *_left_out(paired, *(labels[place] for place in places))),
+    )
+
+
+def _splits(
+    first: ProfileSummary, second: ProfileSummary, paired: PairedComparison, cutoff: str | None
+) -> tuple[PairSplit, ...]:
+    """The difference on every group of the tasks that both have."""
+    both = {*paired.wins, *paired.losses, *paired.ties}
+    groups = split(((task.id, task.tags) for task in first.tasks if task.id in both), cutoff)
+    a, b = ({tally.task_id: tally for tally in tallies_of(summary)} for summary in (first, second))
+    return tuple(
+        PairSplit(
+            by=kind,
+            value=value,
+            paired=compare_paired([a[t] for t in tasks], [b[t] for t in tasks], paired.confidence),
+        )
+        for (kind, value), tasks in groups.items()
+    )
+
+
+def _parts(first: ProfileSummary, second: ProfileSummary) -> tuple[Difference, ...]:
+    """The metrics of execution reasoning that both have."""
+    if first.reasoning is None or second.reasoning is None:
+        return ()
+    return compare_reasoning(first.reasoning, second.reasoning)
+
+
+def _left_out(paired: PairedComparison, first: str, second: str) -> list[str]:
+    """Tasks that only one side has a graded reply to."""
+    return [
+        f"{'1 task has' if len(only) == 1 else f'{len(only)} tasks have'} a graded reply in {label} only and"
+        f" {'is' if len(only) == 1 else 'are'} left out: {only[0]}{' and others' if len(only) > 1 else ''}"
+        for label, only in ((first, paired.only_a), (second, paired.only_b))
+        if only
+    ]

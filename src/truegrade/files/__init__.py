@@ -1,0 +1,1 @@
+"""Reading and writing files: JSON within bounds, archives within bounds, disks that are full or closed."""

@@ -1,0 +1,1 @@
+"""The line of a run, one module a stage: load, select, word, ask, import, grade, summarise, export."""

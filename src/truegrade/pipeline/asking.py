@@ -1,0 +1,165 @@
+"""Who answers a run's requests: the model, the response cache, or an agent with its jail and its journal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Any
+
+import msgspec
+
+from truegrade.agents import Agent, open_agent
+from truegrade.agents.model import AgentModel
+from truegrade.agents.steps import StepLog
+from truegrade.agents.trials import CPU_S
+from truegrade.config import Patience, Sampling
+from truegrade.errors import UserError
+from truegrade.models import find_preset, open_model
+from truegrade.models.base import Model, refuse_in_process_only
+from truegrade.models.cached import CachedModel, cacheable
+from truegrade.models.local import LocalModel
+from truegrade.pipeline.probing import probe
+from truegrade.pipeline.stages import Worded
+from truegrade.profiles import Profile
+from truegrade.records import SampleKey
+from truegrade.sandbox import Limits, Sandbox
+from truegrade.store import Run
+from truegrade.store.journal import Notice, ignore
+from truegrade.store.probe_report import ProbeReport
+from truegrade.store.responses import ResponseCache, responses_path
+
+
+def open_asked(model: str | Model, base_url: str | None, patience: Patience, args: Mapping[str, Any]) -> Model:
+    """Open a model by name; a cost limit on a model without a known price is refused.
+
+    Raises:
+        UserError: as `truegrade.models.open_model`, or there is a cost limit and no price.
+    """
+    if not isinstance(model, str):
+        return model
+    opened = open_model(model, base_url=base_url, patience=patience, args=args)
+    if patience.max_cost_usd is not None and getattr(opened, "price", "free") is None:
+        raise UserError(
+            f"--max-cost needs the price of {opened.name}, which is not known; give it in dollars per million"
+            " tokens: -M input_price=… -M output_price=…"
+        )
+    return opened
+
+
+def sampling_of(model: str | Model, sampling: Sampling) -> Sampling:
+    """The parameters asked for, and a preset's token limit where none was given."""
+    preset = find_preset(model) if isinstance(model, str) else None
+    if preset is None or sampling.max_tokens is not None:
+        return sampling
+    return msgspec.structs.replace(sampling, max_tokens=preset.max_tokens)
+
+
+def check_followed(model: Model, sampling: Sampling) -> None:
+    """See, before anything is written or asked, that a model can follow every parameter.
+
+    Raises:
+        UserError: as `truegrade.models.base.refuse_in_process_only`.
+    """
+    if not isinstance(model, LocalModel):
+        refuse_in_process_only(model.name, sampling)
+
+
+def probe_for(model: Model, worded: Worded, n: int) -> ProbeReport:
+    """Look what the model's server honours, before anything of the benchmark is asked.
+
+    Raises:
+        UserError: several samples per task are wanted of a server that ignores the temperature.
+        ModelError: the service refuses everything.
+    """
+    style = worded.items[0][1].style if worded.items else "chat"
+    report = probe(model, style=style)
+    if n > 1 and report.state("temperature") == "ignored":
+        evidence = next(feature.evidence for feature in report.features if feature.name == "temperature")
+        raise UserError(
+            f"-n {n}: {model.name} ignores the temperature ({evidence}), so its samples say nothing about pass@k;"
+            " ask for one with -n 1, or serve the model by an engine that honours it"
+        )
+    return report
+
+
+def hire(name: str | None, args: Mapping[str, Any], model: str | Model, variant: str | None) -> Agent | None:
+    """Open an agent by name; None where none is named.
+
+    Raises:
+        UserError: it cannot go together with the model or the prompt variant, or an argument is at fault.
+    """
+    if name is None:
+        if args:
+            raise UserError(f"-A {', -A '.join(args)}: there is no agent to take it; name one with --agent")
+        return None
+    if variant is not None:
+        raise UserError(f"-T prompt={variant}: agent {name!r} words its own questions; leave it out")
+    if isinstance(model, str) and model.startswith("replay:"):
+        raise UserError(f"{model}: stored answers are whole already; leave --agent {name} out to replay them")
+    return open_agent(name, args)
+
+
+def prompt_rule(agent: Agent | None, profile: Profile, variant: str | None) -> str:
+    """Who words the prompts, for the run's configuration."""
+    if agent is not None:
+        return f"{agent.config.name}@{agent.config.version}/{agent.variant}"
+    return f"{profile.prompt_id}/{variant or 'default'}"
+
+
+@contextmanager
+def asker(
+    model: Model,
+    agent: Agent | None,
+    run: Run,
+    *,
+    allow_unsafe: bool = False,
+    cache: bool | None = None,
+    notice: Notice = ignore,
+) -> Iterator[Model]:
+    """What `generate` asks; cache, or an agent's jail and journal, are closed behind the block.
+
+    Args:
+        model: the model in question.
+        agent: works between the run and the model; None to ask the model directly.
+        run: whose steps are gone on with.
+        allow_unsafe: as for `truegrade.pipeline.stages.grade`.
+        cache: see `truegrade.models.cached.cacheable`. An agent's questions are never cached: it may put one
+            several times in a sample, and its steps are on disk already.
+        notice: told when a torn line was dropped, and how much came from the cache.
+    """
+    if agent is None:
+        with _before(model, run, cache, notice) as answering:
+            yield answering
+        return
+    answered: set[SampleKey] = set()
+    accounted: Counter[SampleKey] = Counter()
+    for completion in run.completions():
+        accounted[completion.key] += len(completion.attempts)
+        if completion.text is not None:
+            answered.add(completion.key)
+    log = StepLog(run.path, answered=answered, accounted=accounted, notice=notice)
+    try:
+        with Sandbox(Limits(cpu_s=CPU_S), allow_unsafe=allow_unsafe) as sandbox:
+            yield AgentModel(agent, model, sandbox, log)
+    finally:
+        log.close()
+
+
+@contextmanager
+def _before(model: Model, run: Run, cache: bool | None, notice: Notice) -> Iterator[Model]:
+    """The model, behind the response cache where that is wanted and possible."""
+    if not cacheable(model, cache):
+        yield model
+        return
+    config = run.manifest.generation
+    with closing(ResponseCache(responses_path(), notice=notice)) as responses:
+        cached = CachedModel(model, responses, config.model_args if config else {})
+        try:
+            yield cached
+        finally:
+            if cached.found:
+                notice(
+                    f"{cached.found} replies come from the response cache (asked since {cached.oldest}) and cost"
+                    " nothing; for another draw give --no-cache or another --seed"
+                )

@@ -1,0 +1,114 @@
+"""A run as a file that another tool reads: stored completions and verdicts in its shape. Runs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from truegrade.errors import UserError
+from truegrade.files.writing import writing
+from truegrade.graders.verdicts import extract
+from truegrade.profiles import Profile
+from truegrade.records import Problem, Reason, SampleKey
+from truegrade.store import Run
+from truegrade.store.exporters import Exported, Exporter, find_exporter
+from truegrade.store.importers.evalplus_results import PLUS_SETS
+
+BASE_PROFILE = "evalplus-base"
+"""Whose verdicts are those on the base tests of a plus set."""
+
+
+def export_run(
+    run: Run, problems: Mapping[str, Problem], profile: Profile, file_format: str, out: Path | None = None
+) -> Path:
+    """Write a run in another tool's format.
+
+    Args:
+        run: with completions and, where the format asks for verdicts, graded under ``profile``.
+        problems: those of the run, by id, in the data set's order.
+        profile: its rule takes the answers out of the replies.
+        file_format: name of one of `truegrade.store.exporters.EXPORTERS`.
+        out: the file; None for the format's own name in the run's folder.
+
+    Returns:
+        The file written, all of it or nothing.
+
+    Raises:
+        UnknownName: no such format.
+        UserError: the format's readers do not know the benchmark, the run lacks replies or verdicts, or the file
+            cannot be written.
+    """
+    exporter = find_exporter(file_format)
+    benchmark = run.manifest.benchmark.name
+    if exporter.covers and benchmark not in exporter.covers:
+        covered = ", ".join(exporter.covers)
+        raise UserError(f"format {exporter.name!r} has no shape for {benchmark!r}; it covers {covered}")
+    if not any(completion.text is not None for completion in run.completions()):
+        raise UserError(f"{run.path}: holds no reply to export; generate some first")
+    if exporter.verdicts:
+        _demand_verdicts(run, profile, exporter)
+    path = out or run.path / exporter.file
+    partial = path.with_name(path.name + ".partial")
+    with writing(path):
+        try:
+            with partial.open("wb") as file:
+                exporter.write(_samples(run, problems, profile, exporter), problems, file)
+            partial.replace(path)
+        finally:
+            with suppress(OSError):
+                partial.unlink()
+    return path
+
+
+def write_own_files(run: Run, problems: Mapping[str, Problem], profiles: Sequence[Profile]) -> list[Path]:
+    """The output files that the harnesses of these profiles would have left behind, beside ours."""
+    named = [(profile, profile.own_file) for profile in profiles if profile.timeout_s is None]
+    return [export_run(run, problems, profile, own) for profile, own in named if own is not None]
+
+
+def _samples(
+    run: Run, problems: Mapping[str, Problem], profile: Profile, exporter: Exporter
+) -> Iterator[Exported]:
+    """Every answered sample of the problems, once, in the order the replies arrived."""
+    graded = profile.name if profile.timeout_s is None else profile.id
+    verdicts = {verdict.key: verdict for verdict in run.verdicts(graded)} if exporter.verdicts else {}
+    prompts = run.prompts() if exporter.verdicts else {}
+    plus = exporter.verdicts and run.manifest.benchmark.name in PLUS_SETS
+    base_reasons = _reasons(run, BASE_PROFILE) if plus else {}
+    config = run.manifest.generation.sha256 if run.manifest.generation else None
+    for completion in run.completions():
+        problem = problems.get(completion.problem_id)
+        if problem is None or completion.text is None or completion.sample >= run.manifest.samples_per_task:
+            continue
+        answer = extract(completion, problem, profile)
+        verdict = verdicts.get(completion.key)
+        yield Exported(
+            problem=problem,
+            completion=completion,
+            answer=answer,
+            kept=profile.kept(completion, answer),
+            reused=config not in (None, completion.config_sha256),
+            reason=None if verdict is None else verdict.reason,
+            base_reason=base_reasons.get(completion.key),
+            harness=None if verdict is None else verdict.harness,
+            verdict=verdict,
+            prompt=prompts.get(completion.problem_id),
+            run=run.manifest,
+        )
+
+
+def _demand_verdicts(run: Run, profile: Profile, exporter: Exporter) -> None:
+    base = (BASE_PROFILE,) if run.manifest.benchmark.name in PLUS_SETS else ()
+    graded = {name.partition("@")[0] for name in run.profiles}
+    missing = [name for name in (profile.name, *base) if name not in graded]
+    if missing:
+        wanted = " ".join(f"--as {name}" for name in missing)
+        raise UserError(
+            f"format {exporter.name!r} needs verdicts that {run.path} lacks; truegrade grade {run.path} {wanted}"
+        )
+
+
+def _reasons(run: Run, profile: str) -> dict[SampleKey, Reason]:
+    """The latest verdict on each sample under one profile."""
+    return {verdict.key: verdict.reason for verdict in run.verdicts(profile)}

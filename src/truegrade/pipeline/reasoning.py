@@ -1,0 +1,123 @@
+"""Problems and outcomes of execution reasoning, as its statistics want them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from truegrade.extraction.literals import parse_literal
+from truegrade.grading.literals import compare
+from truegrade.grading.marks import CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TEXT_DIFFERS, TYPES_DIFFER
+from truegrade.pipeline.outcomes import Outcome, Outcomes
+from truegrade.records import UNANSWERED, ChoiceTask, OutputTask, Problem, Reason
+from truegrade.statistics.reasoning import ReasoningSummary, summarise_reasoning
+from truegrade.statistics.reasoning_records import Draw, Pair, Program
+
+
+class Questions(msgspec.Struct, frozen=True):
+    """What a run asked about execution, the same under every profile."""
+
+    programs: list[Program]
+    pairs: list[Pair]
+
+
+def questions(problems: Iterable[Problem]) -> Questions:
+    """Find the tasks of prediction and choice; a program without a pairing is an original with one call."""
+    found = Questions([], [])
+    for problem in problems:
+        if isinstance(problem.task, OutputTask):
+            found.programs.append(_program(problem, problem.task))
+        elif isinstance(problem.task, ChoiceTask):
+            found.pairs.append(_pair(problem, problem.task))
+    return found
+
+
+def reasoning(asked: Questions, outcomes: Outcomes, ks: Sequence[int] = (1,)) -> ReasoningSummary | None:
+    """The metrics of one profile; None where the run asked nothing of the kind."""
+    if not asked.programs and not asked.pairs:
+        return None
+    return summarise_reasoning(asked.programs, asked.pairs, _draws(asked, outcomes), ks)
+
+
+def _program(problem: Problem, task: OutputTask) -> Program:
+    pairing = task.pairing
+    if pairing is None:
+        return Program(id=problem.id, cluster=problem.cluster, item=problem.id, case=0, shown="original")
+    differs, boolean, booleans = _values(task.expected, pairing.other)
+    return Program(
+        id=problem.id,
+        cluster=problem.cluster,
+        item=pairing.item,
+        case=pairing.case,
+        shown=pairing.shown,
+        mutation=pairing.mutation,
+        differs=differs,
+        boolean=boolean,
+        booleans=booleans,
+        covariates=pairing.covariates,
+    )
+
+
+def _pair(problem: Problem, task: ChoiceTask) -> Pair:
+    differs, boolean, _ = _values(*task.expected)
+    return Pair(
+        id=problem.id,
+        cluster=problem.cluster,
+        item=task.item,
+        case=task.case,
+        original=task.original,
+        mutation=task.mutation,
+        differs=differs,
+        boolean=boolean,
+    )
+
+
+def _values(one: str, other: str | None) -> tuple[bool, bool, bool]:
+    """Whether two literals differ under Python's ``==``, whether one is a boolean, whether one is a list of them.
+
+    Where akshsgaur/code-reasoning-repro@6c43fa8 takes the cases of an item together, it leaves such a list out of
+    reversion as well (src/models/bedrock_claude/prompts.py, `is_boolean_output`).
+    """
+    if other is None:
+        return False, False, False
+    boolean = any(text.strip() in {"True", "False"} for text in (one, other))
+    booleans = any(_is_booleans(text) for text in (one, other))
+    return one != other and not compare(one, other).python_eq, boolean, booleans
+
+
+def _is_booleans(text: str) -> bool:
+    """Whether a literal is a list of booleans and not empty."""
+    if not text.lstrip().startswith("["):
+        return False
+    value = getattr(parse_literal(text), "value", None)
+    return isinstance(value, list) and bool(value) and all(isinstance(item, bool) for item in value)
+
+
+def _draws(asked: Questions, outcomes: Outcomes) -> Mapping[str, Sequence[Draw | None]]:
+    """Samples by problem; equal outcomes become one and the same draw."""
+    known: dict[Outcome, Draw] = {}
+
+    def draw(outcome: Outcome | None) -> Draw | None:
+        if outcome is None or outcome.reason is Reason.GRADER_ERROR:
+            return None
+        if outcome not in known:
+            known[outcome] = _draw(outcome)
+        return known[outcome]
+
+    ids = [*(program.id for program in asked.programs), *(pair.id for pair in asked.pairs)]
+    return {name: tuple(map(draw, outcomes[name])) for name in ids if name in outcomes}
+
+
+def _draw(outcome: Outcome) -> Draw:
+    marks = outcome.marks
+    typed = outcome.passed and TYPES_DIFFER not in marks
+    return Draw(
+        right=outcome.passed,
+        typed=typed,
+        exact=typed and TEXT_DIFFERS not in marks,
+        reverted=REVERTED in marks,
+        answered=outcome.reason not in UNANSWERED,
+        truncated=outcome.truncated,
+        chosen="original" if CHOSE_ORIGINAL in marks else "mutant" if CHOSE_MUTANT in marks else None,
+    )
