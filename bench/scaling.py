@@ -35,7 +35,7 @@ import numpy as np
 import truegrade
 from truegrade.benchmarks import load_benchmark
 from truegrade.graders import Grader, LocalGrader
-from truegrade.pipeline import stages
+from truegrade.pipeline.grade import grade
 from truegrade.pipeline.importing import import_file
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Completion, Problem, SampleKey, Verdict
@@ -125,7 +125,7 @@ def _cost(work: Callable[[], None]) -> Cost:
 
 
 def _grade(run: truegrade.Run, problems: Mapping[str, Problem], grader: Grader) -> None:
-    stages.grade(run, problems, open_profile("strict"), progress=Silent(), grader=grader)
+    grade(run, problems, open_profile("strict"), progress=Silent(), grader=grader)
 
 
 def _run(data: Path, size: int, folder: Path) -> tuple[truegrade.Run, Mapping[str, Problem]]:

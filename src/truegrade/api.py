@@ -23,13 +23,17 @@ from truegrade.graders.verdicts import with_packages
 from truegrade.models import DEFAULT_MODEL
 from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.models.base import Model
-from truegrade.pipeline import stages
 from truegrade.pipeline.asking import asker, check_followed, hire, open_asked, probe_for, prompt_rule, sampling_of
 from truegrade.pipeline.exporting import export_run, write_own_files
+from truegrade.pipeline.generate import generate as generate_stage
+from truegrade.pipeline.grade import grade as grade_stage
 from truegrade.pipeline.importing import RUNS, benchmark_of, identity_of, import_file, slug, take_over
 from truegrade.pipeline.loading import load_announced, load_for, problems_of
+from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.prompts import word
 from truegrade.pipeline.selection import Limit, apart, left_out, narrow, select, told, window_of
-from truegrade.pipeline.stages import Progress
+from truegrade.pipeline.summarise import graders_of, summarise_part
+from truegrade.pipeline.summarise import summarise as summarise_stage
 from truegrade.profiles import Profile, open_profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Problem, sha256_json
@@ -260,7 +264,7 @@ def report_files(
     check_day("--cutoff", cutoff)
     chosen = window_of(opened.manifest, window)
     problems = narrow(problems_of(opened, load_for(opened, None, _path(data), ignore, download_progress)), chosen)
-    summary = stages.summarise_part(opened, problems, window=chosen, cutoff=cutoff)
+    summary = summarise_part(opened, problems, window=chosen, cutoff=cutoff)
     part = "-".join(f"{name}-{value}" for name, value in [*window.items(), ("cutoff", cutoff)] if value)
     own = opened.path / (f"report-{slug(part)}" + (".html" if file_format == "html" else ""))
     return export_report(opened, file_format, _path(out) or own, summary)
@@ -368,7 +372,7 @@ def _generate(
         refuse_uncovered(profiles, selected)
     learned = leave_out_learned((model_args or {}).get(ARGUMENT), selected)
     left = [problem for problem in selected if problem.id not in learned]
-    worded = stages.word(loaded, left, worker or profiles[0], variant)
+    worded = word(loaded, left, worker or profiles[0], variant)
     excluded = worded.excluded | learned
     for reason in dict.fromkeys(excluded.values()):
         named = [problem for problem, why in excluded.items() if why == reason]
@@ -401,7 +405,7 @@ def _generate(
         if reuse is not None:
             take_over(run_, Path(reuse), loaded, [problem.id for problem, _ in worded.items], notice)
         with asker(asked, worker, run_, allow_unsafe=allow_unsafe, cache=cache, notice=notice) as answering:
-            shortfall = stages.generate(run_, worded, answering, progress=progress, notice=notice)
+            shortfall = generate_stage(run_, worded, answering, progress=progress, notice=notice)
         adaptations = (*run_.manifest.adaptations, *getattr(answering, "adaptations", ()))
         run_.update(adaptations=tuple(dict.fromkeys(adaptations)))
     if shortfall:
@@ -428,10 +432,10 @@ def _grade_and_report(
     """Grade under every profile, then count and write the page; earlier gradings stay in the summary."""
     with run_.locked(), closing(grader):
         for profile in profiles:
-            stages.grade(run_, problems, profile, progress=progress, grader=grader)
+            grade_stage(run_, problems, profile, progress=progress, grader=grader)
         asked = {profile.id for profile in profiles}
-        earlier = [p for p in stages.graders_of(run_, problems) if p.id not in asked]
-        stages.summarise(run_, problems, [*profiles, *earlier], ks, window=window, cutoff=cutoff)
+        earlier = [p for p in graders_of(run_, problems) if p.id not in asked]
+        summarise_stage(run_, problems, [*profiles, *earlier], ks, window=window, cutoff=cutoff)
         write_own_files(run_, problems, profiles)
     report(run_)
     return run_

@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from truegrade.pipeline.stages import Progress
+from truegrade.pipeline.progress import Progress
 from truegrade.report.progress import Meter, Silent, TerminalProgress, download_progress
 
 

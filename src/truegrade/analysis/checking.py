@@ -21,7 +21,7 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode
 from truegrade.pipeline.importing import benchmark_of
-from truegrade.pipeline.stages import Progress
+from truegrade.pipeline.progress import Progress
 from truegrade.profiles import open_profile
 from truegrade.statistics.replication import Claim, fit, parse_claim
 from truegrade.store import Run

@@ -33,7 +33,7 @@ from truegrade.cli.serving import serve, serve_model, view
 from truegrade.errors import TruegradeError
 
 if TYPE_CHECKING:
-    from truegrade.pipeline.stages import Progress
+    from truegrade.pipeline.progress import Progress
     from truegrade.store import Run
 
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)

@@ -10,7 +10,7 @@ import click
 from truegrade.cli.options import data_options, echo, json_option, print_json, together, unsafe_option
 
 if TYPE_CHECKING:
-    from truegrade.pipeline.stages import Progress
+    from truegrade.pipeline.progress import Progress
 
 EXIT_NOT_HELD = 1
 """The claim is not confirmed or not reproduced, or the audit is not clean."""

@@ -21,7 +21,8 @@ from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UnknownName, UserError
 from truegrade.graders.verdicts import grade_completion, limits_for
 from truegrade.models.base import Reply
-from truegrade.pipeline import stages
+from truegrade.pipeline.generate import completion_of
+from truegrade.pipeline.prompts import word
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Message, Problem, Prompt, SampleKey, Verdict
 from truegrade.sandbox import Sandbox
@@ -57,7 +58,7 @@ class ReplyGrader:
             covered = ", ".join(profile.covers)
             raise UserError(f"profile {profile.name!r} has no rules for {benchmark.name!r}; it covers {covered}")
         self.benchmark, self.profile, self.variant = benchmark, profile, variant or "default"
-        worded = stages.word(benchmark, benchmark.problems, profile, variant)
+        worded = word(benchmark, benchmark.problems, profile, variant)
         self.items: tuple[tuple[Problem, Prompt], ...] = tuple(worded.items)
         """Problems with their prompts, in the data set's order; those that a prompt shows solved are left out."""
         self._by_id = {problem.id: (problem, prompt) for problem, prompt in worded.items}
@@ -85,7 +86,7 @@ class ReplyGrader:
         if name not in self._by_id:
             raise UnknownName("problem", name, self._by_id, f"in {self.benchmark.name}")
         problem, prompt = self._by_id[name]
-        completion = stages.completion_of(problem, prompt, SampleKey(name, answered.sample), answered.reply)
+        completion = completion_of(problem, prompt, SampleKey(name, answered.sample), answered.reply)
         return grade_completion(completion, problem, self.profile, self._sandbox)
 
     def grade_all(self, answered: Iterable[Answered]) -> list[Verdict]:

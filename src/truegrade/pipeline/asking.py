@@ -20,7 +20,7 @@ from truegrade.models.base import Model, refuse_in_process_only
 from truegrade.models.cached import CachedModel, cacheable
 from truegrade.models.local import LocalModel
 from truegrade.pipeline.probing import probe
-from truegrade.pipeline.stages import Worded
+from truegrade.pipeline.prompts import Worded
 from truegrade.profiles import Profile
 from truegrade.records import SampleKey
 from truegrade.sandbox import Limits, Sandbox
@@ -123,7 +123,7 @@ def asker(
         model: the model in question.
         agent: works between the run and the model; None to ask the model directly.
         run: whose steps are gone on with.
-        allow_unsafe: as for `truegrade.pipeline.stages.grade`.
+        allow_unsafe: as for `truegrade.pipeline.grade.grade`.
         cache: see `truegrade.models.cached.cacheable`. An agent's questions are never cached: it may put one
             several times in a sample, and its steps are on disk already.
         notice: told when a torn line was dropped, and how much came from the cache.

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UserError
-from truegrade.pipeline import stages
-from truegrade.pipeline.stages import Progress
+from truegrade.pipeline.progress import Progress
 from truegrade.records import Completion, ContestTask, FunctionTask, OracleTask, Problem, sha256_json
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
 from truegrade.store.importers import find_format, index_ids, read_completions
@@ -70,7 +69,7 @@ def import_file(
         )
         return (completion for completion in found if completion.problem_id in wanted)
 
-    found = stages.survey(rows())
+    found = survey(rows())
     if len(found.tasks) < len(known):
         notice(
             f"{path} answers {len(found.tasks)} of the {len(known)} problems of {loaded.name}; only these count"
@@ -80,7 +79,7 @@ def import_file(
     folder = out or RUNS / f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{digest[:8]}"
     run = Run.create_or_resume(folder, manifest, notice=notice)
     with run.locked():
-        stages.copy_completions(run, rows(), found.samples, progress=progress)
+        copy_completions(run, rows(), found.samples, progress=progress)
     return run
 
 
@@ -119,7 +118,7 @@ def _require(path: Path) -> None:
 
 
 def _manifest(
-    path: Path, file_format: str, loaded: Benchmark, found: stages.Survey, positions: Sequence[str]
+    path: Path, file_format: str, loaded: Benchmark, found: Survey, positions: Sequence[str]
 ) -> Manifest:
     known = loaded.by_id()
     # Without ids, the same bytes under another --limit are answers to other questions: another run.
@@ -185,3 +184,35 @@ def identity_of(loaded: Benchmark) -> BenchmarkIdentity:
 def slug(text: str) -> str:
     """A name as a part of a folder's name."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")[:60]
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """What a file of completions holds."""
+
+    samples: int
+    tasks: set[str]
+    samples_per_task: int
+
+
+def survey(completions: Iterable[Completion]) -> Survey:
+    """Read completions to their end, so that a bad line is found before a run is made of them."""
+    samples, tasks, most = 0, set(), 0
+    for completion in completions:
+        samples += 1
+        tasks.add(completion.problem_id)
+        most = max(most, completion.sample + 1)
+    return Survey(samples, tasks, most)
+
+
+def copy_completions(run: Run, completions: Iterable[Completion], total: int, *, progress: Progress) -> None:
+    """Append imported completions to the run; those already there are passed over."""
+    present = run.answered()
+    progress.start("import", total=total, done=len(present))
+    try:
+        with run.append_completions() as journal:
+            for completion in completions:
+                if completion.key not in present:
+                    journal.append(completion)
+                    progress.advance()
+    finally:
+        progress.finish()

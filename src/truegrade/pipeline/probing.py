@@ -12,7 +12,7 @@ from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model
 from truegrade.models.probe import Style, probe_model, replies
 from truegrade.models.probe_ports import Seen
-from truegrade.pipeline.stages import complete
+from truegrade.pipeline.generate import complete
 from truegrade.store.probe_report import ProbeReport
 
 _NO_ARGS: Mapping[str, Any] = MappingProxyType({})

@@ -14,7 +14,7 @@ from typing import Self
 from truegrade.config import Sampling
 from truegrade.errors import ModelError
 from truegrade.models.base import Model, Request
-from truegrade.pipeline.stages import Budget
+from truegrade.pipeline.generate import Budget
 from truegrade.records import Message, OutputTask, Problem, Prompt
 
 _NO_PROBLEM = Problem(

@@ -82,7 +82,7 @@ class Silent:
 
 
 class TerminalProgress:
-    """Implements `truegrade.pipeline.stages.Progress` for a person.
+    """Implements `truegrade.pipeline.progress.Progress` for a person.
 
     Args:
         console: where to show it; None for standard error.

@@ -16,7 +16,7 @@ from truegrade.analysis.audit.evidence import Evidence, gather
 from truegrade.analysis.audit.findings import CODES, Audit, Finding, Severity
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UnknownName, UserError
-from truegrade.pipeline.stages import Progress
+from truegrade.pipeline.progress import Progress
 from truegrade.profiles import Profile
 from truegrade.records import Estimate
 from truegrade.statistics import estimate

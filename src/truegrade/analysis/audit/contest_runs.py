@@ -11,7 +11,7 @@ from truegrade.analysis.audit.submissions import Submitted
 from truegrade.grading.contests.comparison import same_output
 from truegrade.grading.contests.tests import decode
 from truegrade.grading.executor import Executor
-from truegrade.pipeline.stages import Progress
+from truegrade.pipeline.progress import Progress
 from truegrade.profiles import open_profile
 from truegrade.records import Answer, ContestTask, Problem, Reason
 

@@ -19,7 +19,7 @@ from truegrade.analysis.audit.findings import Audit, Finding, Severity, finding
 from truegrade.analysis.audit.submissions import Submitted, public_only, read_submissions
 from truegrade.benchmarks.base import Benchmark
 from truegrade.pipeline.importing import questions_of
-from truegrade.pipeline.stages import Progress
+from truegrade.pipeline.progress import Progress
 from truegrade.profiles.contest_profile import CONTEST_LIMITS
 from truegrade.records import Problem
 from truegrade.sandbox import Sandbox

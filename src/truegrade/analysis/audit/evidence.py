@@ -11,9 +11,9 @@ import msgspec
 
 from truegrade.analysis.audit.survey import Survey, survey
 from truegrade.benchmarks.base import Benchmark
-from truegrade.pipeline import stages
+from truegrade.pipeline.grade import grade
 from truegrade.pipeline.outcomes import Outcome, Outcomes, counted, read_outcomes
-from truegrade.pipeline.stages import Progress
+from truegrade.pipeline.progress import Progress
 from truegrade.profiles import Profile
 from truegrade.records import UNANSWERED, Problem
 from truegrade.statistics import TaskTally
@@ -74,7 +74,7 @@ def gather(
             surveyed = survey(path, benchmark, journal.append)
         if graded is not None:
             _take_over(graded, run, profile)
-        stages.grade(
+        grade(
             run,
             problems,
             profile,

@@ -1,0 +1,86 @@
+"""The third stage: every completion that has no verdict under a profile gets one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+
+from truegrade.errors import BadRecord
+from truegrade.graders import Grader, LocalGrader
+from truegrade.graders.verdicts import limits_for, package_versions
+from truegrade.grading.marks import MISSING_PACKAGE
+from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.selection import scored
+from truegrade.profiles import Profile
+from truegrade.records import (
+    Completion,
+    Problem,
+)
+from truegrade.store import Run
+
+
+def grade(
+    run: Run,
+    problems: Mapping[str, Problem],
+    profile: Profile,
+    *,
+    workers: int = 1,
+    progress: Progress,
+    allow_unsafe: bool = False,
+    grader: Grader | None = None,
+) -> None:
+    """Give every completion a verdict under one profile; what has one already is not graded again.
+
+    Memory is bounded: completions are streamed, and at most a few per worker are under way. Nothing is started
+    before a program has to run.
+
+    Args:
+        run: holds the completions and receives the verdicts.
+        problems: those to grade, by id; completions of others, and of shots, are passed over.
+        profile: the rules.
+        workers: programs run at once.
+        progress: told about every verdict.
+        allow_unsafe: run programs even where only resource limits protect this machine (level 1).
+        grader: who does it, with workers and permissions of its own; None for ``workers`` on this machine.
+
+    Raises:
+        BadRecord: a completion belongs to another data set.
+        SandboxError: programs would have to run at level 1, and that is not allowed.
+    """
+    problems = scored(run, problems, profile)
+    packages = package_versions(limits_for(profile, problems.values()).packages)
+    others = packages != (run.manifest.packages or {}).get(profile.id)
+    graded = run.graded(profile.id, anew=MISSING_PACKAGE if others else None)
+    done = [(c.key, c.sha256) in graded for c in _gradable(run, problems)]
+    progress.start(f"grade as {profile.name}", total=len(done), done=sum(done))
+    pending = (c for c in _gradable(run, problems) if (c.key, c.sha256) not in graded)
+    grader = grader or LocalGrader(workers, allow_unsafe=allow_unsafe)
+    levels: set[int] = set()
+    try:
+        with (
+            closing(grader.grade(pending, problems, profile)) as verdicts,
+            run.append_verdicts(profile.id) as journal,
+        ):
+            for verdict in verdicts:
+                journal.append(verdict)
+                progress.advance()
+                if verdict.level is not None:
+                    levels.add(verdict.level)
+    finally:
+        progress.finish()
+    run.record_grading(profile.id, min(levels, default=None), packages)
+
+
+def _gradable(run: Run, problems: Mapping[str, Problem]) -> Iterator[Completion]:
+    for completion in run.completions():
+        problem = problems.get(completion.problem_id)
+        if problem is None or completion.text is None:
+            continue
+        if completion.dataset_sha256 != problem.dataset_sha256:
+            raise BadRecord(
+                run.completions_path,
+                f"{completion.key.problem_id} sample {completion.sample} answers another version of the data set"
+                f" ({completion.dataset_sha256[:12]}…, loaded {problem.dataset_sha256[:12]}…)",
+                field="dataset_sha256",
+            )
+        yield completion

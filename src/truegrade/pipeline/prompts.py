@@ -1,0 +1,49 @@
+"""The first stage: every selected problem is worded, and what a prompt gives away is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from truegrade.benchmarks.base import Benchmark
+from truegrade.records import (
+    Problem,
+    Prompt,
+)
+
+
+class Worded(msgspec.Struct, frozen=True):
+    """The problems of a run with their prompts, and those that a prompt gives away."""
+
+    items: list[tuple[Problem, Prompt]]
+    excluded: dict[str, str]
+
+
+class Wording(Protocol):
+    """Words problems: a profile, or an agent with prompts of its own."""
+
+    @property
+    def scores_shots(self) -> Sequence[str]:
+        """Benchmarks whose problems count although a prompt shows them solved."""
+
+    def prompt(self, problem: Problem, variant: str | None, examples: Mapping[str, Problem]) -> Prompt:
+        """See `truegrade.profiles.base.Profile.prompt`."""
+
+
+def word(benchmark: Benchmark, selected: Sequence[Problem], wording: Wording, variant: str | None) -> Worded:
+    """Word every selected problem; one that any prompt shows solved is left out, unless the wording scores it.
+
+    Args:
+        benchmark: the whole data set, from which worked examples come.
+        selected: problems to ask, in order.
+        wording: whose prompt is used.
+        variant: one of its prompt variants.
+    """
+    examples = benchmark.by_id()
+    prompts = [(problem, wording.prompt(problem, variant, examples)) for problem in selected]
+    given_away = benchmark.name not in wording.scores_shots
+    shown = {shot for _, prompt in prompts for shot in prompt.shots} if given_away else set()
+    excluded = {problem.id: "shown solved in the prompt" for problem in selected if problem.id in shown}
+    return Worded([(problem, prompt) for problem, prompt in prompts if problem.id not in shown], excluded)
