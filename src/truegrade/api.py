@@ -11,8 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from truegrade.analysis.checking import Check
-from truegrade.analysis.checking import check as check_claim
+from truegrade.analysis import checking
 from truegrade.analysis.comparison import compare_runs
 from truegrade.benchmarks.base import Benchmark
 from truegrade.config import GenerationConfig, Patience, Sampling
@@ -207,12 +206,9 @@ def grade(
     return _grade_and_report(run_, chosen, opened, ks, grader, watch, window=window, cutoff=cutoff)
 
 
-def check(claim: str, path: Path, **options: Any) -> Check:
-    """Grade a file, hold a claim against it, audit it: one answer.
-
-    Options are those of `truegrade.analysis.checking.check`.
-    """
-    return check_claim(claim, path, grade=grade, report=report, **options)
+def check(claim: str, path: Path, **options: Any) -> checking.Check:
+    """Grade a file, hold a claim against it, audit it: `truegrade.analysis.checking.check` has the options."""
+    return checking.check(claim, path, grade=grade, report=report, **options)
 
 
 def load(path: str | Path) -> Run:

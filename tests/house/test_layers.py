@@ -1,11 +1,13 @@
 """The floors of the house: imports point down only, and starting is cheap."""
 
+import re
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+UNNAMED = {"__init__.py", "__main__.py", "__pycache__", "py.typed"}
 HEAVY = {"openai", "httpx2", "numpy", "rich", "pandas", "polars", "asyncio"}
 
 
@@ -17,6 +19,21 @@ def test_imports_point_down_only():
     command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+def test_the_root_and_the_page_on_architecture_say_the_same_as_the_floors():
+    """Nothing new at the root without a floor and a line that says what it is for."""
+    import tomllib
+
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    floors = [[name.strip().removeprefix("truegrade.") for name in re.split("[:|]", layer)]
+              for layer in contracts[0]["layers"]]  # fmt: skip
+    there = {path.stem for path in (ROOT / "src" / "truegrade").iterdir() if path.name not in UNNAMED}
+    assert {name for floor in floors for name in floor} == there
+    rows = re.findall(r"^\| (\d+) \| `(\w+)/?` \|", (ROOT / "docs" / "architecture.md").read_text(), re.MULTILINE)
+    assert [(int(number), name) for number, name in rows] == [
+        (number, name) for number, floor in enumerate(floors, 1) for name in floor
+    ]
 
 
 def test_import_truegrade_pulls_nothing_heavy():
