@@ -17,7 +17,7 @@ from truegrade.sandbox import Sandbox
 SOURCES = Path(truegrade.__file__).parent
 PLAIN = "def add(a, b):\n    return a + b\n"
 CODE_OBJECTS = {
-    "datasets/mutation/observer.py: asked",
+    "builders/mutation/observer.py: asked",
     "sandbox/child.py: code",
     "sandbox/foresight.py: tests",
     "sandbox/foresight.py: trusted",
