@@ -62,13 +62,13 @@ def test_endless_call_ends_after_its_limit():
 
 
 def test_limits_follow_the_reference():
-    # 1.2 s for one input: 4.8 s instead of 4.
+    # 1.2 s for one input: 4.8 s instead of 4, and more where the machine has other work.
     slow = "import time\ndef add(a, b):\n    time.sleep(1.2 if a == 2 else 0)\n    return a\n"
     task = oracle(reference=slow, base_inputs=((1, 1), (2, 1)), plus_inputs=()).task
     with Sandbox(PLUS.limits, workers=1) as sandbox:
         truth = run_reference(task, sandbox)
     first, second = truth.base.limits_s
-    assert first == 4.0 and 4.8 <= second < 8
+    assert 4.0 <= first < second and 4.8 <= second < 20
     assert truth.base.total_s == first + second + 2 and truth.plus.total_s == 2
     assert not truth.base.needs_numpy
 
