@@ -122,12 +122,12 @@ def look_at_final(
         BadRecord: the record of the looks is damaged.
     """
     with _locked(folder / _LOCK):
-        before = {look.subject: (str(folder), look.created) for look in looks(folder, notice=notice)}
-        elsewhere = ledger.looks() if ledger else []
-        before |= {line.subject: (line.folder, line.created) for line in elsewhere if line.subject not in before}
-        for look in looks(folder, notice=notice):
-            if look.subject == subject:
-                return look
+        own = {look.subject: look for look in looks(folder, notice=notice)}
+        if subject in own:
+            return own[subject]
+        before = {look.subject: (str(folder), look.created) for look in own.values()}
+        for line in ledger.looks() if ledger else ():
+            before.setdefault(line.subject, (line.folder, line.created))
         others = [place for other, place in before.items() if other != subject]
         if others and not again:
             raise UserError(_refusal(*others[0]))
