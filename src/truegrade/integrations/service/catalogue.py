@@ -10,7 +10,7 @@ from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UnknownName
 from truegrade.integrations.service.messages import InlineProblem, ProfileInfo
 from truegrade.integrations.service.refusals import unprocessable
-from truegrade.profiles import PROFILES, Profile, open_profile
+from truegrade.profiles import PROFILES, Profile, open_profile, unsupported
 from truegrade.records import ContestTask, FileSpan, FunctionTask, OracleTask, Problem, sha256_json
 
 INLINE = "inline"
@@ -112,10 +112,7 @@ class Catalogue:
         """
         if problem.benchmark in profile.covers or (profile.name == STRICT and problem.benchmark == INLINE):
             return
-        covered = ", ".join(profile.covers)
-        raise unprocessable(
-            f"profile {profile.name!r} has no rules for {problem.benchmark!r}; it covers {covered}", field
-        )
+        raise unprocessable(str(unsupported(profile, problem)), field)
 
     def all_profiles(self) -> list[ProfileInfo]:
         """Every profile there is."""

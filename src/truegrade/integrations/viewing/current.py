@@ -19,6 +19,7 @@ from truegrade.errors import UserError
 from truegrade.integrations.service.refusals import Refusal
 from truegrade.integrations.viewing.folders import Folder, Stamp
 from truegrade.integrations.viewing.lines import RunLine
+from truegrade.pipeline.loading import problems_of
 from truegrade.pipeline.summary import summarise_run
 from truegrade.profiles import open_stored
 from truegrade.records import Problem
@@ -123,7 +124,7 @@ def _data_at_hand(folder: Folder) -> bool:
 
 def _problems(run: Run) -> dict[str, Problem]:
     """The problems that a run is counted over."""
-    identity, manifest = run.manifest.benchmark, run.manifest
+    identity = run.manifest.benchmark
     data = Path(identity.source) if Path(identity.source).exists() else None
     loaded = load_benchmark(identity.name, data, identity.args)
     if loaded.dataset_sha256 != identity.dataset_sha256:
@@ -131,9 +132,4 @@ def _problems(run: Run) -> dict[str, Problem]:
             f"{run.path} was made from another version of {identity.name} than the data at hand, so it cannot be"
             " counted here; grade it where its data is"
         )
-    wanted = None if manifest.selected is None else set(manifest.selected)
-    return {
-        problem.id: problem
-        for problem in loaded.problems
-        if (wanted is None or problem.id in wanted) and problem.id not in manifest.excluded
-    }
+    return problems_of(run, loaded)
