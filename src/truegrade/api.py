@@ -429,8 +429,7 @@ def _grade_and_report(
     with run_.locked(), closing(grader):
         for profile in profiles:
             grade_stage(run_, problems, profile, progress=progress, grader=grader)
-        asked = {profile.id for profile in profiles}
-        earlier = [p for p in graders_of(run_, problems) if p.id not in asked]
+        earlier = graders_of(run_, problems, besides={profile.id for profile in profiles})
         summarise_stage(run_, problems, [*profiles, *earlier], ks, window=window, cutoff=cutoff)
         write_own_files(run_, problems, profiles)
     report(run_)

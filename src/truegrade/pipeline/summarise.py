@@ -8,9 +8,7 @@ from truegrade.errors import UserError
 from truegrade.files.json_text import encode
 from truegrade.pipeline.summary import Summary, read_summary, summarise_run
 from truegrade.profiles import Profile, open_stored
-from truegrade.records import (
-    Problem,
-)
+from truegrade.records import Problem
 from truegrade.statistics.windows import EVERYTHING, Window, described
 from truegrade.store import Run
 
@@ -55,10 +53,16 @@ def summarise_part(run: Run, problems: Mapping[str, Problem], *, window: Window,
     return summarise_run(run, problems, profiles, ks, window=window, cutoff=cutoff or stored.cutoff)
 
 
-def graders_of(run: Run, problems: Container[str]) -> list[Profile]:
-    """Profiles with verdicts on some of these problems: an earlier grading may have been for another window."""
+def graders_of(run: Run, problems: Container[str], *, besides: Container[str] = ()) -> list[Profile]:
+    """Profiles with verdicts on some of these problems: an earlier grading may have been for another window.
+
+    Args:
+        run: graded.
+        problems: by id.
+        besides: ids of profiles that the caller has already, whose verdicts need not be read.
+    """
     return [
         open_stored(name)
         for name in run.profiles
-        if any(key.problem_id in problems for key, _ in run.graded(name))
+        if name not in besides and any(key.problem_id in problems for key, _ in run.graded(name))
     ]
