@@ -7,16 +7,14 @@ fresh process as well, so nothing survives from test to test.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 from truegrade.grading.contests import inside
 from truegrade.grading.contests.comparison import as_json, same_output
 from truegrade.grading.contests.driver import import_string
-from truegrade.grading.contests.tests import Tests
+from truegrade.grading.contests.tests import Tests, decoded
 from truegrade.grading.executor import CallResult, Executor, Outcome
 from truegrade.grading.judgement import Judgement, shortened, shown
 from truegrade.grading.programs import assemble
@@ -129,18 +127,8 @@ def _wanted(tests: Tests) -> tuple[Any, ...]:
     for index, (given, expected) in enumerate(zip(tests.inputs, tests.outputs, strict=True)):
         try:
             for line in given.strip("\n").split("\n"):
-                _decoded(line)
-            wanted.append(_decoded(expected))
+                decoded(line)
+            wanted.append(decoded(expected))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"test {index + 1} is not JSON: {shortened(str(error))}") from None
     return tuple(wanted)
-
-
-def _decoded(text: str) -> Any:
-    """JSON, whatever the number of digits of its integers."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        raise
-    except ValueError:  # an integer of more digits than this interpreter converts
-        return json.loads(text, parse_int=lambda digits: int(Decimal(digits)))

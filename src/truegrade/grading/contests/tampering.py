@@ -7,14 +7,13 @@ again where no expected output is, and has to give right answers there.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
-from decimal import Decimal
 from itertools import islice
 from typing import Any
 
 from truegrade.grading.contests.comparison import same_output
+from truegrade.grading.contests.tests import decoded
 
 _DIGITS = 50_000
 """Of the longest integer that a published grader reads."""
@@ -53,11 +52,11 @@ def right(text: str, wanted: str, *, stdin: bool) -> bool:
     if len(text) > _LONGER * len(wanted) + _LONG:
         return False
     try:
-        expected = _decoded(wanted)
+        expected = decoded(wanted, _DIGITS)
     except (ValueError, RecursionError):
         expected = wanted
     try:
-        got = _decoded(text)
+        got = decoded(text, _DIGITS)
         return bool((_rebuilt(got) if '"numpy"' in text else got) == expected)
     except Exception:  # no JSON, nested too deeply, arrays that cannot be compared: no published grader passes it
         return False
@@ -73,21 +72,6 @@ def _same_shape(text: str, wanted: str) -> bool:
         if got != line and sum(1 for _ in islice(_WORD.finditer(got), words + 1)) != words:
             return False
     return True
-
-
-def _decoded(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        raise
-    except ValueError:  # an integer of more digits than this interpreter converts
-        return json.loads(text, parse_int=_integer)
-
-
-def _integer(digits: str) -> int:
-    if len(digits) > _DIGITS:
-        raise ValueError
-    return int(Decimal(digits))
 
 
 def _rebuilt(value: Any) -> Any:

@@ -15,6 +15,7 @@ import io
 import json
 import pickletools
 import zlib
+from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -157,3 +158,24 @@ def pickled_text(packed: bytes) -> str:
     if len(texts) != 1 or not isinstance(texts[0], str):
         raise ValueError(f"its pickle holds {len(texts)} texts, not one")
     return texts[0]
+
+
+def decoded(text: str, most_digits: int | None = None) -> Any:
+    """JSON, whatever the number of digits of its integers, or up to so many.
+
+    Raises:
+        ValueError: the text is no JSON, or an integer has more digits.
+        RecursionError: it is nested too deeply.
+    """
+
+    def integer(digits: str) -> int:
+        if most_digits is not None and len(digits) > most_digits:
+            raise ValueError(f"an integer of over {most_digits:,} digits")
+        return int(Decimal(digits))
+
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # an integer of more digits than this interpreter converts
+        return json.loads(text, parse_int=integer)
