@@ -16,10 +16,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from truegrade.config import Sampling
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.models.micro import WEIGHTS
 from truegrade.records import Message, Prompt
+from truegrade.records.config import Sampling
 
 SHIPPED_SHAPE = {
     "hidden_size": 128,

@@ -19,10 +19,10 @@ from random import Random
 
 import msgspec
 
-from truegrade.config import GenerationConfig
 from truegrade.pipeline.summary import summarise_run
 from truegrade.profiles import open_profile
 from truegrade.records import Completion, FunctionTask, Message, Problem, Prompt, Reason, Usage, Verdict
+from truegrade.records.config import GenerationConfig
 from truegrade.report.html import write_report
 from truegrade.store import BenchmarkIdentity, Manifest, Run
 

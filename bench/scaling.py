@@ -34,9 +34,10 @@ import numpy as np
 
 import truegrade
 from truegrade.benchmarks import load_benchmark
-from truegrade.graders import Grader, LocalGrader
 from truegrade.pipeline.grade import grade
+from truegrade.pipeline.graders import Grader
 from truegrade.pipeline.importing import import_file
+from truegrade.pipeline.local_grader import LocalGrader
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Completion, Problem, SampleKey, Verdict
 from truegrade.report.progress import Silent

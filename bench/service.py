@@ -28,9 +28,9 @@ from pathlib import Path
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import TruegradeError
-from truegrade.graders.verdicts import grade_completion
 from truegrade.integrations.client import Client
 from truegrade.integrations.service.messages import InlineProblem, Submission
+from truegrade.pipeline.verdicts import grade_completion
 from truegrade.profiles import open_profile
 from truegrade.records import Completion, FunctionTask, OracleTask, Problem
 from truegrade.sandbox import Sandbox

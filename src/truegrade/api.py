@@ -14,11 +14,8 @@ from typing import Any
 from truegrade.analysis import checking
 from truegrade.analysis.comparison import compare_runs
 from truegrade.benchmarks.base import Benchmark
-from truegrade.config import GenerationConfig, Patience, Sampling
 from truegrade.datasets.learned import leave_out_learned
 from truegrade.errors import UserError
-from truegrade.graders import Grader, open_grader
-from truegrade.graders.verdicts import with_packages
 from truegrade.models import DEFAULT_MODEL
 from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.models.base import Model
@@ -26,6 +23,7 @@ from truegrade.pipeline.asking import asker, check_followed, hire, open_asked, p
 from truegrade.pipeline.exporting import export_run, write_own_files
 from truegrade.pipeline.generate import generate as generate_stage
 from truegrade.pipeline.grade import grade as grade_stage
+from truegrade.pipeline.graders import Grader, open_grader
 from truegrade.pipeline.importing import RUNS, benchmark_of, identity_of, import_file, slug, take_over
 from truegrade.pipeline.loading import load_announced, load_for, problems_of
 from truegrade.pipeline.progress import Progress
@@ -33,9 +31,11 @@ from truegrade.pipeline.prompts import word
 from truegrade.pipeline.selection import Limit, apart, left_out, narrow, select, told, window_of
 from truegrade.pipeline.summarise import graders_of, summarise_part
 from truegrade.pipeline.summarise import summarise as summarise_stage
+from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import Profile, open_profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Problem, sha256_json
+from truegrade.records.config import GenerationConfig, Patience, Sampling
 from truegrade.report import format as fmt
 from truegrade.report.progress import Silent, download_progress
 from truegrade.statistics import PairedComparison
@@ -75,7 +75,7 @@ def run(
         profiles: rules to grade under; the first also words the prompt.
         ks: the k of pass@k; None for 1, 5, 10, 25, 50, 100 as far as ``n`` allows.
         workers: programs run at once; None for one a core.
-        executor: where they run: ``local``, ``ray`` or ``ray:ADDRESS`` (`truegrade.graders.open_grader`).
+        executor: where they run: ``local``, ``ray`` or ``ray:ADDRESS`` (`truegrade.pipeline.graders.open_grader`).
         allow_unsafe: run programs even where only resource limits protect this machine (protection level 1);
             None asks the environment variable TRUEGRADE_ALLOW_UNSAFE.
         cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.

@@ -10,7 +10,7 @@ import pytest
 
 import truegrade
 from truegrade.agents.steps import read_steps
-from truegrade.config import Patience
+from truegrade.records.config import Patience
 
 PATIENCE = Patience(max_connections=1, max_attempts=2, backoff_s=0.01, backoff_max_s=0.02, timeout_s=20)
 

@@ -15,9 +15,9 @@ from click.testing import CliRunner
 import truegrade
 from truegrade.agents.steps import Step, read_steps, steps_path
 from truegrade.cli import main
-from truegrade.config import GenerationConfig, Patience, Sampling
 from truegrade.errors import BadRecord, UserError
 from truegrade.records import sha256_json
+from truegrade.records.config import GenerationConfig, Patience, Sampling
 
 GOOD = "def add(x, y):\n    return x + y"
 WRONG = "def add(x, y):\n    return x - y"

@@ -13,8 +13,8 @@ from truegrade.agents.model import AgentModel
 from truegrade.agents.steps import StepLog, read_steps
 from truegrade.agents.trials import CPU_S, NOT_RUN, try_candidate
 from truegrade.benchmarks import load_benchmark
-from truegrade.config import Patience, Sampling
 from truegrade.models.base import Reply, Request
+from truegrade.records.config import Patience, Sampling
 from truegrade.sandbox import Limits, Sandbox
 
 GOOD = "def add(x, y):\n    return x + y"

@@ -98,7 +98,7 @@ def test_arguments_set_rounds_candidates_tests_and_the_bar(play, says, steps):
 
 
 def test_each_question_of_a_sample_has_a_seed_of_its_own_that_is_the_same_every_time(play, says):
-    from truegrade.config import Sampling
+    from truegrade.records.config import Sampling
 
     seeds = []
     for out in ("a", "b"):

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 from report_runs import DATASET, House, Lenient
 
-from truegrade.config import GenerationConfig, Sampling
 from truegrade.pipeline.summary import summarise_run
 from truegrade.profiles import Profile
 from truegrade.records import Completion, FunctionTask, Message, Problem, Prompt, Reason, Verdict
+from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.store import BenchmarkIdentity, Manifest, Run
 
 

@@ -7,7 +7,6 @@ import pytest
 import truegrade
 from truegrade import prompts
 from truegrade.builders.micro import UNSEEN, draw_item
-from truegrade.config import Patience
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.training.base import Lesson, TrainingOrder
 from truegrade.evolution.training.embedded import EmbeddedTrainer
@@ -16,6 +15,7 @@ from truegrade.models.local import LocalModel
 from truegrade.models.micro import EARLY_WEIGHTS
 from truegrade.models.micro.adapters import MODULES
 from truegrade.records import Message, Prompt
+from truegrade.records.config import Patience
 
 ITEMS = 100
 

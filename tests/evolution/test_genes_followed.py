@@ -2,9 +2,9 @@
 
 from types import SimpleNamespace
 
-from truegrade.config import Sampling
 from truegrade.evolution.genomes import SamplingGenes
 from truegrade.evolution.replies import Examination
+from truegrade.records.config import Sampling
 
 
 class Asked:

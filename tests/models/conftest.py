@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from truegrade.config import Sampling
 from truegrade.models.base import Request
 from truegrade.records import FunctionTask, Message, Problem, Prompt
+from truegrade.records.config import Sampling
 
 
 @pytest.fixture

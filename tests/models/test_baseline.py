@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.config import Sampling
 from truegrade.errors import UnknownName
 from truegrade.models import BASELINES
 from truegrade.models.base import Request
 from truegrade.models.baseline import cut_at_stop, open_baseline
 from truegrade.models.baseline_lookup import lookup_claim, lookup_code
 from truegrade.records import Case, CasesTask, FunctionTask, InputTask, Message, OutputTask, Problem, Prompt
+from truegrade.records.config import Sampling
 
 HUMANEVAL_PROMPT = '''from typing import List
 

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from truegrade.cli import main
-from truegrade.config import Patience
 from truegrade.models import open_model
 from truegrade.models.base import Reply
 from truegrade.models.cached import CachedModel, cacheable
 from truegrade.records import Attempt, Usage
+from truegrade.records.config import Patience
 from truegrade.store.responses import ResponseCache
 
 

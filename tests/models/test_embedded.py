@@ -5,7 +5,6 @@ import json
 
 import pytest
 
-from truegrade.config import Patience, Sampling
 from truegrade.errors import BadRecord, UserError
 from truegrade.models import open_model
 from truegrade.models.embedded import EmbeddedEngine
@@ -13,6 +12,7 @@ from truegrade.models.micro.decoding import MAX_WORKERS
 from truegrade.models.micro.llama import ROWS
 from truegrade.models.micro.sampling import Sampler
 from truegrade.records import Message, Prompt
+from truegrade.records.config import Patience, Sampling
 
 
 @pytest.fixture(scope="module")

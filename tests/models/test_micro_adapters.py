@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.config import Patience
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.models import open_model
 from truegrade.models.adapters import adapter_sha256, recorded_arguments
@@ -15,6 +14,7 @@ from truegrade.models.embedded import EmbeddedEngine
 from truegrade.models.local import LocalModel
 from truegrade.models.micro.adapters import merge_adapter
 from truegrade.models.micro.safetensors_file import encode_tensors, read_metadata, read_tensors
+from truegrade.records.config import Patience
 
 LAYER = "base_model.model.model.layers."
 MODULES = {"q_proj": "self_attn", "down_proj": "mlp"}

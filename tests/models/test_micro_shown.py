@@ -7,8 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import truegrade
-from truegrade.config import Sampling
 from truegrade.models.micro.shown import pack, unpack, was_shown
+from truegrade.records.config import Sampling
 
 HELD_OUT = Path(__file__).parents[2] / "train" / "held_out.txt"
 SHOWN = "def f(a1):\n    return list(map(lambda x: x + 1, a1))"

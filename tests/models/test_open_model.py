@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from truegrade.config import Patience
 from truegrade.errors import UnknownName, UserError
 from truegrade.models import DEFAULT_MODEL, find_preset, list_models, open_model
 from truegrade.models.presets import PRESETS, list_price
 from truegrade.models.providers import PROVIDERS, find_endpoint, is_local
 from truegrade.records import Completion, Usage
+from truegrade.records.config import Patience
 
 KEYS = {variable: "k" for provider in PROVIDERS.values() for variable in provider.key_variables}
 

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from truegrade.config import Patience
 from truegrade.errors import ModelError, UserError
 from truegrade.models import open_model
+from truegrade.records.config import Patience
 
 QUICK = Patience(backoff_s=0.01, backoff_max_s=0.02, timeout_s=5.0)
 

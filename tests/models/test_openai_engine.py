@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from truegrade.config import Patience
 from truegrade.errors import ModelError
 from truegrade.models import open_model
+from truegrade.records.config import Patience
 
 
 def ask(base_url, *requests, n=None, patience=None, **args):

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.config import Sampling
 from truegrade.errors import UserError
 from truegrade.models import open_model
 from truegrade.models.micro.llama import Cache, Llama
 from truegrade.models.micro.sampling import Sampler
+from truegrade.records.config import Sampling
 
 GOLDEN = json.loads(Path(__file__).with_name("golden_llama.json").read_text())
 HALVES = np.log(np.array([0.5, 0.25, 0.125, 0.125], np.float32))

@@ -14,11 +14,11 @@ import openai
 import pytest
 
 import truegrade
-from truegrade.config import Sampling
 from truegrade.errors import UserError
 from truegrade.models import open_model
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.models.serving import ModelServer
+from truegrade.records.config import Sampling
 
 
 @pytest.fixture(scope="module")

@@ -18,12 +18,12 @@ from typing import ClassVar
 
 import pytest
 
-from truegrade.config import Patience, Sampling
 from truegrade.errors import BadRecord, ModelError, UnknownName, UserError
 from truegrade.models import open_model
 from truegrade.models.probe import probe_model
 from truegrade.models.vllm_options import RANKS, adapter_rank, read_options
 from truegrade.records import Message, Prompt
+from truegrade.records.config import Patience, Sampling
 
 
 class Tokenizer:

@@ -19,12 +19,12 @@ import pytest
 
 from truegrade import prompts
 from truegrade.benchmarks import load_benchmark
-from truegrade.config import Sampling
 from truegrade.models import open_model
 from truegrade.models.micro import WEIGHTS
 from truegrade.models.micro.safetensors_file import encode_tensors, read_tensors
 from truegrade.models.probe import probe_model
 from truegrade.records import Message, Prompt
+from truegrade.records.config import Sampling
 
 pytest.importorskip("vllm", reason="vLLM is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # vLLM's own warnings

@@ -9,8 +9,8 @@ import pytest
 
 import truegrade
 from truegrade.benchmarks import load_benchmark
-from truegrade.config import Sampling
 from truegrade.pipeline.selection import select, told
+from truegrade.records.config import Sampling
 
 
 @pytest.fixture

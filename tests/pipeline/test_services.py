@@ -10,8 +10,8 @@ from collections import Counter
 import pytest
 
 import truegrade
-from truegrade.config import Patience, Sampling
 from truegrade.errors import ModelError, UserError
+from truegrade.records.config import Patience, Sampling
 
 IMPATIENT = Patience(max_connections=4, max_attempts=3, backoff_s=0.01, backoff_max_s=0.02, timeout_s=5)
 

@@ -12,8 +12,8 @@ from collections import Counter
 import pytest
 
 import truegrade
-from truegrade.config import Sampling
 from truegrade.errors import NotComparable, UserError
+from truegrade.records.config import Sampling
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import pytest
 from profile_rows import completion, oracle, problem
 
 from truegrade.extraction.bounds import MAX_REPLY_CHARS
-from truegrade.graders.verdicts import grade_completion
+from truegrade.pipeline.verdicts import grade_completion
 from truegrade.profiles import PROFILES, evalscope_extraction, lm_eval, open_profile
 from truegrade.profiles.evalplus_sanitize import sanitize
 from truegrade.profiles.evalplus_span import MAX_PARSED_CHARS, _Search

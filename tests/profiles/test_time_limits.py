@@ -8,8 +8,8 @@ from profile_rows import oracle, problem
 
 from truegrade import api
 from truegrade.errors import UnknownName, UserError
-from truegrade.graders.verdicts import limits_for
 from truegrade.grading.evalplus import Checks
+from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
 from truegrade.profiles.contest_profile import timed
 from truegrade.records import Answer, Reason

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import msgspec
 
-from truegrade.config import GenerationConfig, Sampling
 from truegrade.pipeline.summary import summarise_run
 from truegrade.profiles import Profile
 from truegrade.records import (
@@ -22,6 +21,7 @@ from truegrade.records import (
     Usage,
     Verdict,
 )
+from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.store import BenchmarkIdentity, Manifest, Run
 
 DATASET = "d" * 64

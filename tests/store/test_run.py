@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from truegrade.config import GenerationConfig, Sampling
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.pipeline.summary import read_summary
 from truegrade.records import Completion, Reason, Verdict
+from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
 
 

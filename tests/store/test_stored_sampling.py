@@ -5,8 +5,8 @@ import hashlib
 import msgspec
 import pytest
 
-from truegrade.config import GenerationConfig, Sampling
 from truegrade.records import sha256_json
+from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.store import BenchmarkIdentity, Manifest
 from truegrade.store.manifest import read_manifest, write_manifest
 

@@ -13,7 +13,13 @@ from tools.reference.fields import attribute_texts
 from tools.reference.markdown import code, escaped, table
 from tools.reference.markdown import page as as_page
 
-MODULES = ("truegrade.api", "truegrade.records", "truegrade.config", "truegrade.sandbox", "truegrade.errors")
+MODULES = (
+    "truegrade.api",
+    "truegrade.records",
+    "truegrade.records.config",
+    "truegrade.sandbox",
+    "truegrade.errors",
+)
 ABOUT = """\
 Signatures and contracts; [the guide](../python.md) shows them at work. `truegrade.run`, `generate`, `grade`,
 `load`, `compare` and `export` are the functions of `truegrade.api`. What is not on this page may change without

@@ -10,9 +10,9 @@ import msgspec
 from truegrade.agents import open_agent
 from truegrade.agents.session import total_usage
 from truegrade.agents.steps import Asked, Settled, Step, Tried
-from truegrade.config import AgentConfig
 from truegrade.errors import UserError
 from truegrade.records import SampleKey, Usage
+from truegrade.records.config import AgentConfig
 
 
 class RoleUse(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,10 +17,10 @@ from truegrade.agents.agentcoder_rounds import regenerate, repair
 from truegrade.agents.agentcoder_settings import ARGUMENTS, DEFAULTS, read_settings
 from truegrade.agents.base import AgentInfo, AgentRule
 from truegrade.agents.session import BudgetSpent, Session
-from truegrade.config import AgentConfig
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
 from truegrade.records import Problem, Prompt
+from truegrade.records.config import AgentConfig
 
 _CODE = "huangd1999/AgentCoder@dddd1b9"
 

@@ -8,10 +8,10 @@ from typing import Protocol
 import msgspec
 
 from truegrade.agents.session import Session
-from truegrade.config import AgentConfig
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
 from truegrade.records import Problem, Prompt
+from truegrade.records.config import AgentConfig
 
 
 class AgentRule(msgspec.Struct, frozen=True):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from truegrade.agents.base import Agent
 from truegrade.agents.session import Session
 from truegrade.agents.steps import StepLog
-from truegrade.config import Patience
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Model, Reply, Request
+from truegrade.records.config import Patience
 
 
 class AgentModel:

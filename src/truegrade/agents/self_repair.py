@@ -17,12 +17,12 @@ import msgspec
 from truegrade.agents.base import AgentInfo, AgentRule
 from truegrade.agents.session import BudgetSpent, Session
 from truegrade.agents.steps import Settled
-from truegrade.config import AgentConfig
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
 from truegrade.profiles.livecodebench_repair import STYLES, PublishedCrash, repair_prompt
 from truegrade.records import ContestTask, Problem, Prompt
+from truegrade.records.config import AgentConfig
 from truegrade.store.importers.base import TasksOnce
 from truegrade.store.importers.livecodebench_rows import AnswerRow, read_rows
 from truegrade.store.importers.reading import sha256_of

@@ -10,10 +10,10 @@ import msgspec
 from truegrade.agents.redaction import without_tests
 from truegrade.agents.self_tests import parse_tests
 from truegrade.agents.steps import Asked, Role, Settled, Step, StepLog, Tried
-from truegrade.config import Sampling
 from truegrade.errors import BadRecord
 from truegrade.models.base import Model, Reply, Request
 from truegrade.records import Attempt, FunctionTask, OracleTask, Problem, Prompt, SampleKey, Usage
+from truegrade.records.config import Sampling
 
 
 class BudgetSpent(Exception):

@@ -152,9 +152,9 @@ def build_llm_list(model: str, base_url: str | None, size: int, out: Path, input
     """Let a model propose functions and inputs; keep what the jail validates. The same command resumes."""
     from truegrade.builders.llm_list import Entry, LlmListOptions
     from truegrade.builders.llm_list import build as rows_of
-    from truegrade.config import Patience, Sampling
     from truegrade.models import open_model
     from truegrade.pipeline.questioning import Asker
+    from truegrade.records.config import Patience, Sampling
     from truegrade.store.journal import Journal, read_journal
 
     patience = Patience(max_connections=max_connections, max_cost_usd=max_cost_usd)

@@ -13,8 +13,8 @@ import msgspec
 
 from truegrade import __version__
 from truegrade.datasets import list_sources
-from truegrade.graders.verdicts import package_versions
 from truegrade.models.providers import PROVIDERS
+from truegrade.pipeline.verdicts import package_versions
 from truegrade.profiles import PROFILES, open_profile
 from truegrade.records import Reason
 from truegrade.sandbox import Limits, Sandbox

@@ -166,9 +166,9 @@ generation_options = together(
 
 def generation_arguments(options: Mapping[str, Any], notice: Callable[[str], None]) -> dict[str, Any]:
     """Command-line options as the keyword arguments of `truegrade.api.generate`."""
-    from truegrade.config import Patience, Sampling
     from truegrade.models import DEFAULT_MODEL
     from truegrade.pipeline.selection import parse_limit
+    from truegrade.records.config import Patience, Sampling
 
     patience = ("max_connections", "max_attempts", "timeout_s", "max_cost_usd")
     passed = ("n", "data", "task_args", "ids", "base_url", "agent", "agent_args", "reuse", "cache", "probe", "out")

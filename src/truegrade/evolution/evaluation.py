@@ -22,7 +22,7 @@ from truegrade.evolution.selection import FULL
 from truegrade.evolution.subject import Subject, open_subject
 from truegrade.evolution.training.cache import AdapterCache
 from truegrade.evolution.workplace import Workplace
-from truegrade.graders.verdicts import limits_for
+from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
 from truegrade.records import Problem, Reason
 from truegrade.sandbox import Sandbox

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.config import Sampling
 from truegrade.evolution.genomes import SamplingGenes
 from truegrade.evolution.objectives.samples import Sample, sample_of
 from truegrade.evolution.subject import Ask, Subject
-from truegrade.graders.verdicts import grade_completion
 from truegrade.grading.executor import Executor
 from truegrade.models.local import Generated
+from truegrade.pipeline.verdicts import grade_completion
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Prompt
+from truegrade.records.config import Sampling
 
 
 class Examination:

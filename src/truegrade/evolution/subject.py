@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 import msgspec
 
-from truegrade.config import Sampling
 from truegrade.errors import UserError
 from truegrade.evolution.training.base import Trainer
 from truegrade.models import IN_PROCESS
 from truegrade.models.local import Engine, Generated
 from truegrade.records import Prompt
+from truegrade.records.config import Sampling
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,10 +19,10 @@ from truegrade.api import unsafe_allowed
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UnknownName, UserError
-from truegrade.graders.verdicts import grade_completion, limits_for
 from truegrade.models.base import Reply
 from truegrade.pipeline.generate import completion_of
 from truegrade.pipeline.prompts import word
+from truegrade.pipeline.verdicts import grade_completion, limits_for
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Message, Problem, Prompt, SampleKey, Verdict
 from truegrade.sandbox import Sandbox

@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from truegrade.config import Patience
 from truegrade.errors import UnknownName, UserError
 from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model
 from truegrade.models.presets import PRESETS, Preset, Price, list_price
 from truegrade.models.providers import PROVIDERS, find_endpoint
+from truegrade.records.config import Patience
 
 TRUEGRADE_MICRO = "embedded/truegrade-micro"
 """The weights that come with the package, answered by numpy."""

@@ -6,9 +6,9 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
-from truegrade.config import Patience, Sampling
 from truegrade.errors import UserError
 from truegrade.records import Attempt, Form, Problem, Prompt, Usage
+from truegrade.records.config import Patience, Sampling
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from truegrade.config import Patience
 from truegrade.errors import UnknownName
 from truegrade.models.base import Model, Reply, Request
 from truegrade.models.baseline_forms import Claim, claim_in_form
@@ -26,6 +25,7 @@ from truegrade.records import (
     OutputTask,
     Prompt,
 )
+from truegrade.records.config import Patience
 
 NO_FUNCTION = "The prompt shows no function to write."
 """Said where the prompt holds neither a signature nor a call; it is graded as a reply without code."""

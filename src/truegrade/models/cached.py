@@ -16,11 +16,11 @@ from typing import Any
 
 import msgspec
 
-from truegrade.config import Patience
 from truegrade.files.json_text import UNREADABLE, decode, encode
 from truegrade.models.base import BatchModel, Model, Reply, Request
 from truegrade.models.providers import PROVIDERS, is_local
 from truegrade.records import Attempt, sha256_json
+from truegrade.records.config import Patience
 from truegrade.store.manifest import now
 from truegrade.store.responses import ResponseCache
 

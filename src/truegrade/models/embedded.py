@@ -8,7 +8,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from truegrade.config import Patience, Sampling
 from truegrade.errors import UnknownName, UserError
 from truegrade.models.adapters import ARGUMENT, adapted_name
 from truegrade.models.local import Generated, LocalModel
@@ -20,6 +19,7 @@ from truegrade.models.micro.llama import ROWS, Llama
 from truegrade.models.micro.sampling import Sampler, sampler_for
 from truegrade.models.micro.tokenizer import read_tokenizer
 from truegrade.records import Prompt, Usage
+from truegrade.records.config import Patience, Sampling
 
 SHIPPED = "truegrade-micro"
 """The name of the weights that come with the package."""

@@ -13,10 +13,10 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from truegrade.config import Patience, Sampling
 from truegrade.errors import ModelError
 from truegrade.models.base import Reply, Request
 from truegrade.records import Attempt, Prompt, Usage
+from truegrade.records.config import Patience, Sampling
 
 
 class Generated(msgspec.Struct, frozen=True, kw_only=True):

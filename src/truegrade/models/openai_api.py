@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from truegrade.config import Patience
 from truegrade.errors import ModelError
 from truegrade.models.base import Reply, Request, refuse_in_process_only
 from truegrade.models.gate import Gate
@@ -25,6 +24,7 @@ from truegrade.models.openai_reply import Body
 from truegrade.models.presets import Price
 from truegrade.models.providers import Endpoint
 from truegrade.records import Attempt, Message, Prompt, Usage
+from truegrade.records.config import Patience
 
 
 class OpenAIModel:

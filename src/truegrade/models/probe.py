@@ -12,12 +12,12 @@ from typing import Literal
 
 import msgspec
 
-from truegrade.config import Sampling
 from truegrade.errors import ModelError
 from truegrade.models import probe_checks as checks
 from truegrade.models.base import Model
 from truegrade.models.probe_ports import Port, Seen, Unanswered, port_of
 from truegrade.records import Message, Prompt
+from truegrade.records.config import Sampling
 from truegrade.store.manifest import now
 from truegrade.store.probe_report import ProbeReport
 

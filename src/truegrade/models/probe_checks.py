@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from truegrade.config import Sampling
 from truegrade.models.probe_ports import Port, Seen, ServicePort, Unanswered
 from truegrade.records import Prompt
+from truegrade.records.config import Sampling
 from truegrade.store.probe_report import Feature, State
 
 TALKATIVE = 12

@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import msgspec
 
-from truegrade.config import Sampling
 from truegrade.errors import ModelError, UserError
 from truegrade.models.base import Model, Request
 from truegrade.models.openai_api import OpenAIModel
@@ -19,6 +18,7 @@ from truegrade.models.openai_errors import Failure
 from truegrade.models.openai_parameters import Parameters, Route
 from truegrade.models.openai_reply import Body
 from truegrade.records import OutputTask, Problem, Prompt
+from truegrade.records.config import Sampling
 
 TRIES = 3
 MAX_WAIT_S = 20.0

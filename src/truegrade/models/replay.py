@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.config import Patience
 from truegrade.errors import BadRecord, UserError
 from truegrade.files.json_text import UNREADABLE, decode
 from truegrade.models.base import Reply, Request
 from truegrade.records import Completion, SampleKey
+from truegrade.records.config import Patience
 
 
 class Replay:

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from truegrade.config import Sampling
 from truegrade.records import Message, Prompt
+from truegrade.records.config import Sampling
 
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 _Temperature = Annotated[float, msgspec.Meta(ge=0)]

@@ -12,7 +12,6 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Literal
 
-from truegrade.config import Patience, Sampling
 from truegrade.errors import UserError
 from truegrade.models.adapters import adapted_name
 from truegrade.models.gathering import Gatherer
@@ -23,6 +22,7 @@ from truegrade.models.transformers_loading import load
 from truegrade.models.transformers_options import Options, read_options
 from truegrade.models.transformers_prompts import prompt_tokens
 from truegrade.records import Prompt, Usage
+from truegrade.records.config import Patience, Sampling
 
 BATCHES_AHEAD = 4
 """Batches' worth of requests that are asked at once, so that there are similar lengths to choose from."""

@@ -18,13 +18,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from truegrade.config import Patience, Sampling
 from truegrade.errors import UserError
 from truegrade.models.adapters import adapted_name
 from truegrade.models.local import Generated, LocalModel
 from truegrade.models.transformers_prompts import prompt_tokens
 from truegrade.models.vllm_options import Options, adapter_rank, read_options
 from truegrade.records import Prompt, Usage, sha256_json
+from truegrade.records.config import Patience, Sampling
 
 _QUIET = {"VLLM_LOGGING_LEVEL": "WARNING", "VLLM_LOGGING_STREAM": "ext://sys.stderr"}
 """vLLM tells what it does on stdout, where results go; who wants to know sets the level."""

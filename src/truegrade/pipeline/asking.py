@@ -13,7 +13,6 @@ from truegrade.agents import Agent, open_agent
 from truegrade.agents.model import AgentModel
 from truegrade.agents.steps import StepLog
 from truegrade.agents.trials import CPU_S
-from truegrade.config import Patience, Sampling
 from truegrade.errors import UserError
 from truegrade.models import find_preset, open_model
 from truegrade.models.base import Model, refuse_in_process_only
@@ -23,6 +22,7 @@ from truegrade.pipeline.probing import probe
 from truegrade.pipeline.prompts import Worded
 from truegrade.profiles import Profile
 from truegrade.records import SampleKey
+from truegrade.records.config import Patience, Sampling
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.store import Run
 from truegrade.store.journal import Notice, ignore

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from truegrade.errors import UserError
 from truegrade.files.writing import writing
-from truegrade.graders.verdicts import extract
+from truegrade.pipeline.verdicts import extract
 from truegrade.profiles import Profile
 from truegrade.records import Problem, Reason, SampleKey
 from truegrade.store import Run

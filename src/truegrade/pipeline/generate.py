@@ -10,7 +10,6 @@ from typing import TypeVar
 
 import msgspec
 
-from truegrade.config import GenerationConfig
 from truegrade.errors import BadRecord, TruegradeError
 from truegrade.models.base import BatchModel, Model, Reply, Request
 from truegrade.models.shortfall import Shortfall
@@ -25,6 +24,7 @@ from truegrade.records import (
     Prompt,
     SampleKey,
 )
+from truegrade.records.config import GenerationConfig
 from truegrade.store import Journal, Run
 from truegrade.store.journal import Notice, ignore
 

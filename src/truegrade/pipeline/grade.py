@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 
 from truegrade.errors import BadRecord
-from truegrade.graders import Grader, LocalGrader
-from truegrade.graders.verdicts import limits_for, package_versions
 from truegrade.grading.marks import MISSING_PACKAGE
+from truegrade.pipeline.graders import Grader
+from truegrade.pipeline.local_grader import LocalGrader
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.selection import scored
+from truegrade.pipeline.verdicts import limits_for, package_versions
 from truegrade.profiles import Profile
 from truegrade.records import (
     Completion,

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from truegrade.config import Patience
 from truegrade.models import open_model
 from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model
 from truegrade.models.probe import Style, probe_model, replies
 from truegrade.models.probe_ports import Seen
 from truegrade.pipeline.generate import complete
+from truegrade.records.config import Patience
 from truegrade.store.probe_report import ProbeReport
 
 _NO_ARGS: Mapping[str, Any] = MappingProxyType({})

@@ -11,11 +11,11 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from truegrade.config import Sampling
 from truegrade.errors import ModelError
 from truegrade.models.base import Model, Request
 from truegrade.pipeline.generate import Budget
 from truegrade.records import Message, OutputTask, Problem, Prompt
+from truegrade.records.config import Sampling
 
 _NO_PROBLEM = Problem(
     id="question",

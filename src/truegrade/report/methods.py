@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from truegrade.config import GenerationConfig, Sampling
 from truegrade.errors import UnknownName
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.profiles import Profile, open_profile
+from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.citation import bibtex

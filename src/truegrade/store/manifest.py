@@ -14,11 +14,11 @@ from pathlib import Path
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from truegrade.config import GenerationConfig
 from truegrade.errors import BadRecord
 from truegrade.files.json_text import encode, read_json
 from truegrade.files.writing import writing
 from truegrade.records import SCHEMA_VERSION
+from truegrade.records.config import GenerationConfig
 from truegrade.store.probe_report import ProbeReport
 
 

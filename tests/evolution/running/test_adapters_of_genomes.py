@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from truegrade.config import Sampling
 from truegrade.errors import BadRecord, UserError
 from truegrade.evolution.adapters import Workshop
 from truegrade.evolution.genomes import AdapterGenes, Fidelity, Genome, TrainingGenes
@@ -15,6 +14,7 @@ from truegrade.models.adapters import adapter_sha256
 from truegrade.models.micro.adapters import merge_adapter
 from truegrade.models.micro.safetensors_file import read_tensors
 from truegrade.records import Message, Prompt
+from truegrade.records.config import Sampling
 
 PROMPT = Prompt(messages=(Message(role="user", content="def f(x):"),), source="test")
 LESSONS = [Lesson(problem=str(n), prompt=PROMPT, reply=f"return {n}") for n in range(5)]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from truegrade.benchmarks import load_benchmark
-from truegrade.graders.verdicts import grade_completion
+from truegrade.pipeline.verdicts import grade_completion
 from truegrade.profiles import open_profile
 from truegrade.records import Completion
 from truegrade.sandbox import Sandbox

@@ -6,8 +6,8 @@ import zipfile
 import pytest
 
 import truegrade
-from truegrade.config import Sampling
 from truegrade.errors import UserError
+from truegrade.records.config import Sampling
 
 TASKS = ("HumanEval/23", "HumanEval/53", "HumanEval/2")
 

@@ -10,9 +10,9 @@ import msgspec
 
 from truegrade import __version__
 from truegrade.errors import TruegradeError, UserError
-from truegrade.graders.verdicts import grade_completion
 from truegrade.integrations.ray.queueing import TARGET_S
 from truegrade.integrations.ray.shipping import Received
+from truegrade.pipeline.verdicts import grade_completion
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Verdict
 from truegrade.sandbox import Limits, Sandbox

@@ -6,12 +6,12 @@ import os
 from collections.abc import Generator, Iterable, Iterator, Mapping
 
 from truegrade.errors import SandboxError, UserError
-from truegrade.graders.verdicts import limits_for
 from truegrade.integrations.ray.actor import Cargo, Graded, GradingActor
 from truegrade.integrations.ray.cluster import STARTED_HERE, connect, cores_of_cluster, disconnect
 from truegrade.integrations.ray.crew import REVIVED, Crew
 from truegrade.integrations.ray.queueing import Pace, Queue
 from truegrade.integrations.ray.shipping import ship
+from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Verdict
 
@@ -20,7 +20,7 @@ _AHEAD = 2
 
 
 class RayGrader:
-    """A `truegrade.graders.base.Grader` whose programs run on a Ray cluster, one actor a core.
+    """A `truegrade.pipeline.graders.Grader` whose programs run on a Ray cluster, one actor a core.
 
     Args:
         address: of the cluster, as `truegrade.integrations.ray.cluster.parse_address` returns it.
@@ -38,7 +38,7 @@ class RayGrader:
     def grade(
         self, completions: Iterable[Completion], problems: Mapping[str, Problem], profile: Profile
     ) -> Generator[Verdict, None, None]:
-        """See `truegrade.graders.base.Grader.grade`; nothing is started if there is nothing to grade."""
+        """See `truegrade.pipeline.graders.Grader.grade`; nothing is started if there is nothing to grade."""
         queue = Queue(completions)
         first = queue.take(1)
         if not first:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from truegrade.errors import SandboxError
-from truegrade.graders.verdicts import grade_completion, limits_for
 from truegrade.integrations.service.catalogue import Catalogue
 from truegrade.integrations.service.executors import Executors
 from truegrade.integrations.service.messages import GradeRequest, RewardRequest, Submission
 from truegrade.integrations.service.refusals import stopping, unprocessable
 from truegrade.integrations.service.steady import doubtful, steadily, unknown
+from truegrade.pipeline.verdicts import grade_completion, limits_for
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Reason, Verdict
 

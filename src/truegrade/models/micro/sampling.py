@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from truegrade.config import Sampling
+    from truegrade.records.config import Sampling
 
 
 class Sampler:

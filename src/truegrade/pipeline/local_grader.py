@@ -7,14 +7,14 @@ from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 
 from truegrade.errors import UserError
-from truegrade.graders.verdicts import extract, judge, limits_for, unanswered, verdict_of
+from truegrade.pipeline.verdicts import extract, judge, limits_for, unanswered, verdict_of
 from truegrade.profiles import Profile
 from truegrade.records import Answer, Completion, Problem, Verdict
 from truegrade.sandbox import Sandbox
 
 
 class LocalGrader:
-    """A `truegrade.graders.base.Grader` of threads; the sandbox starts nothing before a program has to run.
+    """A `truegrade.pipeline.graders.Grader` of threads; the sandbox starts nothing before a program has to run.
 
     Args:
         workers: programs run at once.

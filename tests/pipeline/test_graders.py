@@ -8,8 +8,9 @@ from importlib.util import find_spec
 import pytest
 
 from truegrade.errors import UnknownName, UserError
-from truegrade.graders import LocalGrader, open_grader
 from truegrade.integrations.ray.cluster import parse_address
+from truegrade.pipeline.graders import open_grader
+from truegrade.pipeline.local_grader import LocalGrader
 from truegrade.profiles import open_profile
 from truegrade.records import Completion, FunctionTask, Problem
 
