@@ -12,11 +12,20 @@ from report_parsing import StrictPage
 
 from truegrade.errors import UserError
 from truegrade.records import Estimate
-from truegrade.report.svg import Chart, dash, inline, interval_plot, number_axis, round_ticks, series, share_axis
-from truegrade.report.svg_bars import Bar, Layer, Stack, bars, heat_map, histogram, stacked
-from truegrade.report.svg_dots import Row, difference_rows, dot_range
-from truegrade.report.svg_file import png, standalone
-from truegrade.report.svg_lines import Dot, Line, Point, lines, pass_curve, scatter
+from truegrade.report.charts.svg import (
+    Chart,
+    dash,
+    inline,
+    interval_plot,
+    number_axis,
+    round_ticks,
+    series,
+    share_axis,
+)
+from truegrade.report.charts.svg_bars import Bar, HistogramLayer, Stack, bars, heat_map, histogram, stacked
+from truegrade.report.charts.svg_dots import DotRow, difference_rows, dot_range
+from truegrade.report.charts.svg_file import png, standalone
+from truegrade.report.charts.svg_lines import Dot, Line, Point, lines, pass_curve, scatter
 
 
 def an_estimate(metric: str, value: float, low: float | None, high: float | None) -> Estimate:
@@ -38,11 +47,14 @@ CHARTS = {
         number_axis(0, 4, "value"),
         "front",
     ),
-    "dots": dot_range([Row("a <b>", HALF), Row("b", an_estimate("m", 0.7, None, None), 1)], "dots", spread=True),
+    "dots": dot_range(
+        [DotRow("a <b>", HALF), DotRow("b", an_estimate("m", 0.7, None, None), 1)], "dots", spread=True
+    ),
     "differences": difference_rows([("MC - OC", -0.17, -0.24, -0.1), ("x", 0.0, None, None)], "differences"),
     "bars": bars([Bar("a", 3), Bar("none", 0, "nothing", 1)], "bars"),
     "stacked": stacked([Stack("a@1", [("passed", 0.25, "passed"), ("killed", 0.5, "failed")])], "why"),
-    "histogram": histogram([0, 1, 2, 3], [Layer("p", [1, 0, 2], "passed"), Layer("f", [0, 4, 1], "failed")],
+    "histogram": histogram([0, 1, 2, 3],
+                           [HistogramLayer("p", [1, 0, 2], "passed"), HistogramLayer("f", [0, 4, 1], "failed")],
                            number_axis(0, 3, "s"), "time"),
     "heat": heat_map(["r", "long name"], ["one", "two"], [[0.0, None], [1.0, 0.5]], "heat"),
 }  # fmt: skip
@@ -97,7 +109,7 @@ def test_histogram_stacks_its_layers() -> None:
 
 
 def test_zoomed_axis_is_a_round_part() -> None:
-    rows = [Row("a", an_estimate("m", 0.713, 0.66, 0.77)), Row("b", an_estimate("m", 0.744, 0.69, 0.79))]
+    rows = [DotRow("a", an_estimate("m", 0.713, 0.66, 0.77)), DotRow("b", an_estimate("m", 0.744, 0.69, 0.79))]
     drawn = dot_range(rows, "spread", zoomed=True, spread=True).body
     assert re.findall(r">(\d+) %</text>", drawn) == ["65", "70", "75", "80"]
     assert 'class="spread" x="42.00%" width="20.67%"' in drawn

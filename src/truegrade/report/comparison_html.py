@@ -8,13 +8,13 @@ from truegrade.analysis.comparison import Comparison, Pairing
 from truegrade.report import comparison_wording as words
 from truegrade.report import format as fmt
 from truegrade.report import wording
+from truegrade.report.charts.svg import Chart
+from truegrade.report.charts.svg_dots import difference_rows
 from truegrade.report.comparison_replies import Replies, reply_blocks
 from truegrade.report.comparison_tasks import replies_section, tasks_section
 from truegrade.report.figures import differences_chart
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.parts import figure, page, section, table
-from truegrade.report.svg import Chart
-from truegrade.report.svg_dots import difference_rows
 
 STYLES = ("browser.css", "compare.css")
 SCRIPTS = ("blocks.js", "detail.js", "compare.js")

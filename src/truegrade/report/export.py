@@ -11,6 +11,8 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.files.json_text import encode
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.report import figures
+from truegrade.report.charts.svg import Chart
+from truegrade.report.charts.svg_file import png, standalone
 from truegrade.report.citation import bibtex
 from truegrade.report.exhibit_text import TEXTS, latex
 from truegrade.report.exhibits import Cell, Exhibit, exhibits
@@ -18,8 +20,6 @@ from truegrade.report.html import write_report
 from truegrade.report.material import Material, gather
 from truegrade.report.methods import sentences
 from truegrade.report.reasoning_wording import CHOICE, PREDICTION
-from truegrade.report.svg import Chart
-from truegrade.report.svg_file import png, standalone
 from truegrade.store import Run
 from truegrade.store.manifest import write_atomically
 

@@ -9,11 +9,11 @@ from truegrade.pipeline.summary import Summary
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
 from truegrade.report import wording
+from truegrade.report.charts.svg import Chart, Key, number_axis
+from truegrade.report.charts.svg_bars import HistogramLayer, Stack, heat_map, histogram, stacked
+from truegrade.report.charts.svg_dots import DotRow, difference_rows, dot_range
+from truegrade.report.charts.svg_lines import pass_curve
 from truegrade.report.distributions import Distribution
-from truegrade.report.svg import Chart, Key, number_axis
-from truegrade.report.svg_bars import Layer, Stack, heat_map, histogram, stacked
-from truegrade.report.svg_dots import Row, difference_rows, dot_range
-from truegrade.report.svg_lines import pass_curve
 from truegrade.statistics.reasoning_choice import ChoiceSummary
 from truegrade.statistics.reasoning_prediction import PredictionSummary
 from truegrade.statistics.reasoning_records import Difference
@@ -26,7 +26,7 @@ def rules_chart(matrix: Matrix, summary: Summary) -> Chart | None:
     """The headline under each profile, and the spread; None for a single profile."""
     if len(summary.profiles) < 2:
         return None
-    rows = [Row(profile.profile, profile.estimates[0]) for profile in summary.profiles]
+    rows = [DotRow(profile.profile, profile.estimates[0]) for profile in summary.profiles]
     rows.sort(key=lambda row: -row.estimate.value)
     metrics = " or ".join(dict.fromkeys(row.headline for row in matrix.rows))
     return dot_range(rows, f"{metrics} of the same replies under each profile", zoomed=True, spread=True)
@@ -71,7 +71,9 @@ def truncation_chart(summary: Summary) -> Chart | None:
 
 def distribution_chart(found: Distribution) -> Chart:
     """A histogram by outcome."""
-    layers = [Layer(wording.FAMILIES[family], bins, _colour(family)) for family, bins in found.counts.items()]
+    layers = [
+        HistogramLayer(wording.FAMILIES[family], bins, _colour(family)) for family, bins in found.counts.items()
+    ]
     axis = number_axis(found.edges[0], found.edges[-1], found.unit, log=found.log)
     return histogram(found.edges, layers, axis, f"{found.name} by outcome")
 
@@ -110,8 +112,8 @@ def mutation_chart(by_mutation: Mapping[str, Sequence[Estimate]]) -> Chart | Non
     return heat_map(list(known), [f"{metric}, %" for metric in metrics], shares, "By operator of the mutation")
 
 
-def _rows(estimates: Sequence[Estimate], words: Mapping[str, str]) -> list[Row]:
-    return [Row(e.metric, e, _REASONING_SERIES.get(e.metric, 0), words[e.metric]) for e in estimates]
+def _rows(estimates: Sequence[Estimate], words: Mapping[str, str]) -> list[DotRow]:
+    return [DotRow(e.metric, e, _REASONING_SERIES.get(e.metric, 0), words[e.metric]) for e in estimates]
 
 
 def _by_family(reasons: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from string import Template
 
+from truegrade.report.charts.palette import asset
+from truegrade.report.charts.svg import Chart, inline
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.palette import asset
-from truegrade.report.svg import Chart, inline
 
 STYLES = ("colours.css", "chart.css", "report.css")
 

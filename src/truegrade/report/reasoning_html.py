@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
+from truegrade.report.charts.svg import Chart
 from truegrade.report.figures import (
     choice_chart,
     differences_chart,
@@ -24,7 +25,6 @@ from truegrade.report.reasoning_wording import (
     by_metric,
     stratum_name,
 )
-from truegrade.report.svg import Chart
 from truegrade.statistics.reasoning_choice import ChoiceSummary
 from truegrade.statistics.reasoning_covariates import Stratum
 from truegrade.statistics.reasoning_prediction import PredictionSummary

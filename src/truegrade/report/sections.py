@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
-from truegrade.report import svg, wording
+from truegrade.report import wording
+from truegrade.report.charts import svg
+from truegrade.report.charts.svg import interval_plot
 from truegrade.report.figures import curve_chart, reasons_chart
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.material import Material
 from truegrade.report.parts import facts, figure, folded, section, table
-from truegrade.report.svg import interval_plot
 
 MAX_CARDS = 2
 """With more profiles the first has the card, and all are compared in the section about profiles."""

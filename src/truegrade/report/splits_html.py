@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from truegrade.pipeline.summary import Summary
 from truegrade.report import format as fmt
+from truegrade.report.charts.svg import interval_plot
 from truegrade.report.exhibits import split_rows
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.parts import section, table
-from truegrade.report.svg import interval_plot
 from truegrade.report.wording import after_cutoff
 
 

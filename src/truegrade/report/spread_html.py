@@ -8,11 +8,11 @@ from truegrade.pipeline.summary import Summary
 from truegrade.pipeline.summary import Usage as RunUsage
 from truegrade.report import format as fmt
 from truegrade.report import wording
+from truegrade.report.charts.svg import inline
 from truegrade.report.distributions import Distribution
 from truegrade.report.figures import distribution_chart, said, truncation_chart
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.parts import facts, figure, section, table
-from truegrade.report.svg import inline
 
 
 def spread(summary: Summary, distributions: Sequence[Distribution]) -> Markup:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from truegrade.evolution.reporting.budgets import Budgeted, by_cpu_s, by_evaluations, cached, total_cpu_s, untimed
 from truegrade.evolution.reporting.material import Material
-from truegrade.evolution.reporting.svg_steps import Steps, step_lines
 from truegrade.report import format as fmt
+from truegrade.report.charts.svg import Chart, number_axis
+from truegrade.report.charts.svg_steps import Steps, step_lines
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.parts import figure, section, table
-from truegrade.report.svg import Chart, number_axis
 
 
 def budget_section(material: Material) -> Markup:

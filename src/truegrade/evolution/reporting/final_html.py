@@ -8,12 +8,12 @@ from truegrade.evolution.events import Difference, Final, Selected
 from truegrade.evolution.reporting.comparison import Contender, contenders
 from truegrade.evolution.reporting.front_html import search_names
 from truegrade.evolution.reporting.material import Material
-from truegrade.evolution.reporting.svg_dumbbells import Dumbbell, dumbbells
 from truegrade.report import format as fmt
+from truegrade.report.charts.svg import Chart, inline
+from truegrade.report.charts.svg_dots import DotRow, difference_rows, dot_range
+from truegrade.report.charts.svg_dumbbells import Dumbbell, dumbbells
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.parts import figure, section, table
-from truegrade.report.svg import Chart, inline
-from truegrade.report.svg_dots import Row, difference_rows, dot_range
 
 PASSING = "solved"
 """The objective that is a pass rate over replies, as the final problems are scored; where it was recorded."""
@@ -44,9 +44,9 @@ def rates_chart(material: Material) -> Chart:
     """The base and every replicate of every search, with intervals."""
     final, names = material.final, search_names(material)
     assert final is not None
-    rows = [Row("base", final.base, 5)]
+    rows = [DotRow("base", final.base, 5)]
     for one in contenders(material):
-        rows += [Row(label(s, one), s.final, names.index(s.search)) for s in one.selected]
+        rows += [DotRow(label(s, one), s.final, names.index(s.search)) for s in one.selected]
     return dot_range(rows, "Pass rate on the final problems", zoomed=True)
 
 

@@ -10,12 +10,12 @@ from truegrade.evolution.genomes import Scores
 from truegrade.evolution.reporting import wording
 from truegrade.evolution.reporting.lineage import described, focus
 from truegrade.evolution.reporting.material import Material
-from truegrade.evolution.reporting.svg_front import Kind, Mark, front_plot, shape
 from truegrade.evolution.selection import shortfall
 from truegrade.report import format as fmt
+from truegrade.report.charts.svg import Axis, Chart, inline, number_axis, series
+from truegrade.report.charts.svg_front import Kind, Mark, front_plot, shape
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.parts import folded, section, table
-from truegrade.report.svg import Axis, Chart, inline, number_axis, series
 
 PAIRS = 4
 """Charts shown; those of further pairs are folded."""

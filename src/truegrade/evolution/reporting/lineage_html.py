@@ -5,11 +5,11 @@ from __future__ import annotations
 from truegrade.evolution.reporting import wording
 from truegrade.evolution.reporting.lineage import Ancestor, ancestry, focus, origins
 from truegrade.evolution.reporting.material import Material, Track
-from truegrade.evolution.reporting.svg_tree import Node, tree
 from truegrade.report import format as fmt
+from truegrade.report.charts.svg import Chart, Key
+from truegrade.report.charts.svg_tree import Node, tree
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.parts import figure, section, table
-from truegrade.report.svg import Chart, Key
 
 LABEL_CHARS = 4
 """Of a genome's id, under its dot: what fits beside seven others on a phone."""

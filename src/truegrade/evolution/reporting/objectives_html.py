@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from truegrade.evolution.reporting.lineage import focus
 from truegrade.evolution.reporting.material import Material
-from truegrade.evolution.reporting.svg_parallel import Profile, parallel
 from truegrade.report import format as fmt
+from truegrade.report.charts.svg import Chart, dash
+from truegrade.report.charts.svg_parallel import ParallelLine, parallel
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.parts import figure, section, table
-from truegrade.report.svg import Chart, dash
 
 _COLOURS = {"base": "s5", "identity": "s4", "stub": "s3", "reference": "s2"}
 
@@ -33,7 +33,7 @@ def profiles_chart(material: Material) -> Chart | None:
     if not material.front or len(axes) < 2:
         return None
     background = [
-        Profile(
+        ParallelLine(
             name=event.evaluated.genome.id[:6],
             values=event.evaluated.scores.objectives,
             role="background",
@@ -44,9 +44,9 @@ def profiles_chart(material: Material) -> Chart | None:
     return parallel([*background, *_named(material)], axes, "Profiles of objectives")
 
 
-def _named(material: Material) -> list[Profile]:
+def _named(material: Material) -> list[ParallelLine]:
     named = [
-        Profile(
+        ParallelLine(
             name=anchor.name, values=anchor.scores.objectives, colour=_COLOURS[anchor.name], dash=dash(place + 1)
         )
         for place, anchor in enumerate(material.anchors)
@@ -55,7 +55,7 @@ def _named(material: Material) -> list[Profile]:
     if followed is None:
         return named
     words = "selected" if material.chosen is not None else f"best {material.headline} so far"
-    return [*named, Profile(name=words, values=followed[1].evaluated.scores.objectives, colour="s0")]
+    return [*named, ParallelLine(name=words, values=followed[1].evaluated.scores.objectives, colour="s0")]
 
 
 def _table(material: Material) -> Markup:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from truegrade.report.charts.svg import Chart, Key, Margin, pc
 from truegrade.report.markup import Markup, el
-from truegrade.report.svg import Chart, Key, Margin, pc
 
 ROW_HEIGHT_PX = 58
 RADIUS_PX = 8

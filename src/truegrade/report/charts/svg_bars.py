@@ -8,8 +8,7 @@ from itertools import pairwise
 import msgspec
 
 from truegrade.report import format as fmt
-from truegrade.report.markup import Markup, el
-from truegrade.report.svg import (
+from truegrade.report.charts.svg import (
     CHAR_PX,
     Axis,
     Chart,
@@ -23,6 +22,7 @@ from truegrade.report.svg import (
     pc,
     series,
 )
+from truegrade.report.markup import Markup, el
 
 ROW_HEIGHT_PX = 40
 HISTOGRAM_HEIGHT_PX = 150
@@ -47,7 +47,7 @@ class Stack(msgspec.Struct, frozen=True):
     parts: Sequence[tuple[str, float, str]]
 
 
-class Layer(msgspec.Struct, frozen=True):
+class HistogramLayer(msgspec.Struct, frozen=True):
     """What one kind of item adds to each bin of a histogram."""
 
     name: str
@@ -93,7 +93,7 @@ def stacked(drawn: Sequence[Stack], name: str, legend: tuple[Key, ...] = ()) -> 
 
 
 def histogram(
-    edges: Sequence[float], layers: Sequence[Layer], x: Axis, name: str, count: str = "samples"
+    edges: Sequence[float], layers: Sequence[HistogramLayer], x: Axis, name: str, count: str = "samples"
 ) -> Chart:
     """How many items fall between each two edges, layers on top of each other.
 

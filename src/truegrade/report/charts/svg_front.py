@@ -9,8 +9,18 @@ from typing import Literal
 import msgspec
 
 from truegrade.report import format as fmt
+from truegrade.report.charts.svg import (
+    Axis,
+    Chart,
+    Margin,
+    across,
+    bottom_axis,
+    down,
+    left_axis,
+    left_room,
+    series,
+)
 from truegrade.report.markup import Markup, el
-from truegrade.report.svg import Axis, Chart, Margin, across, bottom_axis, down, left_axis, left_room, series
 
 HEIGHT_PX = 250
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from truegrade.report import format as fmt
-from truegrade.report.markup import Markup, el
-from truegrade.report.svg import (
+from truegrade.report.charts.svg import (
     Axis,
     Chart,
     Key,
@@ -23,6 +22,7 @@ from truegrade.report.svg import (
     series,
     stretched,
 )
+from truegrade.report.markup import Markup, el
 
 HEIGHT_PX = 260
 

@@ -8,8 +8,17 @@ import msgspec
 
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
+from truegrade.report.charts.svg import (
+    Axis,
+    Chart,
+    Margin,
+    across,
+    bottom_axis,
+    interval_marks,
+    round_ticks,
+    share_axis,
+)
 from truegrade.report.markup import Markup, el
-from truegrade.report.svg import Axis, Chart, Margin, across, bottom_axis, interval_marks, round_ticks, share_axis
 
 ROW_HEIGHT_PX = 42
 LINE_PX = 17
@@ -17,7 +26,7 @@ PHONE_LETTERS = 44
 """Letters of a label that fit beside each other on a phone, 320 pixels."""
 
 
-class Row(msgspec.Struct, frozen=True):
+class DotRow(msgspec.Struct, frozen=True):
     """One line of the chart."""
 
     name: str
@@ -28,7 +37,7 @@ class Row(msgspec.Struct, frozen=True):
     """What it means; a page hides this where it is narrow."""
 
 
-def dot_range(rows: Sequence[Row], name: str, *, zoomed: bool = False, spread: bool = False) -> Chart:
+def dot_range(rows: Sequence[DotRow], name: str, *, zoomed: bool = False, spread: bool = False) -> Chart:
     """Draw estimates and intervals.
 
     Args:
@@ -56,7 +65,7 @@ def dot_range(rows: Sequence[Row], name: str, *, zoomed: bool = False, spread: b
     return Chart(name=name, description=said, body=Markup("".join(body)), height=height, margin=Margin(left=18))
 
 
-def _label(row: Row, y: int) -> Markup:
+def _label(row: DotRow, y: int) -> Markup:
     value = el("tspan", fmt.percent(row.estimate.value), class_="strong", dx=7)
     words = el("tspan", row.words, class_="words", dx=7) if row.words else None
     return el("text", row.name, value, words, class_="name", x=0, dx=2, y=y)

@@ -11,8 +11,8 @@ from typing import Literal
 import msgspec
 
 from truegrade.report import format as fmt
+from truegrade.report.charts.svg import Chart, Key, Margin, path_segments, pc
 from truegrade.report.markup import Markup, el
-from truegrade.report.svg import Chart, Key, Margin, path_segments, pc
 
 HEIGHT_PX = 220
 INSET = 0.08
@@ -23,7 +23,7 @@ FEW = 4
 """Axes whose names fit beside each other on a phone; of more, every second name stands lower."""
 
 
-class Profile(msgspec.Struct, frozen=True, kw_only=True):
+class ParallelLine(msgspec.Struct, frozen=True, kw_only=True):
     """One line."""
 
     name: str
@@ -34,7 +34,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     dash: str = "none"
 
 
-def parallel(profiles: Sequence[Profile], axes: Sequence[str], name: str) -> Chart:
+def parallel(profiles: Sequence[ParallelLine], axes: Sequence[str], name: str) -> Chart:
     """Draw lines from axis to axis, each axis from the least to the greatest value of all lines, more upwards."""
     bounds = {axis: _bounds([profile.values[axis] for profile in profiles]) for axis in axes}
     body: list[Markup] = []
@@ -84,5 +84,5 @@ def _bounds(values: Sequence[float]) -> tuple[float, float]:
     return min(values), max(values)
 
 
-def _said(profile: Profile, axes: Sequence[str]) -> str:
+def _said(profile: ParallelLine, axes: Sequence[str]) -> str:
     return ", ".join(f"{axis} {fmt.quantity(profile.values[axis])}" for axis in axes)

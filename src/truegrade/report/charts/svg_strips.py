@@ -6,8 +6,18 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from truegrade.report import format as fmt
+from truegrade.report.charts.svg import (
+    Axis,
+    Chart,
+    Margin,
+    bottom_axis,
+    down,
+    left_axis,
+    left_room,
+    path_segments,
+    pc,
+)
 from truegrade.report.markup import Markup, el
-from truegrade.report.svg import Axis, Chart, Margin, bottom_axis, down, left_axis, left_room, path_segments, pc
 
 HEIGHT_PX = 170
 SPREAD = 0.6

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from truegrade.errors import UserError
+from truegrade.report.charts.palette import Scheme, asset, resolved
+from truegrade.report.charts.svg import CHAR_PX, KEY_WIDTH_PX, Chart, Key, key_mark
 from truegrade.report.markup import Markup, el, join
-from truegrade.report.palette import Scheme, asset, resolved
-from truegrade.report.svg import CHAR_PX, KEY_WIDTH_PX, Chart, Key, key_mark
 
 WIDTH_PX = 640
 FONT = "system-ui, 'Noto Sans', 'DejaVu Sans', Arial, sans-serif"

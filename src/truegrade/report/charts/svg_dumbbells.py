@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from truegrade.report import format as fmt
+from truegrade.report.charts.svg import Chart, Key, Margin, across, bottom_axis, share_axis
 from truegrade.report.markup import Markup, el
-from truegrade.report.svg import Chart, Key, Margin, across, bottom_axis, share_axis
 
 ROW_HEIGHT_PX = 38
 

@@ -8,8 +8,7 @@ import msgspec
 
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
-from truegrade.report.markup import Markup, el
-from truegrade.report.svg import (
+from truegrade.report.charts.svg import (
     Axis,
     Chart,
     Key,
@@ -26,6 +25,7 @@ from truegrade.report.svg import (
     stretched,
     value_axis,
 )
+from truegrade.report.markup import Markup, el
 
 HEIGHT_PX = 240
 MAX_BANDS = 3
