@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from truegrade.cli import main
 from truegrade.models import open_model
-from truegrade.models.base import Reply
+from truegrade.models.base import Reply, generate_sample
 from truegrade.models.cached import CachedModel, cacheable
 from truegrade.records import Attempt, Usage
 from truegrade.records.config import Patience
@@ -28,7 +28,7 @@ class Counting:
     def __init__(self, name="mine/x", answers=()):
         self.name, self.answers, self.asked = name, list(answers), 0
 
-    async def generate(self, request):
+    async def generate(self, prompt, sampling):
         self.asked += 1
         text = self.answers.pop(0) if self.answers else f"answer {self.asked}"
         usage = Usage(input_tokens=3, output_tokens=7)
@@ -47,7 +47,7 @@ def cache(tmp_path):
 
 
 def ask(model, request):
-    return asyncio.run(model.generate(request))
+    return asyncio.run(generate_sample(model, *request))
 
 
 def test_a_cached_reply_is_marked_and_costs_nothing(cache, make_request):

@@ -7,6 +7,7 @@ import pytest
 
 from truegrade.errors import BadRecord, UserError
 from truegrade.models import open_model
+from truegrade.models.base import generate_sample
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.models.micro.decoding import MAX_WORKERS
 from truegrade.models.micro.llama import ROWS
@@ -22,7 +23,7 @@ def model(llama_folder):
 
 def ask(model, *requests):
     async def run():
-        return await asyncio.gather(*(model.generate(request) for request in requests))
+        return await asyncio.gather(*(generate_sample(model, *request) for request in requests))
 
     return asyncio.run(run())
 

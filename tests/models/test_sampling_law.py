@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from truegrade.errors import UserError
 from truegrade.models import open_model
+from truegrade.models.base import generate_sample
 from truegrade.models.micro.llama import Cache, Llama
 from truegrade.models.micro.sampling import Sampler
 from truegrade.records.config import Sampling
@@ -26,7 +27,7 @@ def shares(sampler, logits):
 
 
 def ask(model, request):
-    return asyncio.run(model.generate(request))
+    return asyncio.run(generate_sample(model, *request))
 
 
 def test_top_k_keeps_so_many_and_those_equal_to_the_last():

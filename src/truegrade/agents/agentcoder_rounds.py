@@ -109,7 +109,7 @@ def _try_whole_replies(
     session: Session, settings: Settings, written: Sequence[Asked], designed: Sequence[Asked], executor: Executor
 ) -> Tried:
     """``published``: imports, the first fence of the programmer's reply, the first fence of the designer's."""
-    name = wording.function_task(session.problem).entry_point
+    name = session.problem.entry_point
     blocks = [cut_fence(asked.reply.text or "")[0] for asked in designed]
     tests = [block for block in blocks if f"assert {name}(" in block]
 
@@ -136,7 +136,7 @@ def _try_single_asserts(
         answer = _answer(session, asked)
         if answer.value is None:
             return None, answer.found
-        return assemble(wording.function_task(session.problem).prefix, answer), ""
+        return assemble(session.problem.prefix, answer), ""
 
     return _try(written, tests, program, "{}\n{}\n".format, needed, executor, time_limits=_TIME_LIMITS)
 
@@ -182,13 +182,13 @@ def _next_question(session: Session, latest: tuple[Asked, Candidate] | None) -> 
     failed = next((trial for trial in candidate.trials if not trial.passed), None)
     if failed is None:
         return session.first
-    task, answer = wording.function_task(session.problem), _answer(session, asked)
+    answer = _answer(session, asked)
     # A whole program is shown as it was given, without the task's stub in front of it.
-    shown = answer.value if answer.form == "program" else assemble(task.prefix, answer)
+    shown = answer.value if answer.form == "program" else assemble(session.problem.prefix, answer)
     return wording.repair(session.first, asked.reply.text or "", shown or "", failed)
 
 
 def _answer(session: Session, asked: Asked) -> Answer:
     """What ``strict`` takes out of a reply."""
-    task = wording.function_task(session.problem)
-    return extract_program(asked.reply.text or "", task.entry_point, prefix=task.prefix)
+    problem = session.problem
+    return extract_program(asked.reply.text or "", problem.entry_point, prefix=problem.prefix)

@@ -7,7 +7,7 @@ keep the reply they came from. What comes out is graded like generated code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -17,11 +17,12 @@ import msgspec
 from truegrade.agents.base import AgentInfo, AgentRule
 from truegrade.agents.session import BudgetSpent, Session
 from truegrade.agents.steps import Settled
+from truegrade.agents.visible import VisibleProblem
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
 from truegrade.profiles.livecodebench_repair import STYLES, PublishedCrash, repair_prompt
-from truegrade.records import ContestTask, Problem, Prompt
+from truegrade.records import Prompt
 from truegrade.records.config import AgentConfig
 from truegrade.store.importers.base import TasksOnce
 from truegrade.store.importers.livecodebench_rows import AnswerRow, read_rows
@@ -138,7 +139,7 @@ class SelfRepair:
         args = {**msgspec.to_builtins(self.settings), "sha256": digest}
         return AgentConfig(name=INFO.name, version=INFO.version, args=args)
 
-    def prompt(self, problem: Problem, variant: str | None, examples: Mapping[str, Problem]) -> Prompt:
+    def prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
         """The question about the first of its programs that failed; without messages where all passed.
 
         Raises:
@@ -168,14 +169,13 @@ class SelfRepair:
             return session.give_up()
         return session.settle(Settled(accepted=True, round=1, index=0), asked)
 
-    def _question(self, problem: Problem, row: AnswerRow, index: int) -> Prompt | None:
+    def _question(self, problem: VisibleProblem, row: AnswerRow, index: int) -> Prompt | None:
         """What is asked about one program; None if it is kept."""
         if row.graded_list[index]:
             return None
-        assert isinstance(problem.task, ContestTask)  # `_row` sees to it
         try:
             return repair_prompt(
-                problem.task.question, row.programs[index], row.decoded_metadata(index), self.settings.style
+                problem.text, row.programs[index], row.decoded_metadata(index), self.settings.style
             )
         except PublishedCrash as crash:
             if self.settings.crash == "keep":
@@ -185,8 +185,8 @@ class SelfRepair:
                 " as they are"
             ) from None
 
-    def _row(self, problem: Problem) -> AnswerRow:
-        if problem.benchmark not in INFO.covers or not isinstance(problem.task, ContestTask):
+    def _row(self, problem: VisibleProblem) -> AnswerRow:
+        if problem.benchmark not in INFO.covers or problem.kind != "contest":
             raise UserError(
                 f"agent 'self-repair' has no words for {problem.benchmark!r}; it covers {', '.join(INFO.covers)}"
             )

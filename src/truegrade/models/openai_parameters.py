@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from truegrade.models.base import Request
 from truegrade.models.openai_errors import Failure
+from truegrade.records import Prompt
+from truegrade.records.config import Sampling
 
 Route = Literal["chat", "text"]
 """``chat``: chat.completions; ``text``: the legacy completions endpoint."""
@@ -68,10 +69,9 @@ class Parameters:
         """Whether a parameter has not been refused so far."""
         return name not in self._refused
 
-    def build(self, request: Request, n: int | None = None) -> dict[str, Any]:
+    def build(self, prompt: Prompt, sampling: Sampling, n: int | None = None) -> dict[str, Any]:
         """Parameters of one request, those left out that are unset, refused or against the rules."""
-        sampling = request.sampling
-        stop = list(dict.fromkeys((*request.prompt.stop, *sampling.stop)))
+        stop = list(dict.fromkeys((*prompt.stop, *sampling.stop)))
         wanted = {
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
