@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.models.openai_errors import Failure
+from truegrade.models.openai_errors import RequestFailure
 from truegrade.models.openai_parameters import Parameters, is_reasoning_model, refused_parameter
 
 SENT = {
@@ -20,7 +20,7 @@ SENT = {
 
 
 def refusal(error, parameter=None, code=None):
-    return Failure(kind="refused", error=f"HTTP 400: {error}", status=400, parameter=parameter, code=code)
+    return RequestFailure(kind="refused", error=f"HTTP 400: {error}", status=400, parameter=parameter, code=code)
 
 
 @pytest.mark.parametrize(

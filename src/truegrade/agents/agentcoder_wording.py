@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from truegrade import prompts
-from truegrade.agents.steps import Trial
+from truegrade.agents.steps import AgentTrial
 from truegrade.agents.visible import VisibleProblem
 from truegrade.errors import UserError
 from truegrade.records import Message, Prompt
@@ -74,7 +74,7 @@ def tester(problem: VisibleProblem) -> Prompt:
     return _conversation(problem, "agentcoder.tester.system", user, {"prompt": text})
 
 
-def repair(first: Prompt, reply: str, program: str, failed: Trial) -> Prompt:
+def repair(first: Prompt, reply: str, program: str, failed: AgentTrial) -> Prompt:
     """The programmer's next question: its own reply, one self-made test that failed, and how.
 
     The words are those of ``fix_bug``, which the released code defines and never calls.

@@ -16,7 +16,7 @@ import msgspec
 
 from truegrade.agents.base import AgentInfo, AgentRule
 from truegrade.agents.session import BudgetSpent, Session
-from truegrade.agents.steps import Settled
+from truegrade.agents.steps import SettledStep
 from truegrade.agents.visible import VisibleProblem
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.grading.executor import Executor
@@ -70,7 +70,7 @@ INFO = AgentInfo(
 )
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class SelfRepairSettings(msgspec.Struct, frozen=True, kw_only=True):
     """All of the agent's arguments."""
 
     source: str = msgspec.field(name="from")
@@ -85,7 +85,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return path / EXPORTED if path.is_dir() else path
 
 
-def read_settings(args: Mapping[str, Any]) -> Settings:
+def read_settings(args: Mapping[str, Any]) -> SelfRepairSettings:
     """The arguments given, and defaults for the others; no file is read.
 
     Raises:
@@ -101,7 +101,7 @@ def read_settings(args: Mapping[str, Any]) -> Settings:
             " RUN --format livecodebench-eval-all`, then pass -A from=RUN"
         )
     try:
-        settings = msgspec.convert(args, Settings)
+        settings = msgspec.convert(args, SelfRepairSettings)
     except msgspec.ValidationError as error:
         sentence, _, place = str(error).partition(" - at `$.")
         raise UserError(f"-A {place.rstrip('`')}: {sentence[0].lower()}{sentence[1:]}") from None
@@ -167,7 +167,7 @@ class SelfRepair:
             return session.give_up()
         if asked.reply.text is None:
             return session.give_up()
-        return session.settle(Settled(accepted=True, round=1, index=0), asked)
+        return session.settle(SettledStep(accepted=True, round=1, index=0), asked)
 
     def _question(self, problem: VisibleProblem, row: AnswerRow, index: int) -> Prompt | None:
         """What is asked about one program; None if it is kept."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from truegrade.agents.self_tests import parse_tests
-from truegrade.agents.steps import Asked, Role, Settled, Step, StepLog, Tried
+from truegrade.agents.steps import AskedStep, Role, SettledStep, Step, StepLog, TriedStep
 from truegrade.agents.visible import VisibleProblem
 from truegrade.errors import BadRecord
 from truegrade.models.base import Model, Reply, generate_sample
@@ -48,15 +48,15 @@ class Session:
         self._sampling, self._model, self._log = sampling, model, log
         self._key = SampleKey(problem.id, sample)
         steps, self._accounted = log.take(self._key)
-        self._asked: list[Asked] = []
-        self._replies: dict[tuple[int, Role, int], Asked] = {}
-        self._tried: dict[int, Tried] = {}
-        self._settled: Settled | None = None
+        self._asked: list[AskedStep] = []
+        self._replies: dict[tuple[int, Role, int], AskedStep] = {}
+        self._tried: dict[int, TriedStep] = {}
+        self._settled: SettledStep | None = None
         self._shown: set[str] = set()
         for step in steps:
             self._remember(step)
 
-    async def ask(self, agent: Role, round_: int, index: int, prompt: Prompt) -> Asked:
+    async def ask(self, agent: Role, round_: int, index: int, prompt: Prompt) -> AskedStep:
         """The reply to a prompt, from the store or from the model. A failure is a reply without text.
 
         Raises:
@@ -79,7 +79,7 @@ class Session:
         sampling = _own_seed(self._sampling, agent, round_, index)
         reply = await generate_sample(self._model, self._key, prompt, sampling)
         messages = () if prompt.sha256 in self._shown else prompt.messages
-        asked = Asked(
+        asked = AskedStep(
             agent=agent,
             index=index,
             prompt_sha256=prompt.sha256,
@@ -91,15 +91,15 @@ class Session:
         self._store(round_, asked)
         return asked
 
-    def tried(self, round_: int) -> Tried | None:
+    def tried(self, round_: int) -> TriedStep | None:
         """How a round ended, if it is stored."""
         return self._tried.get(round_)
 
-    def conclude(self, round_: int, tried: Tried) -> None:
+    def conclude(self, round_: int, tried: TriedStep) -> None:
         """Store how a round ended."""
         self._store(round_, tried)
 
-    def settle(self, settled: Settled, answer: Asked) -> Reply:
+    def settle(self, settled: SettledStep, answer: AskedStep) -> Reply:
         """Store what is handed in and make the pipeline's reply of it."""
         if settled != self._settled:
             self._store(settled.round, settled)
@@ -123,20 +123,20 @@ class Session:
     def _tests(self, agent: Role, reply: Reply) -> tuple[str, ...]:
         return parse_tests(reply.text or "", self.problem.entry_point) if agent == "tester" else ()
 
-    def _store(self, round_: int, did: Asked | Tried | Settled) -> None:
+    def _store(self, round_: int, did: AskedStep | TriedStep | SettledStep) -> None:
         step = Step(problem_id=self._key.problem_id, sample=self._key.sample, round=round_, did=did)
         self._log.append(step)
         self._remember(step)
 
     def _remember(self, step: Step) -> None:
         match step.did:
-            case Asked() as asked:
+            case AskedStep() as asked:
                 self._asked.append(asked)
                 self._replies[step.round, asked.agent, asked.index] = asked
                 self._shown.add(asked.prompt_sha256)
-            case Tried() as tried:
+            case TriedStep() as tried:
                 self._tried[step.round] = tried
-            case Settled() as settled:
+            case SettledStep() as settled:
                 self._settled = settled
 
     def _news(self) -> tuple[tuple[Attempt, ...], float | None]:

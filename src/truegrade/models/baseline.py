@@ -13,7 +13,7 @@ from functools import partial
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.models.base import Model, Reply, no_sample
-from truegrade.models.baseline_forms import Claim, claim_in_form
+from truegrade.models.baseline_forms import CallClaim, claim_in_form
 from truegrade.models.baseline_lookup import lookup_claim, lookup_code, parameters_of, write_function
 from truegrade.models.baseline_reading import find_question, find_target
 from truegrade.records import (
@@ -135,11 +135,11 @@ def _reference(problem: Problem, prompt: Prompt) -> str:
         case CasesTask(reference=reference):
             return _code(prompt, reference)
         case OutputTask(function=function, arguments=arguments, expected=expected):
-            claim = Claim(f"{function}({arguments})", expected)
+            claim = CallClaim(f"{function}({arguments})", expected)
         case ChoiceTask(function=function, arguments=arguments, expected=(expected, _)):
-            claim = Claim(f"{function}({arguments})", expected)
+            claim = CallClaim(f"{function}({arguments})", expected)
         case InputTask(function=function, reference_arguments=arguments, expected=expected):
-            claim = Claim(f"{function}({arguments})", expected)
+            claim = CallClaim(f"{function}({arguments})", expected)
     return claim_in_form(prompt_text(prompt), claim)
 
 
@@ -158,9 +158,9 @@ def _empty(prompt: Prompt) -> str:
     text = prompt_text(prompt)
     question = find_question(text)
     if question is not None and question.asks_arguments:
-        return claim_in_form(text, Claim(f"{question.call}(None)", str(question.known)))
+        return claim_in_form(text, CallClaim(f"{question.call}(None)", str(question.known)))
     if question is not None:
-        return claim_in_form(text, Claim(question.call, "None"))
+        return claim_in_form(text, CallClaim(question.call, "None"))
     target = find_target(text)
     if target is None:
         return NO_FUNCTION

@@ -31,7 +31,7 @@ ACCOUNTING = frozenset({"input_price", "output_price", "api_key_env"})
 """Model arguments that do not change what is answered."""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class CachedReply(msgspec.Struct, frozen=True, kw_only=True):
     """What is stored of an answer."""
 
     reply: Reply
@@ -97,7 +97,7 @@ class CachedModel:
         if reply.text is not None and reply.text.strip():
             asked = now()
             adaptations = tuple(getattr(self._model, "adaptations", ()))
-            kept = encode(Entry(reply=reply, asked=asked, adaptations=adaptations))
+            kept = encode(CachedReply(reply=reply, asked=asked, adaptations=adaptations))
             self._cache.put(address, kept, model=self.name, asked=asked)
         return reply
 
@@ -119,16 +119,16 @@ class CachedModel:
             }
         )
 
-    def _stored(self, address: str) -> Entry | None:
+    def _stored(self, address: str) -> CachedReply | None:
         content = self._cache.get(address)
         if content is None:
             return None
         try:
-            return decode(content, msgspec.json.Decoder(Entry))
+            return decode(content, msgspec.json.Decoder(CachedReply))
         except UNREADABLE:
             return None  # nobody else writes such keys; asking again mends what cannot be read
 
-    def _again(self, entry: Entry, latency_s: float) -> Reply:
+    def _again(self, entry: CachedReply, latency_s: float) -> Reply:
         self.found += 1
         self.oldest = entry.asked if self.oldest is None else min(self.oldest, entry.asked)
         self._adaptations.update(dict.fromkeys(entry.adaptations))

@@ -17,7 +17,7 @@ from truegrade.errors import ModelError
 from truegrade.models.base import Reply, refuse_in_process_only
 from truegrade.models.gate import Gate
 from truegrade.models.openai_client import OpenAIClient
-from truegrade.models.openai_errors import Failure, explain
+from truegrade.models.openai_errors import RequestFailure, explain
 from truegrade.models.openai_options import split_arguments
 from truegrade.models.openai_parameters import Parameters, Route, is_reasoning_model
 from truegrade.models.openai_reply import Body
@@ -119,12 +119,12 @@ class OpenAIModel:
 
     async def send(
         self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
-    ) -> Body | Failure:
+    ) -> Body | RequestFailure:
         """One request as it stands, for the probe: not repeated, not adapted, in no account."""
         async with self._gate.enter():
             return await self._client.send(route, messages, parameters)
 
-    def explain(self, failure: Failure, route: Route) -> str:
+    def explain(self, failure: RequestFailure, route: Route) -> str:
         """Who failed, where, how, and what to do."""
         return explain(failure, self._endpoint, self._model, route)
 
@@ -163,7 +163,7 @@ class OpenAIModel:
 
     async def _attempt(
         self, route: Route, prompt: Prompt, sampling: Sampling, n: int | None
-    ) -> tuple[Attempt, Body | Failure, bool]:
+    ) -> tuple[Attempt, Body | RequestFailure, bool]:
         """One request: its record, what came of it, and whether the next will be put differently.
 
         Raises:
@@ -175,7 +175,7 @@ class OpenAIModel:
             outcome = await self._client.send(route, prompt.messages, sent)
             latency_s = time.perf_counter() - started
             # inside the gate: whoever gets this place next must already know what the service said
-            adapted = isinstance(outcome, Failure) and self._heed(outcome, route, sent)
+            adapted = isinstance(outcome, RequestFailure) and self._heed(outcome, route, sent)
         accounts: dict[str, Any] = {
             "latency_s": latency_s,
             "usage": outcome.usage,
@@ -187,7 +187,7 @@ class OpenAIModel:
             attempt = Attempt(outcome="error", status=outcome.status, error=outcome.error, **accounts)
         return attempt, outcome, adapted
 
-    def _heed(self, failure: Failure, route: Route, sent: Mapping[str, Any]) -> bool:
+    def _heed(self, failure: RequestFailure, route: Route, sent: Mapping[str, Any]) -> bool:
         """Stop the run, change the parameters, or hold back every next request, as the failure demands.
 
         Returns:
@@ -207,7 +207,7 @@ class OpenAIModel:
             self._gate.pause(wait_s)
         return False
 
-    async def _bear(self, failure: Failure, route: Route, counted: int) -> None:
+    async def _bear(self, failure: RequestFailure, route: Route, counted: int) -> None:
         """Wait after a passing failure: as long as the service asks, else an exponential back-off.
 
         The jitter comes from one stream a model: no two samples wait in step, and a run can be repeated.

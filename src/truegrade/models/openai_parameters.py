@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from truegrade.models.openai_errors import Failure
+from truegrade.models.openai_errors import RequestFailure
 from truegrade.records import Prompt
 from truegrade.records.config import Sampling
 
@@ -87,7 +87,7 @@ class Parameters:
                 self._notes.setdefault(name, f"{name} left out: {reason}")
         return sent
 
-    def learn(self, failure: Failure, sent: Mapping[str, Any]) -> bool:
+    def learn(self, failure: RequestFailure, sent: Mapping[str, Any]) -> bool:
         """Take a refusal into account; True if the request now differs and is worth sending again."""
         name = refused_parameter(failure, sent)
         if name is None:
@@ -115,7 +115,7 @@ class Parameters:
         return []
 
 
-def refused_parameter(failure: Failure, sent: Mapping[str, Any]) -> str | None:
+def refused_parameter(failure: RequestFailure, sent: Mapping[str, Any]) -> str | None:
     """Which of the sent parameters a service says it does not take; None where it complains of something else.
 
     The error's own field decides; else the parameter that its text names first.

@@ -14,7 +14,7 @@ import msgspec
 from truegrade.errors import ModelError, UserError
 from truegrade.models.base import Model
 from truegrade.models.openai_api import OpenAIModel
-from truegrade.models.openai_errors import Failure
+from truegrade.models.openai_errors import RequestFailure
 from truegrade.models.openai_parameters import Parameters, Route
 from truegrade.models.openai_reply import Body
 from truegrade.records import Prompt
@@ -132,7 +132,7 @@ class ServicePort:
     def _learnt(self, route: Route) -> Parameters:
         return self._parameters.setdefault(route, self._model.fresh_parameters(route))
 
-    async def _send(self, route: Route, prompt: Prompt, sent: dict[str, Any]) -> Body | Failure:
+    async def _send(self, route: Route, prompt: Prompt, sent: dict[str, Any]) -> Body | RequestFailure:
         self.requests += 1
         outcome = await self._model.send(route, prompt.messages, sent)
         if outcome.usage is not None:
