@@ -4,6 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -100,6 +101,13 @@ def test_model_address_and_arguments_belong_to_the_key_but_prices_do_not(cache, 
     cheaper = Counting()
     ask(CachedModel(cheaper, cache, {"input_price": 1, "output_price": 2, "api_key_env": "K"}), make_request())
     assert cheaper.asked == 0
+
+
+def test_what_an_earlier_version_stored_is_found(make_request):
+    keys = []
+    model = CachedModel(Counting(), SimpleNamespace(get=keys.append, put=lambda *_, **__: None), {"top_k": 3})
+    ask(model, make_request(sample=2, seed=7, temperature=0.5))
+    assert keys == ["d8a8653af7f15aef1b0091df3f4a1b03ed0c2465c76458e72d9fc8cf2b7719e6"]
 
 
 @pytest.mark.parametrize("text", [None, "", " \n"])
