@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from truegrade.agents.model import AgentPrompts
 from truegrade.analysis import checking
 from truegrade.analysis.comparison import compare_runs
 from truegrade.benchmarks.base import Benchmark
@@ -368,12 +369,12 @@ def _generate(
         refuse_uncovered(profiles, selected)
     learned = leave_out_learned((model_args or {}).get(ARGUMENT), selected)
     left = [problem for problem in selected if problem.id not in learned]
-    worded = word(loaded, left, worker or profiles[0], variant)
+    worded = word(loaded, left, AgentPrompts(worker) if worker else profiles[0], variant)
     excluded = worded.excluded | learned
     for reason in dict.fromkeys(excluded.values()):
         named = [problem for problem, why in excluded.items() if why == reason]
         notice(f"not scored ({reason}): {fmt.first_few(named, SHOWN_EXCLUDED)}")
-    asked = open_asked(model, base_url, patience or Patience(), model_args or {})
+    asked = open_asked(model, base_url, patience or Patience(), model_args or {}, worded.problems)
     wanted = sampling_of(model, sampling or Sampling())
     check_followed(asked, wanted)
     config = GenerationConfig(
@@ -399,8 +400,9 @@ def _generate(
     with run_.locked():
         run_.add_prompts((problem.id, prompt) for problem, prompt in worded.items)
         if reuse is not None:
-            take_over(run_, Path(reuse), loaded, [problem.id for problem, _ in worded.items], notice)
-        with asker(asked, worker, run_, allow_unsafe=allow_unsafe, cache=cache, notice=notice) as answering:
+            take_over(run_, Path(reuse), loaded, list(worded.problems), notice)
+        asking = asker(asked, worker, run_, worded.problems, allow_unsafe=allow_unsafe, cache=cache, notice=notice)
+        with asking as answering:
             shortfall = generate_stage(run_, worded, answering, progress=progress, notice=notice)
         adaptations = (*run_.manifest.adaptations, *getattr(answering, "adaptations", ()))
         run_.update(adaptations=tuple(dict.fromkeys(adaptations)))

@@ -57,7 +57,7 @@ def steps():
     """The steps of a run of one kind: ``asked``, ``tried`` or ``settled``."""
 
     def of_kind(run, kind):
-        return [step.did for step in read_steps(run.path) if type(step.did).__name__.lower() == kind]
+        return [step.did for step in read_steps(run.path) if type(step.did).__struct_config__.tag == kind]
 
     return of_kind
 

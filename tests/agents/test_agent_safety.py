@@ -9,11 +9,13 @@ import msgspec
 import pytest
 
 from truegrade.agents import open_agent
-from truegrade.agents.model import AgentModel
+from truegrade.agents.model import AgentModel, AgentPrompts
 from truegrade.agents.steps import StepLog, read_steps
 from truegrade.agents.trials import CPU_S, NOT_RUN, try_candidate
+from truegrade.agents.visible import visible_problem
 from truegrade.benchmarks import load_benchmark
-from truegrade.models.base import Reply, Request
+from truegrade.models.base import Reply, generate_sample
+from truegrade.records import SampleKey
 from truegrade.records.config import Patience, Sampling
 from truegrade.sandbox import Limits, Sandbox
 
@@ -120,16 +122,16 @@ def test_no_official_test_is_sent_to_anybody(play, agents, data_dir, monkeypatch
 
 
 class Recorder:
-    """A model that keeps the requests it gets."""
+    """A model that keeps the prompts it gets."""
 
     name, base_url, patience = "recorder/m", None, Patience()
 
     def __init__(self):
-        self.requests = []
+        self.prompts = []
 
-    async def generate(self, request):
-        self.requests.append(request)
-        tester = "developer assistant" in request.prompt.messages[0].content
+    async def generate(self, prompt, sampling):
+        self.prompts.append(prompt)
+        tester = "developer assistant" in prompt.messages[0].content
         code = "assert add(2, 3) == 6" if tester else WRONG
         return Reply(text=f"```python\n{code}\n```", model="m")
 
@@ -158,17 +160,14 @@ def test_problems_that_differ_in_their_tests_alone_give_the_same_steps(
             folder = tmp_path / str(number)
             folder.mkdir()
             model, log = Recorder(), StepLog(folder)
-            prompt = agent.prompt(item, None, {})
-            request = Request(problem=item, prompt=prompt, sample=0, sampling=Sampling())
-            asyncio.run(AgentModel(agent, model, sandbox, log).generate(request))
+            prompt = AgentPrompts(agent).prompt(item, None, {})
+            worker = AgentModel(agent, model, sandbox, log, {item.id: visible_problem(item)})
+            asyncio.run(generate_sample(worker, SampleKey(item.id, 0), prompt, Sampling()))
             log.close()
-            seen.append([(r.prompt, r.problem) for r in model.requests])
+            seen.append(model.prompts)
             told.append(_without_times(list(read_steps(folder))))
     assert seen[0] == seen[1]
     assert told[0] == told[1]
-    for _, handed_on in seen[0]:
-        task = handed_on.task
-        assert not any((getattr(task, "tests", ""), task.shown_tests, getattr(task, "base_inputs", ())))
 
 
 def _without_times(steps):

@@ -78,7 +78,7 @@ def test_what_failed_is_asked_once_with_its_grading_and_what_passed_is_kept(true
     assert texts["a", 0] == texts["c", 1] == GOOD
     assert "asked" in done.output and "self-repair" in done.output
     assert run.summary["agent"]["settled"] == 4 and "not pass@1 of the model" in run.summary["agent"]["label"]
-    assert {type(step.did).__name__ for step in read_steps(run.path)} == {"Asked", "Settled"}
+    assert {type(step.did).__name__ for step in read_steps(run.path)} == {"AskedStep", "SettledStep"}
 
 
 def test_the_question_is_the_published_one_byte_for_byte(truegrade_, tmp_path):

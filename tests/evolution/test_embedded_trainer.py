@@ -16,7 +16,7 @@ from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.training.base import Lesson, TrainingOrder
 from truegrade.evolution.training.embedded import EmbeddedTrainer, encoded
 from truegrade.models.embedded import EmbeddedEngine
-from truegrade.models.micro.finetuning.network import Example
+from truegrade.models.micro.finetuning.network import TrainingExample
 from truegrade.models.micro.safetensors_file import read_metadata, read_tensors
 from truegrade.models.micro.tokenizer import read_tokenizer
 from truegrade.records import Message, Prompt
@@ -125,14 +125,14 @@ def test_lessons_in_the_layout_of_the_model(llama_folder):
         return tuple(tokenizer.encode(value))
 
     asked, reply = text("def"), text("return")
-    assert encoded(lesson("def", "return"), tokenizer) == Example(
+    assert encoded(lesson("def", "return"), tokenizer) == TrainingExample(
         (user, *asked, assistant, *reply, end), 2 + len(asked)
     )
-    assert encoded(lesson("def", "return", "text"), tokenizer) == Example(
+    assert encoded(lesson("def", "return", "text"), tokenizer) == TrainingExample(
         (user, *asked, *reply, end), 1 + len(asked)
     )
     begun = encoded(lesson("def", "return", begun="x"), tokenizer)
-    assert begun == Example((user, *asked, assistant, *text("x"), *reply, end), 3 + len(asked))
+    assert begun == TrainingExample((user, *asked, assistant, *text("x"), *reply, end), 3 + len(asked))
     assert encoded(lesson("def", "return"), tokenizer, everything=True).learned_from == 1
 
 

@@ -1,12 +1,21 @@
-"""Requests to ask a model with."""
+"""Samples to ask a model for."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import pytest
 
-from truegrade.models.base import Request
-from truegrade.records import FunctionTask, Message, Problem, Prompt
+from truegrade.records import Message, Prompt, SampleKey
 from truegrade.records.config import Sampling
+
+
+class Request(NamedTuple):
+    """One sample to ask for: the arguments of `truegrade.models.base.generate_sample` behind the model."""
+
+    key: SampleKey
+    prompt: Prompt
+    sampling: Sampling
 
 
 @pytest.fixture
@@ -16,14 +25,7 @@ def make_request():
     def make(
         content: str = "Say hello.", *, sample: int = 0, style: str = "chat", problem: str = "Toy/1", **sampling
     ) -> Request:
-        task = FunctionTask(
-            prompt="def f(): ...", entry_point="f", tests="assert f()", reference="def f(): return 1"
-        )
-        return Request(
-            problem=Problem(id=problem, benchmark="toy", dataset_sha256="0" * 64, cluster=problem, task=task),
-            prompt=Prompt(messages=(Message(role="user", content=content),), style=style, source="test"),
-            sample=sample,
-            sampling=Sampling(**sampling),
-        )
+        prompt = Prompt(messages=(Message(role="user", content=content),), style=style, source="test")
+        return Request(SampleKey(problem, sample), prompt, Sampling(**sampling))
 
     return make

@@ -8,12 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.errors import UnknownName
+from truegrade.errors import UnknownName, UserError
 from truegrade.models import BASELINES
-from truegrade.models.base import Request
+from truegrade.models.base import generate_sample
 from truegrade.models.baseline import cut_at_stop, open_baseline
 from truegrade.models.baseline_lookup import lookup_claim, lookup_code
-from truegrade.records import Case, CasesTask, FunctionTask, InputTask, Message, OutputTask, Problem, Prompt
+from truegrade.records import (
+    Case,
+    CasesTask,
+    FunctionTask,
+    InputTask,
+    Message,
+    OutputTask,
+    Problem,
+    Prompt,
+    SampleKey,
+)
 from truegrade.records.config import Sampling
 
 HUMANEVAL_PROMPT = '''from typing import List
@@ -60,8 +70,8 @@ def ask(name, task, text, *, style="chat", stop=(), messages=None):
     prompt = Prompt(
         messages=messages or (Message(role="user", content=text),), style=style, stop=stop, source="test"
     )
-    request = Request(problem=problem, prompt=prompt, sample=0, sampling=Sampling())
-    return asyncio.run(open_baseline(name).generate(request))
+    model = open_baseline(name, {problem.id: problem})
+    return asyncio.run(generate_sample(model, SampleKey(problem.id, 0), prompt, Sampling()))
 
 
 def fenced(text):
@@ -78,7 +88,7 @@ def define(code, name):
 
 @pytest.mark.parametrize("name", BASELINES)
 def test_every_listed_baseline_opens_and_answers(name):
-    model = open_baseline(name)
+    model = open_baseline(name, {})
     assert (model.name, model.base_url) == (f"baseline/{name}", None)
     reply = ask(name, FUNCTION, HUMANEVAL_PROMPT)
     assert (reply.model, reply.form, reply.finish_reason, reply.usage) == (
@@ -96,7 +106,17 @@ def test_every_listed_baseline_opens_and_answers(name):
 
 def test_unknown_baseline_is_refused():
     with pytest.raises(UnknownName, match="did you mean lookup"):
-        open_baseline("lokup")
+        open_baseline("lokup", {})
+
+
+@pytest.mark.parametrize("name", ["reference", "buggy"])
+def test_a_baseline_that_knows_the_problems_answers_these_alone(name):
+    prompt = Prompt(messages=(Message(role="user", content=HUMANEVAL_PROMPT),), source="test")
+    model = open_baseline(name, {})
+    with pytest.raises(UserError, match=f"baseline/{name} was opened without problem 'p/0'"):
+        asyncio.run(generate_sample(model, SampleKey("p/0", 0), prompt, Sampling()))
+    with pytest.raises(UserError, match="answers the samples of a run"):
+        asyncio.run(model.generate(prompt, Sampling()))
 
 
 # ------------------------------------------------------------------------------------------- reference

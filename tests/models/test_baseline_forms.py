@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from truegrade.models.baseline_forms import Claim, claim_in_form
+from truegrade.models.baseline_forms import CallClaim, claim_in_form
 
-CLAIM = Claim("f('a')", '"ä}"')
+CLAIM = CallClaim("f('a')", '"ä}"')
 ASSERTION = "assert f('a') == \"ä}\""
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 
 from truegrade.cli import main
 from truegrade.models import open_model
-from truegrade.models.base import Reply
+from truegrade.models.base import Reply, generate_sample
 from truegrade.models.cached import CachedModel, cacheable
 from truegrade.records import Attempt, Usage
 from truegrade.records.config import Patience
@@ -28,7 +29,7 @@ class Counting:
     def __init__(self, name="mine/x", answers=()):
         self.name, self.answers, self.asked = name, list(answers), 0
 
-    async def generate(self, request):
+    async def generate(self, prompt, sampling):
         self.asked += 1
         text = self.answers.pop(0) if self.answers else f"answer {self.asked}"
         usage = Usage(input_tokens=3, output_tokens=7)
@@ -47,7 +48,7 @@ def cache(tmp_path):
 
 
 def ask(model, request):
-    return asyncio.run(model.generate(request))
+    return asyncio.run(generate_sample(model, *request))
 
 
 def test_a_cached_reply_is_marked_and_costs_nothing(cache, make_request):
@@ -100,6 +101,13 @@ def test_model_address_and_arguments_belong_to_the_key_but_prices_do_not(cache, 
     cheaper = Counting()
     ask(CachedModel(cheaper, cache, {"input_price": 1, "output_price": 2, "api_key_env": "K"}), make_request())
     assert cheaper.asked == 0
+
+
+def test_what_an_earlier_version_stored_is_found(make_request):
+    keys = []
+    model = CachedModel(Counting(), SimpleNamespace(get=keys.append, put=lambda *_, **__: None), {"top_k": 3})
+    ask(model, make_request(sample=2, seed=7, temperature=0.5))
+    assert keys == ["d8a8653af7f15aef1b0091df3f4a1b03ed0c2465c76458e72d9fc8cf2b7719e6"]
 
 
 @pytest.mark.parametrize("text", [None, "", " \n"])

@@ -7,10 +7,11 @@ import pytest
 
 from truegrade.errors import BadRecord, UserError
 from truegrade.models import open_model
+from truegrade.models.base import generate_sample
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.models.micro.decoding import MAX_WORKERS
 from truegrade.models.micro.llama import ROWS
-from truegrade.models.micro.sampling import Sampler
+from truegrade.models.micro.sampling import TokenSampler
 from truegrade.records import Message, Prompt
 from truegrade.records.config import Patience, Sampling
 
@@ -22,7 +23,7 @@ def model(llama_folder):
 
 def ask(model, *requests):
     async def run():
-        return await asyncio.gather(*(model.generate(request) for request in requests))
+        return await asyncio.gather(*(generate_sample(model, *request) for request in requests))
 
     return asyncio.run(run())
 
@@ -204,7 +205,7 @@ def test_draws_follow_the_probabilities():
     logits = np.log(np.array([0.5, 0.3, 0.15, 0.05], np.float32))
 
     def shares(temperature, top_p):
-        draws = [Sampler(temperature, top_p, seed, [1, 2]).draw(logits) for seed in range(3000)]
+        draws = [TokenSampler(temperature, top_p, seed, [1, 2]).draw(logits) for seed in range(3000)]
         return np.bincount(draws, minlength=4) / 3000
 
     assert np.abs(shares(1.0, 1.0) - [0.5, 0.3, 0.15, 0.05]).max() < 0.03

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.models import open_model
 from truegrade.models.adapters import adapter_sha256, recorded_arguments
+from truegrade.models.base import generate_sample
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.models.local import LocalModel
 from truegrade.models.micro.adapters import merge_adapter
@@ -179,7 +180,7 @@ def test_an_adapter_is_part_of_the_name(write, llama_folder, make_request):
     assert adapter_sha256(first) != adapter_sha256(second)
 
     def reply(model):
-        return asyncio.run(model.generate(make_request("def f(x):", max_tokens=20)))
+        return asyncio.run(generate_sample(model, *make_request("def f(x):", max_tokens=20)))
 
     plain = open_model(f"embedded/{llama_folder}")
     models = [open_model(f"embedded/{llama_folder}", args={"adapter": str(f)}) for f in (first, second)]

@@ -10,6 +10,7 @@ import pytest
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.models import DEFAULT_MODEL, find_preset, list_models, open_model
+from truegrade.models.base import generate_sample
 from truegrade.models.presets import PRESETS, list_price
 from truegrade.models.providers import PROVIDERS, find_endpoint, is_local
 from truegrade.records import Completion, Usage
@@ -184,7 +185,7 @@ def test_a_replay_opens_by_name(tmp_path, make_request):
     for path in (file, tmp_path):
         model = open_model(f"replay:{path}", patience=Patience())
         assert model.name == f"replay:{path}"
-        assert asyncio.run(model.generate(make_request())).text == "hi"
+        assert asyncio.run(generate_sample(model, *make_request())).text == "hi"
 
 
 def test_opening_a_model_does_not_load_the_client():

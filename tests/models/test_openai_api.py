@@ -9,6 +9,7 @@ import pytest
 
 from truegrade.errors import ModelError, UserError
 from truegrade.models import open_model
+from truegrade.models.base import generate_sample
 from truegrade.records.config import Patience
 
 QUICK = Patience(backoff_s=0.01, backoff_max_s=0.02, timeout_s=5.0)
@@ -21,8 +22,8 @@ def run(url, *requests, patience=QUICK, name="openai-compatible/m", n=None, **ar
         model = open_model(name, base_url=url, patience=patience, args=args)
         try:
             if n is not None:
-                return await model.generate_many(requests[0], n), model
-            return await asyncio.gather(*(model.generate(request) for request in requests)), model
+                return await model.generate_many(*requests[0][1:], n), model
+            return await asyncio.gather(*(generate_sample(model, *request) for request in requests)), model
         finally:
             await model.close()
 
@@ -247,8 +248,8 @@ def test_a_service_that_was_there_before_does_not(scripted, make_request):
     async def ask():
         with scripted.scripted_server([scripted.Answer(scripted.chat("ok"))]) as server:
             model = open_model("openai-compatible/m", base_url=server.url, patience=patience)
-            first = await model.generate(make_request())
-        second = await model.generate(make_request(sample=1))
+            first = await generate_sample(model, *make_request())
+        second = await generate_sample(model, *make_request(sample=1))
         await model.close()
         return first, second
 
@@ -388,7 +389,7 @@ def test_cancelling_is_never_swallowed(scripted, make_request):
     async def cancelled():
         with scripted.scripted_server([scripted.Answer(hold=True)]) as server:
             model = open_model("openai-compatible/m", base_url=server.url)
-            task = asyncio.create_task(model.generate(make_request()))
+            task = asyncio.create_task(generate_sample(model, *make_request()))
             while not server.requests:
                 await asyncio.sleep(0.01)
             task.cancel()

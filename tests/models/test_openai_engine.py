@@ -6,6 +6,7 @@ import pytest
 
 from truegrade.errors import ModelError
 from truegrade.models import open_model
+from truegrade.models.base import generate_sample
 from truegrade.records.config import Patience
 
 
@@ -14,8 +15,8 @@ def ask(base_url, *requests, n=None, patience=None, **args):
         model = open_model("vllm/tiny-random", base_url=base_url, patience=patience or Patience(), args=args)
         try:
             if n is not None:
-                return await model.generate_many(requests[0], n)
-            return await asyncio.gather(*(model.generate(request) for request in requests))
+                return await model.generate_many(*requests[0][1:], n)
+            return await asyncio.gather(*(generate_sample(model, *request) for request in requests))
         finally:
             await model.close()
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.models.openai_errors import Failure
+from truegrade.models.openai_errors import RequestFailure
 from truegrade.models.openai_parameters import Parameters, is_reasoning_model, refused_parameter
 
 SENT = {
@@ -20,7 +20,7 @@ SENT = {
 
 
 def refusal(error, parameter=None, code=None):
-    return Failure(kind="refused", error=f"HTTP 400: {error}", status=400, parameter=parameter, code=code)
+    return RequestFailure(kind="refused", error=f"HTTP 400: {error}", status=400, parameter=parameter, code=code)
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_the_field_of_the_error_wins_over_its_words():
 
 def test_both_spellings_of_the_limit_are_tried_and_no_more(make_request):
     parameters, request = Parameters("chat"), make_request(max_tokens=9)
-    first = parameters.build(request)
+    first = parameters.build(*request[1:])
     assert parameters.learn(refusal("max_tokens is not supported"), first)
-    second = parameters.build(request)
+    second = parameters.build(*request[1:])
     assert (first, second) == ({"max_tokens": 9}, {"max_completion_tokens": 9})
     assert not parameters.learn(refusal("max_completion_tokens is not supported"), second)
     assert len(parameters.adaptations) == 1
@@ -75,17 +75,16 @@ def test_both_spellings_of_the_limit_are_tried_and_no_more(make_request):
 
 def test_a_request_under_way_during_the_lesson_is_sent_again_without_a_second_note(make_request):
     parameters, request = Parameters("chat"), make_request(seed=1)
-    both = parameters.build(request), parameters.build(request)
+    both = parameters.build(*request[1:]), parameters.build(*request[1:])
     assert all(parameters.learn(refusal("unknown parameter: seed"), sent) for sent in both)
-    assert parameters.build(request) == {}
+    assert parameters.build(*request[1:]) == {}
     assert parameters.adaptations == ("seed left out: HTTP 400: unknown parameter: seed",)
 
 
 def test_stop_strings_of_prompt_and_run_are_joined_once(make_request):
     request = make_request(stop=("\nif", "\ndef"))
     prompt = msgspec.structs.replace(request.prompt, stop=("\ndef", "\nclass"))
-    request = msgspec.structs.replace(request, prompt=prompt)
-    assert Parameters("text").build(request) == {"stop": ["\ndef", "\nclass", "\nif"]}
+    assert Parameters("text").build(prompt, request.sampling) == {"stop": ["\ndef", "\nclass", "\nif"]}
 
 
 @pytest.mark.parametrize(

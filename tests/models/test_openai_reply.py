@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.models.openai_errors import Failure
+from truegrade.models.openai_errors import RequestFailure
 from truegrade.models.openai_reply import Body, read_body
 from truegrade.records import Usage
 
@@ -57,14 +57,14 @@ def test_broken_characters_become_replacement_characters():
 @pytest.mark.parametrize("raw", [b"", b"null", b"7", b'"x"', b"[]", b"{}", b'{"choices": null}', b"[" * 100_000])
 def test_what_holds_no_answer_is_a_passing_failure(raw):
     failure = read_body(raw)
-    assert isinstance(failure, Failure)
+    assert isinstance(failure, RequestFailure)
     assert failure.kind == "passing"
 
 
 @settings(derandomize=True, deadline=None)
 @given(st.binary())
 def test_no_bytes_raise(raw):
-    assert isinstance(read_body(raw), Failure)
+    assert isinstance(read_body(raw), RequestFailure)
 
 
 @settings(derandomize=True, deadline=None)

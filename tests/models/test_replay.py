@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from truegrade.errors import BadRecord, UserError
+from truegrade.models.base import generate_sample
 from truegrade.models.replay import Replay
 from truegrade.records import Attempt, Completion, Usage
 
@@ -28,7 +29,7 @@ def lines(*completions):
 
 
 def answer(replay, request):
-    return asyncio.run(replay.generate(request))
+    return asyncio.run(generate_sample(replay, *request))
 
 
 def test_everything_about_an_answer_is_preserved(tmp_path, make_request):

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from truegrade.errors import UserError
 from truegrade.models import open_model
+from truegrade.models.base import generate_sample
 from truegrade.models.micro.llama import Cache, Llama
-from truegrade.models.micro.sampling import Sampler
+from truegrade.models.micro.sampling import TokenSampler
 from truegrade.records.config import Sampling
 
 GOLDEN = json.loads(Path(__file__).with_name("golden_llama.json").read_text())
@@ -26,27 +27,27 @@ def shares(sampler, logits):
 
 
 def ask(model, request):
-    return asyncio.run(model.generate(request))
+    return asyncio.run(generate_sample(model, *request))
 
 
 def test_top_k_keeps_so_many_and_those_equal_to_the_last():
-    assert shares(Sampler(1.0, 1.0, 0, [], top_k=1), HALVES) == {0: 1.0}
-    assert shares(Sampler(1.0, 1.0, 0, [], top_k=2), HALVES) == pytest.approx({0: 2 / 3, 1: 1 / 3})
-    everything = shares(Sampler(1.0, 1.0, 0, []), HALVES)
-    assert shares(Sampler(1.0, 1.0, 0, [], top_k=3), HALVES) == everything  # 2 and 3 are equal
-    assert shares(Sampler(1.0, 1.0, 0, [], top_k=99), HALVES) == everything
+    assert shares(TokenSampler(1.0, 1.0, 0, [], top_k=1), HALVES) == {0: 1.0}
+    assert shares(TokenSampler(1.0, 1.0, 0, [], top_k=2), HALVES) == pytest.approx({0: 2 / 3, 1: 1 / 3})
+    everything = shares(TokenSampler(1.0, 1.0, 0, []), HALVES)
+    assert shares(TokenSampler(1.0, 1.0, 0, [], top_k=3), HALVES) == everything  # 2 and 3 are equal
+    assert shares(TokenSampler(1.0, 1.0, 0, [], top_k=99), HALVES) == everything
 
 
 def test_top_p_counts_within_what_top_k_left():
     # of all tokens three are needed for 0.8, of the two that are left two
-    assert set(shares(Sampler(1.0, 0.8, 0, []), HALVES)) == {0, 1, 2}
-    assert set(shares(Sampler(1.0, 0.8, 0, [], top_k=2), HALVES)) == {0, 1}
-    assert set(shares(Sampler(1.0, 0.6, 0, [], top_k=2), HALVES)) == {0}
+    assert set(shares(TokenSampler(1.0, 0.8, 0, []), HALVES)) == {0, 1, 2}
+    assert set(shares(TokenSampler(1.0, 0.8, 0, [], top_k=2), HALVES)) == {0, 1}
+    assert set(shares(TokenSampler(1.0, 0.6, 0, [], top_k=2), HALVES)) == {0}
 
 
 def test_the_penalty_divides_above_zero_multiplies_below_and_counts_a_token_once():
     logits = np.array([2.0, -1.0, 0.5, -3.0], np.float32)
-    sampler = Sampler(1.0, 1.0, 0, [0, 1, 1, 1], repetition_penalty=2.0)
+    sampler = TokenSampler(1.0, 1.0, 0, [0, 1, 1, 1], repetition_penalty=2.0)
     weights = np.exp([1.0, -2.0, 0.5, -3.0])
     found = shares(sampler, logits)
     assert [found[token] for token in range(4)] == pytest.approx(weights / weights.sum())
@@ -55,9 +56,9 @@ def test_the_penalty_divides_above_zero_multiplies_below_and_counts_a_token_once
 
 def test_a_greedy_reply_is_penalised_by_what_it_wrote_itself():
     logits = np.array([2.0, 1.8, 0.9], np.float32)
-    sampler = Sampler(0.0, 1.0, 0, [], repetition_penalty=2.0)
+    sampler = TokenSampler(0.0, 1.0, 0, [], repetition_penalty=2.0)
     assert [sampler.draw(logits) for _ in range(3)] == [0, 1, 0]
-    prompted = Sampler(0.0, 1.0, 0, [0], repetition_penalty=2.0)
+    prompted = TokenSampler(0.0, 1.0, 0, [0], repetition_penalty=2.0)
     assert prompted.draw(logits) == 1
 
 
@@ -70,10 +71,10 @@ def test_a_greedy_reply_is_penalised_by_what_it_wrote_itself():
 )
 def test_neutral_settings_change_nothing_and_others_only_narrow(logits, top_k, temperature, top_p):
     row = np.array(logits, np.float32)
-    plain = Sampler(temperature, top_p, 5, [1])
-    neutral = Sampler(temperature, top_p, 5, [1], top_k=len(logits), repetition_penalty=1.0)
+    plain = TokenSampler(temperature, top_p, 5, [1])
+    neutral = TokenSampler(temperature, top_p, 5, [1], top_k=len(logits), repetition_penalty=1.0)
     assert [plain.draw(row) for _ in range(20)] == [neutral.draw(row) for _ in range(20)]
-    narrowed = Sampler(temperature, top_p, 5, [1], top_k=top_k)
+    narrowed = TokenSampler(temperature, top_p, 5, [1], top_k=top_k)
     allowed = set(narrowed.law(row)[0].tolist())
     assert allowed <= set(plain.law(row)[0].tolist())
     least = np.sort(row / temperature)[::-1][:top_k][-1]
@@ -85,7 +86,7 @@ def test_greedy_tokens_under_a_penalty_are_those_of_transformers(llama_folder):
     """By the file that `tests/support/golden_llama.py` wrote."""
     llama = Llama.open(llama_folder)
     prompt, written = GOLDEN["prompt"], []
-    sampler = Sampler(0.0, 1.0, 0, prompt, repetition_penalty=GOLDEN["penalty"])
+    sampler = TokenSampler(0.0, 1.0, 0, prompt, repetition_penalty=GOLDEN["penalty"])
     for _ in GOLDEN["greedy_penalised"]:
         written.append(sampler.draw(llama.logits([*prompt, *written], Cache(llama.shape), 0)[-1]))
     assert written == GOLDEN["greedy_penalised"] != GOLDEN["greedy"]
@@ -155,7 +156,7 @@ def test_probabilities_are_those_that_generate_draws_from(transformers, llama_fo
     rest = {name: asked[name] for name in ("top_k", "repetition_penalty") if name in asked}
     for step, scores in enumerate(out.scores):
         known = context[: len(prompt) + step]
-        sampler = Sampler(asked.get("temperature", 1.0), asked.get("top_p", 1.0), 0, known, **rest)
+        sampler = TokenSampler(asked.get("temperature", 1.0), asked.get("top_p", 1.0), 0, known, **rest)
         found = shares(sampler, llama.logits(known, Cache(llama.shape), 0)[-1])
         expected = torch.softmax(scores[0].double(), -1)
         assert set(found) == set(torch.isfinite(scores[0]).nonzero()[:, 0].tolist())

@@ -16,6 +16,7 @@ import pytest
 import truegrade
 from truegrade.errors import UserError
 from truegrade.models import open_model
+from truegrade.models.base import generate_sample
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.models.serving import ModelServer
 from truegrade.records.config import Sampling
@@ -46,7 +47,7 @@ def client(server):
 def ask(model, *requests):
     async def run():
         try:
-            return await asyncio.gather(*(model.generate(request) for request in requests))
+            return await asyncio.gather(*(generate_sample(model, *request) for request in requests))
         finally:
             await model.close()
 

@@ -6,6 +6,7 @@ import pytest
 
 from truegrade.errors import UserError
 from truegrade.models import open_model
+from truegrade.models.base import generate_sample
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed")
@@ -107,7 +108,7 @@ def test_an_adapter_that_does_not_fit_leaves_the_bare_base(code_llama, adapters,
 def test_the_engine_answers_as_a_model_opened_with_the_adapter(code_llama, adapters, make_request):
     def ask(model):
         async def run():
-            return (await model.generate(make_request("def f(x):", max_tokens=12))).text
+            return (await generate_sample(model, *make_request("def f(x):", max_tokens=12))).text
 
         return asyncio.run(run())
 

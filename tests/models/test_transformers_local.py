@@ -8,6 +8,7 @@ import pytest
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.models import open_model
+from truegrade.models.base import generate_sample
 from truegrade.models.transformers_prompts import prompt_tokens
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -23,7 +24,7 @@ def model(llama_folder):
 
 def ask(model, *requests):
     async def run():
-        return await asyncio.gather(*(model.generate(request) for request in requests))
+        return await asyncio.gather(*(generate_sample(model, *request) for request in requests))
 
     return asyncio.run(run())
 

@@ -20,6 +20,7 @@ import pytest
 
 from truegrade.errors import BadRecord, ModelError, UnknownName, UserError
 from truegrade.models import open_model
+from truegrade.models.base import generate_sample
 from truegrade.models.probe import probe_model
 from truegrade.models.vllm_options import RANKS, adapter_rank, read_options
 from truegrade.records import Message, Prompt
@@ -158,7 +159,7 @@ def vllm(monkeypatch):
 def ask(model, *requests):
     async def run():
         try:
-            return await asyncio.gather(*(model.generate(request) for request in requests))
+            return await asyncio.gather(*(generate_sample(model, *request) for request in requests))
         finally:
             await model.close()
 

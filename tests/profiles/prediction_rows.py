@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from truegrade.models.baseline_forms import Claim, claim_in_form
+from truegrade.models.baseline_forms import CallClaim, claim_in_form
 from truegrade.records import ChoiceTask, Completion, InputTask, OutputTask, Problem
 from truegrade.sandbox import Sandbox
 
@@ -82,5 +82,5 @@ def right(profile, problem, texts, form="answer"):
 def perfect(prompt, task):
     """The truth in the form that a prompt asks for."""
     arguments = task.arguments if isinstance(task, OutputTask) else task.reference_arguments
-    claim = Claim(f"{task.function}({arguments})", task.expected)
+    claim = CallClaim(f"{task.function}({arguments})", task.expected)
     return claim_in_form(prompt.messages[-1].content, claim)

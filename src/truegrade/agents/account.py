@@ -9,7 +9,7 @@ import msgspec
 
 from truegrade.agents import open_agent
 from truegrade.agents.session import total_usage
-from truegrade.agents.steps import Asked, Settled, Step, Tried
+from truegrade.agents.steps import AskedStep, SettledStep, Step, TriedStep
 from truegrade.errors import UserError
 from truegrade.records import SampleKey, Usage
 from truegrade.records.config import AgentConfig
@@ -85,7 +85,7 @@ def summarise_steps(
         steps: in the order they were made.
         wanted: whether a sample is to be counted.
     """
-    settled: dict[SampleKey, Settled] = {}
+    settled: dict[SampleKey, SettledStep] = {}
     rounds: Counter[SampleKey] = Counter()
     tests: Counter[SampleKey] = Counter()
     uses = {"programmer": _Use(), "tester": _Use()}
@@ -95,14 +95,14 @@ def summarise_steps(
             continue
         rounds[step.key] = max(rounds[step.key], step.round)
         match step.did:
-            case Asked() as asked:
+            case AskedStep() as asked:
                 uses[asked.agent].add(asked)
                 tests[step.key] += len(asked.tests)
-            case Tried(candidates=candidates):
+            case TriedStep(candidates=candidates):
                 ran = [trial for candidate in candidates for trial in candidate.trials]
                 trials += len(ran)
                 trial_cpu_s += sum(trial.cpu_s for trial in ran)
-            case Settled() as last:
+            case SettledStep() as last:
                 settled[step.key] = last
     variant, label = _variant_and_label(config)
     return AgentSummary(
@@ -139,7 +139,7 @@ class _Use:
         self._latency_s = 0.0
         self._cost_usd: float | None = 0.0
 
-    def add(self, asked: Asked) -> None:
+    def add(self, asked: AskedStep) -> None:
         """Take one question into account."""
         reply = asked.reply
         self.calls += 1

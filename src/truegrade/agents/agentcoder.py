@@ -7,7 +7,7 @@ data set's own tests pass; that is not reproduced. MBPP is worked on under the r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,9 +17,10 @@ from truegrade.agents.agentcoder_rounds import regenerate, repair
 from truegrade.agents.agentcoder_settings import ARGUMENTS, DEFAULTS, read_settings
 from truegrade.agents.base import AgentInfo, AgentRule
 from truegrade.agents.session import BudgetSpent, Session
+from truegrade.agents.visible import VisibleProblem
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
-from truegrade.records import Problem, Prompt
+from truegrade.records import Prompt
 from truegrade.records.config import AgentConfig
 
 _CODE = "huangd1999/AgentCoder@dddd1b9"
@@ -93,9 +94,9 @@ class AgentCoder:
         """None: a problem that a prompt shows solved is never scored."""
         return ()
 
-    def prompt(self, problem: Problem, variant: str | None, examples: Mapping[str, Problem]) -> Prompt:
+    def prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
         """The programmer's first question; see `truegrade.agents.base.Agent`."""
-        return wording.programmer(problem, self.settings.shown_tests)
+        return wording.programmer(problem, shown_tests, self.settings.shown_tests)
 
     async def answer(self, session: Session, executor: Executor) -> Reply:
         """Work on one sample; see `truegrade.agents.base.Agent`."""

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from truegrade.agents import agentcoder_wording as wording
-from truegrade.agents.agentcoder_settings import Settings
+from truegrade.agents.agentcoder_settings import AgentCoderSettings
 from truegrade.agents.session import Session
-from truegrade.agents.steps import Asked, Candidate, Settled, Tried
+from truegrade.agents.steps import AskedStep, Candidate, SettledStep, TriedStep
 from truegrade.agents.trials import best_of, try_candidate
 from truegrade.extraction.programs import extract_program
 from truegrade.grading.executor import Executor
@@ -26,7 +26,7 @@ from truegrade.profiles.function_scope import needed_imports
 from truegrade.records import Answer, Prompt
 
 
-async def regenerate(session: Session, settings: Settings, executor: Executor) -> Reply:
+async def regenerate(session: Session, settings: AgentCoderSettings, executor: Executor) -> Reply:
     """Ask for candidates and tests anew until a candidate passes enough of the test designer's replies.
 
     Rules of huangd1999/AgentCoder@dddd1b9 ``src/test_executor_humaneval.py`` test_agent_concurrency: a reply of
@@ -45,19 +45,19 @@ async def regenerate(session: Session, settings: Settings, executor: Executor) -
             tried = await asyncio.to_thread(_try_whole_replies, session, settings, written, designed, executor)
             session.conclude(round_, tried)
         if tried.accepted or round_ == settings.rounds:
-            settled = Settled(accepted=tried.accepted, round=round_, index=tried.best)
+            settled = SettledStep(accepted=tried.accepted, round=round_, index=tried.best)
             return session.settle(settled, written[tried.best])
 
 
-async def repair(session: Session, settings: Settings, executor: Executor) -> Reply:
+async def repair(session: Session, settings: AgentCoderSettings, executor: Executor) -> Reply:
     """Tell the programmer which self-made test its program fails, until one passes enough of them.
 
     The tests stay those of the first round that brought any. Where there is none, nothing can be told and the
     programmer starts anew. Where no round ends in acceptance, the first program that passed most is handed in.
     """
     tests: tuple[str, ...] = ()
-    latest: dict[int, tuple[Asked, Candidate]] = {}
-    best: tuple[int, Settled, Asked] | None = None
+    latest: dict[int, tuple[AskedStep, Candidate]] = {}
+    best: tuple[int, SettledStep, AskedStep] | None = None
     round_ = 0
     while True:
         round_ += 1
@@ -75,24 +75,24 @@ async def repair(session: Session, settings: Settings, executor: Executor) -> Re
         latest |= {candidate.index: (written[candidate.index], candidate) for candidate in tried.candidates}
         passed = best_of(tried.candidates).passed
         if best is None or tried.accepted or passed > best[0]:
-            settled = Settled(accepted=tried.accepted, round=round_, index=tried.best)
+            settled = SettledStep(accepted=tried.accepted, round=round_, index=tried.best)
             best = passed, settled, written[tried.best]
         if tried.accepted or round_ == settings.rounds:
             return session.settle(best[1], best[2])
 
 
-async def _write(session: Session, round_: int, questions: Sequence[Prompt]) -> list[Asked]:
+async def _write(session: Session, round_: int, questions: Sequence[Prompt]) -> list[AskedStep]:
     """The programmer's replies, one after the other: a kill loses at most one of them."""
     return [await session.ask("programmer", round_, index, question) for index, question in enumerate(questions)]
 
 
-async def _design(session: Session, settings: Settings, round_: int) -> list[Asked]:
+async def _design(session: Session, settings: AgentCoderSettings, round_: int) -> list[AskedStep]:
     """The test designer's replies; it is shown the task and nothing else."""
     question = wording.tester(session.problem)
     return [await session.ask("tester", round_, index, question) for index in range(settings.tests)]
 
 
-def _replied(asked: Asked) -> bool:
+def _replied(asked: AskedStep) -> bool:
     return asked.reply.text is not None
 
 
@@ -106,14 +106,18 @@ _TIME_LIMITS = 3
 
 
 def _try_whole_replies(
-    session: Session, settings: Settings, written: Sequence[Asked], designed: Sequence[Asked], executor: Executor
-) -> Tried:
+    session: Session,
+    settings: AgentCoderSettings,
+    written: Sequence[AskedStep],
+    designed: Sequence[AskedStep],
+    executor: Executor,
+) -> TriedStep:
     """``published``: imports, the first fence of the programmer's reply, the first fence of the designer's."""
-    name = wording.function_task(session.problem).entry_point
+    name = session.problem.entry_point
     blocks = [cut_fence(asked.reply.text or "")[0] for asked in designed]
     tests = [block for block in blocks if f"assert {name}(" in block]
 
-    def program(asked: Asked) -> Program:
+    def program(asked: AskedStep) -> Program:
         code, _ = cut_fence(asked.reply.text or "")
         return (code, "") if f"def {name}" in code else (None, f"no `def {name}`")
 
@@ -127,31 +131,35 @@ def _try_whole_replies(
 
 
 def _try_single_asserts(
-    session: Session, settings: Settings, written: Sequence[Asked], tests: Sequence[str], executor: Executor
-) -> Tried:
+    session: Session,
+    settings: AgentCoderSettings,
+    written: Sequence[AskedStep],
+    tests: Sequence[str],
+    executor: Executor,
+) -> TriedStep:
     """``repaired``: the program that ``strict`` would grade, with one assert at a time."""
     needed = settings.needed(len(tests)) if tests else 0
 
-    def program(asked: Asked) -> Program:
+    def program(asked: AskedStep) -> Program:
         answer = _answer(session, asked)
         if answer.value is None:
             return None, answer.found
-        return assemble(wording.function_task(session.problem).prefix, answer), ""
+        return assemble(session.problem.prefix, answer), ""
 
     return _try(written, tests, program, "{}\n{}\n".format, needed, executor, time_limits=_TIME_LIMITS)
 
 
 def _try(
-    written: Sequence[Asked],
+    written: Sequence[AskedStep],
     tests: Sequence[str],
-    program: Callable[[Asked], Program],
+    program: Callable[[AskedStep], Program],
     source: Callable[[str, str], str],
     needed: int,
     executor: Executor,
     *,
     time_limits: int | None = None,
-) -> Tried:
-    """Run every test on every candidate that replied; see `Tried`."""
+) -> TriedStep:
+    """Run every test on every candidate that replied; see `TriedStep`."""
     candidates = []
     for asked in filter(_replied, written):
         code, why_not = program(asked)
@@ -162,7 +170,7 @@ def _try(
             candidates.append(try_candidate(asked.index, tests, run, executor, time_limits=time_limits))
     best = best_of(candidates)
     ran = any(candidate.trials for candidate in candidates)
-    return Tried(
+    return TriedStep(
         candidates=tuple(candidates),
         best=best.index,
         needed=needed,
@@ -174,7 +182,7 @@ def _try(
 # ------------------------------------------------------------------------------------------- repairing
 
 
-def _next_question(session: Session, latest: tuple[Asked, Candidate] | None) -> Prompt:
+def _next_question(session: Session, latest: tuple[AskedStep, Candidate] | None) -> Prompt:
     """The first question, or what the programmer's latest program did wrong."""
     if latest is None:
         return session.first
@@ -182,13 +190,13 @@ def _next_question(session: Session, latest: tuple[Asked, Candidate] | None) -> 
     failed = next((trial for trial in candidate.trials if not trial.passed), None)
     if failed is None:
         return session.first
-    task, answer = wording.function_task(session.problem), _answer(session, asked)
+    answer = _answer(session, asked)
     # A whole program is shown as it was given, without the task's stub in front of it.
-    shown = answer.value if answer.form == "program" else assemble(task.prefix, answer)
+    shown = answer.value if answer.form == "program" else assemble(session.problem.prefix, answer)
     return wording.repair(session.first, asked.reply.text or "", shown or "", failed)
 
 
-def _answer(session: Session, asked: Asked) -> Answer:
+def _answer(session: Session, asked: AskedStep) -> Answer:
     """What ``strict`` takes out of a reply."""
-    task = wording.function_task(session.problem)
-    return extract_program(asked.reply.text or "", task.entry_point, prefix=task.prefix)
+    problem = session.problem
+    return extract_program(asked.reply.text or "", problem.entry_point, prefix=problem.prefix)

@@ -30,7 +30,7 @@ ARGUMENTS: Mapping[str, str] = MappingProxyType(
 _Count = Annotated[int, msgspec.Meta(ge=1, le=100)]
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class AgentCoderSettings(msgspec.Struct, frozen=True, kw_only=True):
     """All of AgentCoder's arguments."""
 
     variant: Literal["published", "repaired"]
@@ -59,10 +59,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return f"{kind}{shown}; not pass@1 of the model"
 
 
-DEFAULTS: Mapping[str, Settings] = MappingProxyType(
+DEFAULTS: Mapping[str, AgentCoderSettings] = MappingProxyType(
     {
-        "published": Settings(variant="published", rounds=6, candidates=5, tests=5, accept=0.6, shown_tests=0),
-        "repaired": Settings(variant="repaired", rounds=5, candidates=1, tests=1, accept=1.0, shown_tests=0),
+        "published": AgentCoderSettings(
+            variant="published", rounds=6, candidates=5, tests=5, accept=0.6, shown_tests=0
+        ),
+        "repaired": AgentCoderSettings(
+            variant="repaired", rounds=5, candidates=1, tests=1, accept=1.0, shown_tests=0
+        ),
     }
 )
 """``published``: a first set and 5 regenerated ones, 5 programs, 3 of 5 test replies. The released designer asks
@@ -71,7 +75,7 @@ for 10 replies and its file of results holds 5; the bar of 3 is called 60 % ther
 ``src/test_designer_humaneval.py``). ``repaired``: 5 rounds, all tests (arXiv 2312.13010)."""
 
 
-def read_settings(args: Mapping[str, Any]) -> Settings:
+def read_settings(args: Mapping[str, Any]) -> AgentCoderSettings:
     """The arguments given, and the variant's defaults for the others.
 
     Raises:
@@ -86,7 +90,7 @@ def read_settings(args: Mapping[str, Any]) -> Settings:
         raise UnknownName("agentcoder variant", variant, DEFAULTS)
     given = {**msgspec.to_builtins(DEFAULTS[variant]), **args}
     try:
-        return msgspec.convert(given, Settings)
+        return msgspec.convert(given, AgentCoderSettings)
     except msgspec.ValidationError as error:
         sentence, _, place = str(error).partition(" - at `$.")
         name = place.rstrip("`")

@@ -6,13 +6,14 @@ function is called. Here the programmer gets the prompt that the source means to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from truegrade import prompts
-from truegrade.agents.steps import Trial
+from truegrade.agents.steps import AgentTrial
+from truegrade.agents.visible import VisibleProblem
 from truegrade.errors import UserError
-from truegrade.records import FunctionTask, Message, OracleTask, Problem, Prompt
+from truegrade.records import Message, Prompt
 
 CODE = ("humaneval", "humanevalplus")
 DESCRIPTION = ("mbpp", "mbpp-sanitized")
@@ -27,53 +28,53 @@ SHOWN: Mapping[str, tuple[str, ...]] = MappingProxyType(
 the designer's for MBPP shows official tests of MBPP/2 and MBPP/3."""
 
 
-def function_task(problem: Problem) -> FunctionTask | OracleTask:
-    """The task of a problem that AgentCoder knows how to ask.
+def refuse_unknown(problem: VisibleProblem) -> None:
+    """See that AgentCoder knows how to ask about a problem.
 
     Raises:
         UserError: it has no words for this benchmark.
     """
-    if problem.benchmark in SHOWN and isinstance(problem.task, FunctionTask | OracleTask):
-        return problem.task
+    if problem.benchmark in SHOWN and problem.kind in ("function", "oracle"):
+        return
     raise UserError(f"agent 'agentcoder' has no prompts for {problem.benchmark!r}; it covers {', '.join(SHOWN)}")
 
 
-def programmer(problem: Problem, shown_tests: int) -> Prompt:
+def programmer(problem: VisibleProblem, tests: Sequence[str], shown_tests: int) -> Prompt:
     """The programmer's question.
 
     Args:
-        problem: with its tests, of which the prompt may show some.
+        problem: what it is about.
+        tests: those of the data set that the prompt may show.
         shown_tests: how many it shows; only MBPP has tests to show.
 
     Raises:
-        UserError: as `function_task`, or no tests can be shown.
+        UserError: as `refuse_unknown`, or no tests can be shown.
     """
-    task = function_task(problem)
+    refuse_unknown(problem)
     if problem.benchmark in CODE:
         if shown_tests:
             raise UserError(f"-A shown_tests={shown_tests}: {problem.benchmark} shows no tests; leave it out")
         system, user = "agentcoder.programmer.system", "agentcoder.programmer.humaneval.user"
-        values = {"prompt": task.prompt}
+        values = {"prompt": problem.text}
     elif shown_tests:
         system, user = "agentcoder.programmer.mbpp.system", "agentcoder.programmer.mbpp.user_intended"
-        values = {"prompt": task.prompt, "tests": "".join(f"\n{test}" for test in task.shown_tests[:shown_tests])}
+        values = {"prompt": problem.text, "tests": "".join(f"\n{test}" for test in tests[:shown_tests])}
     else:
         system, user = "agentcoder.programmer.mbpp.system", "agentcoder.programmer.mbpp.hidden_tests.user"
-        values = {"prompt": _named(task)}
+        values = {"prompt": _named(problem)}
     return _conversation(problem, system, user, values)
 
 
-def tester(problem: Problem) -> Prompt:
+def tester(problem: VisibleProblem) -> Prompt:
     """The test designer's question: the task, never a program or an official test of it."""
-    task = function_task(problem)
     if problem.benchmark in CODE:
-        user, text = "agentcoder.tester.humaneval.user", task.prompt
+        user, text = "agentcoder.tester.humaneval.user", problem.text
     else:
-        user, text = "agentcoder.tester.mbpp.user", _named(task)
+        user, text = "agentcoder.tester.mbpp.user", _named(problem)
     return _conversation(problem, "agentcoder.tester.system", user, {"prompt": text})
 
 
-def repair(first: Prompt, reply: str, program: str, failed: Trial) -> Prompt:
+def repair(first: Prompt, reply: str, program: str, failed: AgentTrial) -> Prompt:
     """The programmer's next question: its own reply, one self-made test that failed, and how.
 
     The words are those of ``fix_bug``, which the released code defines and never calls.
@@ -91,11 +92,11 @@ def repair(first: Prompt, reply: str, program: str, failed: Trial) -> Prompt:
     )
 
 
-def _named(task: FunctionTask | OracleTask) -> str:
-    return prompts.render("agentcoder.mbpp.named_task", prompt=task.prompt, entry_point=task.entry_point)
+def _named(problem: VisibleProblem) -> str:
+    return prompts.render("agentcoder.mbpp.named_task", prompt=problem.text, entry_point=problem.entry_point)
 
 
-def _conversation(problem: Problem, system: str, user: str, values: Mapping[str, str]) -> Prompt:
+def _conversation(problem: VisibleProblem, system: str, user: str, values: Mapping[str, str]) -> Prompt:
     messages = (
         Message(role="system", content=prompts.render(system)),
         Message(role="user", content=prompts.render(user, **values)),

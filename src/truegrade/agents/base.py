@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
 
 from truegrade.agents.session import Session
+from truegrade.agents.visible import VisibleProblem
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
-from truegrade.records import Problem, Prompt
+from truegrade.records import Prompt
 from truegrade.records.config import AgentConfig
 
 
@@ -56,8 +57,12 @@ class Agent(Protocol):
     def scores_shots(self) -> tuple[str, ...]:
         """Benchmarks whose problems count although a prompt shows them solved."""
 
-    def prompt(self, problem: Problem, variant: str | None, examples: Mapping[str, Problem]) -> Prompt:
-        """The first question on a problem; the one place where the whole problem is seen.
+    def prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
+        """The first question on a problem.
+
+        Args:
+            problem: what the agent may know of it.
+            shown_tests: those of the data set's tests that a prompt may show; nobody sees them later.
 
         Raises:
             UserError: the agent does not know this kind of problem.

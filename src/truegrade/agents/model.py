@@ -1,13 +1,33 @@
-"""The model's face of an agent: the pipeline asks it like any other model."""
+"""The faces that an agent shows the pipeline: it words problems like a profile and answers like a model."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from truegrade.agents.base import Agent
 from truegrade.agents.session import Session
 from truegrade.agents.steps import StepLog
+from truegrade.agents.visible import VisibleProblem, prompt_tests, visible_problem
 from truegrade.grading.executor import Executor
-from truegrade.models.base import Model, Reply, Request
-from truegrade.records.config import Patience
+from truegrade.models.base import Model, Reply, no_sample
+from truegrade.records import Problem, Prompt, SampleKey
+from truegrade.records.config import Patience, Sampling
+
+
+class AgentPrompts:
+    """Words problems as an agent does, which is told of each what it may know."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    @property
+    def scores_shots(self) -> Sequence[str]:
+        """Benchmarks whose problems count although a prompt shows them solved."""
+        return self._agent.scores_shots
+
+    def prompt(self, problem: Problem, variant: str | None, examples: Mapping[str, Problem]) -> Prompt:
+        """The first question on a problem; see `Agent.prompt`."""
+        return self._agent.prompt(visible_problem(problem), prompt_tests(problem))
 
 
 class AgentModel:
@@ -18,10 +38,19 @@ class AgentModel:
         model: whom to ask; its patience bounds every request, its cost limit the run.
         executor: runs the agent's programs and tests.
         log: the run's steps; the caller closes it.
+        problems: what the agent may know of each problem of the run, by id.
     """
 
-    def __init__(self, agent: Agent, model: Model, executor: Executor, log: StepLog) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        model: Model,
+        executor: Executor,
+        log: StepLog,
+        problems: Mapping[str, VisibleProblem],
+    ) -> None:
         self._agent, self._model, self._executor, self._log = agent, model, executor, log
+        self._problems = problems
 
     @property
     def name(self) -> str:
@@ -43,9 +72,19 @@ class AgentModel:
         """Parameters that the model's service did not take as asked."""
         return tuple(getattr(self._model, "adaptations", ()))
 
-    async def generate(self, request: Request) -> Reply:
+    async def generate(self, prompt: Prompt, sampling: Sampling) -> Reply:
+        """Refuse: an agent works on a problem.
+
+        Raises:
+            UserError: always.
+        """
+        raise no_sample(f"{self.name} behind an agent")
+
+    async def generate_sample(self, key: SampleKey, prompt: Prompt, sampling: Sampling) -> Reply:
         """One sample of the agent: its answer, with the accounts of all its steps."""
-        return await self._agent.answer(Session(request, self._model, self._log), self._executor)
+        problem = self._problems[key.problem_id]
+        session = Session(key.sample, problem, prompt, sampling, model=self._model, log=self._log)
+        return await self._agent.answer(session, self._executor)
 
     async def close(self) -> None:
         """Release the model's connections."""

@@ -7,7 +7,7 @@ keep the reply they came from. What comes out is graded like generated code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -16,12 +16,13 @@ import msgspec
 
 from truegrade.agents.base import AgentInfo, AgentRule
 from truegrade.agents.session import BudgetSpent, Session
-from truegrade.agents.steps import Settled
+from truegrade.agents.steps import SettledStep
+from truegrade.agents.visible import VisibleProblem
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
 from truegrade.profiles.livecodebench_repair import STYLES, PublishedCrash, repair_prompt
-from truegrade.records import ContestTask, Problem, Prompt
+from truegrade.records import Prompt
 from truegrade.records.config import AgentConfig
 from truegrade.store.importers.base import TasksOnce
 from truegrade.store.importers.livecodebench_rows import AnswerRow, read_rows
@@ -69,7 +70,7 @@ INFO = AgentInfo(
 )
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class SelfRepairSettings(msgspec.Struct, frozen=True, kw_only=True):
     """All of the agent's arguments."""
 
     source: str = msgspec.field(name="from")
@@ -84,7 +85,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return path / EXPORTED if path.is_dir() else path
 
 
-def read_settings(args: Mapping[str, Any]) -> Settings:
+def read_settings(args: Mapping[str, Any]) -> SelfRepairSettings:
     """The arguments given, and defaults for the others; no file is read.
 
     Raises:
@@ -100,7 +101,7 @@ def read_settings(args: Mapping[str, Any]) -> Settings:
             " RUN --format livecodebench-eval-all`, then pass -A from=RUN"
         )
     try:
-        settings = msgspec.convert(args, Settings)
+        settings = msgspec.convert(args, SelfRepairSettings)
     except msgspec.ValidationError as error:
         sentence, _, place = str(error).partition(" - at `$.")
         raise UserError(f"-A {place.rstrip('`')}: {sentence[0].lower()}{sentence[1:]}") from None
@@ -138,7 +139,7 @@ class SelfRepair:
         args = {**msgspec.to_builtins(self.settings), "sha256": digest}
         return AgentConfig(name=INFO.name, version=INFO.version, args=args)
 
-    def prompt(self, problem: Problem, variant: str | None, examples: Mapping[str, Problem]) -> Prompt:
+    def prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
         """The question about the first of its programs that failed; without messages where all passed.
 
         Raises:
@@ -166,16 +167,15 @@ class SelfRepair:
             return session.give_up()
         if asked.reply.text is None:
             return session.give_up()
-        return session.settle(Settled(accepted=True, round=1, index=0), asked)
+        return session.settle(SettledStep(accepted=True, round=1, index=0), asked)
 
-    def _question(self, problem: Problem, row: AnswerRow, index: int) -> Prompt | None:
+    def _question(self, problem: VisibleProblem, row: AnswerRow, index: int) -> Prompt | None:
         """What is asked about one program; None if it is kept."""
         if row.graded_list[index]:
             return None
-        assert isinstance(problem.task, ContestTask)  # `_row` sees to it
         try:
             return repair_prompt(
-                problem.task.question, row.programs[index], row.decoded_metadata(index), self.settings.style
+                problem.text, row.programs[index], row.decoded_metadata(index), self.settings.style
             )
         except PublishedCrash as crash:
             if self.settings.crash == "keep":
@@ -185,8 +185,8 @@ class SelfRepair:
                 " as they are"
             ) from None
 
-    def _row(self, problem: Problem) -> AnswerRow:
-        if problem.benchmark not in INFO.covers or not isinstance(problem.task, ContestTask):
+    def _row(self, problem: VisibleProblem) -> AnswerRow:
+        if problem.benchmark not in INFO.covers or problem.kind != "contest":
             raise UserError(
                 f"agent 'self-repair' has no words for {problem.benchmark!r}; it covers {', '.join(INFO.covers)}"
             )

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from truegrade.agents.redaction import without_tests
 from truegrade.agents.self_tests import parse_tests
-from truegrade.agents.steps import Asked, Role, Settled, Step, StepLog, Tried
+from truegrade.agents.steps import AskedStep, Role, SettledStep, Step, StepLog, TriedStep
+from truegrade.agents.visible import VisibleProblem
 from truegrade.errors import BadRecord
-from truegrade.models.base import Model, Reply, Request
-from truegrade.records import Attempt, FunctionTask, OracleTask, Problem, Prompt, SampleKey, Usage
+from truegrade.models.base import Model, Reply, generate_sample
+from truegrade.records import Attempt, Prompt, SampleKey, Usage
 from truegrade.records.config import Sampling
 
 
@@ -21,37 +21,42 @@ class BudgetSpent(Exception):
 
 
 class Session:
-    """What an agent works with while it answers one request.
+    """What an agent works with while it answers one sample.
 
     Stored steps are given back instead of asked again: every reply, and every failure of a concluded round.
 
     Args:
-        request: what the pipeline asks for. The agent sees it without the data set's tests.
+        sample: 0-based number of the sample.
+        problem: what the agent may know of the problem.
+        prompt: what the run says the problem was asked with: the programmer's first prompt.
+        sampling: parameters of the run; the seed is already the sample's own.
         model: the model in question.
         log: the run's steps.
     """
 
-    def __init__(self, request: Request, model: Model, log: StepLog) -> None:
-        self.problem: Problem = without_tests(request.problem)
-        self.first: Prompt = request.prompt
-        """What the run says the problem was asked with: the programmer's first prompt."""
-        self._request, self._model, self._log = request, model, log
-        self._key = SampleKey(request.problem.id, request.sample)
+    def __init__(
+        self,
+        sample: int,
+        problem: VisibleProblem,
+        prompt: Prompt,
+        sampling: Sampling,
+        *,
+        model: Model,
+        log: StepLog,
+    ) -> None:
+        self.sample, self.problem, self.first = sample, problem, prompt
+        self._sampling, self._model, self._log = sampling, model, log
+        self._key = SampleKey(problem.id, sample)
         steps, self._accounted = log.take(self._key)
-        self._asked: list[Asked] = []
-        self._replies: dict[tuple[int, Role, int], Asked] = {}
-        self._tried: dict[int, Tried] = {}
-        self._settled: Settled | None = None
+        self._asked: list[AskedStep] = []
+        self._replies: dict[tuple[int, Role, int], AskedStep] = {}
+        self._tried: dict[int, TriedStep] = {}
+        self._settled: SettledStep | None = None
         self._shown: set[str] = set()
         for step in steps:
             self._remember(step)
 
-    @property
-    def sample(self) -> int:
-        """0-based number of the sample."""
-        return self._key.sample
-
-    async def ask(self, agent: Role, round_: int, index: int, prompt: Prompt) -> Asked:
+    async def ask(self, agent: Role, round_: int, index: int, prompt: Prompt) -> AskedStep:
         """The reply to a prompt, from the store or from the model. A failure is a reply without text.
 
         Raises:
@@ -71,12 +76,10 @@ class Session:
         limit_usd = self._model.patience.max_cost_usd
         if limit_usd is not None and self._log.spent_usd >= limit_usd:
             raise BudgetSpent
-        sampling = _own_seed(self._request.sampling, agent, round_, index)
-        reply = await self._model.generate(
-            Request(problem=self.problem, prompt=prompt, sample=self._key.sample, sampling=sampling)
-        )
+        sampling = _own_seed(self._sampling, agent, round_, index)
+        reply = await generate_sample(self._model, self._key, prompt, sampling)
         messages = () if prompt.sha256 in self._shown else prompt.messages
-        asked = Asked(
+        asked = AskedStep(
             agent=agent,
             index=index,
             prompt_sha256=prompt.sha256,
@@ -88,15 +91,15 @@ class Session:
         self._store(round_, asked)
         return asked
 
-    def tried(self, round_: int) -> Tried | None:
+    def tried(self, round_: int) -> TriedStep | None:
         """How a round ended, if it is stored."""
         return self._tried.get(round_)
 
-    def conclude(self, round_: int, tried: Tried) -> None:
+    def conclude(self, round_: int, tried: TriedStep) -> None:
         """Store how a round ended."""
         self._store(round_, tried)
 
-    def settle(self, settled: Settled, answer: Asked) -> Reply:
+    def settle(self, settled: SettledStep, answer: AskedStep) -> Reply:
         """Store what is handed in and make the pipeline's reply of it."""
         if settled != self._settled:
             self._store(settled.round, settled)
@@ -118,25 +121,22 @@ class Session:
         return Reply(text=None, model=name, attempts=attempts, cost_usd=cost_usd)
 
     def _tests(self, agent: Role, reply: Reply) -> tuple[str, ...]:
-        task = self.problem.task
-        if agent != "tester" or not isinstance(task, FunctionTask | OracleTask):
-            return ()
-        return parse_tests(reply.text or "", task.entry_point)
+        return parse_tests(reply.text or "", self.problem.entry_point) if agent == "tester" else ()
 
-    def _store(self, round_: int, did: Asked | Tried | Settled) -> None:
+    def _store(self, round_: int, did: AskedStep | TriedStep | SettledStep) -> None:
         step = Step(problem_id=self._key.problem_id, sample=self._key.sample, round=round_, did=did)
         self._log.append(step)
         self._remember(step)
 
     def _remember(self, step: Step) -> None:
         match step.did:
-            case Asked() as asked:
+            case AskedStep() as asked:
                 self._asked.append(asked)
                 self._replies[step.round, asked.agent, asked.index] = asked
                 self._shown.add(asked.prompt_sha256)
-            case Tried() as tried:
+            case TriedStep() as tried:
                 self._tried[step.round] = tried
-            case Settled() as settled:
+            case SettledStep() as settled:
                 self._settled = settled
 
     def _news(self) -> tuple[tuple[Attempt, ...], float | None]:

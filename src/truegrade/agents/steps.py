@@ -20,7 +20,7 @@ from truegrade.store.journal import Journal, Notice, ignore, read_journal
 Role = Literal["programmer", "tester"]
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True, tag="asked", tag_field="kind"):
+class AskedStep(msgspec.Struct, frozen=True, kw_only=True, tag="asked", tag_field="kind"):
     """One question to the model, all attempts included, and its reply."""
 
     agent: Role
@@ -35,7 +35,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, tag="asked", tag_field="k
     """The test designer's asserts that could be parsed."""
 
 
-class Trial(msgspec.Struct, frozen=True, kw_only=True):
+class AgentTrial(msgspec.Struct, frozen=True, kw_only=True):
     """One self-made test of one candidate."""
 
     test: str
@@ -54,7 +54,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """How one candidate fared."""
 
     index: int
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[AgentTrial, ...] = ()
     skipped: str = ""
     """Why none of its tests was run."""
 
@@ -64,7 +64,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
         return sum(trial.passed for trial in self.trials)
 
 
-class Tried(msgspec.Struct, frozen=True, kw_only=True, tag="tried", tag_field="kind"):
+class TriedStep(msgspec.Struct, frozen=True, kw_only=True, tag="tried", tag_field="kind"):
     """The test executor's part of a round; with it the round is concluded."""
 
     candidates: tuple[Candidate, ...]
@@ -77,7 +77,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True, tag="tried", tag_field="k
     """Protection level that the programs ran under; None if none ran."""
 
 
-class Settled(msgspec.Struct, frozen=True, kw_only=True, tag="settled", tag_field="kind"):
+class SettledStep(msgspec.Struct, frozen=True, kw_only=True, tag="settled", tag_field="kind"):
     """What the agent hands in."""
 
     accepted: bool
@@ -93,7 +93,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     sample: int
     round: int
     """1-based."""
-    did: Asked | Tried | Settled
+    did: AskedStep | TriedStep | SettledStep
     schema: int = SCHEMA_VERSION
 
     @property
@@ -158,5 +158,5 @@ class StepLog:
         self._journal.close()
 
     def _spend(self, step: Step) -> None:
-        if isinstance(step.did, Asked):
+        if isinstance(step.did, AskedStep):
             self.spent_usd += step.did.reply.cost_usd or 0.0

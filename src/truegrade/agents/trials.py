@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from truegrade.agents.steps import Candidate, Trial
+from truegrade.agents.steps import AgentTrial, Candidate
 from truegrade.grading.executor import Executor
 from truegrade.records import Reason
 
@@ -38,13 +38,13 @@ def try_candidate(
     Raises:
         SandboxError: the machinery failed.
     """
-    trials: list[Trial] = []
+    trials: list[AgentTrial] = []
     for test in tests:
         if time_limits is not None and sum(t.status == Reason.TIME_LIMIT for t in trials) >= time_limits:
-            trials.append(Trial(test=test, status=NOT_RUN, detail=f"{time_limits} others used up their time"))
+            trials.append(AgentTrial(test=test, status=NOT_RUN, detail=f"{time_limits} others used up their time"))
             continue
         outcome = executor.inside(assemble(test), cpu_s=CPU_S)
-        trials.append(Trial(test=test, status=outcome.status, detail=outcome.detail, cpu_s=outcome.cpu_s))
+        trials.append(AgentTrial(test=test, status=outcome.status, detail=outcome.detail, cpu_s=outcome.cpu_s))
     return Candidate(index=index, trials=tuple(trials))
 
 

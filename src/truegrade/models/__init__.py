@@ -14,6 +14,7 @@ from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model
 from truegrade.models.presets import PRESETS, Preset, Price, list_price
 from truegrade.models.providers import PROVIDERS, find_endpoint
+from truegrade.records import Problem
 from truegrade.records.config import Patience
 
 TRUEGRADE_MICRO = "embedded/truegrade-micro"
@@ -46,6 +47,7 @@ IN_PROCESS = ("embedded/", "hf/")
 
 _DEFAULT_PATIENCE = Patience()
 _NO_ARGS: Mapping[str, Any] = MappingProxyType({})
+_NO_PROBLEMS: Mapping[str, Problem] = MappingProxyType({})
 
 
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +89,7 @@ def open_model(
     base_url: str | None = None,
     patience: Patience = _DEFAULT_PATIENCE,
     args: Mapping[str, Any] = _NO_ARGS,
+    problems: Mapping[str, Problem] = _NO_PROBLEMS,
 ) -> Model:
     """Open a model; nothing is sent yet.
 
@@ -95,6 +98,7 @@ def open_model(
         base_url: the service's address instead of the provider's own; without one ``vllm/NAME`` runs here.
         patience: concurrency, time-out and retries.
         args: model arguments (``-M``), values already parsed.
+        problems: by id, for the baselines that answer from the problem; no other model is given them.
 
     Raises:
         UnknownName: no such preset, provider or baseline.
@@ -120,7 +124,7 @@ def open_model(
         from truegrade.models.baseline import open_baseline
 
         _refuse_service_settings(name, base_url, args)
-        return open_baseline(name.removeprefix("baseline/"))
+        return open_baseline(name.removeprefix("baseline/"), problems)
     provider, model = _provider_and_model(name)
     return _open_service(provider, model, base_url, patience, args)
 

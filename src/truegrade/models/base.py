@@ -7,24 +7,12 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.records import Attempt, Form, Problem, Prompt, Usage
+from truegrade.records import Attempt, Form, Prompt, SampleKey, Usage
 from truegrade.records.config import Patience, Sampling
 
 
-class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """One sample to ask for."""
-
-    problem: Problem
-    """For baselines and replay only: a real model sees ``prompt`` and nothing else."""
-    prompt: Prompt
-    sample: int
-    """0-based."""
-    sampling: Sampling
-    """Parameters of the run; ``sampling.seed`` is already this sample's own seed."""
-
-
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a request, all attempts included. Failure is data: ``text`` is None."""
+    """What came of a question, all attempts included. Failure is data: ``text`` is None."""
 
     text: str | None
     form: Form = "reply"
@@ -38,7 +26,10 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Model(Protocol):
-    """A model, wherever it runs. Back ends live one a file in `truegrade.models`."""
+    """A model, wherever it runs. Back ends live one a file in `truegrade.models`.
+
+    A model is told the prompt and the parameters, and never the problem: it holds the reference and the tests.
+    """
 
     @property
     def name(self) -> str:
@@ -52,12 +43,16 @@ class Model(Protocol):
     def patience(self) -> Patience:
         """Concurrency and retries in force."""
 
-    async def generate(self, request: Request) -> Reply:
-        """Answer one request. A failure after all attempts is a Reply without text.
+    async def generate(self, prompt: Prompt, sampling: Sampling) -> Reply:
+        """Answer a prompt. A failure after all attempts is a Reply without text.
+
+        Args:
+            prompt: all that the model sees.
+            sampling: parameters of the run; the seed is already the sample's own.
 
         Raises:
             ModelError: nothing asked of this service can succeed (wrong key, no such model).
-            UserError: the request cannot be made (no key set, no stored answer to replay).
+            UserError: the prompt cannot be answered (no key set, a parameter that cannot be followed).
         """
 
     async def close(self) -> None:
@@ -72,8 +67,36 @@ class BatchModel(Model, Protocol):
     def batch_n(self) -> bool:
         """Whether the user asked for that."""
 
-    async def generate_many(self, request: Request, n: int) -> list[Reply]:
+    async def generate_many(self, prompt: Prompt, sampling: Sampling, n: int) -> list[Reply]:
         """Ask for ``n`` samples at once; however many came back, in order."""
+
+
+@runtime_checkable
+class SampleModel(Model, Protocol):
+    """A model whose reply depends on which sample of which problem is asked for, whatever the prompt says.
+
+    Stored replies are found by the sample's key, an agent's steps are stored under it, and weights in this process
+    draw by the sample's number where no seed is given.
+    """
+
+    async def generate_sample(self, key: SampleKey, prompt: Prompt, sampling: Sampling) -> Reply:
+        """Answer one sample of a run; otherwise as `generate`."""
+
+
+async def generate_sample(model: Model, key: SampleKey, prompt: Prompt, sampling: Sampling) -> Reply:
+    """Ask a model for one sample of a run; only a `SampleModel` is told which.
+
+    Raises:
+        ModelError, UserError: as `Model.generate`.
+    """
+    if isinstance(model, SampleModel):
+        return await model.generate_sample(key, prompt, sampling)
+    return await model.generate(prompt, sampling)
+
+
+def no_sample(name: str) -> UserError:
+    """The refusal of a question that is no sample of a run, by a model that answers nothing else."""
+    return UserError(f"{name} answers the samples of a run and no other question: name a model that generates")
 
 
 def refuse_in_process_only(name: str, sampling: Sampling) -> None:

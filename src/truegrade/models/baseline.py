@@ -8,11 +8,12 @@ is what memorising the prompt's examples is worth; ``empty`` is what a function 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
-from truegrade.errors import UnknownName
-from truegrade.models.base import Model, Reply, Request
-from truegrade.models.baseline_forms import Claim, claim_in_form
+from truegrade.errors import UnknownName, UserError
+from truegrade.models.base import Model, Reply, no_sample
+from truegrade.models.baseline_forms import CallClaim, claim_in_form
 from truegrade.models.baseline_lookup import lookup_claim, lookup_code, parameters_of, write_function
 from truegrade.models.baseline_reading import find_question, find_target
 from truegrade.records import (
@@ -23,9 +24,11 @@ from truegrade.records import (
     InputTask,
     OracleTask,
     OutputTask,
+    Problem,
     Prompt,
+    SampleKey,
 )
-from truegrade.records.config import Patience
+from truegrade.records.config import Patience, Sampling
 
 NO_FUNCTION = "The prompt shows no function to write."
 """Said where the prompt holds neither a signature nor a call; it is graded as a reply without code."""
@@ -33,9 +36,9 @@ NO_PROGRAM = "The problem shows no program to repair."
 
 
 class Baseline:
-    """A model made of a rule; ``answer`` turns a request into the text of the reply."""
+    """A model made of a rule: ``answer`` turns what the prompt shows into the text of the reply."""
 
-    def __init__(self, name: str, answer: Callable[[Request], str]) -> None:
+    def __init__(self, name: str, answer: Callable[[Prompt], str]) -> None:
         self._name = f"baseline/{name}"
         self._answer = answer
 
@@ -54,11 +57,16 @@ class Baseline:
         """The default; nothing is waited for."""
         return Patience()
 
-    async def generate(self, request: Request) -> Reply:
+    async def generate(self, prompt: Prompt, sampling: Sampling) -> Reply:
         """Answer, cut at the first stop string as a service would do."""
+        return self._reply(prompt, sampling, self._answer)
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+    def _reply(self, prompt: Prompt, sampling: Sampling, answer: Callable[[Prompt], str]) -> Reply:
         start = time.perf_counter()
-        stops = (*request.prompt.stop, *request.sampling.stop)
-        text = cut_at_stop(self._answer(request), stops)
+        text = cut_at_stop(answer(prompt), (*prompt.stop, *sampling.stop))
         latency_s = time.perf_counter() - start
         return Reply(
             text=text,
@@ -68,24 +76,49 @@ class Baseline:
             attempts=(Attempt(outcome="ok", latency_s=latency_s),),
         )
 
-    async def close(self) -> None:
-        """Nothing to release."""
+
+class InformedBaseline(Baseline):
+    """A baseline that knows the problems, their references among them: it is given them when it is opened."""
+
+    def __init__(
+        self, name: str, answer: Callable[[Problem, Prompt], str], problems: Mapping[str, Problem]
+    ) -> None:
+        super().__init__(name, self._refuse)
+        self._informed, self._problems = answer, problems
+
+    async def generate_sample(self, key: SampleKey, prompt: Prompt, sampling: Sampling) -> Reply:
+        """Answer one sample of a run.
+
+        Raises:
+            UserError: the baseline was opened without this problem.
+        """
+        if key.problem_id not in self._problems:
+            raise UserError(
+                f"{self.name} was opened without problem {key.problem_id!r}: pass its name as the model, or the"
+                " problems to open_model"
+            )
+        return self._reply(prompt, sampling, partial(self._informed, self._problems[key.problem_id]))
+
+    def _refuse(self, prompt: Prompt) -> str:
+        raise no_sample(self.name)
 
 
-def open_baseline(name: str) -> Model:
+def open_baseline(name: str, problems: Mapping[str, Problem]) -> Model:
     """The baseline ``reference``, ``lookup``, ``empty`` or ``buggy``.
+
+    Args:
+        name: without ``baseline/``.
+        problems: by id; the first and the last answer these and no others.
 
     Raises:
         UnknownName: there is no such baseline.
     """
-    answers: dict[str, Callable[[Request], str]] = {
-        "reference": _reference,
-        "lookup": _lookup,
-        "empty": _empty,
-        "buggy": _buggy,
-    }
+    informed = {"reference": _reference, "buggy": _buggy}
+    if name in informed:
+        return InformedBaseline(name, informed[name], problems)
+    answers = {"lookup": _lookup, "empty": _empty}
     if name not in answers:
-        raise UnknownName("baseline", name, answers)
+        raise UnknownName("baseline", name, [*informed, *answers])
     return Baseline(name, answers[name])
 
 
@@ -94,52 +127,52 @@ def cut_at_stop(text: str, stops: tuple[str, ...]) -> str:
     return text[: min((place for stop in stops if stop and (place := text.find(stop)) >= 0), default=len(text))]
 
 
-def _reference(request: Request) -> str:
+def _reference(problem: Problem, prompt: Prompt) -> str:
     """The right answer, out of the problem."""
-    match request.problem.task:
+    match problem.task:
         case FunctionTask(reference=reference, prefix=prefix) | OracleTask(reference=reference, prefix=prefix):
-            return _code(request.prompt, _continuation(request.prompt, reference, prefix))
+            return _code(prompt, _continuation(prompt, reference, prefix))
         case CasesTask(reference=reference):
-            return _code(request.prompt, reference)
+            return _code(prompt, reference)
         case OutputTask(function=function, arguments=arguments, expected=expected):
-            claim = Claim(f"{function}({arguments})", expected)
+            claim = CallClaim(f"{function}({arguments})", expected)
         case ChoiceTask(function=function, arguments=arguments, expected=(expected, _)):
-            claim = Claim(f"{function}({arguments})", expected)
+            claim = CallClaim(f"{function}({arguments})", expected)
         case InputTask(function=function, reference_arguments=arguments, expected=expected):
-            claim = Claim(f"{function}({arguments})", expected)
-    return claim_in_form(prompt_text(request.prompt), claim)
+            claim = CallClaim(f"{function}({arguments})", expected)
+    return claim_in_form(prompt_text(prompt), claim)
 
 
-def _lookup(request: Request) -> str:
-    """What the prompt's examples give away; the problem is not looked at."""
-    text = prompt_text(request.prompt)
+def _lookup(prompt: Prompt) -> str:
+    """What the prompt's examples give away."""
+    text = prompt_text(prompt)
     claim = lookup_claim(text)
     if claim is not None:
         return claim_in_form(text, claim)
-    code = lookup_code(text, continues=continues(request.prompt))
-    return NO_FUNCTION if code is None else _code(request.prompt, code)
+    code = lookup_code(text, continues=continues(prompt))
+    return NO_FUNCTION if code is None else _code(prompt, code)
 
 
-def _empty(request: Request) -> str:
+def _empty(prompt: Prompt) -> str:
     """A function that does nothing; asked for a value, what such a function returns."""
-    text = prompt_text(request.prompt)
+    text = prompt_text(prompt)
     question = find_question(text)
     if question is not None and question.asks_arguments:
-        return claim_in_form(text, Claim(f"{question.call}(None)", str(question.known)))
+        return claim_in_form(text, CallClaim(f"{question.call}(None)", str(question.known)))
     if question is not None:
-        return claim_in_form(text, Claim(question.call, "None"))
+        return claim_in_form(text, CallClaim(question.call, "None"))
     target = find_target(text)
     if target is None:
         return NO_FUNCTION
-    code = write_function(target, parameters_of(target, ()), "pass", continues=continues(request.prompt))
-    return _code(request.prompt, code)
+    code = write_function(target, parameters_of(target, ()), "pass", continues=continues(prompt))
+    return _code(prompt, code)
 
 
-def _buggy(request: Request) -> str:
+def _buggy(problem: Problem, prompt: Prompt) -> str:
     """The program to repair, as it was given."""
-    task = request.problem.task
+    task = problem.task
     buggy = task.buggy if isinstance(task, FunctionTask | CasesTask) else ""
-    return _code(request.prompt, buggy) if buggy else NO_PROGRAM
+    return _code(prompt, buggy) if buggy else NO_PROGRAM
 
 
 def prompt_text(prompt: Prompt) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 _ANSWER = "[ANSWER]"
 
 
-class Claim(NamedTuple):
+class CallClaim(NamedTuple):
     """A call and the value it is said to have, both as source."""
 
     call: str
@@ -20,7 +20,7 @@ class Claim(NamedTuple):
         return f"assert {self.call} == {self.value}"
 
 
-def claim_in_form(prompt: str, claim: Claim) -> str:
+def claim_in_form(prompt: str, claim: CallClaim) -> str:
     """The claim as the prompt asks for it.
 
     Args:

@@ -11,14 +11,21 @@ from collections import Counter
 from collections.abc import Sequence
 from copy import deepcopy
 
-from truegrade.models.baseline_forms import Claim
-from truegrade.models.baseline_reading import Example, Question, Target, find_examples, find_question, find_target
+from truegrade.models.baseline_forms import CallClaim
+from truegrade.models.baseline_reading import (
+    ShownExample,
+    ShownQuestion,
+    TargetFunction,
+    find_examples,
+    find_question,
+    find_target,
+)
 
 
-def answer_question(question: Question) -> Claim:
+def answer_question(question: ShownQuestion) -> CallClaim:
     """Copy what is shown: the first argument as the value, or the value as the argument."""
     known = question.known or "None"
-    return Claim(f"{question.call}({known})" if question.asks_arguments else question.call, known)
+    return CallClaim(f"{question.call}({known})" if question.asks_arguments else question.call, known)
 
 
 def lookup_code(text: str, *, continues: bool) -> str | None:
@@ -36,7 +43,7 @@ def lookup_code(text: str, *, continues: bool) -> str | None:
     return write_function(target, parameters, lookup_body(parameters, examples), continues=continues)
 
 
-def lookup_body(parameters: ast.arguments, examples: Sequence[Example]) -> str:
+def lookup_body(parameters: ast.arguments, examples: Sequence[ShownExample]) -> str:
     """One return statement: the value shown for these arguments, else the value shown most often.
 
     Arguments are compared by their ``repr``, which needs no hashing and tells 1 from True.
@@ -51,7 +58,7 @@ def lookup_body(parameters: ast.arguments, examples: Sequence[Example]) -> str:
     return f"return {{\n{table}}}.get(repr({given}), {default})"
 
 
-def parameters_of(target: Target, examples: Sequence[Example]) -> ast.arguments:
+def parameters_of(target: TargetFunction, examples: Sequence[ShownExample]) -> ast.arguments:
     """The shown signature without annotations, whose names may need imports; else one as long as the calls."""
     if target.parameters is not None:
         bare = deepcopy(target.parameters)
@@ -67,14 +74,14 @@ def parameters_of(target: Target, examples: Sequence[Example]) -> ast.arguments:
     return ast.arguments([], names, None, [], [], None, defaults)
 
 
-def write_function(target: Target, parameters: ast.arguments, body: str, *, continues: bool) -> str:
+def write_function(target: TargetFunction, parameters: ast.arguments, body: str, *, continues: bool) -> str:
     """The body alone where the prompt ends inside the function, else the whole of it."""
     if continues and target.body_indent is not None:
         return _indented(body, target.body_indent)
     return f"def {target.name}({ast.unparse(parameters)}):\n{_indented(body, '    ')}"
 
 
-def bind(parameters: ast.arguments, example: Example) -> str | None:
+def bind(parameters: ast.arguments, example: ShownExample) -> str | None:
     """Source of the tuple of values that the parameters take in an example; None if the call does not fit."""
     plain = _plain(parameters)
     names = [parameter.arg for parameter in plain]
@@ -94,7 +101,7 @@ def bind(parameters: ast.arguments, example: Example) -> str | None:
     return _tuple(sources) if len(sources) == len(names) else None
 
 
-def lookup_claim(text: str) -> Claim | None:
+def lookup_claim(text: str) -> CallClaim | None:
     """What answers the prompt's question about a call; None if it asks none."""
     question = find_question(text)
     return None if question is None else answer_question(question)

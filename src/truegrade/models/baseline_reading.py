@@ -26,7 +26,7 @@ _WRAPPERS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ShownExample:
     """One call and the value it should give, both as the prompt writes them."""
 
     call: ast.Call
@@ -39,7 +39,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TargetFunction:
     """The function that a prompt asks for."""
 
     name: str
@@ -50,7 +50,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ShownQuestion:
     """``assert f(arguments) == ??`` (or ``# TODO``, or nothing at all) or ``assert f(??) == value``."""
 
     call: str
@@ -60,7 +60,7 @@ class Question:
     asks_arguments: bool
 
 
-def find_question(text: str) -> Question | None:
+def find_question(text: str) -> ShownQuestion | None:
     """The last assertion that leaves open its value or its arguments; None if there is none."""
     lines = _lines(text)
     for start in range(len(lines) - 1, -1, -1):
@@ -73,26 +73,26 @@ def find_question(text: str) -> Question | None:
     return None
 
 
-def _about_arguments(source: str) -> Question | None:
+def _about_arguments(source: str) -> ShownQuestion | None:
     match = re.match(r"(\w+)\(\s*\?\?\s*\)\s*==\s*", source)
     if match is None:
         return None
     value = next(filter(is_literal, _growing(source[match.end() :])), None)
-    return Question(match[1], None if value is None else ast.unparse(value), asks_arguments=True)
+    return ShownQuestion(match[1], None if value is None else ast.unparse(value), asks_arguments=True)
 
 
-def _about_value(source: str) -> Question | None:
+def _about_value(source: str) -> ShownQuestion | None:
     for match in re.finditer(r"\s*==\s*(?:\?\?|# TODO|\Z)", source):
         call = source[: match.start()]
         tree = parse_expression(call)
         if isinstance(tree, ast.Call):
             arguments = [*tree.args, *(keyword.value for keyword in tree.keywords)]
             first = next((argument for argument in arguments if is_literal(argument)), None)
-            return Question(call, None if first is None else ast.unparse(first), asks_arguments=False)
+            return ShownQuestion(call, None if first is None else ast.unparse(first), asks_arguments=False)
     return None
 
 
-def find_target(text: str) -> Target | None:
+def find_target(text: str) -> TargetFunction | None:
     """The function asked for: that of the last assertion, unless a ``def`` comes later.
 
     A prompt with worked examples ends with the task itself, so the last one counts.
@@ -105,10 +105,10 @@ def find_target(text: str) -> Target | None:
     if last_def < 0 and last_assert < 0:
         return None
     if last_assert < last_def:
-        return _signature(lines, last_def) or Target(signatures[last_def], None)
+        return _signature(lines, last_def) or TargetFunction(signatures[last_def], None)
     own = [row for row, defined in signatures.items() if defined == name]
     target = _signature(lines, own[-1]) if own else None
-    return Target(name, None) if target is None else replace(target, body_indent=None)
+    return TargetFunction(name, None) if target is None else replace(target, body_indent=None)
 
 
 def _asserted_names(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -121,7 +121,7 @@ def _asserted_names(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
             yield row, next((name for name in names if name not in _WRAPPERS), "")
 
 
-def _signature(lines: Sequence[str], row: int) -> Target | None:
+def _signature(lines: Sequence[str], row: int) -> TargetFunction | None:
     """The ``def`` that starts on a row; it is open if all that follows is its docstring."""
     source = "\n".join(lines[row:]).lstrip()
     for colon in re.finditer(":", source[:4000]):
@@ -132,23 +132,23 @@ def _signature(lines: Sequence[str], row: int) -> Target | None:
         indent = after[1] if after else "    "
         whole = Parser().module(f"{source}\n{indent}pass\n")
         is_open = isinstance(whole, ast.Module) and len(whole.body) == 1
-        return Target(tree.body[0].name, tree.body[0].args, indent if is_open else None)
+        return TargetFunction(tree.body[0].name, tree.body[0].args, indent if is_open else None)
     return None
 
 
-def find_examples(text: str, name: str) -> list[Example]:
+def find_examples(text: str, name: str) -> list[ShownExample]:
     """Doctests and assertions that call ``name`` with literals and compare with a literal, in order."""
     lines = _lines(text)
     found = [_doctest(lines, row) or _assertion(lines, row) for row in range(len(lines))]
     return [example for example in found if example is not None and example.name == name and _is_plain(example)]
 
 
-def _is_plain(example: Example) -> bool:
+def _is_plain(example: ShownExample) -> bool:
     arguments = [*example.call.args, *(keyword.value for keyword in example.call.keywords)]
     return all(is_literal(tree) for tree in [*arguments, example.value])
 
 
-def _assertion(lines: Sequence[str], row: int) -> Example | None:
+def _assertion(lines: Sequence[str], row: int) -> ShownExample | None:
     match = _ASSERT.match(lines[row])
     if match is None:
         return None
@@ -157,14 +157,14 @@ def _assertion(lines: Sequence[str], row: int) -> Example | None:
         tree = tree.elts[0]  # what follows the comma is the assertion's message
     match tree:
         case ast.UnaryOp(op=ast.Not(), operand=ast.Call() as call):
-            return Example(call, ast.Constant(False))
+            return ShownExample(call, ast.Constant(False))
         case ast.Call() as call:
-            return Example(call, ast.Constant(True))
+            return ShownExample(call, ast.Constant(True))
         case _:
             return _comparison(tree)
 
 
-def _doctest(lines: Sequence[str], row: int) -> Example | None:
+def _doctest(lines: Sequence[str], row: int) -> ShownExample | None:
     match = _DOCTEST.match(lines[row])
     if match is None:
         return None
@@ -176,10 +176,10 @@ def _doctest(lines: Sequence[str], row: int) -> Example | None:
     if not isinstance(tree, ast.Call):
         return None if isinstance(tree, Fault) else _comparison(tree)
     value = next(filter(is_literal, _growing("\n".join(following))), None)
-    return None if value is None else Example(tree, value)
+    return None if value is None else ShownExample(tree, value)
 
 
-def _comparison(tree: ast.AST | None) -> Example | None:
+def _comparison(tree: ast.AST | None) -> ShownExample | None:
     """``f(x) == y``, ``f(x) is y``, or both sides in the same wrapper."""
     match tree:
         case ast.Compare(left=ast.Call() as left, ops=[ast.Eq() | ast.Is()], comparators=[right]):
@@ -191,9 +191,9 @@ def _comparison(tree: ast.AST | None) -> Example | None:
             ast.Call(func=ast.Name(id=outer), args=[ast.Call() as inner]),
             ast.Call(func=ast.Name(id=other), args=[value]),
         ) if outer == other and outer in _WRAPPERS:
-            return Example(inner, value)
+            return ShownExample(inner, value)
         case _:
-            return Example(left, right)
+            return ShownExample(left, right)
 
 
 def _lines(text: str) -> list[str]:

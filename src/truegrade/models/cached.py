@@ -17,10 +17,10 @@ from typing import Any
 import msgspec
 
 from truegrade.files.json_text import UNREADABLE, decode, encode
-from truegrade.models.base import BatchModel, Model, Reply, Request
+from truegrade.models.base import BatchModel, Model, Reply, generate_sample
 from truegrade.models.providers import PROVIDERS, is_local
-from truegrade.records import Attempt, sha256_json
-from truegrade.records.config import Patience
+from truegrade.records import Attempt, Prompt, SampleKey, sha256_json
+from truegrade.records.config import Patience, Sampling
 from truegrade.store.manifest import now
 from truegrade.store.responses import ResponseCache
 
@@ -31,7 +31,7 @@ ACCOUNTING = frozenset({"input_price", "output_price", "api_key_env"})
 """Model arguments that do not change what is answered."""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class CachedReply(msgspec.Struct, frozen=True, kw_only=True):
     """What is stored of an answer."""
 
     reply: Reply
@@ -82,49 +82,53 @@ class CachedModel:
         """What the service did not take as asked, today and when it gave the replies found in the cache."""
         return tuple(dict.fromkeys((*self._adaptations, *getattr(self._model, "adaptations", ()))))
 
-    async def generate(self, request: Request) -> Reply:
-        """Answer one request; see `truegrade.models.base.Model`."""
+    async def generate(self, prompt: Prompt, sampling: Sampling) -> Reply:
+        """Ask the model: what is no sample of a run is not cached."""
+        return await self._model.generate(prompt, sampling)
+
+    async def generate_sample(self, key: SampleKey, prompt: Prompt, sampling: Sampling) -> Reply:
+        """Answer one sample; see `truegrade.models.base.SampleModel`."""
         started = time.perf_counter()
-        key = self._key(request)
-        entry = self._stored(key)
+        address = self._address(key, prompt, sampling)
+        entry = self._stored(address)
         if entry is not None:
             return self._again(entry, time.perf_counter() - started)
-        reply = await self._model.generate(request)
+        reply = await generate_sample(self._model, key, prompt, sampling)
         if reply.text is not None and reply.text.strip():
             asked = now()
             adaptations = tuple(getattr(self._model, "adaptations", ()))
-            kept = encode(Entry(reply=reply, asked=asked, adaptations=adaptations))
-            self._cache.put(key, kept, model=self.name, asked=asked)
+            kept = encode(CachedReply(reply=reply, asked=asked, adaptations=adaptations))
+            self._cache.put(address, kept, model=self.name, asked=asked)
         return reply
 
     async def close(self) -> None:
         """Close the model's connections."""
         await self._model.close()
 
-    def _key(self, request: Request) -> str:
+    def _address(self, key: SampleKey, prompt: Prompt, sampling: Sampling) -> str:
         return sha256_json(
             {
                 "version": VERSION,
                 "model": self.name,
                 "base_url": self.base_url,
                 "args": self._args,
-                "problem": request.problem.id,
-                "prompt": request.prompt.sha256,
-                "sample": request.sample,
-                "sampling": request.sampling,
+                "problem": key.problem_id,
+                "prompt": prompt.sha256,
+                "sample": key.sample,
+                "sampling": sampling,
             }
         )
 
-    def _stored(self, key: str) -> Entry | None:
-        content = self._cache.get(key)
+    def _stored(self, address: str) -> CachedReply | None:
+        content = self._cache.get(address)
         if content is None:
             return None
         try:
-            return decode(content, msgspec.json.Decoder(Entry))
+            return decode(content, msgspec.json.Decoder(CachedReply))
         except UNREADABLE:
             return None  # nobody else writes such keys; asking again mends what cannot be read
 
-    def _again(self, entry: Entry, latency_s: float) -> Reply:
+    def _again(self, entry: CachedReply, latency_s: float) -> Reply:
         self.found += 1
         self.oldest = entry.asked if self.oldest is None else min(self.oldest, entry.asked)
         self._adaptations.update(dict.fromkeys(entry.adaptations))

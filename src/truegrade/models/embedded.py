@@ -13,10 +13,10 @@ from truegrade.models.adapters import ARGUMENT, adapted_name
 from truegrade.models.local import Generated, LocalModel
 from truegrade.models.micro import EARLY_WEIGHTS, WEIGHTS
 from truegrade.models.micro.config import read_defaults
-from truegrade.models.micro.decoding import Ask, Decoder
+from truegrade.models.micro.decoding import Decoder, DecodingJob
 from truegrade.models.micro.layout import prompt_tokens
 from truegrade.models.micro.llama import ROWS, Llama
-from truegrade.models.micro.sampling import Sampler, sampler_for
+from truegrade.models.micro.sampling import TokenSampler, sampler_for
 from truegrade.models.micro.tokenizer import read_tokenizer
 from truegrade.records import Prompt, Usage
 from truegrade.records.config import Patience, Sampling
@@ -75,12 +75,14 @@ class EmbeddedEngine:
             return unanswered
         wanted = sampling.max_tokens or self._defaults.max_new_tokens or room
         sampler = self._sampler(sampling, sample, tokens)
-        return self._decoder.submit(Ask(tokens, sampler, min(wanted, room), (*prompt.stop, *sampling.stop)))
+        return self._decoder.submit(
+            DecodingJob(tokens, sampler, min(wanted, room), (*prompt.stop, *sampling.stop))
+        )
 
     def close(self) -> None:
         """Nothing to release: threads end with their work."""
 
-    def _sampler(self, sampling: Sampling, sample: int, tokens: list[int]) -> Sampler:
+    def _sampler(self, sampling: Sampling, sample: int, tokens: list[int]) -> TokenSampler:
         defaults = self._defaults
         usual = (1.0 if defaults.temperature is None else defaults.temperature) if defaults.do_sample else 0.0
         return sampler_for(sampling, sample, tokens, temperature=usual, top_p=defaults.top_p)

@@ -14,8 +14,8 @@ from typing import Literal, Protocol
 import msgspec
 
 from truegrade.errors import ModelError
-from truegrade.models.base import Reply, Request
-from truegrade.records import Attempt, Prompt, Usage
+from truegrade.models.base import Reply
+from truegrade.records import Attempt, Prompt, SampleKey, Usage
 from truegrade.records.config import Patience, Sampling
 
 
@@ -85,8 +85,12 @@ class LocalModel:
         """Concurrency in force; nothing is retried, because the same request would end the same way."""
         return self._patience
 
-    async def generate(self, request: Request) -> Reply:
-        """Answer one request.
+    async def generate(self, prompt: Prompt, sampling: Sampling) -> Reply:
+        """Answer a prompt as sample 0 of a run; see `generate_sample`."""
+        return await self._answer(prompt, sampling, 0)
+
+    async def generate_sample(self, key: SampleKey, prompt: Prompt, sampling: Sampling) -> Reply:
+        """Answer one sample; without a seed its number decides the draw.
 
         A prompt that does not fit the context is answered with nothing, cut at ``length``: the model has no
         answer to it, and asking again would not help.
@@ -95,10 +99,16 @@ class LocalModel:
             ModelError: the engine itself failed, for example for want of memory.
             UserError: the model cannot be asked this way.
         """
+        return await self._answer(prompt, sampling, key.sample)
+
+    async def close(self) -> None:
+        """Release the engine's memory."""
+        self.engine.close()
+
+    async def _answer(self, prompt: Prompt, sampling: Sampling, sample: int) -> Reply:
         started = time.perf_counter()
         try:
-            future = self.engine.submit(request.prompt, request.sampling, request.sample)
-            generated = await asyncio.wrap_future(future)
+            generated = await asyncio.wrap_future(self.engine.submit(prompt, sampling, sample))
         except (MemoryError, RuntimeError) as error:
             raise ModelError(f"{self.name} failed: {error or type(error).__name__}") from error
         latency_s = time.perf_counter() - started
@@ -110,14 +120,10 @@ class LocalModel:
         )
         return Reply(
             text=generated.text,
-            form="completion" if request.prompt.style == "text" else "reply",
+            form="completion" if prompt.style == "text" else "reply",
             finish_reason=generated.finish_reason,
             usage=generated.usage,
             latency_s=latency_s,
             model=self.name,
             attempts=(outcome,),
         )
-
-    async def close(self) -> None:
-        """Release the engine's memory."""
-        self.engine.close()

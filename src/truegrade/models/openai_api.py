@@ -14,17 +14,17 @@ from random import Random
 from typing import Any
 
 from truegrade.errors import ModelError
-from truegrade.models.base import Reply, Request, refuse_in_process_only
+from truegrade.models.base import Reply, refuse_in_process_only
 from truegrade.models.gate import Gate
 from truegrade.models.openai_client import OpenAIClient
-from truegrade.models.openai_errors import Failure, explain
+from truegrade.models.openai_errors import RequestFailure, explain
 from truegrade.models.openai_options import split_arguments
 from truegrade.models.openai_parameters import Parameters, Route, is_reasoning_model
 from truegrade.models.openai_reply import Body
 from truegrade.models.presets import Price
 from truegrade.models.providers import Endpoint
 from truegrade.records import Attempt, Message, Prompt, Usage
-from truegrade.records.config import Patience
+from truegrade.records.config import Patience, Sampling
 
 
 class OpenAIModel:
@@ -62,6 +62,7 @@ class OpenAIModel:
             "text": self.fresh_parameters("text"),
         }
         self._gate = Gate(patience.max_connections)
+        self._jitter = Random(self.name)
         self._client = OpenAIClient(endpoint, model, timeout_s=patience.timeout_s, extra_body=extra_body)
 
     @property
@@ -94,11 +95,11 @@ class OpenAIModel:
         """Whether the user wants several samples in one request and the service has not refused ``n``."""
         return self._options.batch_n and all(parameters.accepts("n") for parameters in self._parameters.values())
 
-    async def generate(self, request: Request) -> Reply:
-        """Answer one request; see `truegrade.models.base.Model`."""
-        return (await self._ask(request, None))[0]
+    async def generate(self, prompt: Prompt, sampling: Sampling) -> Reply:
+        """Answer a prompt; see `truegrade.models.base.Model`."""
+        return (await self._ask(prompt, sampling, None))[0]
 
-    async def generate_many(self, request: Request, n: int) -> list[Reply]:
+    async def generate_many(self, prompt: Prompt, sampling: Sampling, n: int) -> list[Reply]:
         """Ask for ``n`` samples in one request and return as many as came, at least one.
 
         Attempts, usage and cost concern the request as a whole; they stand on the first reply only.
@@ -106,7 +107,7 @@ class OpenAIModel:
         Raises:
             ModelError: as `generate`.
         """
-        return await self._ask(request, n)
+        return await self._ask(prompt, sampling, n)
 
     def route(self, prompt: Prompt) -> Route:
         """Which endpoint a prompt goes to."""
@@ -118,12 +119,12 @@ class OpenAIModel:
 
     async def send(
         self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
-    ) -> Body | Failure:
+    ) -> Body | RequestFailure:
         """One request as it stands, for the probe: not repeated, not adapted, in no account."""
         async with self._gate.enter():
             return await self._client.send(route, messages, parameters)
 
-    def explain(self, failure: Failure, route: Route) -> str:
+    def explain(self, failure: RequestFailure, route: Route) -> str:
         """Who failed, where, how, and what to do."""
         return explain(failure, self._endpoint, self._model, route)
 
@@ -131,19 +132,19 @@ class OpenAIModel:
         """Close the connections."""
         await self._client.close()
 
-    async def _ask(self, request: Request, n: int | None) -> list[Reply]:
+    async def _ask(self, prompt: Prompt, sampling: Sampling, n: int | None) -> list[Reply]:
         """Attempt until there is text, an acceptable emptiness, or no patience left.
 
         A request that only taught us which parameters the service takes is recorded but does not count against
         ``max_attempts``; there can be no more of them than parameters.
         """
-        refuse_in_process_only(self.name, request.sampling)
-        route = self.route(request.prompt)
+        refuse_in_process_only(self.name, sampling)
+        route = self.route(prompt)
         attempts: list[Attempt] = []
         counted = empties = 0
         empty_body: Body | None = None
         while counted < self._patience.max_attempts:
-            attempt, outcome, adapted = await self._attempt(route, request, n)
+            attempt, outcome, adapted = await self._attempt(route, prompt, sampling, n)
             attempts.append(attempt)
             if adapted:
                 continue
@@ -157,24 +158,24 @@ class OpenAIModel:
             elif outcome.kind == "refused":
                 break
             else:
-                await self._bear(outcome, request, route, counted)
+                await self._bear(outcome, route, counted)
         return self._replies(route, empty_body, attempts)
 
     async def _attempt(
-        self, route: Route, request: Request, n: int | None
-    ) -> tuple[Attempt, Body | Failure, bool]:
+        self, route: Route, prompt: Prompt, sampling: Sampling, n: int | None
+    ) -> tuple[Attempt, Body | RequestFailure, bool]:
         """One request: its record, what came of it, and whether the next will be put differently.
 
         Raises:
             ModelError: the failure concerns every request.
         """
         async with self._gate.enter():
-            sent = self._parameters[route].build(request, n)
+            sent = self._parameters[route].build(prompt, sampling, n)
             started = time.perf_counter()
-            outcome = await self._client.send(route, request.prompt.messages, sent)
+            outcome = await self._client.send(route, prompt.messages, sent)
             latency_s = time.perf_counter() - started
             # inside the gate: whoever gets this place next must already know what the service said
-            adapted = isinstance(outcome, Failure) and self._heed(outcome, route, sent)
+            adapted = isinstance(outcome, RequestFailure) and self._heed(outcome, route, sent)
         accounts: dict[str, Any] = {
             "latency_s": latency_s,
             "usage": outcome.usage,
@@ -186,7 +187,7 @@ class OpenAIModel:
             attempt = Attempt(outcome="error", status=outcome.status, error=outcome.error, **accounts)
         return attempt, outcome, adapted
 
-    def _heed(self, failure: Failure, route: Route, sent: Mapping[str, Any]) -> bool:
+    def _heed(self, failure: RequestFailure, route: Route, sent: Mapping[str, Any]) -> bool:
         """Stop the run, change the parameters, or hold back every next request, as the failure demands.
 
         Returns:
@@ -206,10 +207,10 @@ class OpenAIModel:
             self._gate.pause(wait_s)
         return False
 
-    async def _bear(self, failure: Failure, request: Request, route: Route, counted: int) -> None:
+    async def _bear(self, failure: RequestFailure, route: Route, counted: int) -> None:
         """Wait after a passing failure: as long as the service asks, else an exponential back-off.
 
-        The jitter is fixed by problem, sample and attempt, so that a run can be repeated.
+        The jitter comes from one stream a model: no two samples wait in step, and a run can be repeated.
 
         Raises:
             ModelError: that was the last attempt, and no connection was ever made.
@@ -221,7 +222,7 @@ class OpenAIModel:
         wait_s = failure.wait_s
         if wait_s is None:
             ceiling_s = min(self._patience.backoff_max_s, self._patience.backoff_s * 2 ** (counted - 1))
-            wait_s = ceiling_s * Random(f"{request.problem.id}/{request.sample}/{counted}").uniform(0.5, 1.0)
+            wait_s = ceiling_s * self._jitter.uniform(0.5, 1.0)
         await asyncio.sleep(wait_s)
 
     def _cost_usd(self, usage: Usage | None) -> float | None:

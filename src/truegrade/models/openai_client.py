@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from truegrade.models.openai_errors import Failure, read_failure
+from truegrade.models.openai_errors import RequestFailure, read_failure
 from truegrade.models.openai_parameters import Route
 from truegrade.models.openai_reply import Body, read_body
 from truegrade.models.providers import Endpoint
@@ -39,7 +39,7 @@ class OpenAIClient:
 
     async def send(
         self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
-    ) -> Body | Failure:
+    ) -> Body | RequestFailure:
         """Send one request; a failure is returned, never raised (cancellation passes through)."""
         import httpx2
         import openai
@@ -55,10 +55,10 @@ class OpenAIClient:
                     turns: Any = [{"role": message.role, "content": message.content} for message in messages]
                     response = await client.chat.completions.with_raw_response.create(messages=turns, **common)
         except (openai.OpenAIError, httpx2.HTTPError, TimeoutError, OSError) as error:
-            outcome: Body | Failure = read_failure(error)
+            outcome: Body | RequestFailure = read_failure(error)
         else:
             outcome = read_body(response.content)
-        if isinstance(outcome, Failure):
+        if isinstance(outcome, RequestFailure):
             self.reached = self.reached or not outcome.unreachable
             return self._without_key(outcome)
         self.reached = True
@@ -87,7 +87,7 @@ class OpenAIClient:
                 self._client.organization = self._client.project = None
         return self._client
 
-    def _without_key(self, failure: Failure) -> Failure:
+    def _without_key(self, failure: RequestFailure) -> RequestFailure:
         """Services may echo the key in an error; it must not reach a file or a screen."""
         key = self._endpoint.api_key
         if not key or key not in failure.error:

@@ -26,7 +26,7 @@ EXHAUSTED_CODES = frozenset({"insufficient_quota", "billing_not_active", "billin
 """Codes on a 429 that no waiting mends (OpenAI's error guide)."""
 
 
-class Failure(msgspec.Struct, frozen=True, kw_only=True):
+class RequestFailure(msgspec.Struct, frozen=True, kw_only=True):
     """One request that brought no answer."""
 
     kind: Literal["passing", "refused", "stopping"]
@@ -45,7 +45,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """What a body without an answer still counts."""
 
 
-def read_failure(error: Exception) -> Failure:
+def read_failure(error: Exception) -> RequestFailure:
     """Classify what the client raised: a status, a time-out, a broken or impossible connection."""
     import httpx2
     import openai
@@ -53,20 +53,22 @@ def read_failure(error: Exception) -> Failure:
     if isinstance(error, openai.APIStatusError):
         return _status_failure(error.response)
     if isinstance(error, TimeoutError | openai.APITimeoutError):
-        return Failure(kind="passing", error="timed out")
+        return RequestFailure(kind="passing", error="timed out")
     cause = error.__cause__ or error
     unreachable = isinstance(cause, httpx2.ConnectError)
-    return Failure(kind="passing", error=one_line(f"{type(cause).__name__}: {cause}"), unreachable=unreachable)
+    return RequestFailure(
+        kind="passing", error=one_line(f"{type(cause).__name__}: {cause}"), unreachable=unreachable
+    )
 
 
-def explain(failure: Failure, endpoint: Endpoint, model: str, route: str) -> str:
+def explain(failure: RequestFailure, endpoint: Endpoint, model: str, route: str) -> str:
     """The sentence with which a run ends: who failed, where, how, and what to do."""
     return (
         f"{endpoint.provider} at {endpoint.base_url}: {failure.error}; {_advice(failure, endpoint, model, route)}"
     )
 
 
-def _advice(failure: Failure, endpoint: Endpoint, model: str, route: str) -> str:
+def _advice(failure: RequestFailure, endpoint: Endpoint, model: str, route: str) -> str:
     if failure.unreachable:
         return "check that the service runs there, or give another --base-url"
     if failure.status in {400, 401}:
@@ -79,7 +81,7 @@ def _advice(failure: Failure, endpoint: Endpoint, model: str, route: str) -> str
     return "add credit at the provider, then run the same command again; what is stored is kept"
 
 
-def _status_failure(response: httpx2.Response) -> Failure:
+def _status_failure(response: httpx2.Response) -> RequestFailure:
     status = response.status_code
     try:
         document = json.loads(response.text)
@@ -93,7 +95,7 @@ def _status_failure(response: httpx2.Response) -> Failure:
         kind = "stopping"
     elif status in PASSING_STATUS or status >= 500:
         kind = "passing"
-    return Failure(
+    return RequestFailure(
         kind=kind,
         error=one_line(f"HTTP {status}: {text}"),
         status=status,

@@ -1,7 +1,7 @@
 """Model arguments (``-M key=value``) of the OpenAI back end.
 
-Reserved keys are the fields of `Options`. Every other key goes into the request's body as it is (``-M top_k=20``,
-``-M provider={"only": ["x"]}``).
+Reserved keys are the fields of `OpenAIOptions`. Every other key goes into the request's body as it is
+(``-M top_k=20``, ``-M provider={"only": ["x"]}``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from truegrade.models.presets import Price
 _Dollars = Annotated[float, msgspec.Meta(ge=0)]
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True):
+class OpenAIOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Reserved keys, each with its meaning."""
 
     reasoning: bool | None = None
@@ -52,15 +52,15 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         return Price(input_usd=input_usd, output_usd=output_usd, as_of="-M")
 
 
-def split_arguments(args: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
-    """Reserved keys as `Options`, and the rest for the request's body.
+def split_arguments(args: Mapping[str, Any]) -> tuple[OpenAIOptions, dict[str, Any]]:
+    """Reserved keys as `OpenAIOptions`, and the rest for the request's body.
 
     Raises:
         UserError: a reserved key has a value of the wrong kind.
     """
-    reserved = {key: value for key, value in args.items() if key in Options.__struct_fields__}
+    reserved = {key: value for key, value in args.items() if key in OpenAIOptions.__struct_fields__}
     extra_body = {key: value for key, value in args.items() if key not in reserved}
     try:
-        return msgspec.convert(reserved, Options, strict=False), extra_body
+        return msgspec.convert(reserved, OpenAIOptions, strict=False), extra_body
     except msgspec.ValidationError as error:
         raise UserError(f"model argument not understood: {error}; write -M key=value") from None

@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from truegrade.models.base import Request
-from truegrade.models.openai_errors import Failure
+from truegrade.models.openai_errors import RequestFailure
+from truegrade.records import Prompt
+from truegrade.records.config import Sampling
 
 Route = Literal["chat", "text"]
 """``chat``: chat.completions; ``text``: the legacy completions endpoint."""
@@ -68,10 +69,9 @@ class Parameters:
         """Whether a parameter has not been refused so far."""
         return name not in self._refused
 
-    def build(self, request: Request, n: int | None = None) -> dict[str, Any]:
+    def build(self, prompt: Prompt, sampling: Sampling, n: int | None = None) -> dict[str, Any]:
         """Parameters of one request, those left out that are unset, refused or against the rules."""
-        sampling = request.sampling
-        stop = list(dict.fromkeys((*request.prompt.stop, *sampling.stop)))
+        stop = list(dict.fromkeys((*prompt.stop, *sampling.stop)))
         wanted = {
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
@@ -87,7 +87,7 @@ class Parameters:
                 self._notes.setdefault(name, f"{name} left out: {reason}")
         return sent
 
-    def learn(self, failure: Failure, sent: Mapping[str, Any]) -> bool:
+    def learn(self, failure: RequestFailure, sent: Mapping[str, Any]) -> bool:
         """Take a refusal into account; True if the request now differs and is worth sending again."""
         name = refused_parameter(failure, sent)
         if name is None:
@@ -115,7 +115,7 @@ class Parameters:
         return []
 
 
-def refused_parameter(failure: Failure, sent: Mapping[str, Any]) -> str | None:
+def refused_parameter(failure: RequestFailure, sent: Mapping[str, Any]) -> str | None:
     """Which of the sent parameters a service says it does not take; None where it complains of something else.
 
     The error's own field decides; else the parameter that its text names first.

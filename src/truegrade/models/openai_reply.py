@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from truegrade.models.openai_errors import Failure, error_text, one_line
+from truegrade.models.openai_errors import RequestFailure, error_text, one_line
 from truegrade.records import Usage
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
+class ReplyChoice(msgspec.Struct, frozen=True, kw_only=True):
     """One sample of a response."""
 
     text: str
@@ -29,7 +29,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 class Body(msgspec.Struct, frozen=True, kw_only=True):
     """A response, read."""
 
-    choices: tuple[Choice, ...]
+    choices: tuple[ReplyChoice, ...]
     """At least one."""
     usage: Usage | None = None
     model: str | None = None
@@ -84,7 +84,7 @@ class _RawBody(msgspec.Struct):
     error: Any = None
 
 
-def read_body(content: bytes) -> Body | Failure:
+def read_body(content: bytes) -> Body | RequestFailure:
     """Read a chat or text completion; what cannot be read is a failure that may pass."""
     try:
         # the standard library's parser, because it lets through the broken surrogates that models do write
@@ -92,22 +92,22 @@ def read_body(content: bytes) -> Body | Failure:
         raw = msgspec.convert(document, _RawBody, strict=False)
     except (ValueError, RecursionError) as error:  # msgspec.ValidationError is a ValueError
         problem = f"malformed body: {error}; it begins {content[:80]!r}"
-        return Failure(kind="passing", error=one_line(problem), status=200)
+        return RequestFailure(kind="passing", error=one_line(problem), status=200)
     usage = _usage(raw.usage) if raw.usage else None
     if not raw.choices:
         problem = f"no choices: {error_text(raw.error)}" if raw.error else "no choices in the body"
-        return Failure(kind="passing", error=one_line(problem), status=200, usage=usage)
+        return RequestFailure(kind="passing", error=one_line(problem), status=200, usage=usage)
     return Body(choices=tuple(_choice(choice) for choice in raw.choices), usage=usage, model=raw.model)
 
 
-def _choice(raw: _RawChoice) -> Choice:
+def _choice(raw: _RawChoice) -> ReplyChoice:
     logprobs = _logprobs(raw.logprobs)
     if raw.message is None:
-        return Choice(text=_encodable(raw.text or ""), finish_reason=raw.finish_reason, logprobs=logprobs)
+        return ReplyChoice(text=_encodable(raw.text or ""), finish_reason=raw.finish_reason, logprobs=logprobs)
     message = raw.message
     text, thoughts = _parts(message.content)
     reasoning = message.reasoning_content or message.reasoning or thoughts
-    return Choice(
+    return ReplyChoice(
         text=_encodable(text or message.refusal or ""),
         reasoning=_encodable(reasoning) if reasoning else None,
         finish_reason=raw.finish_reason,

@@ -12,25 +12,16 @@ from typing import Any, Protocol
 import msgspec
 
 from truegrade.errors import ModelError, UserError
-from truegrade.models.base import Model, Request
+from truegrade.models.base import Model
 from truegrade.models.openai_api import OpenAIModel
-from truegrade.models.openai_errors import Failure
+from truegrade.models.openai_errors import RequestFailure
 from truegrade.models.openai_parameters import Parameters, Route
 from truegrade.models.openai_reply import Body
-from truegrade.records import OutputTask, Problem, Prompt
+from truegrade.records import Prompt
 from truegrade.records.config import Sampling
 
 TRIES = 3
 MAX_WAIT_S = 20.0
-
-_NO_PROBLEM = Problem(
-    id="probe",
-    benchmark="none",
-    dataset_sha256="",
-    cluster="probe",
-    task=OutputTask(program="", function="", arguments="", expected=""),
-)
-"""What a request must carry; nothing that is probed looks at it."""
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,10 +87,9 @@ class ServicePort:
         """See `Port`."""
         route = self._model.route(prompt)
         parameters = self._learnt(route)
-        request = Request(problem=_NO_PROBLEM, prompt=prompt, sample=0, sampling=sampling)
         passing = 0
         while True:
-            sent = parameters.build(request, n)
+            sent = parameters.build(prompt, sampling, n)
             if logprobs and parameters.accepts("logprobs"):
                 sent["logprobs"] = True if route == "chat" else 1
             outcome = await self._send(route, prompt, sent)
@@ -127,8 +117,8 @@ class ServicePort:
     async def answers_to(self, model: str, prompt: Prompt) -> str | None:
         """See `Port`."""
         route = self._model.route(prompt)
-        request = Request(problem=_NO_PROBLEM, prompt=prompt, sample=0, sampling=Sampling(max_tokens=1))
-        outcome = await self._send(route, prompt, {**self._learnt(route).build(request), "model": model})
+        parameters = self._learnt(route).build(prompt, Sampling(max_tokens=1))
+        outcome = await self._send(route, prompt, {**parameters, "model": model})
         if isinstance(outcome, Body):
             return None
         if outcome.kind == "passing":
@@ -142,7 +132,7 @@ class ServicePort:
     def _learnt(self, route: Route) -> Parameters:
         return self._parameters.setdefault(route, self._model.fresh_parameters(route))
 
-    async def _send(self, route: Route, prompt: Prompt, sent: dict[str, Any]) -> Body | Failure:
+    async def _send(self, route: Route, prompt: Prompt, sent: dict[str, Any]) -> Body | RequestFailure:
         self.requests += 1
         outcome = await self._model.send(route, prompt.messages, sent)
         if outcome.usage is not None:
@@ -162,8 +152,7 @@ class ModelPort:
     ) -> Seen:
         """See `Port`; one sample a request, without log probabilities."""
         self.requests += 1
-        request = Request(problem=_NO_PROBLEM, prompt=prompt, sample=0, sampling=sampling)
-        reply = await self._model.generate(request)
+        reply = await self._model.generate(prompt, sampling)
         if reply.text is None:
             why = next((attempt.error for attempt in reply.attempts if attempt.error), "no reason given")
             raise Unanswered(why)

@@ -9,13 +9,13 @@ import msgspec
 
 from truegrade.errors import BadRecord, UserError
 from truegrade.files.json_text import UNREADABLE, decode
-from truegrade.models.base import Reply, Request
-from truegrade.records import Completion, SampleKey
-from truegrade.records.config import Patience
+from truegrade.models.base import Reply, no_sample
+from truegrade.records import Completion, Prompt, SampleKey
+from truegrade.records.config import Patience, Sampling
 
 
 class Replay:
-    """Answers every request with the completion stored for its problem and sample.
+    """Answers every sample with the completion stored for its problem and sample.
 
     Of two completions with one key the later counts, unless only the earlier has text: a sample that failed is
     asked for again when a run is resumed. What an answer once cost is left out, for replaying it costs nothing.
@@ -65,16 +65,24 @@ class Replay:
         """The default; nothing is waited for."""
         return Patience()
 
-    async def generate(self, request: Request) -> Reply:
+    async def generate(self, prompt: Prompt, sampling: Sampling) -> Reply:
+        """Refuse: an answer is stored for a sample.
+
+        Raises:
+            UserError: always.
+        """
+        raise no_sample(self._name)
+
+    async def generate_sample(self, key: SampleKey, prompt: Prompt, sampling: Sampling) -> Reply:
         """Answer from the store.
 
         Raises:
             UserError: nothing is stored for this problem and sample.
         """
-        stored = self._stored.get(SampleKey(request.problem.id, request.sample))
+        stored = self._stored.get(key)
         if stored is None:
             raise UserError(
-                f"{self._name}: no answer for problem {request.problem.id!r}, sample {request.sample}; "
+                f"{self._name}: no answer for problem {key.problem_id!r}, sample {key.sample}; "
                 "lower -n or choose problems with --limit or --id"
             )
         return Reply(

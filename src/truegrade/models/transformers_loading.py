@@ -8,12 +8,12 @@ from typing import Any
 
 from truegrade.errors import UserError
 from truegrade.models.adapters import WEIGHTS, check_adapter
-from truegrade.models.transformers_options import Options
+from truegrade.models.transformers_options import TransformersOptions
 
 NEEDED = ("torch", "transformers")
 
 
-def load(name: str, options: Options) -> tuple[Any, Any]:
+def load(name: str, options: TransformersOptions) -> tuple[Any, Any]:
     """Model and tokenizer, ready to generate.
 
     Args:
@@ -47,7 +47,7 @@ def load(name: str, options: Options) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def _check_packages(options: Options) -> None:
+def _check_packages(options: TransformersOptions) -> None:
     needed = [
         *NEEDED,
         *(["peft"] if options.adapter else []),

@@ -16,10 +16,10 @@ from truegrade.errors import UserError
 from truegrade.models.adapters import adapted_name
 from truegrade.models.gathering import Gatherer
 from truegrade.models.local import Generated, LocalModel
-from truegrade.models.micro.sampling import Sampler, sampler_for
+from truegrade.models.micro.sampling import TokenSampler, sampler_for
 from truegrade.models.transformers_adapters import AdapterSwap
 from truegrade.models.transformers_loading import load
-from truegrade.models.transformers_options import Options, read_options
+from truegrade.models.transformers_options import TransformersOptions, read_options
 from truegrade.models.transformers_prompts import prompt_tokens
 from truegrade.records import Prompt, Usage
 from truegrade.records.config import Patience, Sampling
@@ -28,10 +28,10 @@ BATCHES_AHEAD = 4
 """Batches' worth of requests that are asked at once, so that there are similar lengths to choose from."""
 
 
-class Ask:
+class TransformersJob:
     """One request, and what it has written so far."""
 
-    def __init__(self, prompt: list[int], sampler: Sampler, limit: int, stops: Sequence[str]) -> None:
+    def __init__(self, prompt: list[int], sampler: TokenSampler, limit: int, stops: Sequence[str]) -> None:
         self.prompt, self.sampler, self.limit = prompt, sampler, limit
         self.stops = tuple(stop for stop in stops if stop)
         self.tokens: list[int] = []
@@ -55,7 +55,7 @@ class TransformersEngine:
         UserError: as `truegrade.models.transformers_loading.load`.
     """
 
-    def __init__(self, name: str, options: Options, loaded: tuple[Any, Any] | None = None) -> None:
+    def __init__(self, name: str, options: TransformersOptions, loaded: tuple[Any, Any] | None = None) -> None:
         adapter = None if options.adapter is None else Path(options.adapter)
         self._name, self._options = adapted_name(f"hf/{name}", adapter), options
         self._model, self._tokenizer = loaded or load(name, options)
@@ -88,7 +88,9 @@ class TransformersEngine:
             return unanswered
         limit = min(sampling.max_tokens or self._defaults.max_new_tokens or room, room)
         stops = (*prompt.stop, *sampling.stop)
-        return self._gatherer.submit(Ask(tokens, self._sampler(sampling, sample, tokens), limit, stops))
+        return self._gatherer.submit(
+            TransformersJob(tokens, self._sampler(sampling, sample, tokens), limit, stops)
+        )
 
     def wear(self, adapter: Path | None) -> None:
         """Put another adapter on the same base, or none; never while a request is under way.
@@ -103,11 +105,11 @@ class TransformersEngine:
     def close(self) -> None:
         """Nothing to release while the model may be asked again."""
 
-    def _sampler(self, sampling: Sampling, sample: int, tokens: list[int]) -> Sampler:
+    def _sampler(self, sampling: Sampling, sample: int, tokens: list[int]) -> TokenSampler:
         usual = (self._defaults.temperature or 1.0) if self._defaults.do_sample else 0.0
         return sampler_for(sampling, sample, tokens, temperature=usual, top_p=self._defaults.top_p)
 
-    def _answer(self, batch: Sequence[Ask]) -> None:
+    def _answer(self, batch: Sequence[TransformersJob]) -> None:
         """Answer a batch: prompts padded on the left, one token a step for every request that has not ended."""
         import torch
 
@@ -131,7 +133,7 @@ class TransformersEngine:
                 ids = torch.tensor([[pad if token is None else token] for token in drawn], device=device)
                 mask = torch.cat((mask, torch.ones_like(ids)), dim=1)
 
-    def _advance(self, ask: Ask, logits: Any) -> int | None:
+    def _advance(self, ask: TransformersJob, logits: Any) -> int | None:
         """The next token of a request; None where it has ended."""
         if ask.future.done():
             return None

@@ -10,7 +10,7 @@ import msgspec
 from truegrade.models.arguments import read_arguments
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TransformersOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every argument, each with its meaning."""
 
     device: str = "auto"
@@ -28,6 +28,6 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Whether Python code that comes with the weights may run here, outside the sandbox."""
 
 
-def read_options(args: Mapping[str, Any]) -> Options:
+def read_options(args: Mapping[str, Any]) -> TransformersOptions:
     """The arguments of a transformers model; raises as `read_arguments` does."""
-    return read_arguments(args, Options, "transformers")
+    return read_arguments(args, TransformersOptions, "transformers")

@@ -22,7 +22,7 @@ from truegrade.errors import UserError
 from truegrade.models.adapters import adapted_name
 from truegrade.models.local import Generated, LocalModel
 from truegrade.models.transformers_prompts import prompt_tokens
-from truegrade.models.vllm_options import Options, adapter_rank, read_options
+from truegrade.models.vllm_options import VllmOptions, adapter_rank, read_options
 from truegrade.records import Prompt, Usage, sha256_json
 from truegrade.records.config import Patience, Sampling
 
@@ -41,7 +41,7 @@ class VllmEngine:
         UserError: vLLM is not installed, cannot load the model, or cannot run the adapter.
     """
 
-    def __init__(self, name: str, options: Options) -> None:
+    def __init__(self, name: str, options: VllmOptions) -> None:
         _check_package(name)
         adapter = None if options.adapter is None else Path(options.adapter)
         self._name, self._options = adapted_name(f"vllm/{name}", adapter), options
@@ -152,7 +152,7 @@ def open_vllm(model: str, patience: Patience, args: Mapping[str, Any]) -> LocalM
     return LocalModel(VllmEngine(model, read_options(args)), patience)
 
 
-def _engine_arguments(name: str, options: Options) -> dict[str, Any]:
+def _engine_arguments(name: str, options: VllmOptions) -> dict[str, Any]:
     """Fields of `AsyncEngineArgs`; what is not said is left to vLLM's defaults."""
     arguments: dict[str, Any] = {
         "model": name,

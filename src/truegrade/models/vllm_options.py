@@ -19,7 +19,7 @@ RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class VllmOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Every argument, each with its meaning; those but ``adapter`` and ``batch_size`` are vLLM's own."""
 
     dtype: Literal["auto", "float32", "float16", "bfloat16"] = "auto"
@@ -48,9 +48,9 @@ class _AdapterConfig(msgspec.Struct):
     modules_to_save: Any = None
 
 
-def read_options(args: Mapping[str, Any]) -> Options:
+def read_options(args: Mapping[str, Any]) -> VllmOptions:
     """The arguments of a vLLM model; raises as `read_arguments` does."""
-    return read_arguments(args, Options, "vLLM")
+    return read_arguments(args, VllmOptions, "vLLM")
 
 
 def adapter_rank(folder: Path) -> int:

@@ -13,6 +13,7 @@ from truegrade.agents import Agent, open_agent
 from truegrade.agents.model import AgentModel
 from truegrade.agents.steps import StepLog
 from truegrade.agents.trials import CPU_S
+from truegrade.agents.visible import visible_problem
 from truegrade.errors import UserError
 from truegrade.models import find_preset, open_model
 from truegrade.models.base import Model, refuse_in_process_only
@@ -21,7 +22,7 @@ from truegrade.models.local import LocalModel
 from truegrade.pipeline.probing import probe
 from truegrade.pipeline.prompts import Worded
 from truegrade.profiles import Profile
-from truegrade.records import SampleKey
+from truegrade.records import Problem, SampleKey
 from truegrade.records.config import Patience, Sampling
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.store import Run
@@ -30,15 +31,23 @@ from truegrade.store.probe_report import ProbeReport
 from truegrade.store.responses import ResponseCache, responses_path
 
 
-def open_asked(model: str | Model, base_url: str | None, patience: Patience, args: Mapping[str, Any]) -> Model:
+def open_asked(
+    model: str | Model,
+    base_url: str | None,
+    patience: Patience,
+    args: Mapping[str, Any],
+    problems: Mapping[str, Problem],
+) -> Model:
     """Open a model by name; a cost limit on a model without a known price is refused.
+
+    See `truegrade.models.open_model`; the problems are those of the run, which only baselines are given.
 
     Raises:
         UserError: as `truegrade.models.open_model`, or there is a cost limit and no price.
     """
     if not isinstance(model, str):
         return model
-    opened = open_model(model, base_url=base_url, patience=patience, args=args)
+    opened = open_model(model, base_url=base_url, patience=patience, args=args, problems=problems)
     if patience.max_cost_usd is not None and getattr(opened, "price", "free") is None:
         raise UserError(
             f"--max-cost needs the price of {opened.name}, which is not known; give it in dollars per million"
@@ -112,6 +121,7 @@ def asker(
     model: Model,
     agent: Agent | None,
     run: Run,
+    problems: Mapping[str, Problem],
     *,
     allow_unsafe: bool = False,
     cache: bool | None = None,
@@ -123,6 +133,7 @@ def asker(
         model: the model in question.
         agent: works between the run and the model; None to ask the model directly.
         run: whose steps are gone on with.
+        problems: what is asked, by id; an agent is told the visible part of each, a model nothing of it.
         allow_unsafe: as for `truegrade.pipeline.grade.grade`.
         cache: see `truegrade.models.cached.cacheable`. An agent's questions are never cached: it may put one
             several times in a sample, and its steps are on disk already.
@@ -141,7 +152,8 @@ def asker(
     log = StepLog(run.path, answered=answered, accounted=accounted, notice=notice)
     try:
         with Sandbox(Limits(cpu_s=CPU_S), allow_unsafe=allow_unsafe) as sandbox:
-            yield AgentModel(agent, model, sandbox, log)
+            visible = {id_: visible_problem(problem) for id_, problem in problems.items()}
+            yield AgentModel(agent, model, sandbox, log, visible)
     finally:
         log.close()
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from truegrade.errors import BadRecord, TruegradeError
-from truegrade.models.base import BatchModel, Model, Reply, Request
+from truegrade.models.base import BatchModel, Model, Reply, generate_sample
 from truegrade.models.shortfall import Shortfall
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.prompts import Worded
@@ -24,7 +24,7 @@ from truegrade.records import (
     Prompt,
     SampleKey,
 )
-from truegrade.records.config import GenerationConfig
+from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.store import Journal, Run
 from truegrade.store.journal import Notice, ignore
 
@@ -159,22 +159,22 @@ async def _ask(
     """Ask for all samples of a batch in one request, and one by one for those that it did not bring."""
     brought = 0
     if len(batch) > 1 and isinstance(model, BatchModel):
-        request = _request(batch[0], config)
-        for sample, reply in zip(batch, await model.generate_many(request, len(batch)), strict=False):
-            keep(sample, request.sampling.seed, reply)
+        _, prompt, key = batch[0]
+        sampling = _own_sampling(config.sampling, key)
+        for sample, reply in zip(batch, await model.generate_many(prompt, sampling, len(batch)), strict=False):
+            keep(sample, sampling.seed, reply)
             brought += 1
     for sample in batch[brought:]:
-        request = _request(sample, config)
-        keep(sample, request.sampling.seed, await model.generate(request))
+        _, prompt, key = sample
+        sampling = _own_sampling(config.sampling, key)
+        keep(sample, sampling.seed, await generate_sample(model, key, prompt, sampling))
 
 
-def _request(sample: Sample, config: GenerationConfig) -> Request:
+def _own_sampling(sampling: Sampling, key: SampleKey) -> Sampling:
     """Sample i asks with the run's seed + i: samples differ, and each can be repeated alone."""
-    problem, prompt, key = sample
-    sampling = config.sampling
-    if sampling.seed is not None:
-        sampling = msgspec.structs.replace(sampling, seed=sampling.seed + key.sample)
-    return Request(problem=problem, prompt=prompt, sample=key.sample, sampling=sampling)
+    if sampling.seed is None:
+        return sampling
+    return msgspec.structs.replace(sampling, seed=sampling.seed + key.sample)
 
 
 def _batches(samples: Sequence[Sample], *, together: bool) -> Iterable[list[Sample]]:

@@ -8,10 +8,7 @@ from typing import Protocol
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark
-from truegrade.records import (
-    Problem,
-    Prompt,
-)
+from truegrade.records import Problem, Prompt
 
 
 class Worded(msgspec.Struct, frozen=True):
@@ -19,6 +16,11 @@ class Worded(msgspec.Struct, frozen=True):
 
     items: list[tuple[Problem, Prompt]]
     excluded: dict[str, str]
+
+    @property
+    def problems(self) -> dict[str, Problem]:
+        """The problems that are asked, by id."""
+        return {problem.id: problem for problem, _ in self.items}
 
 
 class Wording(Protocol):

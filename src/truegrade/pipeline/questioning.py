@@ -12,19 +12,10 @@ from types import TracebackType
 from typing import Self
 
 from truegrade.errors import ModelError
-from truegrade.models.base import Model, Request
+from truegrade.models.base import Model
 from truegrade.pipeline.generate import Budget
-from truegrade.records import Message, OutputTask, Problem, Prompt
+from truegrade.records import Message, Prompt
 from truegrade.records.config import Sampling
-
-_NO_PROBLEM = Problem(
-    id="question",
-    benchmark="none",
-    dataset_sha256="",
-    cluster="question",
-    task=OutputTask(program="", function="", arguments="", expected=""),
-)
-"""What a request must carry and only baselines look at."""
 
 
 class Asker:
@@ -62,8 +53,8 @@ class Asker:
         if self._budget.exhausted:
             raise ModelError("the cost limit is reached; the same command goes on with a higher --max-cost")
         prompt = Prompt(messages=(Message(role="user", content=question),), source="ours")
-        request = Request(problem=_NO_PROBLEM, prompt=prompt, sample=0, sampling=self._sampling)
-        reply = asyncio.run_coroutine_threadsafe(self._model.generate(request), self._loop).result()
+        answering = self._model.generate(prompt, self._sampling)
+        reply = asyncio.run_coroutine_threadsafe(answering, self._loop).result()
         self._budget.spend(reply.cost_usd)
         if reply.text is None:
             why = next((attempt.error for attempt in reversed(reply.attempts) if attempt.error), "no reason given")

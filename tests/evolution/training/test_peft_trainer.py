@@ -12,14 +12,14 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.evolution.training.base import Lesson
 from truegrade.evolution.training.cache import AdapterCache
 from truegrade.evolution.training.peft_examples import batches, encode, learning_rate, steps_of
-from truegrade.models.transformers_options import Options
+from truegrade.models.transformers_options import TransformersOptions
 from truegrade.models.transformers_prompts import prompt_tokens
 from truegrade.records import Message, Prompt
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 EVERY = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-FLOAT32 = Options(dtype="float32", device="cpu")
+FLOAT32 = TransformersOptions(dtype="float32", device="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +71,11 @@ def test_the_same_files_in_another_process_with_another_hash_seed(
     (tmp_path / "lessons.json").write_bytes(msgspec.json.encode(lessons))
     code = (
         "import msgspec, sys; from pathlib import Path; from truegrade.evolution.training.base import *;"
-        "from truegrade.evolution.training.peft_trainer import PeftTrainer, Options;"
+        "from truegrade.evolution.training.peft_trainer import PeftTrainer, TransformersOptions;"
         "folder = Path(sys.argv[1]); decode = msgspec.json.decode;"
         "order = decode((folder / 'order.json').read_bytes(), type=TrainingOrder);"
         "taught = decode((folder / 'lessons.json').read_bytes(), type=list[Lesson]);"
-        "trainer = PeftTrainer(order.base[3:], Options(dtype='float32', device='cpu'));"
+        "trainer = PeftTrainer(order.base[3:], TransformersOptions(dtype='float32', device='cpu'));"
         "trainer.train(order, taught, folder / 'there')"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "77", "PYTHONPATH": ":".join(sys.path)}
@@ -99,7 +99,9 @@ def test_peft_itself_loads_what_was_trained_and_it_is_the_same_adapter(
     loaded = peft.PeftModel.from_pretrained(base, tmp_path / "adapter").eval()
     assert (loaded.peft_config["default"].use_dora, loaded.peft_config["default"].r) == (kind == "dora", 4)
     unmerged = logits(torch, loaded)
-    ours, _ = load(str(code_llama), Options(dtype="float32", device="cpu", adapter=str(trained.folder)))
+    ours, _ = load(
+        str(code_llama), TransformersOptions(dtype="float32", device="cpu", adapter=str(trained.folder))
+    )
     assert (unmerged - plain).abs().max() > 1e-2
     assert (logits(torch, ours) - unmerged).abs().max() < 1e-4
     columns, rows = {"q_proj": (64, 64), "down_proj": (160, 64)}.values()
@@ -175,13 +177,13 @@ def test_settings_of_the_arithmetic_change_the_versions_and_hardly_the_result(
 def test_bfloat16_trains_and_float16_is_refused(torch, code_llama, make_order, lessons, tmp_path):
     from truegrade.evolution.training.peft_trainer import PeftTrainer
 
-    half = PeftTrainer(str(code_llama), Options(dtype="bfloat16", device="cpu"))
+    half = PeftTrainer(str(code_llama), TransformersOptions(dtype="bfloat16", device="cpu"))
     trained = half.train(
         make_order(half.base, epochs=3, learning_rate=1e-2, modules=EVERY), lessons, tmp_path / "a"
     )
     assert trained.losses[-1] < trained.losses[0] and "bfloat16" in half.versions["arithmetic"]
     with pytest.raises(UserError, match="loaded as float16, whose gradients vanish"):
-        PeftTrainer(str(code_llama), Options(dtype="float16", device="cpu"))
+        PeftTrainer(str(code_llama), TransformersOptions(dtype="float16", device="cpu"))
 
 
 def test_only_the_reply_is_learned_or_everything_and_cuts_are_counted(trainer, make_order, lessons, tmp_path):

@@ -10,9 +10,9 @@ from truegrade.evolution.training.base import TrainingOrder
 from truegrade.evolution.training.folders import write_adapter
 from truegrade.models.micro.config import read_shape
 from truegrade.models.micro.finetuning.linear import Dropout
-from truegrade.models.micro.finetuning.network import Batch, Example, Network
+from truegrade.models.micro.finetuning.network import Batch, Network, TrainingExample
 from truegrade.models.micro.finetuning.optimiser import AdamW, learning_rate
-from truegrade.models.micro.finetuning.updates import Adapter, stream
+from truegrade.models.micro.finetuning.updates import FreshAdapter, stream
 from truegrade.models.micro.llama import Cache, Llama
 from truegrade.models.micro.safetensors_file import read_tensors
 
@@ -24,7 +24,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 ALL = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 TOKENS = (5, 80, 81, 12, 3, 9, 7, 100, 101, 102, 103)
-EXAMPLES = [Example(TOKENS, 3), Example((5, 6, 7, 40, 41), 2), Example((9, 8, 7, 6, 5, 4, 3, 2), 5)]
+EXAMPLES = [
+    TrainingExample(TOKENS, 3),
+    TrainingExample((5, 6, 7, 40, 41), 2),
+    TrainingExample((9, 8, 7, 6, 5, 4, 3, 2), 5),
+]
 KINDS = pytest.mark.parametrize("kind", ["lora", "dora"])
 
 
@@ -35,7 +39,7 @@ def base(folder):
 def fresh(folder, kind, modules=ALL, rank=4, alpha=6.0):
     """Our adapter of that model, moved away from where it begins; and the model's tensors."""
     tensors = read_tensors(folder / "model.safetensors")
-    adapter = Adapter(tensors, kind, modules, rank, alpha, seed=1)
+    adapter = FreshAdapter(tensors, kind, modules, rank, alpha, seed=1)
     adapter.values += np.random.default_rng(5).normal(0, 0.1, adapter.values.size).astype(np.float32)
     return adapter, tensors
 
@@ -95,7 +99,7 @@ def test_what_peft_writes_we_read(llama_folder, tmp_path, kind, config):
 @KINDS
 def test_a_fresh_adapter_begins_as_pefts_does(llama_folder, kind):
     tensors = read_tensors(llama_folder / "model.safetensors")
-    adapter = Adapter(tensors, kind, ALL, 4, 6.0, seed=1).tensors()
+    adapter = FreshAdapter(tensors, kind, ALL, 4, 6.0, seed=1).tensors()
     config = peft.LoraConfig(r=4, lora_alpha=6, target_modules=list(ALL), use_dora=kind == "dora")
     model = peft.get_peft_model(base(llama_folder), config)
     for name, theirs_ in peft.get_peft_model_state_dict(model).items():

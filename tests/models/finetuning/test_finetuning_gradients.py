@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 from truegrade.models.micro.config import read_shape
 from truegrade.models.micro.finetuning import operations
 from truegrade.models.micro.finetuning.linear import Dropout
-from truegrade.models.micro.finetuning.network import Batch, Example, Network
-from truegrade.models.micro.finetuning.updates import Adapter, stream
+from truegrade.models.micro.finetuning.network import Batch, Network, TrainingExample
+from truegrade.models.micro.finetuning.updates import FreshAdapter, stream
 from truegrade.models.micro.llama import Cache, Llama
 from truegrade.models.micro.safetensors_file import read_tensors
 
 ALL = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 EXAMPLES = [
-    Example((5, 80, 81, 12, 3, 9, 7), 3),
-    Example((5, 6, 7), 1),
-    Example((5, 100, 101, 102, 103, 104, 105, 106, 107, 3), 6),
+    TrainingExample((5, 80, 81, 12, 3, 9, 7), 3),
+    TrainingExample((5, 6, 7), 1),
+    TrainingExample((5, 100, 101, 102, 103, 104, 105, 106, 107, 3), 6),
 ]
 
 
@@ -45,7 +45,7 @@ def moved(adapter, seed=1):
 @pytest.mark.parametrize("share", [0.0, 0.3])
 def test_gradients_are_finite_differences(small, kind, share):
     shape, tensors = small
-    adapter = moved(Adapter(tensors, kind, ALL, 2, 3.0, seed=4))
+    adapter = moved(FreshAdapter(tensors, kind, ALL, 2, 3.0, seed=4))
     network, batch = Network(shape, tensors, adapter), Batch(EXAMPLES)
 
     def loss():
@@ -110,7 +110,7 @@ def frozen_lengths(adapter, tensors):
 @pytest.mark.parametrize("modules", [("q_proj",), ("v_proj", "down_proj"), ("gate_proj",)])
 def test_modules_without_an_update_only_pass_gradients_on(small, modules):
     shape, tensors = small
-    adapter = moved(Adapter(tensors, "lora", modules, 3, 3.0, seed=4))
+    adapter = moved(FreshAdapter(tensors, "lora", modules, 3, 3.0, seed=4))
     network, batch = Network(shape, tensors, adapter), Batch(EXAMPLES)
     network.step(batch, Dropout(0.0, stream(0)))
     gradient = adapter.gradient.copy()
@@ -124,7 +124,7 @@ def test_a_fresh_adapter_changes_nothing_and_logits_are_those_of_the_decoder(sma
     narrow = {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
     llama, batch = Llama(shape, narrow, "here"), Batch(EXAMPLES)
     for kind in ("lora", "dora"):
-        network = Network(shape, narrow, Adapter(narrow, kind, ALL, 4, 8.0, seed=0))
+        network = Network(shape, narrow, FreshAdapter(narrow, kind, ALL, 4, 8.0, seed=0))
         ours = network.logits(batch, Dropout(0.0, stream(0)))
         assert ours.dtype == np.float32
         place = 0
@@ -137,7 +137,7 @@ def test_a_fresh_adapter_changes_nothing_and_logits_are_those_of_the_decoder(sma
 
 def test_an_example_does_not_see_its_neighbours(small):
     shape, tensors = small
-    network = Network(shape, tensors, moved(Adapter(tensors, "dora", ALL, 2, 2.0, seed=0)))
+    network = Network(shape, tensors, moved(FreshAdapter(tensors, "dora", ALL, 2, 2.0, seed=0)))
 
     def logits(*examples):
         return network.logits(Batch(examples), Dropout(0.0, stream(0)))

@@ -16,8 +16,8 @@ from truegrade.models.micro.adapters import BASE_SHA256, file_sha256
 from truegrade.models.micro.blas import library, use_one_thread
 from truegrade.models.micro.config import read_shape
 from truegrade.models.micro.finetuning.fitting import Fitting, fit
-from truegrade.models.micro.finetuning.network import Example, Network
-from truegrade.models.micro.finetuning.updates import Adapter
+from truegrade.models.micro.finetuning.network import Network, TrainingExample
+from truegrade.models.micro.finetuning.updates import FreshAdapter
 from truegrade.models.micro.layout import END, prompt_tokens
 from truegrade.models.micro.llama import Llama
 from truegrade.models.micro.safetensors_file import read_tensors
@@ -89,7 +89,7 @@ class EmbeddedTrainer:
         began = time.thread_time()
         examples, cut = self._encoded(lessons, order)
         genes = order.adapter
-        adapter = Adapter(self._tensors, genes.kind, genes.modules, genes.rank, genes.alpha, order.seed)
+        adapter = FreshAdapter(self._tensors, genes.kind, genes.modules, genes.rank, genes.alpha, order.seed)
         fitting = Fitting(
             learning_rate=order.training.learning_rate,
             epochs=order.training.epochs,
@@ -116,7 +116,7 @@ class EmbeddedTrainer:
         """Release the weights; another trainer is needed afterwards."""
         self._tensors.clear()
 
-    def _encoded(self, lessons: Sequence[Lesson], order: TrainingOrder) -> tuple[list[Example], int]:
+    def _encoded(self, lessons: Sequence[Lesson], order: TrainingOrder) -> tuple[list[TrainingExample], int]:
         """Lessons as tokens, and how many were cut; one whose reply is cut away is left out.
 
         Raises:
@@ -127,7 +127,7 @@ class EmbeddedTrainer:
         for lesson in lessons:
             example = encoded(lesson, self._tokenizer, everything=order.loss_on == "all")
             cut += len(example.tokens) > longest
-            shortened = Example(example.tokens[:longest], example.learned_from)
+            shortened = TrainingExample(example.tokens[:longest], example.learned_from)
             if len(shortened.tokens) > shortened.learned_from:
                 examples.append(shortened)
         if not examples:
@@ -137,7 +137,7 @@ class EmbeddedTrainer:
         return examples, cut
 
 
-def encoded(lesson: Lesson, tokenizer: Tokenizer, *, everything: bool = False) -> Example:
+def encoded(lesson: Lesson, tokenizer: Tokenizer, *, everything: bool = False) -> TrainingExample:
     """A lesson in the layout that the model is asked in: the prompt, the reply, and the token that ends it.
 
     Args:
@@ -152,7 +152,7 @@ def encoded(lesson: Lesson, tokenizer: Tokenizer, *, everything: bool = False) -
     if END not in tokenizer.special:
         raise UserError(f"this model's tokenizer has no token {END}: no reply can be taught to end")
     tokens = (*prompt, *tokenizer.encode(lesson.reply), tokenizer.special[END])
-    return Example(tokens, 1 if everything else len(prompt))
+    return TrainingExample(tokens, 1 if everything else len(prompt))
 
 
 def _check(order: TrainingOrder, base: str) -> None:

@@ -23,7 +23,7 @@ from truegrade.evolution.training.peft_examples import encode, usable
 from truegrade.evolution.training.peft_files import write_adapter
 from truegrade.evolution.training.peft_learning import OnEpoch, learn
 from truegrade.models.transformers_loading import load
-from truegrade.models.transformers_options import Options
+from truegrade.models.transformers_options import TransformersOptions
 
 
 class PeftSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,13 +52,13 @@ class PeftTrainer:
     def __init__(
         self,
         name: str,
-        options: Options | None = None,
+        options: TransformersOptions | None = None,
         settings: PeftSettings | None = None,
         checkpoints: Path | None = None,
         loaded: tuple[Any, Any] | None = None,
     ) -> None:
         self._settings, self._checkpoints = settings or PeftSettings(), checkpoints
-        options = options or Options()
+        options = options or TransformersOptions()
         if options.adapter is not None:
             raise UserError(f"hf/{name}: an adapter is trained on a bare base: leave adapter= out")
         _check_peft()

@@ -13,7 +13,7 @@ from truegrade.files.json_text import read_json
 T = TypeVar("T", bound=msgspec.Struct)
 
 
-class Shape(msgspec.Struct, frozen=True, kw_only=True):
+class LlamaShape(msgspec.Struct, frozen=True, kw_only=True):
     """The fields of ``config.json`` that decide what the model computes, under their own names."""
 
     model_type: str
@@ -69,13 +69,13 @@ class Defaults(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset([self.eos_token_id] if isinstance(self.eos_token_id, int) else self.eos_token_id)
 
 
-def read_shape(path: Path) -> Shape:
+def read_shape(path: Path) -> LlamaShape:
     """Read a ``config.json``.
 
     Raises:
         BadRecord: it is damaged, or describes something else than a plain Llama.
     """
-    shape = _read(path, Shape)
+    shape = _read(path, LlamaShape)
     rope_type = (shape.rope_parameters or {}).get("rope_type", "default")
     for field, value, only in (
         ("model_type", shape.model_type, "llama"),

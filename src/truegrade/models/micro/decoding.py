@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from truegrade.models.local import Generated
 from truegrade.models.micro.blas import use_one_thread
 from truegrade.models.micro.llama import CHUNK, ROWS, Cache, Llama
-from truegrade.models.micro.sampling import Sampler
+from truegrade.models.micro.sampling import TokenSampler
 from truegrade.models.micro.tokenizer import Tokenizer
 from truegrade.records import Usage
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MAX_WORKERS = 4
 
 
-class Ask:
+class DecodingJob:
     """One request, and what it has written so far.
 
     Args:
@@ -38,7 +38,7 @@ class Ask:
         stops: strings before the first of which it is cut.
     """
 
-    def __init__(self, prompt: Sequence[int], sampler: Sampler, limit: int, stops: Sequence[str]) -> None:
+    def __init__(self, prompt: Sequence[int], sampler: TokenSampler, limit: int, stops: Sequence[str]) -> None:
         self.prompt, self.sampler, self.limit = tuple(prompt), sampler, limit
         self.future: Future[Generated] = Future()
         self.tokens: list[int] = []
@@ -81,12 +81,12 @@ class Decoder:
     ) -> None:
         self.llama, self.tokenizer, self.ends = llama, tokenizer, ends
         self.workers = workers or min(MAX_WORKERS, os.cpu_count() or 1)
-        self._waiting: deque[Ask] = deque()
+        self._waiting: deque[DecodingJob] = deque()
         self._lock = threading.Lock()
         self._unfinished = self._alive = 0
         self._restore_threads: Callable[[], None] = lambda: None
 
-    def submit(self, ask: Ask) -> Future[Generated]:
+    def submit(self, ask: DecodingJob) -> Future[Generated]:
         """Queue a request; its future is set when it ends, and may be cancelled until then."""
         with self._lock:
             self._waiting.append(ask)
@@ -114,7 +114,7 @@ class Decoder:
             except Exception as error:  # every future must end, or its asker would wait for ever
                 batch.fail(error, fresh)
 
-    def _next_asks(self, batch: _Batch) -> list[Ask] | None:
+    def _next_asks(self, batch: _Batch) -> list[DecodingJob] | None:
         """Requests for the free rows; None where the worker is to end."""
         with self._lock:
             fresh = [self._waiting.popleft() for _ in range(min(batch.free, len(self._waiting)))]
@@ -132,7 +132,7 @@ class _Batch:
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
         self._cache = Cache(decoder.llama.shape)
-        self._asks: list[Ask | None] = [None] * ROWS
+        self._asks: list[DecodingJob | None] = [None] * ROWS
         self._read: list[tuple[tuple[int, ...], NDArray[np.float32]] | None] = [None] * ROWS
         """The prompt that each row's cache begins with, and the logits behind it."""
 
@@ -140,7 +140,7 @@ class _Batch:
     def free(self) -> int:
         return self._asks.count(None)
 
-    def admit(self, fresh: Sequence[Ask]) -> None:
+    def admit(self, fresh: Sequence[DecodingJob]) -> None:
         """Give each request a row, read its prompt and draw its first token."""
         for ask in fresh:
             row = self._asks.index(None)
@@ -168,7 +168,7 @@ class _Batch:
                 if ask is not None:
                     self._advance(row, logits[row])
 
-    def fail(self, error: Exception, fresh: Sequence[Ask]) -> None:
+    def fail(self, error: Exception, fresh: Sequence[DecodingJob]) -> None:
         """End every request with the error."""
         for ask in (*self._asks, *fresh):
             if ask is not None and not ask.future.done():

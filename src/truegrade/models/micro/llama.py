@@ -19,7 +19,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.models.micro.adapters import merge_adapter
-from truegrade.models.micro.config import Shape, read_shape
+from truegrade.models.micro.config import LlamaShape, read_shape
 from truegrade.models.micro.safetensors_file import read_tensors
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ CHUNK = 64
 """Positions of the cache that one product of the attention covers."""
 
 
-class Layer(msgspec.Struct, frozen=True):
+class LlamaLayer(msgspec.Struct, frozen=True):
     """Weights of one block; linear layers are (outputs, inputs), as stored."""
 
     attention_norm: Floats
@@ -51,7 +51,7 @@ class Cache:
     Memory is taken from the system as positions are first written.
     """
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: LlamaShape) -> None:
         import numpy as np
 
         chunks = -(-shape.max_position_embeddings // CHUNK)
@@ -72,7 +72,7 @@ class Llama:
         BadRecord: a tensor is missing or has another shape than ``config.json`` says.
     """
 
-    def __init__(self, shape: Shape, tensors: dict[str, Floats], source: Path) -> None:
+    def __init__(self, shape: LlamaShape, tensors: dict[str, Floats], source: Path) -> None:
         import numpy as np
 
         self.shape = shape
@@ -88,7 +88,7 @@ class Llama:
             at = f"model.layers.{index}."
             attention, mlp = f"{at}self_attn.", f"{at}mlp."
             self._layers.append(
-                Layer(
+                LlamaLayer(
                     take(f"{at}input_layernorm.weight", width),
                     np.concatenate(
                         [
@@ -172,7 +172,9 @@ class Llama:
             x = x + self._mlp(layer, x)
         return _linear(self._normed(x, self._norm), self._head)
 
-    def _project(self, layer: Layer, x: Floats, positions: NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
+    def _project(
+        self, layer: LlamaLayer, x: Floats, positions: NDArray[np.int64]
+    ) -> tuple[Floats, Floats, Floats]:
         """Queries, keys and values as (tokens, heads, channels); queries and keys turned by their position."""
         import numpy as np
 
@@ -209,7 +211,7 @@ class Llama:
         attended: Floats = (weights @ values).sum(axis=2) / total
         return attended.reshape(ROWS, -1)
 
-    def _mlp(self, layer: Layer, x: Floats) -> Floats:
+    def _mlp(self, layer: LlamaLayer, x: Floats) -> Floats:
         import numpy as np
 
         gate_up = _linear(self._normed(x, layer.mlp_norm), layer.gate_up)
@@ -250,7 +252,7 @@ def _linear(x: Floats, weight: Floats) -> Floats:
     return np.ascontiguousarray((weight @ x.T).T)
 
 
-def _rotations(shape: Shape) -> tuple[Floats, Floats]:
+def _rotations(shape: LlamaShape) -> tuple[Floats, Floats]:
     """Cosines and sines of every position: (positions, channels of a head)."""
     import numpy as np
 

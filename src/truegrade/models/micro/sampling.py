@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from truegrade.records.config import Sampling
 
 
-class Sampler:
+class TokenSampler:
     """Draws the tokens of one reply; its draws depend on the seed and the prompt alone.
 
     The prompt goes into the stream, so that sample i of one problem says nothing about sample i of another.
@@ -95,7 +95,7 @@ class Sampler:
 
 def sampler_for(
     sampling: Sampling, sample: int, prompt: Sequence[int], *, temperature: float, top_p: float | None
-) -> Sampler:
+) -> TokenSampler:
     """What draws the tokens of one sample.
 
     Args:
@@ -105,7 +105,7 @@ def sampler_for(
         temperature: the model's own, where the request has none.
         top_p: the same; None for 1.
     """
-    return Sampler(
+    return TokenSampler(
         temperature if sampling.temperature is None else sampling.temperature,
         next((p for p in (sampling.top_p, top_p) if p is not None), 1.0),
         sample if sampling.seed is None else sampling.seed,

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from truegrade.models.micro.finetuning.linear import Dropout
-from truegrade.models.micro.finetuning.network import Batch, Example, Network
+from truegrade.models.micro.finetuning.network import Batch, Network, TrainingExample
 from truegrade.models.micro.finetuning.optimiser import AdamW, learning_rate
-from truegrade.models.micro.finetuning.updates import Adapter, stream
+from truegrade.models.micro.finetuning.updates import FreshAdapter, stream
 
 
 class Fitting(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,8 +27,8 @@ class Fitting(msgspec.Struct, frozen=True, kw_only=True):
 
 def fit(
     network: Network,
-    adapter: Adapter,
-    examples: Sequence[Example],
+    adapter: FreshAdapter,
+    examples: Sequence[TrainingExample],
     fitting: Fitting,
     on_epoch: Callable[[int, float], None] | None = None,
 ) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from truegrade.models.micro.config import Shape
+from truegrade.models.micro.config import LlamaShape
 from truegrade.models.micro.finetuning.linear import Dropout, Input, Linear, joined
 from truegrade.models.micro.finetuning.operations import (
     Spans,
@@ -24,7 +24,7 @@ from truegrade.models.micro.finetuning.operations import (
     normed,
     rotated,
 )
-from truegrade.models.micro.finetuning.updates import Adapter
+from truegrade.models.micro.finetuning.updates import FreshAdapter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
-class Example(msgspec.Struct, frozen=True):
+class TrainingExample(msgspec.Struct, frozen=True):
     """A sequence to learn from."""
 
     tokens: tuple[int, ...]
@@ -43,7 +43,7 @@ class Example(msgspec.Struct, frozen=True):
 class Batch:
     """Examples one behind the other; each without its last token, after which nothing comes."""
 
-    def __init__(self, examples: Sequence[Example]) -> None:
+    def __init__(self, examples: Sequence[TrainingExample]) -> None:
         import numpy as np
 
         lengths = [len(example.tokens) - 1 for example in examples]
@@ -70,7 +70,7 @@ class Network:
         adapter: whose gradient `step` writes.
     """
 
-    def __init__(self, shape: Shape, tensors: Mapping[str, Array], adapter: Adapter) -> None:
+    def __init__(self, shape: LlamaShape, tensors: Mapping[str, Array], adapter: FreshAdapter) -> None:
         import numpy as np
 
         self._epsilon = shape.rms_norm_eps
@@ -127,7 +127,7 @@ class _Kept(msgspec.Struct, frozen=True):
 class _Block:
     """One layer: attention, then the gated network, each added to what came in."""
 
-    def __init__(self, shape: Shape, tensors: Mapping[str, Array], adapter: Adapter, index: int) -> None:
+    def __init__(self, shape: LlamaShape, tensors: Mapping[str, Array], adapter: FreshAdapter, index: int) -> None:
         at = f"model.layers.{index}."
         self._epsilon = shape.rms_norm_eps
         self._keys, self._width = shape.key_heads, shape.head_width

@@ -32,7 +32,7 @@ class Update(msgspec.Struct, frozen=True):
     scale: float
 
 
-class Adapter:
+class FreshAdapter:
     """A fresh adapter, as PEFT begins one: ``A`` uniform, ``B`` zero, ``m`` the lengths of the weights' rows.
 
     ``A`` is bounded by 1 / sqrt(inputs), which is torch's ``kaiming_uniform_`` with a = sqrt(5)
