@@ -21,11 +21,12 @@ from typing import Any
 import msgspec
 
 from truegrade.grading.evalplus_inside import WALL_FACTOR
-from truegrade.grading.executor import CallResult, Executor, loaded_before
+from truegrade.grading.executor import Executor, loaded_before
 from truegrade.grading.functions import REFERENCE_CPU_S, TESTS_INSIDE, ReferenceFailed
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.grading.marks import NEAR
 from truegrade.records import OracleTask, Reason
+from truegrade.sandbox.outcome import CallResult
 
 MIN_LIMIT_S = 4.0
 """Seconds for one call at least (``evalplus/config.py`` DEFAULT_MIN_TIME_LIMIT)."""

@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 
 from truegrade.grading import oracles
-from truegrade.grading.executor import CallResult, Executor
+from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, from_outcome, shortened, shown, shown_call
 from truegrade.grading.programs import arrange
 from truegrade.records import FunctionTask, OracleTask, Reason
+from truegrade.sandbox.outcome import CallResult
 
 TESTS_INSIDE = "tests-inside"
 """Mark of a verdict whose tests shared a process with the candidate."""

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import msgspec
 
-from truegrade.grading.executor import Outcome
 from truegrade.records import Reason
+from truegrade.sandbox.outcome import Outcome
 
 _SHOWN = 200
 

@@ -8,10 +8,11 @@ from truegrade.extraction.assertions import parse_arguments
 from truegrade.extraction.computed import computed_arguments
 from truegrade.extraction.literals import NotLiteral, parse_literal
 from truegrade.grading import marks
-from truegrade.grading.executor import CallResult, Executor
+from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, from_outcome, shortened, shown
 from truegrade.grading.literals import compare
 from truegrade.records import Answer, InputTask, OutputTask, Reason
+from truegrade.sandbox.outcome import CallResult
 
 
 def grade_output(task: OutputTask, answer: Answer) -> Judgement:

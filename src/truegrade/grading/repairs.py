@@ -13,11 +13,12 @@ from typing import Any
 
 import msgspec
 
-from truegrade.grading.executor import CallResult, Executor, Outcome
+from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, shortened, shown, shown_call
 from truegrade.grading.marks import TESTS_SKIPPED
 from truegrade.grading.suites import Suite, matches
 from truegrade.records import Case, Reason
+from truegrade.sandbox.outcome import CallResult, Outcome
 
 SKIPPED = "skipped"
 NOT_RUN = "not_run"

@@ -15,7 +15,7 @@ from truegrade.sandbox import modes
 from truegrade.sandbox.apart import Apart
 from truegrade.sandbox.levels import GET_BUBBLEWRAP, NO_NAMESPACES, detect
 from truegrade.sandbox.limits import Limits
-from truegrade.sandbox.outcome import SMALL_BYTES, CallResult, Outcome, ProgramOutcome, Stop, conclude
+from truegrade.sandbox.outcome import SMALL_BYTES, CallResult, Outcome, Stop, conclude
 from truegrade.sandbox.protection import LIMITS_ONLY, NAMESPACES, Protection
 from truegrade.sandbox.supervisor import Supervisor
 from truegrade.sandbox.worker import Worker
@@ -178,7 +178,7 @@ class Sandbox:
 
     def script(
         self, source: str, stdin: str = "", *, cpu_s: float | None = None, wall_s: float | None = None
-    ) -> ProgramOutcome:
+    ) -> Outcome:
         """Run ``source`` as a script; passing means that its process ends with exit code 0.
 
         Args:
@@ -202,16 +202,7 @@ class Sandbox:
                 written.update({name: data.decode("utf-8", "replace") for name, data in run.output.items()})
 
         outcome = self._measure(cpu_s, converse, wall_s)
-        return ProgramOutcome(
-            status=outcome.status,
-            detail=outcome.detail,
-            cpu_s=outcome.cpu_s,
-            wall_s=outcome.wall_s,
-            time_sensitive=outcome.time_sensitive,
-            exit_code=exit_code,
-            stdout=written["stdout"],
-            stderr=written["stderr"],
-        )
+        return replace(outcome, exit_code=exit_code, stdout=written["stdout"], stderr=written["stderr"])
 
     def decide(self, function: Callable[..., Any], got: Any, *trusted: object) -> Any:
         """What a function says of something that a program returned or wrote; see `truegrade.sandbox.apart`.
@@ -320,7 +311,7 @@ class _Once:
 
 def run_program(
     source: str, stdin: str = "", *, limits: Limits | None = None, allow_unsafe: bool = False
-) -> ProgramOutcome:
+) -> Outcome:
     """Run one untrusted script and return what it wrote; for many, use `Sandbox.script`."""
     with Sandbox(limits, workers=1, allow_unsafe=allow_unsafe) as sandbox:
         return sandbox.script(source, stdin)

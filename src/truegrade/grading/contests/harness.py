@@ -12,11 +12,12 @@ from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.screen import plain
 from truegrade.grading.contests.tampering import contradicted, right
 from truegrade.grading.contests.tests import Tests
-from truegrade.grading.executor import CallResult, Executor, Outcome
+from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, shortened
 from truegrade.grading.marks import NEAR, TAMPERING
 from truegrade.records import Reason
+from truegrade.sandbox.outcome import CallResult, Outcome
 
 _START_S, _TRANSFER_BYTES_PER_S = 15.0, 10e6
 """Wall seconds for starting the process and for sending the tests: after them the harness' limit has passed,

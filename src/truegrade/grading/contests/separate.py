@@ -15,10 +15,11 @@ from truegrade.grading.contests import inside
 from truegrade.grading.contests.comparison import as_json, same_output
 from truegrade.grading.contests.driver import import_string
 from truegrade.grading.contests.tests import Tests, decoded
-from truegrade.grading.executor import CallResult, Executor, Outcome
+from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, shortened, shown
 from truegrade.grading.programs import assemble
 from truegrade.records import Answer, Reason
+from truegrade.sandbox.outcome import CallResult, Outcome
 
 PREAMBLE = f"{import_string}sys.set_int_max_str_digits(50000)\n"
 """LiveCodeBench's preamble and its limit of digits (@28fef95 ``compute_code_generation_metrics.py``)."""
