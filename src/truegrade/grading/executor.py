@@ -1,8 +1,8 @@
 """The one door between grading and the machine that runs untrusted programs.
 
-Grading asks; an executor answers with `truegrade.sandbox.outcome.Outcome`. `truegrade.sandbox.Sandbox` implements
-it, tests may implement it in five lines, and grading knows neither: the pipeline hands it an executor already bound
-to a profile's limits.
+Grading asks; an executor answers with a `truegrade.sandbox.outcome.Outcome`. `truegrade.sandbox` implements it,
+tests may implement it in five lines, and grading knows neither: the pipeline hands it an executor already bound to
+a profile's limits.
 
 Four ways to run a program, from safest to most faithful to the harnesses:
 

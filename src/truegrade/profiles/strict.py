@@ -170,7 +170,7 @@ class Strict(Profile):
             return extract_continuation(text, task.entry_point, prefix)
         return extract_program(text, task.entry_point, prefix=prefix)
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Decide whether the answer is right."""
         task = problem.task
         if isinstance(task, OutputTask):
@@ -180,10 +180,10 @@ class Strict(Profile):
         if isinstance(task, ChoiceTask):
             return grade_choice(task, answer)
         if isinstance(task, ContestTask):
-            return _grade_contest(task, answer, executor)
-        return self._grade_code(problem, task, answer, executor)
+            return _contest_judgement(task, answer, executor)
+        return self._code_judgement(problem, task, answer, executor)
 
-    def _grade_code(
+    def _code_judgement(
         self, problem: Problem, task: FunctionTask | OracleTask | CasesTask, answer: Answer, executor: Executor
     ) -> Judgement:
         cpu_s = self.cpu_s(task.cpu_s or self.limits.cpu_s)
@@ -240,7 +240,7 @@ def _given(task: OutputTask | InputTask | ChoiceTask, text: str) -> Answer:
     return extract_choice_answer(text)
 
 
-def _grade_contest(task: ContestTask, answer: Answer, executor: Executor) -> Judgement:
+def _contest_judgement(task: ContestTask, answer: Answer, executor: Executor) -> Judgement:
     """Every test in a process of its own; tests that cannot be decoded are the grader's fault."""
     try:
         tests = decode(task)

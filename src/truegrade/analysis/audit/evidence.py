@@ -11,7 +11,7 @@ import msgspec
 
 from truegrade.analysis.audit.survey import Survey, survey
 from truegrade.benchmarks.base import Benchmark
-from truegrade.pipeline.grade import grade
+from truegrade.pipeline.grade import grade_run
 from truegrade.pipeline.outcomes import Outcome, Outcomes, counted, read_outcomes
 from truegrade.pipeline.progress import Progress
 from truegrade.profiles import Profile
@@ -74,7 +74,7 @@ def gather(
             surveyed = survey(path, benchmark, journal.append)
         if graded is not None:
             _take_over(graded, run, profile)
-        grade(
+        grade_run(
             run,
             problems,
             profile,

@@ -12,7 +12,7 @@ from truegrade import __version__
 from truegrade.errors import TruegradeError, UserError
 from truegrade.integrations.ray.queueing import TARGET_S
 from truegrade.integrations.ray.shipping import Received
-from truegrade.pipeline.verdicts import grade_completion
+from truegrade.pipeline.verdicts import verdict_on
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Verdict
 from truegrade.sandbox import Limits, Sandbox
@@ -54,7 +54,7 @@ class GradingActor:
         """Of Truegrade on this machine; an answer at all says that the actor is alive."""
         return __version__
 
-    def grade(self, batch: Sequence[Completion], cargo: Cargo) -> Graded:
+    def grade_batch(self, batch: Sequence[Completion], cargo: Cargo) -> Graded:
         """Give a batch its verdicts, in order, until they are all there or the time is up.
 
         Args:
@@ -69,7 +69,7 @@ class GradingActor:
         for completion in batch:
             try:
                 problem = problems[completion.problem_id]
-                verdicts.append(grade_completion(completion, problem, self._profile, self._sandbox))
+                verdicts.append(verdict_on(completion, problem, self._profile, self._sandbox))
             except TruegradeError as error:
                 failure = error
                 break
