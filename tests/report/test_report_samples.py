@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_runs import House, Lenient, build_run, outcome, task_id
 
-from truegrade.pipeline.outcomes import Outcome
+from truegrade.pipeline.brief_verdicts import Outcome
 from truegrade.records import Reason, SampleKey
 from truegrade.report import samples
 from truegrade.report.material import gather

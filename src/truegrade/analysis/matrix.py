@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.pipeline.outcomes import Outcomes, counted, disputed, read_outcomes, side_by_side
+from truegrade.pipeline.brief_verdicts import Outcomes, counted, disputed, read_outcomes, side_by_side
 from truegrade.pipeline.summary import ProfileSummary, Summary, TaskLine, read_summary
 from truegrade.records import Estimate
 from truegrade.statistics import TaskTally, estimate

@@ -9,7 +9,7 @@ import msgspec
 from truegrade.analysis.matrix import first_sample, tallies_of
 from truegrade.analysis.replication_question import MEANS
 from truegrade.benchmarks.mbpp import split_of
-from truegrade.pipeline.outcomes import Outcome, Outcomes, read_outcomes
+from truegrade.pipeline.brief_verdicts import Outcome, Outcomes, read_outcomes
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import UNANSWERED, Estimate, Reason
 from truegrade.statistics import TaskTally

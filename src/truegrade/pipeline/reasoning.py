@@ -9,7 +9,7 @@ import msgspec
 from truegrade.extraction.literals import parse_literal
 from truegrade.grading.literals import compare
 from truegrade.grading.marks import CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TEXT_DIFFERS, TYPES_DIFFER
-from truegrade.pipeline.outcomes import Outcome, Outcomes
+from truegrade.pipeline.brief_verdicts import Outcome, Outcomes
 from truegrade.records import UNANSWERED, ChoiceTask, OutputTask, Problem, Reason
 from truegrade.statistics.reasoning import ReasoningSummary, summarise_reasoning
 from truegrade.statistics.reasoning_records import Draw, Pair, Program

@@ -12,8 +12,7 @@ import msgspec
 from truegrade.agents.account import AgentSummary, summarise_steps
 from truegrade.agents.steps import read_steps
 from truegrade.errors import UserError
-from truegrade.pipeline.cautions import IN_THE_BOX, boxed_warnings, count_warnings, partial, unscored
-from truegrade.pipeline.outcomes import (
+from truegrade.pipeline.brief_verdicts import (
     Outcome,
     Outcomes,
     counted,
@@ -24,6 +23,7 @@ from truegrade.pipeline.outcomes import (
     read_outcomes,
     side_by_side,
 )
+from truegrade.pipeline.cautions import IN_THE_BOX, boxed_warnings, count_warnings, partial, unscored
 from truegrade.pipeline.reasoning import Questions, questions, reasoning
 from truegrade.pipeline.selection import made_for, scored
 from truegrade.profiles import Profile

@@ -9,7 +9,7 @@ from truegrade.analysis.audit.evidence import Evidence
 from truegrade.analysis.audit.findings import Finding
 from truegrade.analysis.audit.survey import SampleFact, Survey
 from truegrade.analysis.replication import stored_audit
-from truegrade.pipeline.outcomes import Outcomes
+from truegrade.pipeline.brief_verdicts import Outcomes
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.parts import folded, section
 from truegrade.store import Run

@@ -9,7 +9,7 @@ from math import ceil, floor, log10
 
 import msgspec
 
-from truegrade.pipeline.outcomes import Outcomes
+from truegrade.pipeline.brief_verdicts import Outcomes
 from truegrade.records import Completion, SampleKey
 from truegrade.report import wording
 from truegrade.store import Run

@@ -8,7 +8,7 @@ import msgspec
 
 from truegrade.analysis.audit.findings import Finding
 from truegrade.analysis.matrix import Matrix, rule_matrix
-from truegrade.pipeline.outcomes import Outcomes, read_outcomes
+from truegrade.pipeline.brief_verdicts import Outcomes, read_outcomes
 from truegrade.pipeline.summary import Summary, read_summary
 from truegrade.report.checks import read_findings
 from truegrade.report.distributions import Distribution, read_distributions

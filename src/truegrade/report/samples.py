@@ -10,7 +10,7 @@ from zlib import crc32
 
 import msgspec
 
-from truegrade.pipeline.outcomes import Outcomes, disputed, graded, side_by_side
+from truegrade.pipeline.brief_verdicts import Outcomes, disputed, graded, side_by_side
 from truegrade.pipeline.summary import Summary
 from truegrade.records import Completion, Prompt, SampleKey, Verdict
 from truegrade.report.sample_views import Excerpt, SampleView, excerpt, view_sample

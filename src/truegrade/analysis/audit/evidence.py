@@ -11,8 +11,8 @@ import msgspec
 
 from truegrade.analysis.audit.survey import Survey, survey
 from truegrade.benchmarks.base import Benchmark
+from truegrade.pipeline.brief_verdicts import Outcome, Outcomes, counted, read_outcomes
 from truegrade.pipeline.grade import grade_run
-from truegrade.pipeline.outcomes import Outcome, Outcomes, counted, read_outcomes
 from truegrade.pipeline.progress import Progress
 from truegrade.profiles import Profile
 from truegrade.records import UNANSWERED, Problem
