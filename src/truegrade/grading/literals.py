@@ -25,7 +25,7 @@ SHOWN_CHARS = 80
 """Longer values are shown cut in ``why``; they are compared whole."""
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class LiteralComparison(msgspec.Struct, frozen=True, kw_only=True):
     """How two literals compare under each policy."""
 
     python_eq: bool
@@ -45,7 +45,7 @@ class _Nan:
         return self.written
 
 
-def compare(expected: str, got: str) -> Comparison:
+def compare(expected: str, got: str) -> LiteralComparison:
     """Compare the source of two literals.
 
     An expected text that is no literal (a custom ``repr``) can only be equal as text. Never raises.
@@ -54,28 +54,28 @@ def compare(expected: str, got: str) -> Comparison:
     if isinstance(truth, NotLiteral):
         same = expected.strip() == got.strip()
         note = f"the expected value is no literal ({truth.why}): compared as text"
-        return Comparison(python_eq=same, strict_typed=same, repr_exact=same, why=note)
+        return LiteralComparison(python_eq=same, strict_typed=same, repr_exact=same, why=note)
     if isinstance(answer, NotLiteral):
-        return Comparison(
+        return LiteralComparison(
             python_eq=False, strict_typed=False, repr_exact=False, why=f"not a literal: {answer.why}"
         )
     if truth.source == answer.source:
-        return Comparison(python_eq=True, strict_typed=True, repr_exact=True)
+        return LiteralComparison(python_eq=True, strict_typed=True, repr_exact=True)
     return _compare_values(truth, answer)
 
 
-def _compare_values(truth: Literal, answer: Literal) -> Comparison:
+def _compare_values(truth: Literal, answer: Literal) -> LiteralComparison:
     wanted, given = _with_equal_nan(truth.value), _with_equal_nan(answer.value)
     if wanted != given:
         why = f"expected {_shown(truth.source)}, got {_shown(answer.source)}"
-        return Comparison(python_eq=False, strict_typed=False, repr_exact=False, why=why)
+        return LiteralComparison(python_eq=False, strict_typed=False, repr_exact=False, why=why)
     other_type = next(_type_differences(wanted, given), None)
     if other_type is not None:
-        return Comparison(python_eq=True, strict_typed=False, repr_exact=False, why=other_type)
+        return LiteralComparison(python_eq=True, strict_typed=False, repr_exact=False, why=other_type)
     if _written(wanted) != _written(given):
         why = "equal, but written in another order or with another sign of zero"
-        return Comparison(python_eq=True, strict_typed=True, repr_exact=False, why=why)
-    return Comparison(python_eq=True, strict_typed=True, repr_exact=True)
+        return LiteralComparison(python_eq=True, strict_typed=True, repr_exact=False, why=why)
+    return LiteralComparison(python_eq=True, strict_typed=True, repr_exact=True)
 
 
 def _with_equal_nan(value: Any) -> Any:

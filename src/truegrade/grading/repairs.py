@@ -37,7 +37,7 @@ class TestResult(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
-class Trial(msgspec.Struct, kw_only=True):
+class RepairTrial(msgspec.Struct, kw_only=True):
     """Results, test by test, and what they cost."""
 
     results: dict[int, TestResult] = {}
@@ -73,7 +73,7 @@ def grade_repair(
         comparator: rule that decides about outputs, instead of the suite's own.
         timeouts: tests that may overrun their time before the rest is given up; None for any number.
     """
-    trial = Trial(results={index: TestResult(SKIPPED) for index in suite.skipped})
+    trial = RepairTrial(results={index: TestResult(SKIPPED) for index in suite.skipped})
     pending = [index for index in range(suite.size) if index not in trial.results]
     if not pending:
         return Judgement(reason=Reason.GRADER_ERROR, detail="the problem has no tests to run")
@@ -112,7 +112,7 @@ class _Answered(msgspec.Struct, frozen=True):
 
 
 def _run_together(
-    asked: _Asked, executor: Executor, trial: Trial, pending: list[int], cpu_s: float, timeouts: int | None
+    asked: _Asked, executor: Executor, trial: RepairTrial, pending: list[int], cpu_s: float, timeouts: int | None
 ) -> None:
     """Call on and on, in a new process wherever one ends, until every test has a result."""
     overran = 0
@@ -158,7 +158,7 @@ def _run_apart(
     suite: Suite,
     program: str,
     executor: Executor,
-    trial: Trial,
+    trial: RepairTrial,
     pending: list[int],
     cpu_s: float,
     timeouts: int | None,
@@ -197,7 +197,7 @@ def _difference(got: Any, case: Case, function: str, comparator: str) -> str | N
     return f"{shown_call(function, case.arguments)} gave {shown(got)}, expected {shown(case.expected)}"
 
 
-def _judgement(suite: Suite, trial: Trial) -> Judgement:
+def _judgement(suite: Suite, trial: RepairTrial) -> Judgement:
     """The first test that did not pass gives the reason; one that the grader failed comes before all others."""
     results = [trial.results[index] for index in range(suite.size)]
     counts = Counter(result.result for result in results)

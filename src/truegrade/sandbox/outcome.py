@@ -72,7 +72,7 @@ class CallResult:
         """Rebuilt from bytes that name no code: `Unsupported` if it cannot be; the digest; None if it raised.
 
         Raises:
-            TooLarge: it would take more than `MAX_VALUE_MEMORY`.
+            ValueTooLarge: it would take more than `MAX_VALUE_MEMORY`.
             WireError: the bytes are not what a program's process sends.
         """
         return self._read[0]

@@ -112,7 +112,7 @@ class Sandbox:
             SandboxError: an argument is not plain, or the machine failed.
         """
         deliver = _Once(on_result)
-        return self._measure(cpu_s, lambda run: modes.call(run, program, function, calls, deliver), wall_s)
+        return self._measure(cpu_s, lambda run: modes.make_calls(run, program, function, calls, deliver), wall_s)
 
     def judge(
         self,
@@ -143,7 +143,7 @@ class Sandbox:
             SandboxError: the machine failed.
         """
         judged = partial(
-            modes.judge, program=program, tests=tests, names=entry_points, trusted=trusted, classes=classes
+            modes.run_tests, program=program, tests=tests, names=entry_points, trusted=trusted, classes=classes
         )
         try:
             return self._measure(cpu_s, partial(judged, ahead=True))
@@ -174,7 +174,7 @@ class Sandbox:
         Raises:
             SandboxError: the machine failed.
         """
-        return self._measure(cpu_s, lambda run: modes.inside(run, source, disabled, preload, swallow))
+        return self._measure(cpu_s, lambda run: modes.run_inside(run, source, disabled, preload, swallow))
 
     def script(
         self, source: str, stdin: str = "", *, cpu_s: float | None = None, wall_s: float | None = None
@@ -196,7 +196,7 @@ class Sandbox:
         def converse(run: Supervisor) -> Stop:
             nonlocal exit_code
             try:
-                return modes.script(run, source, stdin)
+                return modes.run_script(run, source, stdin)
             finally:
                 exit_code = None if run.program is None else run.program.code
                 written.update({name: data.decode("utf-8", "replace") for name, data in run.output.items()})
@@ -213,7 +213,7 @@ class Sandbox:
             trusted: whatever else it takes; results stand for their values here as well.
 
         Raises:
-            TooLarge: it takes too much memory or time to say.
+            ValueTooLarge: it takes too much memory or time to say.
             WireError: the result is none.
             Exception: what the function raises.
         """

@@ -8,7 +8,7 @@ import time
 from typing import IO
 
 from truegrade.sandbox import procfs
-from truegrade.sandbox.zygotes import Lost, Zygote
+from truegrade.sandbox.zygotes import Zygote, ZygoteLost
 
 NATURAL_END_S = 0.2
 """How long a process that has closed its streams may take to end on its own."""
@@ -22,7 +22,7 @@ class Process:
         stdin: what it reads; empty by default.
 
     Raises:
-        Lost: the zygote has died.
+        ZygoteLost: the zygote has died.
         SandboxError: the process could not be forked.
     """
 
@@ -48,7 +48,7 @@ class Process:
         if self.code is None:
             try:
                 return self._zygote.ended()
-            except Lost:
+            except ZygoteLost:
                 self._lose()
         return True
 
@@ -71,7 +71,7 @@ class Process:
             return
         try:
             report = self._zygote.finish()
-        except Lost:
+        except ZygoteLost:
             self._lose()
         else:
             self.code, self.cpu_s = os.waitstatus_to_exitcode(report.status), report.cpu_s

@@ -64,7 +64,7 @@ FREEING_S, FREEING_STEPS = 0.001, 100
 _FD = Struct("@i")
 
 
-class Zygote:
+class ZygoteServer:
     """The serving side.
 
     Args:

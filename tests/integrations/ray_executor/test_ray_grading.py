@@ -169,6 +169,6 @@ class Unprotected:
         return truegrade.__version__
 
     def grade_batch(self, batch, cargo):
-        from truegrade.integrations.ray.actor import Graded
+        from truegrade.integrations.ray.actor import GradedBatch
 
-        return Graded(verdicts=[], wall_s=0.0, failure="protection level 1")
+        return GradedBatch(verdicts=[], wall_s=0.0, failure="protection level 1")

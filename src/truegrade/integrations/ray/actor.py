@@ -25,7 +25,7 @@ Cargo = tuple[Any]
 """A reference by itself would be resolved by Ray before each call."""
 
 
-class Graded(msgspec.Struct, frozen=True, kw_only=True):
+class GradedBatch(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a batch: verdicts of its first samples, of all unless time ran out or something failed."""
 
     verdicts: list[Verdict]
@@ -54,7 +54,7 @@ class GradingActor:
         """Of Truegrade on this machine; an answer at all says that the actor is alive."""
         return __version__
 
-    def grade_batch(self, batch: Sequence[Completion], cargo: Cargo) -> Graded:
+    def grade_batch(self, batch: Sequence[Completion], cargo: Cargo) -> GradedBatch:
         """Give a batch its verdicts, in order, until they are all there or the time is up.
 
         Args:
@@ -75,7 +75,7 @@ class GradingActor:
                 break
             if time.perf_counter() - began > _ENOUGH_S:
                 break
-        return Graded(
+        return GradedBatch(
             verdicts=verdicts,
             wall_s=time.perf_counter() - began,
             failure=None if failure is None else str(failure),
