@@ -59,6 +59,7 @@ def compare(expected: str, got: str) -> LiteralComparison:
         return LiteralComparison(
             python_eq=False, strict_typed=False, repr_exact=False, why=f"not a literal: {answer.why}"
         )
+    # Most right answers end here, without a walk through two values.
     if truth.source == answer.source:
         return LiteralComparison(python_eq=True, strict_typed=True, repr_exact=True)
     return _compare_values(truth, answer)
@@ -107,6 +108,7 @@ def _type_differences(wanted: Any, given: Any) -> Iterator[str]:
 
 def _in_pairs(wanted: Iterable[Any], given: Iterable[Any]) -> Iterator[str]:
     """Type differences between elements that are equal; both hold the same ones in any order."""
+    # A set can tell that it holds 1, and not whether that is True: a table gives the element itself back.
     stored = {item: item for item in given}
     for item in wanted:
         yield from _type_differences(item, stored[item])
@@ -118,6 +120,7 @@ def _written(value: Any) -> str:
         case bool():
             return repr(value)
         case int():
+            # `repr` refuses integers of more than 4,300 digits.
             return hex(value)
         case list() | tuple():
             return f"{type(value).__name__}({','.join([_written(item) for item in value])})"

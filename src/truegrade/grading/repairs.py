@@ -124,9 +124,11 @@ def _run_together(
             trial.results.update((index, TestResult(outcome.status, outcome.detail)) for index in pending)
             return
         ended = outcome.status != Reason.PASSED
+        # A process that ended is some test's doing: the last that was pending, if all had answered.
         done = min(len(answered.results), len(pending) - 1) if ended else len(pending)
         trial.results.update(zip(pending[:done], answered.results, strict=False))
         pending = pending[done:]
+        # The limit is of the process: a test that came after slow ones had less than its own, and is run alone.
         shared = done > 0 and answered.last_s > _NEGLIGIBLE * cpu_s
         if not ended or (outcome.status == Reason.TIME_LIMIT and shared):
             continue
@@ -203,6 +205,7 @@ def _judgement(suite: Suite, trial: RepairTrial) -> Judgement:
     counts = Counter(result.result for result in results)
     tests, passed = suite.size - counts[SKIPPED], counts[Reason.PASSED]
     failures = [n for n, result in enumerate(results, 1) if result.result not in {Reason.PASSED, SKIPPED}]
+    # A grader's error says nothing of the program, so it must not hide behind a failure that came earlier.
     ours = [n for n in failures if results[n - 1].result == Reason.GRADER_ERROR]
     failed = next(iter(ours or failures), None)
     return Judgement(

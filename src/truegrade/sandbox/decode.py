@@ -232,6 +232,8 @@ def _spread(keys: list[Any]) -> list[Any]:
         seen: dict[int, int] = {}
         for key in keys:
             code = hash(key)
+            # Hashes of plain values are known beforehand (ints are their own), so collisions can be sent on
+            # purpose.
             seen[code] = seen.get(code, 0) + 1
             if seen[code] > MAX_COLLISIONS:
                 raise WireError("keys that are made to collide")

@@ -124,6 +124,7 @@ class _Encoder:
             self.value(value, depth + 1)
 
     def iterator(self, value: Any, depth: int) -> None:
+        # Of the type, as `for` does: an attribute of the object named so is not what iterates.
         advance = type(value).__next__
         items: list[Any] = []
         cut = False

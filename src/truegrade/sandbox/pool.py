@@ -147,6 +147,7 @@ class Sandbox:
         )
         try:
             return self._measure(cpu_s, partial(judged, ahead=True))
+        # The forecast is never part of a verdict: the sample is judged again, one call at a time.
         except modes.Deviated:
             return self._measure(cpu_s, partial(judged, ahead=False))
 
@@ -243,6 +244,7 @@ class Sandbox:
             worker = self._take()
             try:
                 outcome = self._once(worker, limits, converse)
+                # Once: a second near miss is the program's own speed, and the mark says so.
                 if outcome.close:
                     outcome = replace(self._once(worker, limits, converse), time_sensitive=True)
             finally:
@@ -255,6 +257,7 @@ class Sandbox:
         Raises:
             SandboxError: the sandbox is closed, or protects too little for untrusted programs.
         """
+        # Before every run, not when opened: a grading in which nothing runs needs no protection at all.
         protection = detect(self._max_level)
         if protection.level == LIMITS_ONLY and not self._allow_unsafe:
             remedy = "" if NO_NAMESPACES in protection.why else f"{GET_BUBBLEWRAP}, or "

@@ -54,6 +54,7 @@ class Process:
 
     def ends_soon(self) -> bool:
         """Whether it ends within a moment; for a process that has closed its streams."""
+        # The end of a stream is seen a moment before the process is a zombie, whose exit code is wanted.
         deadline = time.monotonic() + NATURAL_END_S
         while not self.ended():
             if time.monotonic() > deadline:

@@ -57,6 +57,7 @@ class Worker:
     def take_judge(self, kind: str) -> Judge:
         """A judge of this kind for one run, which owns it; errors are those of `spawn`."""
         judge = self._judges.pop(kind, None)
+        # Looked at before a run: since its last it may have died, or have said what nobody asked.
         if judge is not None and not judge.fit():
             judge.stop()
             judge = None

@@ -225,6 +225,7 @@ class ZygoteServer:
                 break
             self._kill(everything=True)
         self._pid = 0
+        # Of all that was reaped, so that CPU time of orphans counts too; it only grows, hence the difference.
         usage = getrusage(RUSAGE_CHILDREN)
         reaped_s = usage.ru_utime + usage.ru_stime
         used_s, self._reported_s = reaped_s - self._reported_s, reaped_s

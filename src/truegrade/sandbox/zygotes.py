@@ -97,6 +97,7 @@ class Zygote:
         self._group: cgroups.MemoryGroup | None = None
         self._starved = False
         """Whether it ended while somebody was killed for want of memory."""
+        # bubblewrap tells the number that its child has out here; inside, that child is 1.
         info_read, info_write = os.pipe()
         try:
             with theirs:
@@ -278,6 +279,7 @@ class Zygote:
         popen = getattr(self, "_popen", None)
         if popen is not None:
             try:
+                # It ends by itself when its socket closes, and as PID 1 takes its namespace along.
                 popen.wait(END_S)
             except subprocess.TimeoutExpired:
                 if self._pidfd >= 0:

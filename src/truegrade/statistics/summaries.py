@@ -33,6 +33,7 @@ def summarise(values: Iterable[float | None]) -> Summary | None:
     known = sorted(value for value in given if value is not None)
     if not known:
         return None
+    # Rounded once: the order in which samples arrived does not show.
     total = fsum(known)
     return Summary(
         count=len(known),

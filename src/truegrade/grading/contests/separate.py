@@ -42,6 +42,7 @@ def grade_separately(code: str, tests: Tests, executor: Executor) -> Judgement:
         wanted = _wanted(tests)
     except ValueError as error:
         return Judgement(reason=Reason.GRADER_ERROR, detail=str(error))
+    # Limits are of one test; what is reported is the sum over those that were run.
     cpu_s = wall_s = 0.0
     time_sensitive = False
     failure: Failure | None = None
@@ -104,6 +105,7 @@ def _call(
 
 
 def _raised(error: str) -> Failure:
+    # Compiled inside the program's process, where a SyntaxError arrives as any exception of a call.
     kind = error.partition(":")[0]
     syntax = kind in {"SyntaxError", "IndentationError", "TabError"}
     reason = Reason.SYNTAX_ERROR if syntax else Reason.RUNTIME_ERROR
