@@ -43,7 +43,6 @@ from truegrade.records import (
     ContestTask,
     FunctionTask,
     InputTask,
-    OracleTask,
     OutputTask,
     Problem,
     Prompt,
@@ -173,19 +172,10 @@ class Strict(Profile):
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Decide whether the answer is right."""
         task = problem.task
-        if isinstance(task, OutputTask):
-            return grade_output(task, answer)
-        if isinstance(task, InputTask):
-            return grade_input(task, answer, executor)
-        if isinstance(task, ChoiceTask):
-            return grade_choice(task, answer)
+        if isinstance(task, OutputTask | InputTask | ChoiceTask):
+            return _predicted(task, answer, executor)
         if isinstance(task, ContestTask):
             return _contest_judgement(task, answer, executor)
-        return self._code_judgement(problem, task, answer, executor)
-
-    def _code_judgement(
-        self, problem: Problem, task: FunctionTask | OracleTask | CasesTask, answer: Answer, executor: Executor
-    ) -> Judgement:
         cpu_s = self.cpu_s(task.cpu_s or self.limits.cpu_s)
         if isinstance(task, CasesTask) or (isinstance(task, FunctionTask) and task.buggy):
             return grade_repair(suite_of(task), answer.value or "", executor, cpu_s=cpu_s, timeouts=1)
@@ -238,6 +228,15 @@ def _given(task: OutputTask | InputTask | ChoiceTask, text: str) -> Answer:
     if isinstance(task, InputTask):
         return extract_input_answer(text, program=task.program)
     return extract_choice_answer(text)
+
+
+def _predicted(task: OutputTask | InputTask | ChoiceTask, answer: Answer, executor: Executor) -> Judgement:
+    """Only a predicted input needs its program run."""
+    if isinstance(task, OutputTask):
+        return grade_output(task, answer)
+    if isinstance(task, InputTask):
+        return grade_input(task, answer, executor)
+    return grade_choice(task, answer)
 
 
 def _contest_judgement(task: ContestTask, answer: Answer, executor: Executor) -> Judgement:
