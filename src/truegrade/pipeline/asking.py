@@ -123,7 +123,7 @@ def asker(
         model: the model in question.
         agent: works between the run and the model; None to ask the model directly.
         run: whose steps are gone on with.
-        allow_unsafe: as for `truegrade.pipeline.grade.grade`.
+        allow_unsafe: as for `truegrade.pipeline.grade.grade_run`.
         cache: see `truegrade.models.cached.cacheable`. An agent's questions are never cached: it may put one
             several times in a sample, and its steps are on disk already.
         notice: told when a torn line was dropped, and how much came from the cache.

@@ -28,8 +28,7 @@ from truegrade.pipeline.reasoning import Questions, questions, reasoning
 from truegrade.pipeline.selection import made_for, scored
 from truegrade.profiles import Profile
 from truegrade.records import SCHEMA_VERSION, UNANSWERED, Completion, ContestTask, Estimate, Problem
-from truegrade.statistics import Exchangeability, TaskTally, estimate, exchangeability, summarise
-from truegrade.statistics import Summary as NumberSummary
+from truegrade.statistics import Exchangeability, NumberSummary, TaskTally, estimate, exchangeability, summarise
 from truegrade.statistics.contest_metrics import published_metrics
 from truegrade.statistics.reasoning import ReasoningSummary
 from truegrade.statistics.splits import Gap, Split, cutoff_gap, split_rates

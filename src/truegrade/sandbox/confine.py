@@ -32,7 +32,7 @@ PID_SLOT = 0x7FFFFFFF
 
 
 def confine(settings: dict[str, Any]) -> None:
-    """Give up everything that serving does not need; see `truegrade.sandbox.zygotes.Settings`.
+    """Give up everything that serving does not need; see `truegrade.sandbox.zygotes.Zygote`, which makes them.
 
     Raises:
         OSError: the kernel refused a step; the zygote must not serve then.

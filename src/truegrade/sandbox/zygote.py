@@ -69,7 +69,7 @@ class ZygoteServer:
 
     Args:
         control: socket to the supervisor; its end is ours.
-        settings: see `truegrade.sandbox.zygotes.Settings`.
+        settings: see `truegrade.sandbox.zygotes.Zygote`, which makes them.
     """
 
     def __init__(self, control: int, settings: dict[str, Any]) -> None:
