@@ -34,7 +34,7 @@ import numpy as np
 
 import truegrade
 from truegrade.benchmarks import load_benchmark
-from truegrade.pipeline.grade import grade
+from truegrade.pipeline.grade import grade_run
 from truegrade.pipeline.graders import Grader
 from truegrade.pipeline.importing import import_file
 from truegrade.pipeline.local_grader import LocalGrader
@@ -48,10 +48,10 @@ DAY_S = 86_400
 class Ready:
     """A grader that has every verdict already: what is left is the driver's work."""
 
-    def __init__(self, verdicts: Iterable[Verdict]) -> None:
-        self._known: dict[SampleKey, Verdict] = {verdict.key: verdict for verdict in verdicts}
+    def __init__(self, known: Iterable[Verdict]) -> None:
+        self._known: dict[SampleKey, Verdict] = {verdict.key: verdict for verdict in known}
 
-    def grade(
+    def verdicts(
         self, completions: Iterable[Completion], problems: Mapping[str, Problem], profile: Profile
     ) -> Generator[Verdict, None, None]:
         """Hand over what is known."""
@@ -126,7 +126,7 @@ def _cost(work: Callable[[], None]) -> Cost:
 
 
 def _grade(run: truegrade.Run, problems: Mapping[str, Problem], grader: Grader) -> None:
-    grade(run, problems, open_profile("strict"), progress=Silent(), grader=grader)
+    grade_run(run, problems, open_profile("strict"), progress=Silent(), grader=grader)
 
 
 def _run(data: Path, size: int, folder: Path) -> tuple[truegrade.Run, Mapping[str, Problem]]:

@@ -30,7 +30,7 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.errors import TruegradeError
 from truegrade.integrations.client import Client
 from truegrade.integrations.service.messages import InlineProblem, Submission
-from truegrade.pipeline.verdicts import grade_completion
+from truegrade.pipeline.verdicts import verdict_on
 from truegrade.profiles import open_profile
 from truegrade.records import Completion, FunctionTask, OracleTask, Problem
 from truegrade.sandbox import Sandbox
@@ -132,7 +132,7 @@ def _direct(problems: Sequence[Problem], options: argparse.Namespace) -> float:
     ):
         list(threads.map(lambda _: sandbox.script("1"), range(2 * options.workers)))
         began = time.perf_counter()
-        verdicts = list(threads.map(lambda pair: grade_completion(*pair, profile, sandbox), pairs))
+        verdicts = list(threads.map(lambda pair: verdict_on(*pair, profile, sandbox), pairs))
         wall_s = time.perf_counter() - began
     assert all(verdict.passed for verdict in verdicts)
     return len(verdicts) / wall_s

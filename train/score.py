@@ -83,7 +83,7 @@ def _passes(profile: Strict, problem: Problem, text: str, executor: Executor) ->
         model="",
     )
     answer = profile.extract(problem, completion)
-    return answer.value is not None and profile.grade(problem, answer, executor).passed
+    return answer.value is not None and profile.judgement(problem, answer, executor).passed
 
 
 def _group(problem: Problem) -> str:

@@ -23,7 +23,7 @@ from truegrade.models.base import Model
 from truegrade.pipeline.asking import asker, check_followed, hire, open_asked, probe_for, prompt_rule, sampling_of
 from truegrade.pipeline.exporting import export_run, write_own_files
 from truegrade.pipeline.generate import generate as generate_stage
-from truegrade.pipeline.grade import grade as grade_stage
+from truegrade.pipeline.grade import grade_run
 from truegrade.pipeline.graders import Grader, open_grader
 from truegrade.pipeline.importing import RUNS, benchmark_of, identity_of, import_file, slug, take_over
 from truegrade.pipeline.loading import load_announced, load_for, problems_of
@@ -430,7 +430,7 @@ def _grade_and_report(
     """Grade under every profile, then count and write the page; earlier gradings stay in the summary."""
     with run_.locked(), closing(grader):
         for profile in profiles:
-            grade_stage(run_, problems, profile, progress=progress, grader=grader)
+            grade_run(run_, problems, profile, progress=progress, grader=grader)
         earlier = graders_of(run_, problems, besides={profile.id for profile in profiles})
         summarise_stage(run_, problems, [*profiles, *earlier], ks, window=window, cutoff=cutoff)
         write_own_files(run_, problems, profiles)

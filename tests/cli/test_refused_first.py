@@ -50,7 +50,7 @@ def test_what_grading_would_refuse_is_refused_before(name):
     problems = [load_benchmark(benchmark).problems[0] for benchmark in ("micro-repair", "humaneval")]
     for problem in problems:
         try:
-            profile.grade(problem, Answer(value="x = 1", found="x"), NoExecutor())
+            profile.judgement(problem, Answer(value="x = 1", found="x"), NoExecutor())
             late = None
         except TruegradeError as error:
             late = str(error)

@@ -127,7 +127,7 @@ def test_fresh_mutants_fail_their_tests_and_are_drawn_by_the_seed(quixbugs, exec
         assert is_one_token(repair.reference, repair.buggy.split('\n\n"""')[0])
         assert not repair_of(quixbugs[repair.name]).programs - {next(iter(repair.programs))} >= repair.programs
         for program, passes in ((repair.buggy, False), (repair.reference, True)):
-            judged = Strict().grade(problem, Answer(value=program, found="test"), executor)
+            judged = Strict().judgement(problem, Answer(value=program, found="test"), executor)
             assert judged.passed is passes, (problem.id, judged)
         assert '"""' in repair.buggy  # the specification stands behind it, as in the original
     assert drawn[:2] == fresh_mutants(chosen[:1], Strict(), executor, seed=3, per_program=2)

@@ -33,7 +33,7 @@ from truegrade.sandbox.decode import decode
 from truegrade.sandbox.encode import encode
 from truegrade.sandbox.frames import Inbox, message_of, pack
 from truegrade.sandbox.limits import MIB
-from truegrade.sandbox.wire import TooLarge, WireError
+from truegrade.sandbox.wire import ValueTooLarge, WireError
 
 TOKEN = b"T" * 16
 """Stands in an input for the token of the answer that is due."""
@@ -139,7 +139,7 @@ class Answering(Sandbox):
                     break
         except WireError:
             status = "tampering"
-        except TooLarge:
+        except ValueTooLarge:
             status = "output_limit"
         return Outcome(status=status, detail="", cpu_s=0.0, wall_s=0.0)
 

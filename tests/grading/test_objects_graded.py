@@ -103,7 +103,7 @@ def jail(request):
 
 
 def graded(jail, kind, program):
-    return Strict().grade(problem(kind), Answer(value=program, found="", form="program"), jail)
+    return Strict().judgement(problem(kind), Answer(value=program, found="", form="program"), jail)
 
 
 @pytest.mark.parametrize("kind", TASKS)

@@ -32,7 +32,7 @@ def test_completions_are_drawn_as_fast_as_they_are_graded():
     drawn = itertools.count()
     endless = (completion(next(drawn), "def f(): return 1") for _ in itertools.count())
     with closing(
-        LocalGrader(1, allow_unsafe=True).grade(endless, {"p/0": PROBLEM}, open_profile("strict"))
+        LocalGrader(1, allow_unsafe=True).verdicts(endless, {"p/0": PROBLEM}, open_profile("strict"))
     ) as some:
         assert all(verdict.passed for verdict in itertools.islice(some, 8))
     assert next(drawn) < 8 + 4 * 1 + 2
@@ -40,7 +40,7 @@ def test_completions_are_drawn_as_fast_as_they_are_graded():
 
 def test_closing_ends_the_programs_under_way():
     programs = [completion(0, "def f(): return 1"), completion(1, "def f():\n    while True: pass")]
-    verdicts = LocalGrader(2, allow_unsafe=True).grade(programs, {"p/0": PROBLEM}, open_profile("strict"))
+    verdicts = LocalGrader(2, allow_unsafe=True).verdicts(programs, {"p/0": PROBLEM}, open_profile("strict"))
     assert next(verdicts).passed
     began = time.monotonic()
     verdicts.close()

@@ -31,7 +31,7 @@ def judged(profile, rows):
     """Judgements of (problem, program) rows."""
     rules = open_profile(profile)
     with Sandbox(rules.limits, workers=1) as sandbox:
-        return [rules.grade(problem, Answer(value=code, found=""), sandbox) for problem, code in rows]
+        return [rules.judgement(problem, Answer(value=code, found=""), sandbox) for problem, code in rows]
 
 
 def published(profile, rows):

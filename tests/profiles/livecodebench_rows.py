@@ -59,7 +59,7 @@ def grade(
 
         def one(row: tuple[Problem, str]) -> dict:
             answer = Answer(value=row[1], found="")
-            judgement = rules.grade(row[0], answer, sandbox)
+            judgement = rules.judgement(row[0], answer, sandbox)
             published = judgement.harness or {}
             return {
                 "results": published.get("results"),

@@ -72,7 +72,7 @@ def judge(profile, problem, texts, form="answer"):
     """A judgement of each text; None where the profile finds no answer."""
     with Sandbox(profile.limits, workers=1, allow_unsafe=True) as sandbox:
         answers = [profile.extract(problem, reply(text, form=form)) for text in texts]
-        return [None if a.value is None else profile.grade(problem, a, sandbox) for a in answers]
+        return [None if a.value is None else profile.judgement(problem, a, sandbox) for a in answers]
 
 
 def right(profile, problem, texts, form="answer"):

@@ -71,7 +71,7 @@ def grade_all(profile, rows):
     with Sandbox(profile.limits, workers=1) as sandbox:
         for task, reply in rows:
             answer = profile.extract(task, completion(reply))
-            judgements.append(None if answer.value is None else profile.grade(task, answer, sandbox))
+            judgements.append(None if answer.value is None else profile.judgement(task, answer, sandbox))
     return judgements
 
 

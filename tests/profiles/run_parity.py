@@ -257,7 +257,7 @@ def grade(profile: str, cases: list[Case], form: str = "reply") -> None:
 
         def judge(case):
             answer = rules.extract(case.problem, completion(case.reply, form))
-            return None if answer.value is None else rules.grade(case.problem, answer, sandbox)
+            return None if answer.value is None else rules.judgement(case.problem, answer, sandbox)
 
         for case, judgement in zip(cases, threads.map(judge, cases), strict=True):
             case.ours = judgement

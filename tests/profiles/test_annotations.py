@@ -54,7 +54,7 @@ def test_an_annotation_that_names_what_is_not_imported_fails_under_every_profile
 
         def passes(program):
             answer = profile.answer(task, completion(program, "program"))
-            return profile.grade(task, answer, sandbox).passed
+            return profile.judgement(task, answer, sandbox).passed
 
         assert passes(PLAIN)
         # LiveCodeBench's own preamble and AgentCoder's imports bring the names of `typing`.

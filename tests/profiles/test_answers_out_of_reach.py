@@ -42,7 +42,7 @@ def jail(request):
 
 
 def passed(jail, problem, program):
-    verdict = open_profile("strict").grade(problem, Answer(value=program, found="as given"), jail)
+    verdict = open_profile("strict").judgement(problem, Answer(value=program, found="as given"), jail)
     return verdict.passed
 
 

@@ -125,7 +125,7 @@ def jail():
 
 
 def graded(jail, code, **more):
-    return CORALX.grade(problem(**more), Answer(value=code, found=""), jail)
+    return CORALX.judgement(problem(**more), Answer(value=code, found=""), jail)
 
 
 def test_every_test_counts(jail):
@@ -148,7 +148,7 @@ def test_code_that_parses_but_does_not_compile_is_run_and_fails(jail):
 def test_equality_is_literal(jail):
     generator = "def f(n):\n    yield n"
     assert not graded(jail, generator, expected=([0],), comparator="list").passed
-    assert Strict().grade(problem(([0],), comparator="list"), Answer(value=generator, found=""), jail).passed
+    assert Strict().judgement(problem(([0],), comparator="list"), Answer(value=generator, found=""), jail).passed
     assert not graded(jail, "def f(n): return [(1, 2)]", expected=([[1, 2]],), comparator="tuple_rows").passed
     assert graded(jail, "def f(n): return True", expected=(1,)).passed
 
@@ -165,11 +165,11 @@ def test_an_equality_of_the_program_s_own_does_not_pass(jail):
 
 def test_micro_repair_is_counted_too(jail):
     item = load_benchmark("micro-repair", args={"size": "1"}).problems[0]
-    right = CORALX.grade(item, Answer(value=item.task.reference, found=""), jail)
-    buggy = CORALX.grade(item, Answer(value=item.task.buggy, found=""), jail)
+    right = CORALX.judgement(item, Answer(value=item.task.reference, found=""), jail)
+    buggy = CORALX.judgement(item, Answer(value=item.task.buggy, found=""), jail)
     assert right.passed and right.harness["passed"] == right.harness["tests"] == item.task.tests.count("assert ")
     assert not buggy.passed and buggy.harness["passed"] < buggy.harness["tests"]
-    same = Strict().grade(item, Answer(value=item.task.buggy, found=""), jail)
+    same = Strict().judgement(item, Answer(value=item.task.buggy, found=""), jail)
     assert same.harness == buggy.harness
 
 
@@ -202,7 +202,7 @@ def test_right_programs_lose_what_the_seed_loses(data_dir, monkeypatch):
             # one that overruns does so in 1 second as in 5; of levenshtein, one test needs more than 1
             seconds = 1.0 if item.task.entry_point == "knapsack" else TEST_CPU_S
             monkeypatch.setattr(coralx, "TEST_CPU_S", seconds)
-            judgement = CORALX.grade(item, Answer(value=item.task.reference.strip(), found=""), jail)
+            judgement = CORALX.judgement(item, Answer(value=item.task.reference.strip(), found=""), jail)
             if not judgement.passed:
                 lost[item.task.entry_point] = judgement.harness["passed"]
                 overran = judgement.harness["results"].count("time_limit")

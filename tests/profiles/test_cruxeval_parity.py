@@ -60,7 +60,7 @@ def test_known_defects_are_reproduced_and_strict_accepts_none(generation, offici
     profile = open_profile("cruxeval")
     answer = Answer(value=generation, found="", form="answer")
     with Sandbox(profile.limits, workers=1, allow_unsafe=True) as sandbox:
-        assert profile.grade(PROBLEM, answer, sandbox).reason is official
+        assert profile.judgement(PROBLEM, answer, sandbox).reason is official
     from truegrade.extraction.assertions import extract_output_answer
 
     extracted = extract_output_answer(generation)
@@ -68,7 +68,7 @@ def test_known_defects_are_reproduced_and_strict_accepts_none(generation, offici
         assert extracted.value is None
     else:
         with Sandbox(profile.limits, workers=1, allow_unsafe=True) as sandbox:
-            assert open_profile("strict").grade(PROBLEM, extracted, sandbox).reason is strict
+            assert open_profile("strict").judgement(PROBLEM, extracted, sandbox).reason is strict
 
 
 def test_skipped_generations_leave_the_denominator_of_an_item_that_has_a_right_one():

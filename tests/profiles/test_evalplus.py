@@ -21,7 +21,7 @@ _EQUAL = "class E:\n    def __eq__(self, o):\n        return True\n\ndef add(a, 
 
 def verdicts(profile, task, *programs):
     with Sandbox(profile.limits, workers=1) as sandbox:
-        return [profile.grade(task, Answer(value=text, found=""), sandbox) for text in programs]
+        return [profile.judgement(task, Answer(value=text, found=""), sandbox) for text in programs]
 
 
 def test_base_and_plus():

@@ -7,7 +7,7 @@ import pytest
 from profile_rows import completion, oracle, problem
 
 from truegrade.extraction.bounds import MAX_REPLY_CHARS
-from truegrade.pipeline.verdicts import grade_completion
+from truegrade.pipeline.verdicts import verdict_on
 from truegrade.profiles import PROFILES, evalscope_extraction, lm_eval, open_profile
 from truegrade.profiles.evalplus_sanitize import sanitize
 from truegrade.profiles.evalplus_span import MAX_PARSED_CHARS, _Search
@@ -117,7 +117,7 @@ def test_a_reply_beyond_the_bound_has_a_reason_of_its_own(name):
 
 def test_the_verdict_names_the_bound():
     with Sandbox(workers=1, allow_unsafe=True) as jail:
-        verdict = grade_completion(completion("@a\n" * 12_500), oracle(), open_profile("evalplus"), jail)
+        verdict = verdict_on(completion("@a\n" * 12_500), oracle(), open_profile("evalplus"), jail)
     assert verdict.reason is Reason.EXTRACTION_LIMIT
     assert "3,000,000 characters" in verdict.detail and not verdict.passed
 
@@ -157,6 +157,6 @@ ESCAPED = '{"chosen_program": "A", "assertion": "assert f(1) == \\\\ud800"}'.rep
 def test_half_a_surrogate_pair_in_json_ends_no_grading(name):
     (task,) = problems("execution-choice")
     with Sandbox(workers=1, allow_unsafe=True) as jail:
-        verdict = grade_completion(completion(ESCAPED), task, open_profile(name), jail)
+        verdict = verdict_on(completion(ESCAPED), task, open_profile(name), jail)
     assert not verdict.passed and msgspec.json.encode(verdict)
     assert open_profile("strict").answer(task, completion("\ud800", "answer")).reason is Reason.NO_ANSWER

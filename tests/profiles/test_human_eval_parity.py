@@ -43,7 +43,7 @@ def ours(problem, text):
     completion = Completion(benchmark="humaneval", dataset_sha256="", problem_id=problem.id, sample=0,
                             config_sha256="", prompt_sha256="", text=text, model="m")  # fmt: skip
     with Sandbox(profile.limits, workers=1, allow_unsafe=True) as sandbox:
-        return profile.grade(problem, profile.extract(problem, completion), sandbox)
+        return profile.judgement(problem, profile.extract(problem, completion), sandbox)
 
 
 @pytest.mark.slow

@@ -71,7 +71,7 @@ def judged():
         def judge(problem, answer):
             key = (problem.benchmark, problem.id, answer.form, answer.value)
             if key not in verdicts:
-                verdicts[key] = STRICT.grade(problem, answer, sandbox)
+                verdicts[key] = STRICT.judgement(problem, answer, sandbox)
             return verdicts[key]
 
         yield judge

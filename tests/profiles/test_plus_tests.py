@@ -36,7 +36,7 @@ def oracle(benchmark="humanevalplus", **changed):
 
 def judge(profile, problem, *programs):
     with Sandbox(profile.limits, workers=1) as sandbox:
-        return [profile.grade(problem, Answer(value=text, found=""), sandbox) for text in programs]
+        return [profile.judgement(problem, Answer(value=text, found=""), sandbox) for text in programs]
 
 
 @pytest.mark.parametrize("name", ["bigcode", "lm-eval", "evalscope"])
@@ -76,7 +76,7 @@ def test_parity_with_the_generated_programs(benchmark, data_dir):
             task = problem.task
             head = f"def {task.entry_point}(*given):\n"
             programs = [task.reference, mutant(task.reference), *(head + cheat for cheat in CHEATS.values())]
-            found = [BIGCODE.grade(problem, Answer(value=text, found=""), sandbox) for text in programs]
+            found = [BIGCODE.judgement(problem, Answer(value=text, found=""), sandbox) for text in programs]
             kept = [(text, j) for text, j in zip(programs, found, strict=True) if not j.time_sensitive
                     and j.reason is not Reason.TIME_LIMIT]  # fmt: skip
             inputs = [list(arguments) for arguments in task.base_inputs + task.plus_inputs]

@@ -56,7 +56,7 @@ def ceiling(name, benchmark, variant, data_dir):
             if executes and found in truths and number % 40:
                 right += 1
                 continue
-            judgement = profile.grade(problem, answer, sandbox)
+            judgement = profile.judgement(problem, answer, sandbox)
             right += judgement.passed
             ran += judgement.cpu_s is not None
             assert judgement.passed or found not in truths, (problem.id, judgement)

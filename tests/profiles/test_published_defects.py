@@ -114,5 +114,5 @@ def _programs(name, problems, code=None):
         found = {}
         for key, task in problems.items():
             answer = profile.extract(task, completion(code or task.task.reference, "program"))
-            found[key] = profile.grade(task, answer, sandbox).passed
+            found[key] = profile.judgement(task, answer, sandbox).passed
         return found

@@ -25,7 +25,7 @@ SHORT, LONG = "0.1", "20"
 def verdict(name, task, code=BUSY):
     profile = open_profile(name)
     with Sandbox(limits_for(profile, [task]), workers=1) as sandbox:
-        return profile.grade(task, Answer(value=code, found=""), sandbox)
+        return profile.judgement(task, Answer(value=code, found=""), sandbox)
 
 
 @pytest.mark.parametrize(

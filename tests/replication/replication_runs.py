@@ -25,7 +25,7 @@ def rules(label):
         def extract(self, problem, completion):
             raise NotImplementedError
 
-        def grade(self, problem, answer, executor):
+        def judgement(self, problem, answer, executor):
             raise NotImplementedError
 
     return Rules()

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 from replication_runs import make_run
 
-from truegrade.analysis.replication import Outcome, replicate
+from truegrade.analysis.replication import ReplicationOutcome, replicate
 from truegrade.cli.replication import replicate as command
 from truegrade.errors import UnknownName, UserError
 from truegrade.records import Reason
@@ -29,58 +29,58 @@ def kinds(found, explains=True):
 
 def test_a_claim_inside_the_interval_with_fitting_digits_is_reproduced(run):
     found = replicate(run, "67.7", tasks=164)
-    assert found.result.outcome is Outcome.REPRODUCED
+    assert found.result.outcome is ReplicationOutcome.REPRODUCED
     assert found.result.profile == "strict@1"
     assert found.result.p_independent == 1.0
     assert [(f.first, f.last, f.denominator) for f in found.fits] == [(111, 111, 164)]
     assert "111 of 164 prints as 67.7" in found.result.why
     assert found.explanations == []
     assert {other.profile: other.outcome for other in found.others} == {
-        "harsh@1": Outcome.NOT_REPRODUCED,
-        "mild@1": Outcome.NOT_REPRODUCED,
+        "harsh@1": ReplicationOutcome.NOT_REPRODUCED,
+        "mild@1": ReplicationOutcome.NOT_REPRODUCED,
     }
 
 
 def test_a_claim_outside_is_not_reproduced_and_the_rules_that_would_are_named(run):
     found = replicate(run, "89.6", tasks=164)
-    assert found.result.outcome is Outcome.NOT_REPRODUCED
+    assert found.result.outcome is ReplicationOutcome.NOT_REPRODUCED
     assert found.result.p_independent < 0.001
     assert found.explanations[0].kind == "profile"
     assert "mild@1" in found.explanations[0].sentence
-    assert replicate(run, "89.6", tasks=164, profile="mild").result.outcome is Outcome.REPRODUCED
+    assert replicate(run, "89.6", tasks=164, profile="mild").result.outcome is ReplicationOutcome.REPRODUCED
 
 
 def test_digits_that_no_count_prints_are_not_comparable_and_other_denominators_are_offered(run):
     found = replicate(run, "67.9", tasks=164)
-    assert found.result.outcome is Outcome.NOT_COMPARABLE
+    assert found.result.outcome is ReplicationOutcome.NOT_COMPARABLE
     (why,) = found.result.why
     assert "no count out of 164 prints as 67.9 (nearest: 111/164 = 67.7 and 112/164 = 68.3)" in why
     assert {f.denominator for f in found.fits if f.decisive} >= {427, 820}
     # Nobody says that 164 is the denominator: five samples of each task print 67.9.
     free = replicate(run, "67.9")
-    assert free.result.outcome is Outcome.REPRODUCED
+    assert free.result.outcome is ReplicationOutcome.REPRODUCED
     assert any("557 of 820 prints so, 5 samples per task" in sentence for sentence in free.result.why)
 
 
 def test_a_number_of_draws_over_the_tasks_is_a_denominator(run):
     found = replicate(run, "67.9", tasks=820)
-    assert found.result.outcome is Outcome.REPRODUCED
+    assert found.result.outcome is ReplicationOutcome.REPRODUCED
     assert [(f.tasks, f.samples) for f in found.fits] == [(164, 5)]
 
 
 def test_another_number_of_tasks_or_a_partial_run_is_not_comparable(run, tmp_path):
     found = replicate(run, "67.7", tasks=257)
-    assert found.result.outcome is Outcome.NOT_COMPARABLE
+    assert found.result.outcome is ReplicationOutcome.NOT_COMPARABLE
     assert "257 tasks, this run about 164" in found.result.why[0]
     assert found.result.p_independent is None
     part = make_run(tmp_path / "part", {"strict": table(62, 100)}, whole=164)
     assert "100 of the 164 problems" in replicate(part, "62.0").result.why[0]
-    assert replicate(part, "62.0", tasks=100).result.outcome is Outcome.REPRODUCED
+    assert replicate(part, "62.0", tasks=100).result.outcome is ReplicationOutcome.REPRODUCED
 
 
 def test_a_metric_that_needs_more_samples_is_not_comparable(run):
     found = replicate(run, "80.0", metric="pass@10")
-    assert found.result.outcome is Outcome.NOT_COMPARABLE
+    assert found.result.outcome is ReplicationOutcome.NOT_COMPARABLE
     assert "pass@10 needs more samples" in found.result.why[0]
     assert found.result.estimate is None
 
@@ -95,8 +95,8 @@ def test_grader_errors_and_missing_verdicts_are_not_comparable(tmp_path):
 
 
 def test_the_tolerance_widens_the_interval(run):
-    assert replicate(run, "78.0", tasks=164).result.outcome is Outcome.NOT_REPRODUCED
-    assert replicate(run, "78.0", tasks=164, tolerance_points=5).result.outcome is Outcome.REPRODUCED
+    assert replicate(run, "78.0", tasks=164).result.outcome is ReplicationOutcome.NOT_REPRODUCED
+    assert replicate(run, "78.0", tasks=164, tolerance_points=5).result.outcome is ReplicationOutcome.REPRODUCED
     with pytest.raises(UserError, match="tolerance"):
         replicate(run, "78.0", tolerance_points=-1)
 
@@ -104,7 +104,7 @@ def test_the_tolerance_widens_the_interval(run):
 def test_any_of_five_called_pass_at_1_is_recognised(tmp_path):
     rows = [[task < 60, task < 87, False, False, False] for task in range(100)]
     found = replicate(make_run(tmp_path / "r", {"strict": rows}), "87.0", tasks=100)
-    assert found.result.outcome is Outcome.NOT_REPRODUCED
+    assert found.result.outcome is ReplicationOutcome.NOT_REPRODUCED
     assert any("any_correct" in cause.sentence for cause in found.explanations if cause.explains)
     first = replicate(make_run(tmp_path / "s", {"strict": rows}), "60", tasks=100)
     assert any("first sample" in cause.sentence for cause in first.explanations if cause.explains)
@@ -112,9 +112,9 @@ def test_any_of_five_called_pass_at_1_is_recognised(tmp_path):
 
 def test_any_correct_of_another_number_of_samples_is_another_metric(tmp_path):
     run = make_run(tmp_path / "r", {"strict": table(87, 100, samples=5)})
-    assert replicate(run, "87.0", metric="any_correct", tasks=100).result.outcome is Outcome.REPRODUCED
+    assert replicate(run, "87.0", metric="any_correct", tasks=100).result.outcome is ReplicationOutcome.REPRODUCED
     other = replicate(run, "87.0", metric="any_correct", tasks=100, samples=10)
-    assert other.result.outcome is Outcome.NOT_COMPARABLE
+    assert other.result.outcome is ReplicationOutcome.NOT_COMPARABLE
     assert "different metrics" in other.result.why[0]
 
 
@@ -159,7 +159,7 @@ def test_missing_samples_could_explain_a_higher_claim(tmp_path):
 def test_an_outlier_that_chance_can_make_says_so(tmp_path):
     run = make_run(tmp_path / "r", {"strict": table(50, 100)})
     found = replicate(run, "61.0", tasks=100)
-    assert found.result.outcome is Outcome.NOT_REPRODUCED
+    assert found.result.outcome is ReplicationOutcome.NOT_REPRODUCED
     assert found.result.p_independent > 0.05
     assert any("chance alone" in sentence for sentence in found.result.why)
 
@@ -167,7 +167,7 @@ def test_an_outlier_that_chance_can_make_says_so(tmp_path):
 def test_inside_the_interval_and_yet_more_than_chance_on_the_same_tasks(tmp_path):
     run = make_run(tmp_path / "r", {"strict": table(50, 100, samples=5)})
     found = replicate(run, "55.0", tasks=100)
-    assert found.result.outcome is Outcome.REPRODUCED
+    assert found.result.outcome is ReplicationOutcome.REPRODUCED
     assert found.result.p_same_tasks == 0.0
     assert any("these very tasks" in sentence for sentence in found.result.why)
 

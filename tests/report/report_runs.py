@@ -43,7 +43,7 @@ class House(Profile):
     def extract(self, problem, completion):
         raise NotImplementedError
 
-    def grade(self, problem, answer, executor):
+    def judgement(self, problem, answer, executor):
         raise NotImplementedError
 
 

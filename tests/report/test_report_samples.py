@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_runs import House, Lenient, build_run, outcome, task_id
 
-from truegrade.pipeline.outcomes import Outcome
+from truegrade.pipeline.brief_verdicts import BriefVerdict
 from truegrade.records import Reason, SampleKey
 from truegrade.report import samples
 from truegrade.report.material import gather
@@ -27,13 +27,13 @@ def collect(run: Run, **limits: int) -> Browser:
     return samples.collect(run, material.summary, material.outcomes, **limits)
 
 
-def as_outcomes(reasons: dict[tuple[str, int], str]) -> dict[str, list[Outcome | None]]:
+def as_outcomes(reasons: dict[tuple[str, int], str]) -> dict[str, list[BriefVerdict | None]]:
     """Outcomes as they are read, from reasons by (task, sample)."""
-    tasks: dict[str, list[Outcome | None]] = {}
+    tasks: dict[str, list[BriefVerdict | None]] = {}
     for (task, sample), reason in reasons.items():
         samples = tasks.setdefault(task, [])
         samples += [None] * (sample + 1 - len(samples))
-        samples[sample] = Outcome(reason == "passed", Reason(reason))
+        samples[sample] = BriefVerdict(reason == "passed", Reason(reason))
     return tasks
 
 

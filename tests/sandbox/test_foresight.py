@@ -7,13 +7,13 @@ import pytest
 from truegrade.sandbox import modes
 from truegrade.sandbox.foresight import MAX_BYTES, MAX_CALLS, REHEARSAL_S
 from truegrade.sandbox.frames import loads, value_frame
-from truegrade.sandbox.judge import Plan
+from truegrade.sandbox.judge import JudgePlan
 
 COUNTER = "made = []\ndef f(*given):\n    made.append(given)\n    return len(made)\n"
 
 
 def foretold(tests, trusted=""):
-    return [loads(call)[1] for call in Plan(trusted, tests).calls(["f"])]
+    return [loads(call)[1] for call in JudgePlan(trusted, tests).calls(["f"])]
 
 
 @pytest.mark.parametrize(
@@ -198,10 +198,10 @@ def test_verdicts_are_those_of_one_call_at_a_time(sandbox, judged, monkeypatch):
             deviated += 1
             raise
 
-    one_judgement = modes.judge
-    monkeypatch.setattr(modes, "judge", counted)
+    one_judgement = modes.run_tests
+    monkeypatch.setattr(modes, "run_tests", counted)
     ahead = [judged(*sample) for sample in samples]
-    monkeypatch.setattr(modes, "judge", lambda *args, **more: one_judgement(*args, **more | {"ahead": False}))
+    monkeypatch.setattr(modes, "run_tests", lambda *args, **more: one_judgement(*args, **more | {"ahead": False}))
     alone = [judged(*sample) for sample in samples]
     assert [(each.status, each.detail) for each in ahead] == [(each.status, each.detail) for each in alone]
     assert len({each.status for each in alone}) >= 3

@@ -16,7 +16,7 @@ from truegrade.sandbox.decode import decode
 from truegrade.sandbox.encode import encode
 from truegrade.sandbox.frames import Inbox, call_frame, called, pack, value_frame
 from truegrade.sandbox.values import Drained, Unsupported
-from truegrade.sandbox.wire import MAX_DRAINED, TooLarge, Unencodable, WireError
+from truegrade.sandbox.wire import MAX_DRAINED, Unencodable, ValueTooLarge, WireError
 
 MIB = 1 << 20
 steady = settings(derandomize=True, deadline=None, max_examples=100)
@@ -332,7 +332,7 @@ def _collisions(count):
     ids=["cycle", "lattice", "integer", "text", "list", "fraction", "array"],
 )
 def test_values_over_a_bound_are_refused(value):
-    with pytest.raises(TooLarge):
+    with pytest.raises(ValueTooLarge):
         encode(value, MIB)
 
 
@@ -405,7 +405,7 @@ def test_a_list_that_occurs_twice_arrives_as_two():
 def test_a_call_with_what_is_no_value_is_refused():
     with pytest.raises(Unencodable):
         call_frame(bytes(16), "f", ([object()],), {})
-    with pytest.raises(TooLarge):
+    with pytest.raises(ValueTooLarge):
         itself = []
         itself.append(itself)
         call_frame(bytes(16), "f", (itself,), {})

@@ -15,7 +15,7 @@ import msgspec
 
 from truegrade.analysis.audit import Audit, contests, require_file
 from truegrade.analysis.audit import audit as examine
-from truegrade.analysis.replication import AUDIT, Outcome, Replication, replicate
+from truegrade.analysis.replication import AUDIT, Replication, ReplicationOutcome, replicate
 from truegrade.analysis.replication_question import refuse_unknown
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
@@ -197,8 +197,8 @@ def _equals(count: int, total: int, names: Sequence[str], audit: Audit) -> str:
 
 
 def _answer(found: Replication) -> Answer:
-    if found.result.outcome is Outcome.NOT_COMPARABLE:
+    if found.result.outcome is ReplicationOutcome.NOT_COMPARABLE:
         return Answer.CANNOT_BE_CHECKED
-    if found.result.outcome is Outcome.NOT_REPRODUCED:
+    if found.result.outcome is ReplicationOutcome.NOT_REPRODUCED:
         return Answer.NOT_CONFIRMED
     return Answer.CONFIRMED if found.holds else Answer.SHOULD_NOT_COUNT

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.pipeline.outcomes import Outcomes, counted, disputed, read_outcomes, side_by_side
+from truegrade.pipeline.brief_verdicts import BriefVerdicts, counted, disputed, read_brief_verdicts, side_by_side
 from truegrade.pipeline.summary import ProfileSummary, Summary, TaskLine, read_summary
 from truegrade.records import Estimate
 from truegrade.statistics import TaskTally, estimate
@@ -57,13 +57,13 @@ def read_matrix(run: Run) -> Matrix:
     summary = read_summary(run)
     tasks = {line.id for profile in summary.profiles for line in profile.tasks}
     outcomes = {
-        profile.profile: read_outcomes(run.verdicts(profile.profile), tasks, summary.samples_per_task)
+        profile.profile: read_brief_verdicts(run.verdicts(profile.profile), tasks, summary.samples_per_task)
         for profile in summary.profiles
     }
     return rule_matrix(summary, outcomes)
 
 
-def rule_matrix(summary: Summary, outcomes: Mapping[str, Outcomes]) -> Matrix:
+def rule_matrix(summary: Summary, outcomes: Mapping[str, BriefVerdicts]) -> Matrix:
     """Put the numbers of every profile side by side.
 
     Args:
@@ -97,7 +97,7 @@ def tallies_of(profile: ProfileSummary) -> list[TaskTally]:
     return [TaskTally(task_id=t.id, cluster=t.cluster, n=t.n, c=t.c) for t in profile.tasks]
 
 
-def _row(profile: ProfileSummary, outcomes: Outcomes) -> MatrixRow:
+def _row(profile: ProfileSummary, outcomes: BriefVerdicts) -> MatrixRow:
     tallies = tallies_of(profile)
     sampled = any(tally.n for tally in tallies)
     return MatrixRow(
@@ -112,7 +112,7 @@ def _row(profile: ProfileSummary, outcomes: Outcomes) -> MatrixRow:
     )
 
 
-def first_sample(tasks: list[TaskLine], outcomes: Outcomes) -> Estimate | None:
+def first_sample(tasks: list[TaskLine], outcomes: BriefVerdicts) -> Estimate | None:
     """Share of tasks whose sample 0 passes, over the tasks where it was graded; None if it never was."""
     tallies = []
     for line in tasks:

@@ -36,7 +36,7 @@ SMALL_P = 0.05
 """The p-value under which a difference is called more than chance."""
 
 
-class Outcome(StrEnum):
+class ReplicationOutcome(StrEnum):
     """What became of a claim."""
 
     REPRODUCED = "reproduced"
@@ -51,7 +51,7 @@ class ProfileResult(msgspec.Struct, frozen=True, kw_only=True):
     """The claim under one profile."""
 
     profile: str
-    outcome: Outcome
+    outcome: ReplicationOutcome
     why: list[str]
     """Sentences."""
     estimate: Estimate | None
@@ -92,7 +92,7 @@ class Replication(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def holds(self) -> bool:
         """Whether the claim is reproduced, and no audit says that the number must not count."""
-        return self.result.outcome is Outcome.REPRODUCED and not self.condemned
+        return self.result.outcome is ReplicationOutcome.REPRODUCED and not self.condemned
 
 
 def replicate(
@@ -150,7 +150,7 @@ def replicate(
         result=result,
         others=list(results.values()),
         explanations=[]
-        if result.outcome is Outcome.REPRODUCED
+        if result.outcome is ReplicationOutcome.REPRODUCED
         else [
             *_other_profiles(list(results.values())),
             *explain(run, summary, chosen, asked.claim, metric, covers),
@@ -182,12 +182,16 @@ def _judge(asked: Question, profile: ProfileSummary) -> ProfileResult:
     p_values = _p_values(asked, tallies, ours)
     if ours is None or obstacles:
         return ProfileResult(
-            profile=profile.profile, outcome=Outcome.NOT_COMPARABLE, why=obstacles, estimate=ours, **p_values
+            profile=profile.profile,
+            outcome=ReplicationOutcome.NOT_COMPARABLE,
+            why=obstacles,
+            estimate=ours,
+            **p_values,
         )
     inside = asked.inside(ours)
     return ProfileResult(
         profile=profile.profile,
-        outcome=Outcome.REPRODUCED if inside else Outcome.NOT_REPRODUCED,
+        outcome=ReplicationOutcome.REPRODUCED if inside else ReplicationOutcome.NOT_REPRODUCED,
         why=[asked.position(ours), asked.digits(), *_chance(inside, **p_values)],
         estimate=ours,
         **p_values,
@@ -256,5 +260,5 @@ def _other_profiles(others: Sequence[ProfileResult]) -> list[Explanation]:
             sentence=f"under {other.profile} the claim is reproduced: {100 * other.estimate.value:.1f} %",
         )
         for other in others
-        if other.outcome is Outcome.REPRODUCED and other.estimate is not None
+        if other.outcome is ReplicationOutcome.REPRODUCED and other.estimate is not None
     ]

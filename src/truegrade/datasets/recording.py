@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from truegrade.datasets.literal_text import MAX_OUTPUT_CHARS, call_text, literal_text
-from truegrade.grading.executor import CallResult, Executor
+from truegrade.grading.executor import Executor
+from truegrade.sandbox.outcome import CallResult
 
 # A call with keywords: executors pass arguments by position only.
 _ADAPTER = "\n\ndef _truegrade_call(args, kwargs):\n    return {function}(*args, **kwargs)\n"

@@ -69,7 +69,7 @@ def _failing(
 
 
 def _reason(problem: Problem, program: str, profile: Profile, executor: Executor) -> Reason:
-    return profile.grade(problem, Answer(value=program, found="as given"), executor).reason
+    return profile.judgement(problem, Answer(value=program, found="as given"), executor).reason
 
 
 def _as_problem(problem: Problem, repair: Repair, solution: str, mutant: Mutant) -> Problem:

@@ -12,7 +12,7 @@ from truegrade.evolution.objectives.samples import Sample, sample_of
 from truegrade.evolution.subject import Ask, Subject
 from truegrade.grading.executor import Executor
 from truegrade.models.local import Generated
-from truegrade.pipeline.verdicts import grade_completion
+from truegrade.pipeline.verdicts import verdict_on
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Prompt
 from truegrade.records.config import Sampling
@@ -59,7 +59,7 @@ class Examination:
 
 def graded(problem: Problem, reply: Completion, profile: Profile, executor: Executor) -> Sample:
     """A reply with what became of each of its tests; raises as `sample_of` does."""
-    return sample_of(reply, grade_completion(reply, problem, profile, executor))
+    return sample_of(reply, verdict_on(reply, problem, profile, executor))
 
 
 def completion(problem: Problem, prompt: Prompt, sample: int, generated: Generated) -> Completion:

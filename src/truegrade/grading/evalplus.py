@@ -21,11 +21,12 @@ from typing import Any
 import msgspec
 
 from truegrade.grading.evalplus_inside import WALL_FACTOR
-from truegrade.grading.executor import CallResult, Executor, loaded_before
+from truegrade.grading.executor import Executor, loaded_before
 from truegrade.grading.functions import REFERENCE_CPU_S, TESTS_INSIDE, ReferenceFailed
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.grading.marks import NEAR
 from truegrade.records import OracleTask, Reason
+from truegrade.sandbox.outcome import CallResult
 
 MIN_LIMIT_S = 4.0
 """Seconds for one call at least (``evalplus/config.py`` DEFAULT_MIN_TIME_LIMIT)."""
@@ -107,6 +108,7 @@ class GroundTruths:
             if key in self._known:
                 self._known.move_to_end(key)
                 return self._known[key]
+        # Outside the lock, which would have every other problem wait: at worst two threads find out the same.
         truth = run_reference(task, executor)
         with self._lock:
             self._known[key] = truth
@@ -140,6 +142,7 @@ def run_reference(task: OracleTask, executor: Executor) -> GroundTruth:
     if errors or outcome.status != Reason.PASSED:
         cause = errors[0] if errors else f"{outcome.status}: {outcome.detail}"
         raise ReferenceFailed(f"the data set's reference failed on input {len(outputs)}: {cause}")
+    # By the wall, as EvalPlus times its reference (``evalplus/gen/util``).
     seconds = [after - before for before, after in pairwise(clock)]
     split = len(task.base_inputs)
     return GroundTruth(
@@ -155,6 +158,7 @@ def _checks(
     carried = [None if index in absent else output for index, output in enumerate(outputs)]
     return Checks(
         limits_s=tuple(max(MIN_LIMIT_S, SLOWDOWN * took) for took in seconds),
+        # Ours go in as a pickle; nothing that the program's process writes is ever unpickled.
         values=base64.b64encode(pickle.dumps((list(inputs), carried))).decode("ascii"),
         needs_numpy=task.atol != 0 or any(_holds_floats(output) for output in outputs),
         absent=absent,

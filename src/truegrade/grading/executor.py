@@ -1,7 +1,8 @@
 """The one door between grading and the machine that runs untrusted programs.
 
-Grading asks; an executor answers. `truegrade.sandbox` implements it, tests may implement it in five lines,
-and grading imports neither: the pipeline hands it an executor already bound to a profile's limits.
+Grading asks; an executor answers with a `truegrade.sandbox.outcome.Outcome`. `truegrade.sandbox` implements it,
+tests may implement it in five lines, and grading knows neither: the pipeline hands it an executor already bound to
+a profile's limits.
 
 Four ways to run a program, from safest to most faithful to the harnesses:
 
@@ -19,70 +20,12 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from truegrade.sandbox.outcome import CallResult, Outcome
+
 _FROM_OS = ("multiprocessing.util:_close_stdin", "tempfile:gettempdir")
 """Published harnesses run a program in a process of multiprocessing, which closes its stdin, and have looked for
 the folder of temporary files. Under their guard neither module is of use unless it was loaded before."""
 _MENTIONS_THEM = re.compile("multiprocessing|tempfile|concurrent|__stdin__")
-
-
-class Outcome(Protocol):
-    """What became of a run. ``status`` is ``passed`` or a failing `truegrade.records.Reason` value."""
-
-    @property
-    def status(self) -> str:
-        """``passed``: the program (or the judge, or every call) ran to its end."""
-
-    @property
-    def detail(self) -> str:
-        """One line for a person: the exception, the signal, the limit."""
-
-    @property
-    def cpu_s(self) -> float:
-        """CPU seconds, user and system, of the candidate's process and its children."""
-
-    @property
-    def wall_s(self) -> float:
-        """Wall seconds from start to verdict."""
-
-    @property
-    def time_sensitive(self) -> bool:
-        """Whether a time limit ended the run, or it used half of one or more."""
-
-
-class ScriptOutcome(Outcome, Protocol):
-    """What became of a script, and what it wrote; undecodable bytes are replaced."""
-
-    @property
-    def stdout(self) -> str:
-        """Standard output."""
-
-    @property
-    def stderr(self) -> str:
-        """Standard error."""
-
-
-class CallResult(Protocol):
-    """What one call gave: a value, or the exception it raised.
-
-    Values are looked at by way of `Executor.decide`, unless the program that returned them is trusted: what is
-    done with one can take far more memory and time than the value.
-    """
-
-    @property
-    def value(self) -> Any:
-        """The returned value, rebuilt from a frame that can name no code; None if it raised. Bounded in memory; an
-        exception about that, in the function that is given results, ends the run as ``output_limit``."""
-
-    @property
-    def whole(self) -> Any:
-        """The same, of whatever size."""
-
-    def same_as(self, expected: Any) -> bool:
-        """Whether it is, to the bit, what a trusted program returned, and something that equals its like."""
-
-    @property
-    def error(self) -> str | None:
-        """``TypeName: message`` of the exception, or None."""
 
 
 class Executor(Protocol):
@@ -181,7 +124,7 @@ class Executor(Protocol):
 
     def script(
         self, source: str, stdin: str = "", *, cpu_s: float | None = None, wall_s: float | None = None
-    ) -> ScriptOutcome:
+    ) -> Outcome:
         """Run ``source`` as ``__main__``; passing means that its process ends with exit code 0.
 
         Args:

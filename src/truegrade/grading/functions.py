@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 
 from truegrade.grading import oracles
-from truegrade.grading.executor import CallResult, Executor
+from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, from_outcome, shortened, shown, shown_call
 from truegrade.grading.programs import arrange
 from truegrade.records import FunctionTask, OracleTask, Reason
+from truegrade.sandbox.outcome import CallResult
 
 TESTS_INSIDE = "tests-inside"
 """Mark of a verdict whose tests shared a process with the candidate."""
@@ -80,6 +81,7 @@ class References:
             if key in self._expected:
                 self._expected.move_to_end(key)
                 return self._expected[key]
+        # Outside the lock, which would have every other problem wait: at worst two threads find out the same.
         expected = _run_reference(task, executor)
         with self._lock:
             self._expected[key] = expected
@@ -114,6 +116,7 @@ def grade_by_oracle(
             failures.append(failure)
         return failure is None
 
+    # One limit for all calls together, of CPU time: what else runs on this machine decides nothing.
     cpu_s = max(min_cpu_s, _SLOWDOWN * expected.cpu_s)
     adapted = program + oracles.adapter(task.comparator, task.entry_point)
     judgement = from_outcome(executor.call(adapted, task.entry_point, inputs, compare, cpu_s=cpu_s))
@@ -130,6 +133,7 @@ def _failure(
     if result.error is not None:
         call = shown_call(task.entry_point, arguments)
         return Reason.RUNTIME_ERROR, f"{call} raised {shortened(result.error)}"
+    # Equal bytes need no look at the value: most right answers are never rebuilt.
     if result.same_as(expected):
         return None
     words = executor.decide(_difference, result, expected, arguments, task.entry_point, task.comparator, task.atol)

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import msgspec
 
-from truegrade.grading.executor import Outcome
 from truegrade.records import Reason
+from truegrade.sandbox.outcome import Outcome
 
 _SHOWN = 200
 
@@ -86,6 +86,7 @@ def _pieces(value: object, depth: int) -> Iterator[str]:
                 yield from _pieces(value[item], depth + 1) if depth < _SHOWN else ("...",)
         yield ",)" if closing == ")" and len(cast("Sized", value)) == 1 else closing
     elif isinstance(value, str | bytes | bytearray):
+        # Of the slice alone: the repr of the whole can be a hundred megabytes, of which 200 characters are shown.
         yield repr(value[: _SHOWN + 1])
     elif isinstance(value, int) and value.bit_length() > _PRINTED_BITS:
         yield f"<integer of {value.bit_length()} bits>"
@@ -95,6 +96,7 @@ def _pieces(value: object, depth: int) -> Iterator[str]:
     elif isinstance(value, Fraction):
         yield f"Fraction({shown(value.numerator)}, {shown(value.denominator)})"
     elif hasattr(kind, "__next__"):
+        # Its repr tells where it lies in memory, which differs from run to run.
         yield "an iterator"
     else:
         try:

@@ -25,7 +25,7 @@ SHOWN_CHARS = 80
 """Longer values are shown cut in ``why``; they are compared whole."""
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class LiteralComparison(msgspec.Struct, frozen=True, kw_only=True):
     """How two literals compare under each policy."""
 
     python_eq: bool
@@ -45,7 +45,7 @@ class _Nan:
         return self.written
 
 
-def compare(expected: str, got: str) -> Comparison:
+def compare(expected: str, got: str) -> LiteralComparison:
     """Compare the source of two literals.
 
     An expected text that is no literal (a custom ``repr``) can only be equal as text. Never raises.
@@ -54,28 +54,29 @@ def compare(expected: str, got: str) -> Comparison:
     if isinstance(truth, NotLiteral):
         same = expected.strip() == got.strip()
         note = f"the expected value is no literal ({truth.why}): compared as text"
-        return Comparison(python_eq=same, strict_typed=same, repr_exact=same, why=note)
+        return LiteralComparison(python_eq=same, strict_typed=same, repr_exact=same, why=note)
     if isinstance(answer, NotLiteral):
-        return Comparison(
+        return LiteralComparison(
             python_eq=False, strict_typed=False, repr_exact=False, why=f"not a literal: {answer.why}"
         )
+    # Most right answers end here, without a walk through two values.
     if truth.source == answer.source:
-        return Comparison(python_eq=True, strict_typed=True, repr_exact=True)
+        return LiteralComparison(python_eq=True, strict_typed=True, repr_exact=True)
     return _compare_values(truth, answer)
 
 
-def _compare_values(truth: Literal, answer: Literal) -> Comparison:
+def _compare_values(truth: Literal, answer: Literal) -> LiteralComparison:
     wanted, given = _with_equal_nan(truth.value), _with_equal_nan(answer.value)
     if wanted != given:
         why = f"expected {_shown(truth.source)}, got {_shown(answer.source)}"
-        return Comparison(python_eq=False, strict_typed=False, repr_exact=False, why=why)
+        return LiteralComparison(python_eq=False, strict_typed=False, repr_exact=False, why=why)
     other_type = next(_type_differences(wanted, given), None)
     if other_type is not None:
-        return Comparison(python_eq=True, strict_typed=False, repr_exact=False, why=other_type)
+        return LiteralComparison(python_eq=True, strict_typed=False, repr_exact=False, why=other_type)
     if _written(wanted) != _written(given):
         why = "equal, but written in another order or with another sign of zero"
-        return Comparison(python_eq=True, strict_typed=True, repr_exact=False, why=why)
-    return Comparison(python_eq=True, strict_typed=True, repr_exact=True)
+        return LiteralComparison(python_eq=True, strict_typed=True, repr_exact=False, why=why)
+    return LiteralComparison(python_eq=True, strict_typed=True, repr_exact=True)
 
 
 def _with_equal_nan(value: Any) -> Any:
@@ -107,6 +108,7 @@ def _type_differences(wanted: Any, given: Any) -> Iterator[str]:
 
 def _in_pairs(wanted: Iterable[Any], given: Iterable[Any]) -> Iterator[str]:
     """Type differences between elements that are equal; both hold the same ones in any order."""
+    # A set can tell that it holds 1, and not whether that is True: a table gives the element itself back.
     stored = {item: item for item in given}
     for item in wanted:
         yield from _type_differences(item, stored[item])
@@ -118,6 +120,7 @@ def _written(value: Any) -> str:
         case bool():
             return repr(value)
         case int():
+            # `repr` refuses integers of more than 4,300 digits.
             return hex(value)
         case list() | tuple():
             return f"{type(value).__name__}({','.join([_written(item) for item in value])})"

@@ -79,6 +79,7 @@ def _equal(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
     """Equal as Python says, or within tolerance and of the same type."""
     if _exactly(expected, got):
         return True
+    # EvalPlus compares later inputs within the tolerance as well, once one output was a float: not taken over.
     if atol == 0 and not _holds_float(expected):
         return False
     return type(got) is type(expected) and _close(expected, got, atol or FLOAT_ATOL)
@@ -112,6 +113,7 @@ def _digit_distance(args: Arguments, expected: Any, got: Any, atol: float) -> bo
     if _equal(args, expected, got, atol):
         return True
     one, other = (str(number) for number in args)
+    # EvalPlus' ``_digit_distance_nums``.
     width = max(len(one), len(other))
     pairs = zip(one.zfill(width), other.zfill(width), strict=True)
     return bool(got == sum(abs(int(a) - int(b)) for a, b in pairs))

@@ -95,6 +95,7 @@ def plus_tests(key: str, task: OracleTask, references: References, executor: Exe
         ReferenceFailed: the reference itself fails.
     """
     every = task.base_inputs + task.plus_inputs
+    # Told apart by their text, since lists have no hash; `reversed` keeps the first of equal ones.
     kept = list({str(list(arguments)): index for index, arguments in reversed(list(enumerate(every)))}.values())
     kept.sort()
     inputs = [list(every[index]) for index in kept]

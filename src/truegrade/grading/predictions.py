@@ -8,10 +8,11 @@ from truegrade.extraction.assertions import parse_arguments
 from truegrade.extraction.computed import computed_arguments
 from truegrade.extraction.literals import NotLiteral, parse_literal
 from truegrade.grading import marks
-from truegrade.grading.executor import CallResult, Executor
+from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, from_outcome, shortened, shown
 from truegrade.grading.literals import compare
 from truegrade.records import Answer, InputTask, OutputTask, Reason
+from truegrade.sandbox.outcome import CallResult
 
 
 def grade_output(task: OutputTask, answer: Answer) -> Judgement:
@@ -49,6 +50,7 @@ def grade_input(task: InputTask, answer: Answer, executor: Executor) -> Judgemen
     if arguments is not None:
         positional, keywords = arguments
         program, function = _taking_keywords(task, keywords)
+    # Such expressions are computed beside the program: the true output is compared outside all the same.
     elif (plain := computed_arguments(text, task.program)) is not None:
         positional, keywords = (), {}
         program, function = _computing(task, plain)
@@ -87,6 +89,7 @@ def _taking_keywords(task: InputTask, keywords: dict[str, object]) -> tuple[str,
     """The program and the function to call, so that the last positional arguments reach their keywords."""
     if not keywords:
         return task.program, task.function
+    # Arguments travel as values by position alone; the wrapper gives the last of them their names.
     names = ", ".join(f"{name}=_values[{index - len(keywords)}]" for index, name in enumerate(keywords))
     positional = f"*_values[:-{len(keywords)}]"
     wrapper = f"def _with_keywords(*_values):\n    return {task.function}({positional}, {names})\n"

@@ -29,6 +29,7 @@ def assemble(prefix: str, answer: Answer) -> str:
         raise ValueError("an answer without a value makes no program")
     if answer.form == "completion" or not prefix:
         return prefix + answer.value
+    # Python takes them at the top alone, and the prefix would stand in front of them.
     futures = "".join(match.group().rstrip("\n") + "\n" for match in _FUTURE.finditer(answer.value))
     return f"{futures}{prefix}\n{_FUTURE.sub('', answer.value) if futures else answer.value}"
 

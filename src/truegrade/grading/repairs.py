@@ -13,11 +13,12 @@ from typing import Any
 
 import msgspec
 
-from truegrade.grading.executor import CallResult, Executor, Outcome
+from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, shortened, shown, shown_call
 from truegrade.grading.marks import TESTS_SKIPPED
 from truegrade.grading.suites import Suite, matches
 from truegrade.records import Case, Reason
+from truegrade.sandbox.outcome import CallResult, Outcome
 
 SKIPPED = "skipped"
 NOT_RUN = "not_run"
@@ -36,7 +37,7 @@ class TestResult(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
-class Trial(msgspec.Struct, kw_only=True):
+class RepairTrial(msgspec.Struct, kw_only=True):
     """Results, test by test, and what they cost."""
 
     results: dict[int, TestResult] = {}
@@ -72,7 +73,7 @@ def grade_repair(
         comparator: rule that decides about outputs, instead of the suite's own.
         timeouts: tests that may overrun their time before the rest is given up; None for any number.
     """
-    trial = Trial(results={index: TestResult(SKIPPED) for index in suite.skipped})
+    trial = RepairTrial(results={index: TestResult(SKIPPED) for index in suite.skipped})
     pending = [index for index in range(suite.size) if index not in trial.results]
     if not pending:
         return Judgement(reason=Reason.GRADER_ERROR, detail="the problem has no tests to run")
@@ -111,7 +112,7 @@ class _Answered(msgspec.Struct, frozen=True):
 
 
 def _run_together(
-    asked: _Asked, executor: Executor, trial: Trial, pending: list[int], cpu_s: float, timeouts: int | None
+    asked: _Asked, executor: Executor, trial: RepairTrial, pending: list[int], cpu_s: float, timeouts: int | None
 ) -> None:
     """Call on and on, in a new process wherever one ends, until every test has a result."""
     overran = 0
@@ -123,9 +124,11 @@ def _run_together(
             trial.results.update((index, TestResult(outcome.status, outcome.detail)) for index in pending)
             return
         ended = outcome.status != Reason.PASSED
+        # A process that ended is some test's doing: the last that was pending, if all had answered.
         done = min(len(answered.results), len(pending) - 1) if ended else len(pending)
         trial.results.update(zip(pending[:done], answered.results, strict=False))
         pending = pending[done:]
+        # The limit is of the process: a test that came after slow ones had less than its own, and is run alone.
         shared = done > 0 and answered.last_s > _NEGLIGIBLE * cpu_s
         if not ended or (outcome.status == Reason.TIME_LIMIT and shared):
             continue
@@ -157,7 +160,7 @@ def _run_apart(
     suite: Suite,
     program: str,
     executor: Executor,
-    trial: Trial,
+    trial: RepairTrial,
     pending: list[int],
     cpu_s: float,
     timeouts: int | None,
@@ -196,12 +199,13 @@ def _difference(got: Any, case: Case, function: str, comparator: str) -> str | N
     return f"{shown_call(function, case.arguments)} gave {shown(got)}, expected {shown(case.expected)}"
 
 
-def _judgement(suite: Suite, trial: Trial) -> Judgement:
+def _judgement(suite: Suite, trial: RepairTrial) -> Judgement:
     """The first test that did not pass gives the reason; one that the grader failed comes before all others."""
     results = [trial.results[index] for index in range(suite.size)]
     counts = Counter(result.result for result in results)
     tests, passed = suite.size - counts[SKIPPED], counts[Reason.PASSED]
     failures = [n for n, result in enumerate(results, 1) if result.result not in {Reason.PASSED, SKIPPED}]
+    # A grader's error says nothing of the program, so it must not hide behind a failure that came earlier.
     ours = [n for n in failures if results[n - 1].result == Reason.GRADER_ERROR]
     failed = next(iter(ours or failures), None)
     return Judgement(

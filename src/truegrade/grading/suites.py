@@ -54,6 +54,7 @@ def suite_of(task: RepairTask) -> Suite:
     body = statements(task.tests)
     tests = [node for node in body if _is_test(node)]
     cases = [case for node in tests if (case := _plain_case(node, task.entry_point)) is not None]
+    # Calls are compared outside, several to a process; every other kind of test costs a run of its own.
     if len(cases) == len(body) and task.plain_arguments and not task.setup:
         return Suite(entry_point=task.entry_point, cases=tuple(cases))
     context = ast.Module([node for node in body if not _is_test(node)], [])

@@ -22,7 +22,7 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.models.base import Reply
 from truegrade.pipeline.generate import completion_of
 from truegrade.pipeline.prompts import word
-from truegrade.pipeline.verdicts import grade_completion, limits_for
+from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Message, Problem, Prompt, SampleKey, Verdict
 from truegrade.sandbox import Sandbox
@@ -87,7 +87,7 @@ class ReplyGrader:
             raise UnknownName("problem", name, self._by_id, f"in {self.benchmark.name}")
         problem, prompt = self._by_id[name]
         completion = completion_of(problem, prompt, SampleKey(name, answered.sample), answered.reply)
-        return grade_completion(completion, problem, self.profile, self._sandbox)
+        return verdict_on(completion, problem, self.profile, self._sandbox)
 
     def grade_all(self, answered: Iterable[Answered]) -> list[Verdict]:
         """Verdicts in the order of the replies, as many at a time as this machine has cores; raises as `grade`."""

@@ -134,7 +134,7 @@ def asker(
         agent: works between the run and the model; None to ask the model directly.
         run: whose steps are gone on with.
         problems: what is asked, by id; an agent is told the visible part of each, a model nothing of it.
-        allow_unsafe: as for `truegrade.pipeline.grade.grade`.
+        allow_unsafe: as for `truegrade.pipeline.grade.grade_run`.
         cache: see `truegrade.models.cached.cacheable`. An agent's questions are never cached: it may put one
             several times in a sample, and its steps are on disk already.
         notice: told when a torn line was dropped, and how much came from the cache.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from truegrade.datasets.identity import identity
 from truegrade.models.micro.shown import was_shown
-from truegrade.pipeline.outcomes import Outcome, missing_packages
+from truegrade.pipeline.brief_verdicts import BriefVerdict, missing_packages
 from truegrade.records import ChoiceTask, OutputTask, Problem
 from truegrade.statistics import Exchangeability, TaskTally
 from truegrade.statistics.windows import Window, described
@@ -81,7 +81,7 @@ def count_warnings(
     tallies: Sequence[TaskTally],
     n: int,
     order: Exchangeability | None,
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[BriefVerdict],
     advice: str,
 ) -> list[str]:
     """What a reader of the headline must know; ``advice`` is on replies that were cut."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from truegrade.errors import UserError
 from truegrade.files.writing import writing
-from truegrade.pipeline.verdicts import extract
+from truegrade.pipeline.verdicts import answer_of
 from truegrade.profiles import Profile
 from truegrade.records import Problem, Reason, SampleKey
 from truegrade.store import Run
@@ -81,7 +81,7 @@ def _samples(
         problem = problems.get(completion.problem_id)
         if problem is None or completion.text is None or completion.sample >= run.manifest.samples_per_task:
             continue
-        answer = extract(completion, problem, profile)
+        answer = answer_of(completion, problem, profile)
         verdict = verdicts.get(completion.key)
         yield Exported(
             problem=problem,

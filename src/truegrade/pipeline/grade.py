@@ -20,7 +20,7 @@ from truegrade.records import (
 from truegrade.store import Run
 
 
-def grade(
+def grade_run(
     run: Run,
     problems: Mapping[str, Problem],
     profile: Profile,
@@ -59,7 +59,7 @@ def grade(
     levels: set[int] = set()
     try:
         with (
-            closing(grader.grade(pending, problems, profile)) as verdicts,
+            closing(grader.verdicts(pending, problems, profile)) as verdicts,
             run.append_verdicts(profile.id) as journal,
         ):
             for verdict in verdicts:

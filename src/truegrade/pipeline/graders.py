@@ -15,7 +15,7 @@ from truegrade.records import Completion, Problem, Verdict
 class Grader(Protocol):
     """Gives completions their verdicts; how many machines work for it is its own affair."""
 
-    def grade(
+    def verdicts(
         self, completions: Iterable[Completion], problems: Mapping[str, Problem], profile: Profile
     ) -> Generator[Verdict, None, None]:
         """One verdict for each completion, as they become known: the order is not that of the completions.

@@ -7,9 +7,9 @@ from collections.abc import Generator, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait
 
 from truegrade.errors import UserError
-from truegrade.pipeline.verdicts import extract, judge, limits_for, unanswered, verdict_of
+from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on
 from truegrade.profiles import Profile
-from truegrade.records import Answer, Completion, Problem, Verdict
+from truegrade.records import Completion, Problem, Verdict
 from truegrade.sandbox import Sandbox
 
 
@@ -27,47 +27,31 @@ class LocalGrader:
     def close(self) -> None:
         """Nothing is held between two gradings."""
 
-    def grade(
+    def verdicts(
         self, completions: Iterable[Completion], problems: Mapping[str, Problem], profile: Profile
     ) -> Generator[Verdict, None, None]:
-        """Judge in this thread what needs no program, and in ``workers`` threads what does."""
+        """See `truegrade.pipeline.graders.Grader.verdicts`.
+
+        Answers are taken out in this thread; ``workers`` threads judge those that need a program.
+        """
         pool = ThreadPoolExecutor(self._workers, thread_name_prefix="grade")
+        under_way: set[Future[Verdict]] = set()
+        limits = limits_for(profile, problems.values())
         try:  # the sandbox closes first: that ends the programs which the threads wait for
-            limits = limits_for(profile, problems.values())
             with Sandbox(limits, workers=self._workers, allow_unsafe=self._allow_unsafe) as sandbox:
-                yield from self._verdicts(completions, problems, profile, sandbox, pool)
+                for completion in completions:
+                    problem = problems[completion.problem_id]
+                    answer = answer_of(completion, problem, profile)
+                    if answer.value is not None and profile.executes(problem):
+                        under_way.add(pool.submit(verdict_on, completion, problem, profile, sandbox, answer))
+                    else:
+                        yield verdict_on(completion, problem, profile, sandbox, answer)
+                    if len(under_way) >= 4 * self._workers:
+                        done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                        yield from (future.result() for future in done)
+                yield from (future.result() for future in as_completed(under_way))
         finally:
             pool.shutdown(cancel_futures=True)
-
-    def _verdicts(
-        self,
-        completions: Iterable[Completion],
-        problems: Mapping[str, Problem],
-        profile: Profile,
-        sandbox: Sandbox,
-        pool: ThreadPoolExecutor,
-    ) -> Generator[Verdict, None, None]:
-        under_way: set[Future[Verdict]] = set()
-        for completion in completions:
-            problem = problems[completion.problem_id]
-            answer = extract(completion, problem, profile)
-            if answer.value is None:
-                yield verdict_of(completion, answer, unanswered(answer), profile, sandbox)
-            elif profile.executes(problem):
-                under_way.add(pool.submit(_judge, completion, answer, problem, profile, sandbox))
-            else:
-                yield _judge(completion, answer, problem, profile, sandbox)
-            if len(under_way) >= 4 * self._workers:
-                done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
-                yield from (future.result() for future in done)
-        yield from (future.result() for future in as_completed(under_way))
-
-
-def _judge(
-    completion: Completion, answer: Answer, problem: Problem, profile: Profile, sandbox: Sandbox
-) -> Verdict:
-    judgement = judge(answer, problem, profile, sandbox)
-    return verdict_of(completion, answer, judgement, profile, sandbox)
 
 
 def open_local(address: str, workers: int | None, allow_unsafe: bool) -> LocalGrader:

@@ -12,24 +12,23 @@ import msgspec
 from truegrade.agents.account import AgentSummary, summarise_steps
 from truegrade.agents.steps import read_steps
 from truegrade.errors import UserError
-from truegrade.pipeline.cautions import IN_THE_BOX, boxed_warnings, count_warnings, partial, unscored
-from truegrade.pipeline.outcomes import (
-    Outcome,
-    Outcomes,
+from truegrade.pipeline.brief_verdicts import (
+    BriefVerdict,
+    BriefVerdicts,
     counted,
     disputed,
     errors_named,
     graded,
     grader_errors,
-    read_outcomes,
+    read_brief_verdicts,
     side_by_side,
 )
+from truegrade.pipeline.cautions import IN_THE_BOX, boxed_warnings, count_warnings, partial, unscored
 from truegrade.pipeline.reasoning import Questions, questions, reasoning
 from truegrade.pipeline.selection import made_for, scored
 from truegrade.profiles import Profile
 from truegrade.records import SCHEMA_VERSION, UNANSWERED, Completion, ContestTask, Estimate, Problem
-from truegrade.statistics import Exchangeability, TaskTally, estimate, exchangeability, summarise
-from truegrade.statistics import Summary as NumberSummary
+from truegrade.statistics import Exchangeability, NumberSummary, TaskTally, estimate, exchangeability, summarise
 from truegrade.statistics.contest_metrics import published_metrics
 from truegrade.statistics.reasoning import ReasoningSummary
 from truegrade.statistics.splits import Gap, Split, cutoff_gap, split_rates
@@ -204,7 +203,9 @@ def summarise_run(
         if completion.problem_id in problems and completion.sample < n:
             completions.add(completion)
     tasks = {profile.id: scored(run, problems, profile) for profile in profiles}
-    verdicts = {profile.id: read_outcomes(run.verdicts(profile.id), tasks[profile.id], n) for profile in profiles}
+    verdicts = {
+        profile.id: read_brief_verdicts(run.verdicts(profile.id), tasks[profile.id], n) for profile in profiles
+    }
     expected = len(problems) * n
     disagreements = _disagreements(verdicts)
     shared = _Shared(
@@ -251,7 +252,7 @@ class _Shared(NamedTuple):
 
 def _profile(
     profile: Profile,
-    outcomes: Outcomes,
+    outcomes: BriefVerdicts,
     problems: Mapping[str, Problem],
     shared: _Shared,
     errors: Mapping[str, str],
@@ -330,7 +331,7 @@ def _possible(metric: str, tallies: Sequence[TaskTally]) -> bool:
     return any(tally.n >= needed for tally in tallies)
 
 
-def _tally(profile: Profile, problem: Problem, outcomes: Sequence[Outcome]) -> TaskTally:
+def _tally(profile: Profile, problem: Problem, outcomes: Sequence[BriefVerdict]) -> TaskTally:
     n, c = profile.tally([(o.passed, o.marks) for o in outcomes])
     return TaskTally(
         task_id=problem.id,
@@ -342,7 +343,7 @@ def _tally(profile: Profile, problem: Problem, outcomes: Sequence[Outcome]) -> T
     )
 
 
-def _disagreements(verdicts: Mapping[str, Outcomes]) -> list[Disagreement]:
+def _disagreements(verdicts: Mapping[str, BriefVerdicts]) -> list[Disagreement]:
     """Samples that pass under one profile and fail under another."""
     return [
         Disagreement(

@@ -19,16 +19,78 @@ from truegrade.records import Answer, Completion, Problem, Reason, Verdict
 from truegrade.sandbox import Limits
 
 
-def grade_completion(completion: Completion, problem: Problem, profile: Profile, executor: Executor) -> Verdict:
-    """Give one completion its verdict, outside any run.
+def verdict_on(
+    completion: Completion, problem: Problem, profile: Profile, executor: Executor, answer: Answer | None = None
+) -> Verdict:
+    """The verdict on one completion. Where grading itself fails, it is the grader's error, and the run goes on.
+
+    A cut reply that holds no value is ``truncated``, whatever else it lacks.
+
+    Args:
+        completion: of the problem.
+        problem: what was asked.
+        profile: the rules.
+        executor: runs programs; asked for its level only where something ran.
+        answer: what `answer_of` took out of the completion; None has it done here.
 
     Raises:
         SandboxError: the machine failed.
+        TruegradeError: something else that concerns more than this sample.
     """
-    answer = extract(completion, problem, profile)
-    found = answer.value is not None
-    judgement = judge(answer, problem, profile, executor) if found else unanswered(answer)
-    return verdict_of(completion, answer, judgement, profile, executor)
+    answer = answer_of(completion, problem, profile) if answer is None else answer
+    if answer.value is None:
+        judgement = Judgement(reason=answer.reason or Reason.NO_ANSWER, detail=answer.found)
+    else:
+        try:
+            judgement = profile.judgement(problem, answer, executor)
+        except TruegradeError:
+            raise
+        except Exception as error:
+            judgement = Judgement(reason=Reason.GRADER_ERROR, detail=_words(error))
+    lacking = answer.value is None or answer.reason is not None
+    missing = None if judgement.passed else missing_package(judgement.detail)
+    return Verdict(
+        benchmark=completion.benchmark,
+        dataset_sha256=completion.dataset_sha256,
+        problem_id=completion.problem_id,
+        sample=completion.sample,
+        config_sha256=completion.config_sha256,
+        completion_sha256=completion.sha256,
+        profile=profile.id,
+        passed=judgement.passed,
+        reason=Reason.TRUNCATED if lacking and completion.truncated else judgement.reason,
+        detail=judgement.detail,
+        answer=answer.value,
+        found=answer.found,
+        cpu_s=judgement.cpu_s,
+        wall_s=judgement.wall_s,
+        time_sensitive=judgement.time_sensitive,
+        truncated=completion.truncated,
+        marks=judgement.marks if missing is None else (*judgement.marks, missing),
+        level=None if judgement.cpu_s is None else executor.level,
+        harness=judgement.harness,
+    )
+
+
+def answer_of(completion: Completion, problem: Problem, profile: Profile) -> Answer:
+    """The answer in a completion. A reply on which the rule itself fails has none: the run goes on.
+
+    Raises:
+        TruegradeError: something that concerns more than this sample.
+    """
+    try:
+        return profile.answer(problem, completion)
+    except TruegradeError:
+        raise
+    except Exception as error:
+        return Answer(value=None, found=_words(error), reason=Reason.GRADER_ERROR)
+
+
+def _words(error: Exception) -> str:
+    """What a person needs to report the fault: the exception and where it was raised."""
+    place = extract_tb(error.__traceback__)[-1]
+    message = " ".join(str(error)[:300].split())
+    return f"grading failed: {type(error).__name__}: {message} ({Path(place.filename).name}, line {place.lineno})"
 
 
 def limits_for(profile: Profile, problems: Iterable[Problem]) -> Limits:
@@ -64,75 +126,3 @@ def with_packages(problems: Mapping[str, Problem], names: Sequence[str]) -> dict
     return {
         key: structs.replace(problem, packages=(*problem.packages, *names)) for key, problem in problems.items()
     }
-
-
-def extract(completion: Completion, problem: Problem, profile: Profile) -> Answer:
-    """The answer in a completion. A reply on which the rule itself fails has none: the run goes on.
-
-    Raises:
-        TruegradeError: something that concerns more than this sample.
-    """
-    try:
-        return profile.answer(problem, completion)
-    except TruegradeError:
-        raise
-    except Exception as error:
-        return Answer(value=None, found=_words(error), reason=Reason.GRADER_ERROR)
-
-
-def judge(answer: Answer, problem: Problem, profile: Profile, executor: Executor) -> Judgement:
-    """The judgement of an answer. One on which grading itself fails is the grader's error: the run goes on.
-
-    Raises:
-        TruegradeError: something that concerns more than this sample.
-    """
-    try:
-        return profile.grade(problem, answer, executor)
-    except TruegradeError:
-        raise
-    except Exception as error:
-        return Judgement(reason=Reason.GRADER_ERROR, detail=_words(error))
-
-
-def _words(error: Exception) -> str:
-    """What a person needs to report the fault: the exception and where it was raised."""
-    place = extract_tb(error.__traceback__)[-1]
-    message = " ".join(str(error)[:300].split())
-    return f"grading failed: {type(error).__name__}: {message} ({Path(place.filename).name}, line {place.lineno})"
-
-
-def unanswered(answer: Answer) -> Judgement:
-    """The judgement of a reply that holds nothing to grade."""
-    return Judgement(reason=answer.reason or Reason.NO_ANSWER, detail=answer.found)
-
-
-def verdict_of(
-    completion: Completion, answer: Answer, judgement: Judgement, profile: Profile, executor: Executor
-) -> Verdict:
-    """The record of a judgement; the jail is asked for its level only where something ran in it.
-
-    A cut reply that holds no value is ``truncated``, whatever else it lacks.
-    """
-    lacking = answer.value is None or answer.reason is not None
-    missing = None if judgement.passed else missing_package(judgement.detail)
-    return Verdict(
-        benchmark=completion.benchmark,
-        dataset_sha256=completion.dataset_sha256,
-        problem_id=completion.problem_id,
-        sample=completion.sample,
-        config_sha256=completion.config_sha256,
-        completion_sha256=completion.sha256,
-        profile=profile.id,
-        passed=judgement.passed,
-        reason=Reason.TRUNCATED if lacking and completion.truncated else judgement.reason,
-        detail=judgement.detail,
-        answer=answer.value,
-        found=answer.found,
-        cpu_s=judgement.cpu_s,
-        wall_s=judgement.wall_s,
-        time_sensitive=judgement.time_sensitive,
-        truncated=completion.truncated,
-        marks=judgement.marks if missing is None else (*judgement.marks, missing),
-        level=None if judgement.cpu_s is None else executor.level,
-        harness=judgement.harness,
-    )

@@ -90,7 +90,7 @@ class Agentcoder(Profile):
         code, found = cut_fence(completion.text or "")
         return Answer(value=code, found=found)
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Execute imports, completion and test in function scope."""
         tests = function_task(self, problem).tests
         rest = f"{answer.value or ''}\n{tests}"

@@ -124,8 +124,8 @@ class Profile(ABC):
         """
 
     @abstractmethod
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
-        """Grade an answer that has a value."""
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+        """Whether an answer that has a value is right, and why not; programs run through the executor alone."""
 
     def kept(self, completion: Completion, answer: Answer) -> str:
         """What the harness' own output file holds of a reply: the answer, or the reply where it has none."""

@@ -131,7 +131,7 @@ class Bigcode(Profile):
         asked = task.prompt.strip() if stripped else task.prompt
         return Answer(value=asked + before_stop(text, HUMANEVAL_STOP), found=found)
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Execute generation and tests as one program."""
         code_task(self, problem)
         cpu_s = self.cpu_s(PLUS_CPU_S.get(problem.benchmark, self.limits.cpu_s))
@@ -198,7 +198,7 @@ class BigcodeInstruct(Profile):
             return Answer(value=with_context(task.prefix + text, task.entry_point), found="with context")
         return Answer(value=without_context(text, task.prompt, task.entry_point), found="without context")
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Execute generation and tests as one program."""
         return _grade(function_task(self, problem), answer, executor)
 

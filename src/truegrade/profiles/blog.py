@@ -102,7 +102,7 @@ class Blog(Profile):
         text = completion.text or ""
         return text if completion.form == "program" else cut_fence(text)[0]
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Execute the last def of the test, the answer and the check of its first def in function scope."""
         task = function_task(self, problem)
         code = answer.value or ""

@@ -112,7 +112,7 @@ class CodeReasoning(Profile):
             return Answer(value=value, found="body", form="answer")
         return Answer(value=text.strip(), found="whole reply", form="answer")
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Compare as text, then as literals."""
         if isinstance(problem.task, ChoiceTask):
             return _grade_choice(self._choice(problem, problem.task), answer)

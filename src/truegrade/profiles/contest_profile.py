@@ -60,7 +60,7 @@ class ContestProfile(Profile):
         contest_task(self, problem)
         return cut_answer(completion, self.cut)
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Results, metadata and verdict of the harness."""
         task = contest_task(self, problem)
         return grade_contest(timed(self.harness, self), task, answer.value or "", executor, lenient=self.lenient)

@@ -87,7 +87,7 @@ class Coralx(Profile):
         code, step = take_code(text)
         return Answer(value=code, found=step)
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run every test under ``==``; invalid code is not run."""
         task = _task(self, problem)
         suite = msgspec.structs.replace(suite_of(task), skipped=())

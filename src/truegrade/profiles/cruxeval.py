@@ -93,7 +93,7 @@ class Cruxeval(Profile):
             return Answer(value=after_equals(text), found="after the first ==", form="answer")
         return Answer(value=call_of_f(text), found="the call of f", form="answer")
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run program and assertion, unless the official evaluator skips the generation."""
         generation = answer.value or ""
         task = published_task(self, problem)

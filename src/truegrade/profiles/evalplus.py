@@ -135,7 +135,7 @@ class Evalplus(Profile):
             return Answer(value=None, found="the sanitizer left nothing", reason=Reason.NO_CODE)
         return Answer(value=found, found="sanitized")
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Call the program on the inputs, beside the expected outputs."""
         task = self._task(problem)
         try:

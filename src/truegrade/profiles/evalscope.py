@@ -125,7 +125,7 @@ class Evalscope(Profile):
             return Answer(value=None, found=found, reason=Reason.NO_CODE)
         return Answer(value=without_main(_with_setup(problem, task, code)), found=found)
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """HumanEval: execute under the guard. MBPP: look at a script's exit code. Contests: the local path."""
         if isinstance(problem.task, ContestTask):
             harness = timed(self.harness, self)

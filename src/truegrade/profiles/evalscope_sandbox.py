@@ -61,7 +61,7 @@ class EvalscopeSandbox(Profile):
         contest_task(self, problem)
         return evalscope_contests.cut(completion)
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """A script a test; the harness' details are in ``Judgement.harness``."""
         try:
             tests = decode(contest_task(self, problem))

@@ -67,7 +67,7 @@ class HumanEval(Profile):
         form: Form = "program" if completion.form == "program" else "completion"
         return Answer(value=completion.text or "", found="as it is", form=form)
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Execute prompt, completion and test as one program."""
         task = function_task(self, problem)
         prefix = "" if answer.form == "program" else task.prefix

@@ -84,7 +84,7 @@ class InspectEvals(Profile):
         code, found = _first_fence(text, _PYTHON_FENCE, _BARE_FENCE)
         return Answer(value=without_signature(code), found=f"{found}, signature cut off", form="completion")
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run the program as ``python -c`` does and look at the exit code."""
         task = function_task(self, problem)
         code = answer.value or ""

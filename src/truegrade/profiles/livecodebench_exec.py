@@ -87,7 +87,7 @@ class LivecodebenchExec(Profile):
         end = "[/ANSWER]" if "[/ANSWER]" in text else "\n"
         return Answer(value=text.split(end, maxsplit=1)[0].strip(), found="after the first ==", form="answer")
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run imports, program and assertion, unless the call itself is in the generation."""
         task = self._task(problem)
         generation = answer.value or ""

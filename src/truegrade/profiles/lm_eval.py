@@ -135,11 +135,11 @@ class LmEval(Profile):
         value = cut(completion.text or "", UNTIL if task.prefix else (_DONE,))
         return Answer(value=value, found="up to a stop string", form="completion")
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Execute the program and the tests as one source."""
         prediction = self._prediction(problem)
         if prediction is not None:
-            return lm_eval_cruxeval.grade(prediction, answer, executor)
+            return lm_eval_cruxeval.judgement(prediction, answer, executor)
         task = self._task(problem)
         if not task.prefix:
             return _grade("", answer, "\n".join(task.shown_tests[:_SHOWN]), executor)
@@ -229,7 +229,7 @@ class LmEvalInstruct(Profile):
             return Answer(value=None, found="the fence pattern matched nothing", reason=Reason.NO_CODE)
         return Answer(value=code, found="first match of the fence pattern")
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Execute the program and the tests as one source."""
         task = code_task(self, problem)
         if isinstance(task, FunctionTask) and task.prefix:

@@ -69,7 +69,7 @@ def extract(task: OutputTask | InputTask, completion: Completion) -> Answer:
     return Answer(value=value.split("\n")[0].split("#")[0].strip(), found="CRUXEval's filter", form="answer")
 
 
-def grade(task: OutputTask | InputTask, answer: Answer, executor: Executor) -> Judgement:
+def judgement(task: OutputTask | InputTask, answer: Answer, executor: Executor) -> Judgement:
     """Run the program and the assertion that the reply completes."""
     predicted = answer.value or ""
     if isinstance(task, OutputTask):

@@ -58,7 +58,7 @@ class PaperTags(Profile):
             return Answer(value=None, found="no closed block", reason=Reason.NO_ANSWER, form="answer")
         return extract_output_answer(blocks[-1].text, task.function)
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Compare two literals."""
         return grade_output(predicted_task(self, problem), answer)
 

@@ -78,7 +78,7 @@ class Sandboxfusion(Profile):
             text = text.split("==")[1 if isinstance(task, OutputTask) else 0].strip()
         return Answer(value=text, found="beside the first ==", form="answer")
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run program and assertion as a script."""
         task = published_task(self, problem)
         other = f"f({task.arguments})" if isinstance(task, OutputTask) else task.expected

@@ -73,7 +73,7 @@ class SeedRegex(Profile):
             return Answer(value=text.strip(), found="whole reply", form="answer")
         return Answer(value=value, found="block", form="answer")
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Compare as text, then as literals."""
         task = predicted_task(self, problem)
         other = task.pairing.other if task.pairing else None

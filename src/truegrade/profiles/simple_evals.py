@@ -65,7 +65,7 @@ class SimpleEvals(Profile):
             return Answer(value=text, found="as given: a whole program")
         return Answer(value=body_of(text), found="behind the first head", form="completion")
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Execute prompt, body and tests as one program."""
         task = function_task(self, problem)
         prefix = task.prefix if answer.form == "completion" else ""

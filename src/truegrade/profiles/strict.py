@@ -43,7 +43,6 @@ from truegrade.records import (
     ContestTask,
     FunctionTask,
     InputTask,
-    OracleTask,
     OutputTask,
     Problem,
     Prompt,
@@ -170,22 +169,13 @@ class Strict(Profile):
             return extract_continuation(text, task.entry_point, prefix)
         return extract_program(text, task.entry_point, prefix=prefix)
 
-    def grade(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Decide whether the answer is right."""
         task = problem.task
-        if isinstance(task, OutputTask):
-            return grade_output(task, answer)
-        if isinstance(task, InputTask):
-            return grade_input(task, answer, executor)
-        if isinstance(task, ChoiceTask):
-            return grade_choice(task, answer)
+        if isinstance(task, OutputTask | InputTask | ChoiceTask):
+            return _predicted(task, answer, executor)
         if isinstance(task, ContestTask):
-            return _grade_contest(task, answer, executor)
-        return self._grade_code(problem, task, answer, executor)
-
-    def _grade_code(
-        self, problem: Problem, task: FunctionTask | OracleTask | CasesTask, answer: Answer, executor: Executor
-    ) -> Judgement:
+            return _contest_judgement(task, answer, executor)
         cpu_s = self.cpu_s(task.cpu_s or self.limits.cpu_s)
         if isinstance(task, CasesTask) or (isinstance(task, FunctionTask) and task.buggy):
             return grade_repair(suite_of(task), answer.value or "", executor, cpu_s=cpu_s, timeouts=1)
@@ -240,7 +230,16 @@ def _given(task: OutputTask | InputTask | ChoiceTask, text: str) -> Answer:
     return extract_choice_answer(text)
 
 
-def _grade_contest(task: ContestTask, answer: Answer, executor: Executor) -> Judgement:
+def _predicted(task: OutputTask | InputTask | ChoiceTask, answer: Answer, executor: Executor) -> Judgement:
+    """Only a predicted input needs its program run."""
+    if isinstance(task, OutputTask):
+        return grade_output(task, answer)
+    if isinstance(task, InputTask):
+        return grade_input(task, answer, executor)
+    return grade_choice(task, answer)
+
+
+def _contest_judgement(task: ContestTask, answer: Answer, executor: Executor) -> Judgement:
     """Every test in a process of its own; tests that cannot be decoded are the grader's fault."""
     try:
         tests = decode(task)

@@ -10,7 +10,7 @@ from truegrade.analysis.matrix import Matrix
 from truegrade.pipeline.summary import Summary
 from truegrade.records import Estimate
 from truegrade.report.reasoning_wording import aggregation
-from truegrade.statistics import Summary as NumberSummary
+from truegrade.statistics import NumberSummary
 
 MAX_ACROSS = 3
 """Profiles that a table of estimates shows side by side."""

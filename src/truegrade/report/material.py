@@ -8,7 +8,7 @@ import msgspec
 
 from truegrade.analysis.audit.findings import Finding
 from truegrade.analysis.matrix import Matrix, rule_matrix
-from truegrade.pipeline.outcomes import Outcomes, read_outcomes
+from truegrade.pipeline.brief_verdicts import BriefVerdicts, read_brief_verdicts
 from truegrade.pipeline.summary import Summary, read_summary
 from truegrade.report.checks import read_findings
 from truegrade.report.distributions import Distribution, read_distributions
@@ -20,7 +20,7 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
 
     manifest: Manifest
     summary: Summary
-    outcomes: Mapping[str, Outcomes]
+    outcomes: Mapping[str, BriefVerdicts]
     """By profile id, of the tasks that it scores."""
     matrix: Matrix
     distributions: list[Distribution]
@@ -41,7 +41,7 @@ def gather(run: Run, summary: Summary | None = None) -> Material:
     summary = summary or read_summary(run)
     tasks = {task.id for profile in summary.profiles for task in profile.tasks}
     outcomes = {
-        profile.profile: read_outcomes(run.verdicts(profile.profile), tasks, summary.samples_per_task)
+        profile.profile: read_brief_verdicts(run.verdicts(profile.profile), tasks, summary.samples_per_task)
         for profile in summary.profiles
     }
     first = summary.profiles[0].profile

@@ -19,7 +19,7 @@ Not covered at any level: faults of the kernel, and channels of timing between p
 """
 
 from truegrade.sandbox.limits import Limits
-from truegrade.sandbox.outcome import CallResult, Outcome, ProgramOutcome
+from truegrade.sandbox.outcome import CallResult, Outcome
 from truegrade.sandbox.pool import Sandbox, run_program
 from truegrade.sandbox.values import Digest, Drained, Unsupported
 
@@ -29,7 +29,6 @@ __all__ = [
     "Drained",
     "Limits",
     "Outcome",
-    "ProgramOutcome",
     "Sandbox",
     "Unsupported",
     "run_program",

@@ -24,7 +24,7 @@ from typing import Any
 from truegrade.errors import SandboxError
 from truegrade.sandbox.outcome import CallResult
 from truegrade.sandbox.rlimits import peak_bytes
-from truegrade.sandbox.wire import TooLarge
+from truegrade.sandbox.wire import ValueTooLarge
 
 MEMORY_BYTES = 3 << 29
 """Address space of the process."""
@@ -65,7 +65,7 @@ class Apart:
         """What a module's function returns of these arguments, `CallResult` standing for their values.
 
         Raises:
-            TooLarge: it took more than this process may.
+            ValueTooLarge: it took more than this process may.
             Exception: what the function raised.
         """
         try:
@@ -74,7 +74,7 @@ class Apart:
             fits, value, serves_on = pickle.load(self._stream)
         except (OSError, EOFError, pickle.UnpicklingError):
             self.close()
-            raise TooLarge(TOO_MUCH) from None
+            raise ValueTooLarge(TOO_MUCH) from None
         if not serves_on:
             self.close()
         if not fits:
@@ -107,7 +107,7 @@ def _serve(stream: Any) -> None:
         try:
             answer = True, function(*map(unwrapped, arguments))
         except MemoryError:
-            answer = False, TooLarge(TOO_MUCH)
+            answer = False, ValueTooLarge(TOO_MUCH)
         except Exception as error:
             answer = False, error
         serves_on = peak_bytes() <= began_with + KEPT_BYTES

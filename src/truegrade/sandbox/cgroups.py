@@ -40,10 +40,12 @@ class MemoryGroup:
         self._path = parent / f"truegrade-{os.getpid()}-{next(_numbers)}"
         self._path.mkdir()
         try:
+            # The files of a new directory tell to which version it belongs.
             first = (self._path / _OF_VERSION_1[0]).exists()
             bound, swap, events = _OF_VERSION_1 if first else _OF_VERSION_2
             (self._path / bound).write_text(str(limit_bytes))
             if (self._path / swap).exists():  # not where the kernel does not count it
+                # Version 1 counts memory and swap together, version 2 swap alone: both then leave no room to swap.
                 (self._path / swap).write_text(str(limit_bytes if first else 0))
         except OSError:
             self.remove()
@@ -62,6 +64,8 @@ class MemoryGroup:
             kills = int(fields.get("oom_kill", 0))
         except (OSError, ValueError):
             return False
+        # The kernel's number only grows, over all programs of the zygote: what counts is the growth since the
+        # last.
         more, self._kills = kills > self._kills, kills
         return more
 

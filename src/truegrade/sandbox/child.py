@@ -31,7 +31,7 @@ from truegrade.sandbox.objects import PROGRAM, TESTS_MODULE, Held, own_classes
 from truegrade.sandbox.rlimits import restrict
 from truegrade.sandbox.statuses import MEMORY_LIMIT, OUTPUT_LIMIT, RUNTIME_ERROR, SYNTAX_ERROR
 from truegrade.sandbox.values import Digest
-from truegrade.sandbox.wire import TooLarge, TooMany
+from truegrade.sandbox.wire import TooMany, ValueTooLarge
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ def answer(
     except MemoryError as error:
         reserve.release()
         return pack(failed(token, error), MAX_ERROR_BYTES)
-    except TooLarge as error:
+    except ValueTooLarge as error:
         return pack(("failed", token, OUTPUT_LIMIT, f"{name} returned {error}"), MAX_ERROR_BYTES)
     except BaseException as error:
         return pack(("raised", token, *describe(error)), MAX_ERROR_BYTES)

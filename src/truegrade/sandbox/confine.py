@@ -32,7 +32,7 @@ PID_SLOT = 0x7FFFFFFF
 
 
 def confine(settings: dict[str, Any]) -> None:
-    """Give up everything that serving does not need; see `truegrade.sandbox.zygotes.Settings`.
+    """Give up everything that serving does not need; see `truegrade.sandbox.zygotes.Zygote`, which makes them.
 
     Raises:
         OSError: the kernel refused a step; the zygote must not serve then.
@@ -44,11 +44,14 @@ def confine(settings: dict[str, Any]) -> None:
         _mount_scratch(settings)
         _close_mounts([path for path in settings["readable"] if path.startswith("/dev/")])
     if level >= 2:
+        # Mounting needs capabilities, so they go after it; Landlock and the filter need none, thanks to
+        # no_new_privs.
         _become(settings["uid"])
         _prctl(PR_SET_NO_NEW_PRIVS, 1)
         _prctl(PR_SET_DUMPABLE, 0)
     _limit()
     if level >= 2:
+        # At level 2 /proc would show the machine's processes; at level 3 it is the namespace's own.
         readable = [*settings["readable"], *(["/proc"] if level >= 3 else [])]
         writable, listed = [settings["scratch"], "/dev/null"], settings["listed"]
         restrict_files(readable, writable, listed=listed, execute=settings["processes"] > 0)
@@ -144,6 +147,7 @@ def _become(uid: int | None) -> None:
 
     libc = ctypes.CDLL(None, use_errno=True)
     if uid is not None:
+        # Groups first, then the number of the user: afterwards the right to change them is gone.
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)

@@ -15,7 +15,7 @@ from truegrade.sandbox.wire import (
     MAX_NAME,
     MAX_VALUES,
     NUMPY_DTYPE,
-    TooLarge,
+    ValueTooLarge,
     WireError,
 )
 
@@ -37,7 +37,7 @@ def decode(data: bytes, start: int = 0, max_memory: int = UNBOUNDED) -> Any:
 
     Raises:
         WireError: the bytes are anything else.
-        TooLarge: the value would take more memory.
+        ValueTooLarge: the value would take more memory.
     """
     return read(data, start, max_memory)[0]
 
@@ -51,7 +51,7 @@ def read(data: bytes, start: int = 0, max_memory: int = UNBOUNDED) -> tuple[Any,
     decoder = _Decoder(data, start, max_memory)
     try:
         value = decoder.value(0)
-    except (WireError, TooLarge):
+    except (WireError, ValueTooLarge):
         raise
     except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError) as error:
         raise WireError(f"malformed value: {error}") from error
@@ -107,7 +107,7 @@ class _Decoder:
     def charge(self, memory: int) -> None:
         self.memory_left -= memory
         if self.memory_left < 0:
-            raise TooLarge("a value that takes too much memory to look at")
+            raise ValueTooLarge("a value that takes too much memory to look at")
 
     def exact(self, kind: type, depth: int) -> Any:
         """A value that must be of exactly this type."""
@@ -232,6 +232,8 @@ def _spread(keys: list[Any]) -> list[Any]:
         seen: dict[int, int] = {}
         for key in keys:
             code = hash(key)
+            # Hashes of plain values are known beforehand (ints are their own), so collisions can be sent on
+            # purpose.
             seen[code] = seen.get(code, 0) + 1
             if seen[code] > MAX_COLLISIONS:
                 raise WireError("keys that are made to collide")

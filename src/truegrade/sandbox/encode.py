@@ -14,9 +14,9 @@ from truegrade.sandbox.wire import (
     MAX_NAME,
     MAX_VALUES,
     NUMPY_DTYPE,
-    TooLarge,
     TooMany,
     Unencodable,
+    ValueTooLarge,
 )
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
@@ -34,7 +34,7 @@ def encode(value: object, max_bytes: int, *, strict: bool = False) -> bytes:
         strict: refuse what does not travel instead of sending the name of its type.
 
     Raises:
-        TooLarge: over a bound, or the value contains itself.
+        ValueTooLarge: over a bound, or the value contains itself.
         Unencodable: only if ``strict``.
     """
     encoder = _Encoder(max_bytes, strict)
@@ -54,7 +54,7 @@ class _Encoder:
     def put(self, data: bytes) -> None:
         self.bytes_left -= len(data)
         if self.bytes_left < 0:
-            raise TooLarge("more bytes than the limit on one value")
+            raise ValueTooLarge("more bytes than the limit on one value")
         self.parts.append(data)
 
     def sized(self, tag: bytes, data: bytes) -> None:
@@ -66,7 +66,7 @@ class _Encoder:
         if self.values_left < 0:
             raise TooMany(f"more than {MAX_VALUES} values")
         if depth > MAX_DEPTH:
-            raise TooLarge(f"nested more than {MAX_DEPTH} deep, or contains itself")
+            raise ValueTooLarge(f"nested more than {MAX_DEPTH} deep, or contains itself")
         kind = type(value)
         if kind in _ATOM_TYPES:
             self.put(_ATOMS[kind](value))
@@ -124,6 +124,7 @@ class _Encoder:
             self.value(value, depth + 1)
 
     def iterator(self, value: Any, depth: int) -> None:
+        # Of the type, as `for` does: an attribute of the object named so is not what iterates.
         advance = type(value).__next__
         items: list[Any] = []
         cut = False
@@ -144,20 +145,20 @@ class _Encoder:
             self.opaque(value)
             return
         if value.nbytes > self.bytes_left:
-            raise TooLarge("more bytes than the limit on one value")
+            raise ValueTooLarge("more bytes than the limit on one value")
         self.several(b"n", (dtype.str, None if scalar else value.shape, value.tobytes()), 0)
 
     def fraction(self, value: Any, depth: int) -> None:
         parts = value.numerator, value.denominator
         if any(part.bit_length() > 8 * MAX_FRACTION_BYTES for part in parts):
-            raise TooLarge("a fraction of more than 32768 bits")
+            raise ValueTooLarge("a fraction of more than 32768 bits")
         self.several(b"q", parts, depth)
 
 
 def _int(value: int) -> bytes:
     size = value.bit_length() // 8 + 1
     if size > MAX_INT_BYTES:
-        raise TooLarge("an integer of more than 8 million bits")
+        raise ValueTooLarge("an integer of more than 8 million bits")
     return b"i" + LENGTH.pack(size) + value.to_bytes(size, "little", signed=True)
 
 

@@ -42,6 +42,7 @@ def join_areas() -> None:
     areas = _areas()
     for before, area, after in zip([None, *areas], areas, [*areas[1:], None], strict=False):
         start, end, rights, _, _ = area
+        # Code and data stay as they are: only the read-only areas between them take their neighbour's rights.
         if rights != "r--p":
             continue
         if after is not None and after[2] == "rw-p" and _continues(area, after):

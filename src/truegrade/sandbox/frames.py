@@ -177,6 +177,7 @@ class Inbox:
         if len(self._held) < HEADER.size:
             return None
         size: int = HEADER.unpack_from(self._held)[0]
+        # As soon as the header is there: what follows such a one is not waited for.
         if size > self._max:
             raise WireError("a message longer than any sender may send")
         end = HEADER.size + size

@@ -51,7 +51,7 @@ from truegrade.sandbox.statuses import (
     of_program,
 )
 from truegrade.sandbox.values import Unsupported
-from truegrade.sandbox.wire import TooLarge, Unencodable, WireError
+from truegrade.sandbox.wire import Unencodable, ValueTooLarge, WireError
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Link:
         token, sent = self._ahead.popleft() if self._ahead else (urandom(TOKEN_BYTES), b"")
         try:
             frame = call_frame(token, name, args, kwargs)
-        except (Unencodable, TooLarge) as error:
+        except (Unencodable, ValueTooLarge) as error:
             if not sent:
                 raise self.refusal(name, error) from None
             frame = b""  # which was not foretold
@@ -169,9 +169,9 @@ class Link:
         self.raised = rebuild(*message[2:])
         raise self.raised
 
-    def refusal(self, name: str, error: Unencodable | TooLarge) -> BaseException:
+    def refusal(self, name: str, error: Unencodable | ValueTooLarge) -> BaseException:
         """What a call raises whose arguments cannot be sent."""
-        if isinstance(error, TooLarge):
+        if isinstance(error, ValueTooLarge):
             blamed = RUNTIME_ERROR if self.touched else GRADER_ERROR
             return self.end(blamed, f"the tests pass {name} {error}")
         if isinstance(error.value, Unsupported):
@@ -247,7 +247,7 @@ def fresh_namespace() -> dict[str, Any]:
     return {"__name__": TESTS_MODULE, "__builtins__": builtins}
 
 
-class Plan:
+class JudgePlan:
     """Tests, ready to run.
 
     Args:
@@ -308,15 +308,15 @@ class Plans:
     """The plans of the tests that were judged last: a problem's samples need not follow each other."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], Plan] = {}
+        self._kept: dict[tuple[str, str], JudgePlan] = {}
         self._characters = 0
 
-    def of(self, trusted: str, tests: str) -> Plan:
-        """The plan of these tests; raises as `Plan` does."""
+    def of(self, trusted: str, tests: str) -> JudgePlan:
+        """The plan of these tests; raises as `JudgePlan` does."""
         key = trusted, tests
         plan = self._kept.pop(key, None)
         if plan is None:
-            plan = Plan(trusted, tests)
+            plan = JudgePlan(trusted, tests)
             self._characters += len(trusted) + len(tests)
         self._kept[key] = plan  # the last used comes last
         while self._characters > KEPT_CHARACTERS:

@@ -31,6 +31,8 @@ class Judge:
         self.socket = socket.socket(fileno=process.give_stream())
         self.socket.setblocking(False)
         try:
+            # A file and not anonymous memory: the judge, which was forked before this was made, gets it by
+            # descriptor.
             self._file = TemporaryFile()  # noqa: SIM115 - closed by `stop`
             self._file.write(bytes([TURN_OF_TESTS]))
             self._file.flush()
@@ -42,6 +44,7 @@ class Judge:
     def begin(self, frame: bytes, link: int) -> bytes:
         """Pass a job on, with the stream to its program; what is left to be sent of it."""
         self._samples += 1
+        # A judge that is killed can say nothing more, so who was at work stands where we can still read it.
         self._turn[0] = TURN_OF_TESTS
         try:
             sent = socket.send_fds(self.socket, [frame], [link, self._file.fileno()])

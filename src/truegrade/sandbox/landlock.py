@@ -60,12 +60,14 @@ def restrict_files(
         raise OSError("the kernel offers no Landlock")
     handled = (1 << FILE_RIGHTS.get(abi, 16)) - 1
     ruleset = Ruleset(handled, NETWORK if abi >= 4 else 0, SCOPES if abi >= 6 else 0)
+    # As long as the structure was in the header of that version.
     size = 8 if abi < 4 else 16 if abi < 6 else 24
     libc = _libc()
     fd = _call(libc, CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), 0)
     for paths, rights in ((readable, READ | EXECUTE * execute), (writable, WRITE), (listed, READ_DIR)):
         for path in paths:
             _allow(libc, fd, path, rights & handled)
+    # Needs no_new_privs, which `confine` has set just before.
     _call(libc, RESTRICT_SELF, fd, 0)
     os.close(fd)
 
@@ -76,6 +78,7 @@ def _allow(libc: Any, ruleset: int, path: str, rights: int) -> None:
     except OSError:
         return
     if not os.path.isdir(path):  # noqa: PTH112 - pathlib costs 4 ms here
+        # The kernel refuses rights over directories where the path is a file (EINVAL).
         rights &= OF_FILES
     _call(libc, ADD_RULE, ruleset, 1, _BELOW.pack(rights, fd), 0)
     os.close(fd)

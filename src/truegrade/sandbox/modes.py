@@ -29,7 +29,7 @@ from truegrade.sandbox.outcome import BAND, CallResult, Stop, one_line
 from truegrade.sandbox.rlimits import pairs
 from truegrade.sandbox.supervisor import Gone, Supervisor
 from truegrade.sandbox.values import Digest
-from truegrade.sandbox.wire import TooLarge, Unencodable, WireError
+from truegrade.sandbox.wire import Unencodable, ValueTooLarge, WireError
 
 if TYPE_CHECKING:
     from truegrade.sandbox.frames import Job, Message
@@ -42,7 +42,7 @@ TESTS_ENDED = "the tests' process ended without a verdict"
 OnResult = Callable[[int, CallResult], bool]
 
 
-def call(
+def make_calls(
     run: Supervisor, program: str, function: str, calls: Sequence[Sequence[Any]], on_result: OnResult
 ) -> Stop:
     """Run the program, then make the calls, handing each result over as it arrives."""
@@ -78,7 +78,7 @@ def _handed_over(run: Supervisor, on_result: OnResult, index: int, result: CallR
         return on_result(index, result)
     except WireError as error:
         raise Stop(statuses.TAMPERING, f"the program answered with bytes that are no value: {error}") from error
-    except TooLarge as error:
+    except ValueTooLarge as error:
         raise Stop(statuses.OUTPUT_LIMIT, f"the program returned {error}") from error
     finally:
         run.excuse(time.monotonic() - began)
@@ -88,7 +88,7 @@ class Deviated(Exception):
     """The tests made another call than the one foretold: the run says nothing."""
 
 
-def judge(
+def run_tests(
     run: Supervisor,
     program: str,
     tests: str,
@@ -148,7 +148,9 @@ def _blame(run: Supervisor, stop: Stop) -> Stop:
     return Stop(statuses.GRADER_ERROR, f"the tests did not get as far as a call: {stop.detail}")
 
 
-def inside(run: Supervisor, source: str, disabled: Sequence[str], preload: Sequence[str], swallow: bool) -> Stop:
+def run_inside(
+    run: Supervisor, source: str, disabled: Sequence[str], preload: Sequence[str], swallow: bool
+) -> Stop:
     """Run program and tests as one source; only its own announcement of the end counts as an end."""
     token = os.urandom(TOKEN_BYTES)
     run.prepare(kind_of(source, guarded=bool(disabled)))
@@ -167,7 +169,7 @@ def inside(run: Supervisor, source: str, disabled: Sequence[str], preload: Seque
     return PASSED
 
 
-def script(run: Supervisor, source: str, stdin: str) -> Stop:
+def run_script(run: Supervisor, source: str, stdin: str) -> Stop:
     """Run the source as a script on this input, to the end of its process; the exit code is its own."""
     said: Stop | None = None
     with _input(stdin) as file:
@@ -221,7 +223,7 @@ def _rlimits(limits: Limits) -> dict[str, int]:
 def _ask(run: Supervisor, token: bytes, function: str, index: int, args: Sequence[Any]) -> None:
     try:
         run.send(call_frame(token, function, tuple(args), {}))
-    except (Unencodable, TooLarge) as error:
+    except (Unencodable, ValueTooLarge) as error:
         raise SandboxError(f"argument of call {index}: {error}; only plain values can be arguments") from error
 
 

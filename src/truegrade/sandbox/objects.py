@@ -31,7 +31,7 @@ from truegrade.sandbox.decode import _Decoder
 from truegrade.sandbox.encode import _Encoder
 from truegrade.sandbox.frames import REQUEST_BYTES
 from truegrade.sandbox.statuses import OUTPUT_LIMIT, TAMPERING
-from truegrade.sandbox.wire import MAX_NAME, TooLarge, Unencodable, WireError
+from truegrade.sandbox.wire import MAX_NAME, Unencodable, ValueTooLarge, WireError
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def own_classes(namespace: Mapping[str, Any]) -> dict[str, type]:
     return {kind.__name__: kind for kind in own if kind.__dictoffset__ and own.issuperset(kind.__mro__[:-1])}
 
 
-class Table:
+class ObjectTable:
     """What one side knows; the tables of both grow alike, message by message.
 
     Args:
@@ -92,13 +92,13 @@ class Table:
         """What it is known by, from now on if it was not.
 
         Raises:
-            TooLarge: too many have crossed.
+            ValueTooLarge: too many have crossed.
         """
         key = self._keys.get(id(value))
         if key is None:
             key = len(self._objects)
             if key == MAX_OBJECTS:
-                raise TooLarge(f"more than {MAX_OBJECTS} objects")
+                raise ValueTooLarge(f"more than {MAX_OBJECTS} objects")
             self._keys[id(value)] = key
             self._objects.append(value)
         return key
@@ -112,7 +112,7 @@ class Table:
             made: object of the program that crosses as such, though it may be a tuple, say, to others.
 
         Raises:
-            TooLarge: over a bound, or the value contains itself.
+            ValueTooLarge: over a bound, or the value contains itself.
             Unencodable: only if strict.
         """
         crossed = len(self._objects)
@@ -184,7 +184,7 @@ class Table:
 
 
 class _Writer(_Encoder):
-    def __init__(self, table: Table, max_bytes: int, made: object) -> None:
+    def __init__(self, table: ObjectTable, max_bytes: int, made: object) -> None:
         super().__init__(max_bytes, table.strict)
         self._table, self._made = table, made
 
@@ -206,7 +206,7 @@ class _Writer(_Encoder):
 
 
 class _Reader(_Decoder):
-    def __init__(self, table: Table, data: bytes) -> None:
+    def __init__(self, table: ObjectTable, data: bytes) -> None:
         super().__init__(data, 0)
         self._table = table
 
@@ -220,7 +220,7 @@ class _Reader(_Decoder):
 # ----------------------------------------------------------------------------------- the program's process
 
 
-class Held(Table):
+class Held(ObjectTable):
     """The program's side.
 
     Args:
@@ -280,7 +280,7 @@ class Remote:
         return f"<{self.__type_name} object>"
 
 
-class StandIns(Table):
+class StandIns(ObjectTable):
     """The tests' side.
 
     Args:
@@ -318,7 +318,7 @@ class StandIns(Table):
             raise link.end(OUTPUT_LIMIT, f"the program's objects were asked more than {MAX_REQUESTS} times")
         try:
             request = self.encode((action, args, kwargs), REQUEST_BYTES)
-        except (Unencodable, TooLarge) as error:
+        except (Unencodable, ValueTooLarge) as error:
             raise link.refusal(PROGRAM, error) from None
         answer = link.call(PROGRAM, (request,), {})
         try:

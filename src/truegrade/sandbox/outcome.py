@@ -38,16 +38,11 @@ class Outcome:
     """A time limit ended the run, or it used half of one or more: another machine may decide otherwise."""
     close: bool = False
     """The run ended within 10 % of a time limit, on either side, and is worth another."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ProgramOutcome(Outcome):
-    """How a script ended, and what it wrote."""
-
-    stdout: str
-    stderr: str
+    stdout: str = ""
+    """What a script wrote, undecodable bytes replaced; empty for every other way to run a program."""
+    stderr: str = ""
     exit_code: int | None = None
-    """Minus the signal, if one ended it; None if it was still running when the run ended."""
+    """Of a script: minus the signal, if one ended it; None if it was still running when the run ended."""
 
 
 MAX_VALUE_MEMORY = 96 << 20
@@ -58,7 +53,12 @@ SMALL_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class CallResult:
-    """What one call gave."""
+    """What one call gave: a value, or the exception it raised.
+
+    Values are looked at by way of `Sandbox.decide`, unless the program that returned them is trusted: what is done
+    with one can take far more memory and time than the value. What `value` raises, in the function that is given
+    results, ends the run as ``output_limit``.
+    """
 
     encoded: bytes = b""
     """The value it returned, in the format of `truegrade.sandbox.wire`; empty if it gave none or only a digest."""
@@ -72,7 +72,7 @@ class CallResult:
         """Rebuilt from bytes that name no code: `Unsupported` if it cannot be; the digest; None if it raised.
 
         Raises:
-            TooLarge: it would take more than `MAX_VALUE_MEMORY`.
+            ValueTooLarge: it would take more than `MAX_VALUE_MEMORY`.
             WireError: the bytes are not what a program's process sends.
         """
         return self._read[0]

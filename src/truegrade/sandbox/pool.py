@@ -15,7 +15,7 @@ from truegrade.sandbox import modes
 from truegrade.sandbox.apart import Apart
 from truegrade.sandbox.levels import GET_BUBBLEWRAP, NO_NAMESPACES, detect
 from truegrade.sandbox.limits import Limits
-from truegrade.sandbox.outcome import SMALL_BYTES, CallResult, Outcome, ProgramOutcome, Stop, conclude
+from truegrade.sandbox.outcome import SMALL_BYTES, CallResult, Outcome, Stop, conclude
 from truegrade.sandbox.protection import LIMITS_ONLY, NAMESPACES, Protection
 from truegrade.sandbox.supervisor import Supervisor
 from truegrade.sandbox.worker import Worker
@@ -112,7 +112,7 @@ class Sandbox:
             SandboxError: an argument is not plain, or the machine failed.
         """
         deliver = _Once(on_result)
-        return self._measure(cpu_s, lambda run: modes.call(run, program, function, calls, deliver), wall_s)
+        return self._measure(cpu_s, lambda run: modes.make_calls(run, program, function, calls, deliver), wall_s)
 
     def judge(
         self,
@@ -143,10 +143,11 @@ class Sandbox:
             SandboxError: the machine failed.
         """
         judged = partial(
-            modes.judge, program=program, tests=tests, names=entry_points, trusted=trusted, classes=classes
+            modes.run_tests, program=program, tests=tests, names=entry_points, trusted=trusted, classes=classes
         )
         try:
             return self._measure(cpu_s, partial(judged, ahead=True))
+        # The forecast is never part of a verdict: the sample is judged again, one call at a time.
         except modes.Deviated:
             return self._measure(cpu_s, partial(judged, ahead=False))
 
@@ -174,11 +175,11 @@ class Sandbox:
         Raises:
             SandboxError: the machine failed.
         """
-        return self._measure(cpu_s, lambda run: modes.inside(run, source, disabled, preload, swallow))
+        return self._measure(cpu_s, lambda run: modes.run_inside(run, source, disabled, preload, swallow))
 
     def script(
         self, source: str, stdin: str = "", *, cpu_s: float | None = None, wall_s: float | None = None
-    ) -> ProgramOutcome:
+    ) -> Outcome:
         """Run ``source`` as a script; passing means that its process ends with exit code 0.
 
         Args:
@@ -196,22 +197,13 @@ class Sandbox:
         def converse(run: Supervisor) -> Stop:
             nonlocal exit_code
             try:
-                return modes.script(run, source, stdin)
+                return modes.run_script(run, source, stdin)
             finally:
                 exit_code = None if run.program is None else run.program.code
                 written.update({name: data.decode("utf-8", "replace") for name, data in run.output.items()})
 
         outcome = self._measure(cpu_s, converse, wall_s)
-        return ProgramOutcome(
-            status=outcome.status,
-            detail=outcome.detail,
-            cpu_s=outcome.cpu_s,
-            wall_s=outcome.wall_s,
-            time_sensitive=outcome.time_sensitive,
-            exit_code=exit_code,
-            stdout=written["stdout"],
-            stderr=written["stderr"],
-        )
+        return replace(outcome, exit_code=exit_code, stdout=written["stdout"], stderr=written["stderr"])
 
     def decide(self, function: Callable[..., Any], got: Any, *trusted: object) -> Any:
         """What a function says of something that a program returned or wrote; see `truegrade.sandbox.apart`.
@@ -222,7 +214,7 @@ class Sandbox:
             trusted: whatever else it takes; results stand for their values here as well.
 
         Raises:
-            TooLarge: it takes too much memory or time to say.
+            ValueTooLarge: it takes too much memory or time to say.
             WireError: the result is none.
             Exception: what the function raises.
         """
@@ -252,6 +244,7 @@ class Sandbox:
             worker = self._take()
             try:
                 outcome = self._once(worker, limits, converse)
+                # Once: a second near miss is the program's own speed, and the mark says so.
                 if outcome.close:
                     outcome = replace(self._once(worker, limits, converse), time_sensitive=True)
             finally:
@@ -264,6 +257,7 @@ class Sandbox:
         Raises:
             SandboxError: the sandbox is closed, or protects too little for untrusted programs.
         """
+        # Before every run, not when opened: a grading in which nothing runs needs no protection at all.
         protection = detect(self._max_level)
         if protection.level == LIMITS_ONLY and not self._allow_unsafe:
             remedy = "" if NO_NAMESPACES in protection.why else f"{GET_BUBBLEWRAP}, or "
@@ -320,7 +314,7 @@ class _Once:
 
 def run_program(
     source: str, stdin: str = "", *, limits: Limits | None = None, allow_unsafe: bool = False
-) -> ProgramOutcome:
+) -> Outcome:
     """Run one untrusted script and return what it wrote; for many, use `Sandbox.script`."""
     with Sandbox(limits, workers=1, allow_unsafe=allow_unsafe) as sandbox:
         return sandbox.script(source, stdin)

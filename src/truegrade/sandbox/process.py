@@ -8,7 +8,7 @@ import time
 from typing import IO
 
 from truegrade.sandbox import procfs
-from truegrade.sandbox.zygotes import Lost, Zygote
+from truegrade.sandbox.zygotes import Zygote, ZygoteLost
 
 NATURAL_END_S = 0.2
 """How long a process that has closed its streams may take to end on its own."""
@@ -22,7 +22,7 @@ class Process:
         stdin: what it reads; empty by default.
 
     Raises:
-        Lost: the zygote has died.
+        ZygoteLost: the zygote has died.
         SandboxError: the process could not be forked.
     """
 
@@ -48,12 +48,13 @@ class Process:
         if self.code is None:
             try:
                 return self._zygote.ended()
-            except Lost:
+            except ZygoteLost:
                 self._lose()
         return True
 
     def ends_soon(self) -> bool:
         """Whether it ends within a moment; for a process that has closed its streams."""
+        # The end of a stream is seen a moment before the process is a zombie, whose exit code is wanted.
         deadline = time.monotonic() + NATURAL_END_S
         while not self.ended():
             if time.monotonic() > deadline:
@@ -71,7 +72,7 @@ class Process:
             return
         try:
             report = self._zygote.finish()
-        except Lost:
+        except ZygoteLost:
             self._lose()
         else:
             self.code, self.cpu_s = os.waitstatus_to_exitcode(report.status), report.cpu_s

@@ -68,10 +68,12 @@ def jail_filter(arch: int, *, truncation: bool = True) -> list[Instruction]:
     number = checked(arch)
     code: list[Instruction] = [
         (LOAD, 0, 0, ARCH),
+        # Numbers mean other calls under another architecture: a 64-bit process can make 32-bit calls by int 0x80.
         (IF_EQUAL, 1, 0, arch),
         (RETURN, 0, 0, KILL),
         (LOAD, 0, 0, NUMBER),
     ]
+    # x32 calls carry this architecture too, and are told by a bit of their number.
     if arch == X86_64:
         code += [(IF_AT_LEAST, 0, 1, X32_BIT), (RETURN, 0, 0, KILL)]
     if not truncation:
@@ -80,6 +82,7 @@ def jail_filter(arch: int, *, truncation: bool = True) -> list[Instruction]:
         code += on(call, [RETURN_ALLOW])
     for call in advice(arch).values():
         code += on(call, [(RETURN, 0, 0, PRETEND)])
+    # In a user namespace of its own the program would have every capability.
     code += on(number["clone"], [*argument(0), (IF_ANY_BIT, 0, 1, CLONE_NAMESPACES), RETURN_REFUSE, RETURN_ALLOW])
     code += on(number["fcntl"], [*argument(1), *allow_if(FCNTLS), RETURN_REFUSE])
     code += on(number["ioctl"], [*argument(1), *allow_if(IOCTLS), RETURN_REFUSE])
@@ -119,12 +122,14 @@ def sample_filter(arch: int, pid: int, *, processes: bool, alone: bool = True) -
     """
     number = free(arch) | checked(arch)
     code: list[Instruction] = [(LOAD, 0, 0, NUMBER)]
+    # Its own number alone: -1, 0 and process groups would reach the zygote where there is no namespace.
     for name in ("kill", "tgkill"):
         code += on(number[name], [*argument(0), *allow_if((pid,)), RETURN_REFUSE])
     if not processes:
         for name in ("fork", "vfork", "execve", "execveat"):
             if name in number:
                 code += on(number[name], [RETURN_REFUSE])
+        # What shares its thread group ends with it, so nothing of a sample outlives its one process.
         thread = [*argument(0), (IF_ANY_BIT, 0, 1, CLONE_THREAD), RETURN_ALLOW, RETURN_REFUSE]
         code += on(number["clone"], thread)
     for name in () if alone else METADATA:

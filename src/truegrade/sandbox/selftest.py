@@ -88,6 +88,6 @@ def _run(worker: Worker, limits: Limits, arguments: tuple[Any, ...], results: li
 
     with Supervisor(limits, threading.Event(), worker) as run:
         try:
-            return modes.call(run, PROGRAM, "f", [arguments], keep)
+            return modes.make_calls(run, PROGRAM, "f", [arguments], keep)
         except Stop as stop:
             return stop

@@ -55,7 +55,7 @@ def main() -> None:
     sys.dont_write_bytecode = False  # ours is compiled once; what the program imports is never written
     modules = load(role)
     sys.dont_write_bytecode = True
-    zygote = modules["zygote"]["Zygote"](int(control), json.loads(settings))  # type: ignore[operator]
+    zygote = modules["zygote"]["ZygoteServer"](int(control), json.loads(settings))  # type: ignore[operator]
     zygote.serve(modules[role]["rehearse"])
     modules[role]["main"](modules["zygote"]["CONTROL"])  # type: ignore[operator]
 

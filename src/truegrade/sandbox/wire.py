@@ -50,11 +50,11 @@ class WireError(ValueError):
     """The bytes are no value: only a program that writes to the channel itself can cause it."""
 
 
-class TooLarge(ValueError):
+class ValueTooLarge(ValueError):
     """The value is over a bound of size, count or depth."""
 
 
-class TooMany(TooLarge):
+class TooMany(ValueTooLarge):
     """The value holds more values than any message may."""
 
 

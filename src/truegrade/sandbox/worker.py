@@ -9,7 +9,7 @@ from truegrade.sandbox.judges import Judge
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.process import Process
 from truegrade.sandbox.protection import Protection
-from truegrade.sandbox.zygotes import Lost, Zygote
+from truegrade.sandbox.zygotes import Zygote, ZygoteLost
 
 
 class Worker:
@@ -40,7 +40,7 @@ class Worker:
             zygote = self.zygote(role, kind)
             try:
                 return Process(zygote, stdin)
-            except Lost:
+            except ZygoteLost:
                 zygote.close()
         raise SandboxError(
             "the processes that run programs die as soon as they are started; free memory and run again"
@@ -57,6 +57,7 @@ class Worker:
     def take_judge(self, kind: str) -> Judge:
         """A judge of this kind for one run, which owns it; errors are those of `spawn`."""
         judge = self._judges.pop(kind, None)
+        # Looked at before a run: since its last it may have died, or have said what nobody asked.
         if judge is not None and not judge.fit():
             judge.stop()
             judge = None

@@ -64,12 +64,12 @@ FREEING_S, FREEING_STEPS = 0.001, 100
 _FD = Struct("@i")
 
 
-class Zygote:
+class ZygoteServer:
     """The serving side.
 
     Args:
         control: socket to the supervisor; its end is ours.
-        settings: see `truegrade.sandbox.zygotes.Settings`.
+        settings: see `truegrade.sandbox.zygotes.Zygote`, which makes them.
     """
 
     def __init__(self, control: int, settings: dict[str, Any]) -> None:
@@ -225,6 +225,7 @@ class Zygote:
                 break
             self._kill(everything=True)
         self._pid = 0
+        # Of all that was reaped, so that CPU time of orphans counts too; it only grows, hence the difference.
         usage = getrusage(RUSAGE_CHILDREN)
         reaped_s = usage.ru_utime + usage.ru_stime
         used_s, self._reported_s = reaped_s - self._reported_s, reaped_s

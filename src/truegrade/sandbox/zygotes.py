@@ -44,7 +44,7 @@ CLOSE_ON_EXEC = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
 _TIMEVAL = struct.Struct("@ll")
 
 
-class Lost(Exception):
+class ZygoteLost(Exception):
     """The zygote has died or does not answer."""
 
 
@@ -97,6 +97,7 @@ class Zygote:
         self._group: cgroups.MemoryGroup | None = None
         self._starved = False
         """Whether it ended while somebody was killed for want of memory."""
+        # bubblewrap tells the number that its child has out here; inside, that child is 1.
         info_read, info_write = os.pipe()
         try:
             with theirs:
@@ -206,7 +207,7 @@ class Zygote:
             stdin: what it reads; by default, nothing.
 
         Raises:
-            Lost: there is no zygote any more.
+            ZygoteLost: there is no zygote any more.
             SandboxError: the process could not be forked.
         """
         fds = self._next()
@@ -216,7 +217,7 @@ class Zygote:
             try:
                 socket.send_fds(self._socket, [START], [stdin])
             except OSError as error:
-                raise Lost from error
+                raise ZygoteLost from error
             fds = self._next()
         return fds
 
@@ -224,9 +225,9 @@ class Zygote:
         try:
             said, fds, _, _ = socket.recv_fds(self._socket, len(NEXT), MAX_FDS, CLOSE_ON_EXEC)
         except OSError as error:
-            raise Lost from error
+            raise ZygoteLost from error
         if said != NEXT:
-            raise Lost
+            raise ZygoteLost
         if not fds:
             self.close()
             raise SandboxError("no process can be started to run a program; free some and run again")
@@ -255,7 +256,7 @@ class Zygote:
         """The answer to a question.
 
         Raises:
-            Lost: there is no zygote any more.
+            ZygoteLost: there is no zygote any more.
         """
         answer = b""
         try:
@@ -263,10 +264,10 @@ class Zygote:
             while len(answer) < size:
                 part = self._socket.recv(size - len(answer))
                 if not part:
-                    raise Lost
+                    raise ZygoteLost
                 answer += part
         except OSError as error:
-            raise Lost from error
+            raise ZygoteLost from error
         return answer
 
     def close(self) -> None:
@@ -278,6 +279,7 @@ class Zygote:
         popen = getattr(self, "_popen", None)
         if popen is not None:
             try:
+                # It ends by itself when its socket closes, and as PID 1 takes its namespace along.
                 popen.wait(END_S)
             except subprocess.TimeoutExpired:
                 if self._pidfd >= 0:

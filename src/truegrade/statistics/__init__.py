@@ -8,7 +8,7 @@ from truegrade.statistics.mcnemar import mcnemar_p
 from truegrade.statistics.multiplicity import holm
 from truegrade.statistics.paired import PairedComparison, compare_paired, sign_flip_p
 from truegrade.statistics.pass_at_k import pass_at_k
-from truegrade.statistics.summaries import Summary, percentile, summarise, totals_by_task
+from truegrade.statistics.summaries import NumberSummary, percentile, summarise, totals_by_task
 from truegrade.statistics.tally import METRICS, TaskTally, all_correct, all_solutions, any_correct, estimate
 from truegrade.statistics.tally import pass_at_k as mean_pass_at_k
 
@@ -16,8 +16,8 @@ __all__ = [
     "METRICS",
     "Exchangeability",
     "Interval",
+    "NumberSummary",
     "PairedComparison",
-    "Summary",
     "TaskTally",
     "all_correct",
     "all_solutions",

@@ -40,6 +40,7 @@ def bootstrap_interval(
     """
     import numpy as np
 
+    # A single cluster drawn with replacement is always itself: the interval would have width zero.
     if len(clusters) < 2:
         return BootstrapInterval(low=None, high=None, confidence=confidence, draws=draws, seed=seed)
     # Clusters that are alike are drawn as one kind: single samples have three kinds, however many the tasks.
@@ -50,7 +51,9 @@ def bootstrap_interval(
     rows = max(1, CHUNK_CELLS // len(kinds))
     means = []
     for start in range(0, draws, rows):
+        # How often each kind is drawn is multinomial: one call in place of a draw for every cluster.
         times = generator.multinomial(len(clusters), counts / len(clusters), size=min(rows, draws - start))
+        # A ratio of sums: clusters of several sizes make the number of tasks vary from draw to draw as well.
         means.append((times @ sums) / (times @ sizes))
     tail = (1.0 - confidence) / 2.0
     low, high = np.quantile(np.concatenate(means), (tail, 1.0 - tail)).tolist()

@@ -65,6 +65,7 @@ def exchangeability(
     if positions < 2:
         return None
     row_totals = table.sum(axis=1)
+    # Rows that are all right or all wrong stay as they are when shuffled, and cancel out of Q.
     discordant = table[(row_totals > 0) & (row_totals < positions)]
     if len(discordant) == 0:
         return None
@@ -78,6 +79,8 @@ def exchangeability(
     as_large = sum(spread(generator.permuted(discordant, axis=1)) >= observed for _ in range(permutations))
     return Exchangeability(
         q=_cochran_q(observed, discordant.sum(axis=1).tolist(), positions),
+        # The observed order is one of the shuffles: p is never 0, and the test keeps its level (Phipson & Smyth
+        # 2010, Statistical Applications in Genetics and Molecular Biology 9:39).
         p_value=(1 + as_large) / (permutations + 1),
         permutations=permutations,
         rates=tuple(table.mean(axis=0).tolist()),

@@ -51,6 +51,7 @@ def wilson(successes: float, n: float, confidence: float = 0.95) -> tuple[float,
     share, square = successes / n, z * z
     centre = (share + square / (2 * n)) / (1 + square / n)
     half = z / (1 + square / n) * sqrt(share * (1 - share) / n + square / (4 * n * n))
+    # These ends are 0 and 1 exactly; rounding would leave them a last bit off.
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == n else min(1.0, centre + half)
     return low, high
@@ -75,6 +76,7 @@ def cluster_interval(
     variance = cluster_variance(scores, weights, clusters)
     if variance is None:
         return Interval(None, None, NO_METHOD, None)
+    # Summed floats may leave [0, 1] by their last bits, which `wilson` refuses.
     share = min(1.0, max(0.0, sum(scores) / sum(weights)))
     size = effective_sample_size(share, variance, sum(draws), len(set(clusters)), confidence)
     low, high = wilson(share * size, size, confidence)
@@ -86,6 +88,7 @@ def cluster_variance(scores: Sequence[float], weights: Sequence[float], clusters
     totals = _residuals_by_cluster(scores, weights, clusters)
     if len(totals) < 2:
         return None
+    # G / (G - 1): residuals about a ratio that the same clusters gave are too small.
     return len(totals) / (len(totals) - 1) * sum(z * z for z in totals) / sum(weights) ** 2
 
 
@@ -114,6 +117,7 @@ def effective_sample_size(share: float, variance: float, draws: int, clusters: i
     With one draw per task and one task per cluster this is exactly the number of tasks.
     """
     binomial = share * (1.0 - share)
+    # Equal clusters leave a variance of rounding errors, by which nothing is to be divided.
     if binomial <= 0.0 or variance <= 1e-12 * binomial:
         return float(clusters)
     design_effect = max(1.0, variance * (draws - 1) / binomial)

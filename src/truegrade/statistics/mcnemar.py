@@ -13,5 +13,7 @@ from math import comb
 def mcnemar_p(wins: int, losses: int) -> float:
     """Two-sided exact McNemar test (McNemar 1947, Psychometrika 12:153-157): wins ~ B(wins + losses, 1/2)."""
     pairs = wins + losses
+    # Whole numbers up to the one division: exact for any number of tasks.
     tail = sum(comb(pairs, i) for i in range(min(wins, losses) + 1))
+    # Where wins equal losses the two tails share their middle term.
     return min(1.0, 2 * tail / (1 << pairs))

@@ -76,6 +76,7 @@ def compare_paired(
     clusters = gains_by_cluster(a, b)
     common = [task_id for task_id in of_a if task_id in of_b]
     gains = {task: of_b[task].c / of_b[task].n - of_a[task].c / of_a[task].n for task in common}
+    # McNemar's test takes tasks for independent and knows right and wrong alone.
     single = all(of_a[task].n == of_b[task].n == 1 for task in common) and len(clusters) == len(common)
     wins, losses = [t for t in common if gains[t] > 0], [t for t in common if gains[t] < 0]
     mcnemar = mcnemar_p(len(wins), len(losses)) if single else None
@@ -186,12 +187,14 @@ def sign_flip_p(differences: Sequence[float], *, flips: int = FLIPS, seed: int =
     """
     import numpy as np
 
+    # A cluster without a difference is the same with either sign.
     moved = np.array([difference for difference in differences if difference], dtype=float)
     if len(moved) == 0:
         return 1.0
     # Sums of the same numbers in another order may differ in their last bits and are still ties.
     threshold = abs(float(moved.sum())) - 1e-9
     if len(moved) <= EXACT_UP_TO:
+        # Row i flips the clusters whose bit of i is 1; 2**14 rows of 14 numbers take 2 MB.
         patterns = np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved)) & 1
         return float((np.abs((1 - 2 * patterns) @ moved) >= threshold).mean())
     generator = np.random.default_rng(seed)

@@ -72,6 +72,7 @@ def pair_power(
         detectable = mean_detectable(paired.tasks, variance, power=power, alpha=alpha)
     needed = None
     if wanted is not None and single:
+        # Runs are at most as far apart as the share of tasks on which they differ.
         needed = mcnemar_tasks(max(discordant, abs(wanted)), wanted, power=power, alpha=alpha)
     elif wanted is not None:
         needed = mean_tasks(variance, wanted, power=power, alpha=alpha)

@@ -20,7 +20,9 @@ from statistics import NormalDist
 
 from truegrade.statistics.quantiles import two_sided_z
 
+# Halvings of [-1, 1]: 2e-15 is left, ten times the last bit of a double near 1.
 _BISECTIONS = 50
+# Sums of squares below this are 0 but for rounding.
 _NOTHING = 1e-12
 
 
@@ -57,6 +59,7 @@ class ScoreTest:
     def _end(self, outside: float, square: float) -> float:
         """Where rejection begins between the mean and an end of the range."""
         inside = self._total / self._tasks
+        # 0 lies between: if it is rejected so is all beyond it, and the interval ends before 0, as p says.
         if inside * outside < 0 and self._rejects(0.0, square):
             outside = 0.0
         if not self._rejects(outside, square):
@@ -79,6 +82,7 @@ class ScoreTest:
             pairs = zip(self._sums, self._sizes, strict=True)
             effect = sum((total - difference * size) ** 2 for total, size in pairs) / squares
         else:
+            # Nothing moved, so nothing is known of likeness: tasks of a cluster are taken for identical.
             effect = sum(size**2 for size in self._sizes) / self._tasks
         return max(effect, self._least_effect) * self._trinomial(difference)
 
@@ -89,5 +93,7 @@ class ScoreTest:
         a = 2 * self._tasks
         b = (a - more + fewer) * shift - more - fewer
         c = -fewer * shift * (1 - shift)
+        # The likelihood under the hypothesis is greatest at the positive root of a x² + b x + c (Tango 1998); x is
+        # the rate of tasks that move against the difference.
         rate = (sqrt(max(0.0, b * b - 4 * a * c)) - b) / (2 * a)
         return self._tasks * max(0.0, 2 * rate + shift * (1 - shift))

@@ -39,6 +39,7 @@ def mcnemar_power(tasks: int, discordant: float, difference: float, *, alpha: fl
     _check_discordant(discordant, difference)
     spread = sqrt(tasks * (discordant - difference**2))
     above = tasks * abs(difference) - 1.0 - two_sided_z(1.0 - alpha) * sqrt(tasks * discordant)
+    # Only where discordant and difference are both 1: every task is won, and nothing is left to chance.
     if spread == 0.0:
         return 1.0 if above >= 0 else 0.0
     return NormalDist().cdf(above / spread)
@@ -54,6 +55,7 @@ def mcnemar_tasks(discordant: float, difference: float, *, power: float = POWER,
     _check_discordant(discordant, difference)
     slope = two_sided_z(1.0 - alpha) * sqrt(discordant)
     slope += NormalDist().inv_cdf(power) * sqrt(max(0.0, discordant - difference**2))
+    # Connor's equation is quadratic in the root of n: n * difference - slope * sqrt(n) - 1 = 0.
     root = (slope + sqrt(slope**2 + 4.0 * abs(difference))) / (2.0 * abs(difference))
     return ceil(root**2)
 

@@ -66,6 +66,7 @@ def summarise_choice(pairs: Iterable[Pair], draws: Draws) -> ChoiceSummary | Non
             ]
         ),
         order=_order(lines),
+        # `difference` takes the first from the second, hence B before A.
         position=difference(
             "always_A - always_B",
             choice_tallies(lines, "always_b", "pairs"),

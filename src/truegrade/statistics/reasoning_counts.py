@@ -118,5 +118,6 @@ def _graded(draws: Iterable[Draw | None]) -> list[Draw]:
 
 
 def _same_length(rows: Sequence[Sequence[Draw | None]]) -> list[list[Draw | None]]:
+    # A sample that one case lacks leaves the item's sample unknown, not wrong.
     most = max(map(len, rows))
     return [[*row, *([None] * (most - len(row)))] for row in rows]

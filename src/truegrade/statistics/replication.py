@@ -94,8 +94,10 @@ def fit(claim: Claim, denominator: int) -> range:
     IEEE 754 and Python round.
     """
     low, high = claim.value - claim.half_unit, claim.value + claim.half_unit
+    # Fractions, not floats: what is asked about are counts that lie on a bound.
     first, last = max(0, ceil(low * denominator)), min(denominator, floor(high * denominator))
     odd = int(claim.text[-1]) % 2 == 1
+    # On the upper bound itself, school rounds up to the next print, and IEEE 754 to the even one.
     if last == high * denominator and odd:
         last -= 1
     return range(first, last + 1)
@@ -104,6 +106,7 @@ def fit(claim: Claim, denominator: int) -> range:
 def fit_cut_off(claim: Claim, denominator: int) -> range:
     """Counts whose share starts with the claim's digits and goes on, as where a table was not rounded."""
     above = claim.value + 2 * claim.half_unit
+    # Open at the upper end, where the next number's digits begin.
     return range(ceil(claim.value * denominator), min(denominator, ceil(above * denominator) - 1) + 1)
 
 
@@ -130,6 +133,7 @@ def _fit_of(claim: Claim, tasks: int, samples: int) -> Fit | None:
         first=counts[0],
         last=counts[-1],
         cut_off=not rounded,
+        # From so many draws on, every number with these digits has a count.
         decisive=denominator < 100 * 10**claim.decimals,
     )
 
@@ -147,6 +151,7 @@ def effective_draws(estimate: Estimate) -> float | None:
         return None
     squared = (estimate.high - estimate.low) ** 2
     a, b = squared - 1, 2 * squared - 4 * estimate.value * (1 - estimate.value)
+    # a < 0 < squared, so the roots differ in sign, and this one is positive.
     root = (-b - sqrt(b * b - 4 * a * squared)) / (2 * a)
     return two_sided_z(estimate.confidence) ** 2 / root
 

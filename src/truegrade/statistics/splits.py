@@ -61,6 +61,7 @@ def cutoff_gap(splits: Sequence[Split]) -> Gap | None:
     difference = after.value - before.value
     if before.low is None or before.high is None or after.low is None or after.high is None:
         return Gap(difference=difference, low=None, high=None, confidence=after.confidence)
+    # Each end takes from either group the half-width that faces it.
     below = sqrt((after.value - after.low) ** 2 + (before.high - before.value) ** 2)
     above = sqrt((after.high - after.value) ** 2 + (before.value - before.low) ** 2)
     return Gap(difference=difference, low=difference - below, high=difference + above, confidence=after.confidence)

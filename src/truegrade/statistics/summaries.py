@@ -11,7 +11,7 @@ import msgspec
 from truegrade.errors import UserError
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+class NumberSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Of the known values; all in the unit of the input."""
 
     count: int
@@ -27,14 +27,15 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     high: float
 
 
-def summarise(values: Iterable[float | None]) -> Summary | None:
+def summarise(values: Iterable[float | None]) -> NumberSummary | None:
     """Summarise what is known; None where nothing is."""
     given = list(values)
     known = sorted(value for value in given if value is not None)
     if not known:
         return None
+    # Rounded once: the order in which samples arrived does not show.
     total = fsum(known)
-    return Summary(
+    return NumberSummary(
         count=len(known),
         missing=len(given) - len(known),
         total=total,

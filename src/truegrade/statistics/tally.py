@@ -133,4 +133,5 @@ def _ratio(scores: Sequence[float], weights: Sequence[float]) -> float:
     """``sum(scores) / sum(weights)`` by numpy's pairwise summation."""
     import numpy as np
 
+    # numpy adds in pairs, `sum` from left to right: the last bits differ from those that the harnesses print.
     return float(np.sum(np.array(scores, dtype=float)) / np.sum(np.array(weights, dtype=float)))

@@ -90,6 +90,7 @@ def groups_of(tags: Tags, cutoff: str | None) -> dict[str, str]:
     if day:
         known["month"] = day[:7]
         if cutoff is not None:
+            # Days in ISO 8601 sort as texts.
             known[CUTOFF] = f"up to {cutoff}" if day <= cutoff else f"after {cutoff}"
     return known
 

@@ -168,7 +168,7 @@ class Unprotected:
     def version(self):
         return truegrade.__version__
 
-    def grade(self, batch, cargo):
-        from truegrade.integrations.ray.actor import Graded
+    def grade_batch(self, batch, cargo):
+        from truegrade.integrations.ray.actor import GradedBatch
 
-        return Graded(verdicts=[], wall_s=0.0, failure="protection level 1")
+        return GradedBatch(verdicts=[], wall_s=0.0, failure="protection level 1")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from truegrade.benchmarks import load_benchmark
-from truegrade.pipeline.verdicts import grade_completion
+from truegrade.pipeline.verdicts import verdict_on
 from truegrade.profiles import open_profile
 from truegrade.records import Completion
 from truegrade.sandbox import Sandbox
@@ -106,7 +106,7 @@ def test_served_verdicts_are_those_of_the_pipeline(http, humaneval_file):
                 config_sha256="", prompt_sha256="", text=text, form="program", model="",
             )  # fmt: skip
             for offset, name in enumerate(("strict", "human-eval")):
-                expected = grade_completion(completion, problem, open_profile(name), sandbox)
+                expected = verdict_on(completion, problem, open_profile(name), sandbox)
                 got = verdicts[2 * position + offset]
                 for field in (
                     "passed",

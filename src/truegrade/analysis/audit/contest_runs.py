@@ -69,7 +69,7 @@ def _rerun(item: Submitted, problem: Problem, executor: Executor) -> Rerun:
     assert isinstance(task, ContestTask)  # `problems_of` and `public_only` make no others
     plain, clocked = _in_a_process(item.code, task, executor)
     answer = Answer(value=item.code, found="as submitted")
-    older, newer = (open_profile(name).grade(problem, answer, executor) for name in (OLDER, NEWER))
+    older, newer = (open_profile(name).judgement(problem, answer, executor) for name in (OLDER, NEWER))
     limits = {Reason.TIME_LIMIT, Reason.MEMORY_LIMIT}
     return Rerun(
         submitted=item,

@@ -11,8 +11,8 @@ import msgspec
 
 from truegrade.analysis.audit.survey import Survey, survey
 from truegrade.benchmarks.base import Benchmark
-from truegrade.pipeline.grade import grade
-from truegrade.pipeline.outcomes import Outcome, Outcomes, counted, read_outcomes
+from truegrade.pipeline.brief_verdicts import BriefVerdict, BriefVerdicts, counted, read_brief_verdicts
+from truegrade.pipeline.grade import grade_run
 from truegrade.pipeline.progress import Progress
 from truegrade.profiles import Profile
 from truegrade.records import UNANSWERED, Problem
@@ -25,12 +25,12 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """A file and what grading it gave."""
 
     survey: Survey
-    outcomes: Outcomes
+    outcomes: BriefVerdicts
     problems: Mapping[str, Problem]
     """All problems of the benchmark, by id."""
     profile: str
 
-    def outcome(self, problem_id: str, sample: int | None) -> Outcome | None:
+    def outcome(self, problem_id: str, sample: int | None) -> BriefVerdict | None:
         """The fresh verdict on a sample."""
         row = self.outcomes.get(problem_id, ())
         return row[sample] if sample is not None and sample < len(row) else None
@@ -74,7 +74,7 @@ def gather(
             surveyed = survey(path, benchmark, journal.append)
         if graded is not None:
             _take_over(graded, run, profile)
-        grade(
+        grade_run(
             run,
             problems,
             profile,
@@ -83,7 +83,7 @@ def gather(
             allow_unsafe=allow_unsafe,
         )
         width = 1 + max((max(facts, default=0) for facts in surveyed.samples.values()), default=0)
-        outcomes = read_outcomes(run.verdicts(profile.id), problems, width)
+        outcomes = read_brief_verdicts(run.verdicts(profile.id), problems, width)
     return Evidence(survey=surveyed, outcomes=outcomes, problems=problems, profile=profile.id)
 
 
@@ -112,7 +112,7 @@ def _manifest(path: Path, benchmark: Benchmark) -> Manifest:
     )
 
 
-def _tally(profile: Profile, problem: Problem, outcomes: list[Outcome]) -> TaskTally:
+def _tally(profile: Profile, problem: Problem, outcomes: list[BriefVerdict]) -> TaskTally:
     n, c = profile.tally([(outcome.passed, outcome.marks) for outcome in outcomes])
     unanswered = min(n, sum(outcome.reason in UNANSWERED for outcome in outcomes))
     return TaskTally(task_id=problem.id, cluster=problem.cluster, n=n, c=c, unanswered=unanswered)

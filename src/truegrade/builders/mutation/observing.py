@@ -9,7 +9,8 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from truegrade.builders.mutation.options import MutationOptions
-from truegrade.grading.executor import CallResult, Executor
+from truegrade.grading.executor import Executor
+from truegrade.sandbox.outcome import CallResult
 
 Traced = Literal["lines", "expressions", ""]
 Place = tuple[int, ...]

@@ -12,11 +12,12 @@ from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.screen import plain
 from truegrade.grading.contests.tampering import contradicted, right
 from truegrade.grading.contests.tests import Tests
-from truegrade.grading.executor import CallResult, Executor, Outcome
+from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, shortened
 from truegrade.grading.marks import NEAR, TAMPERING
 from truegrade.records import Reason
+from truegrade.sandbox.outcome import CallResult, Outcome
 
 _START_S, _TRANSFER_BYTES_PER_S = 15.0, 10e6
 """Wall seconds for starting the process and for sending the tests: after them the harness' limit has passed,
@@ -113,6 +114,7 @@ def _run(
     if limit_s is None:
         limit_s = harness.limit_s(len(tests.inputs))
     died = Published([-2], harness.runner_error(DIED), passed=False)
+    # Where a harness adds nothing to (timeout + 1) a test it waits 0 s for no tests, and finds no result.
     if limit_s <= 0:
         return died, None
     answers: list[Any] = []
@@ -149,6 +151,7 @@ def _settled(
     LiveCodeBench/LiveCodeBench@28fef95 ``lcb_runner/evaluation/compute_code_generation_metrics.py``
     ``evaluate_generations_by_problem``; ``pass_k_utils.py`` ``compute_metrics_from_results``.
     """
+    # Plain results need no numpy, whose import costs more than grading most programs.
     if all(type(value) in (bool, int, float) for value in raw):
         return Published(raw, metadata, all(value > 0 for value in raw), observed, facts)
     import numpy as np
@@ -201,6 +204,7 @@ def _confirmed(harness: Harness, code: str, tests: Tests, outcome: Outcome, exec
 
     One that draws random numbers may be right today and wrong tomorrow: it is asked more than once.
     """
+    # Twice, since what is asked is whether it is right: the time was judged in the first run.
     rules = harness.rules | {"timeout_s": 2 * harness.rules["timeout_s"]}
     patient = msgspec.structs.replace(harness, rules=rules)
     limit_s = 2 * (outcome.cpu_s + _most_s(harness))
@@ -240,6 +244,7 @@ def _reason(published: Published, outcome: Outcome | None) -> Reason:
     if published.passed is None:
         return Reason.TAMPERING
     code, facts = published.metadata.get("error_code"), published.facts
+    # An alarm while the program is loaded is no result of a test: upstream writes -4 without an "error".
     if code == -3 or (code == -4 and "error" not in published.metadata and facts["fired"]):
         return Reason.TIME_LIMIT
     if code == -4:

@@ -15,11 +15,12 @@ from truegrade.grading.contests import inside
 from truegrade.grading.contests.screen import plain_without
 from truegrade.grading.contests.tampering import right
 from truegrade.grading.contests.tests import Tests
-from truegrade.grading.executor import Executor, ScriptOutcome
+from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome, shortened
 from truegrade.grading.marks import TAMPERING
 from truegrade.records import Reason
+from truegrade.sandbox.outcome import Outcome
 
 _START_S = 1.0
 """Wall seconds beyond a test's own: a program that sleeps through its limit is ended, a delayed one is not."""
@@ -108,7 +109,7 @@ class _Trial(msgspec.Struct, frozen=True):
     wrong: tuple[str, ...] | None
     """What is wrong, in the harness' words, or nothing where these miss; None if nothing is."""
     reason: Reason
-    outcome: ScriptOutcome
+    outcome: Outcome
 
 
 def grade_sandboxed(code: str, tests: Tests, executor: Executor, *, timeout_s: float) -> Judgement:
@@ -150,7 +151,7 @@ def grade_sandboxed(code: str, tests: Tests, executor: Executor, *, timeout_s: f
     return msgspec.structs.replace(judgement, detail=detail, harness=published)
 
 
-def _run(executor: Executor, source: str, timeout_s: float) -> ScriptOutcome:
+def _run(executor: Executor, source: str, timeout_s: float) -> Outcome:
     return executor.script(source, cpu_s=timeout_s, wall_s=timeout_s + _START_S)
 
 
@@ -224,7 +225,7 @@ def _functional(code: str, tests: Tests, index: int, decision: str) -> str:
     return f"{_FUNCTIONAL_HEAD}{code}{tail}"
 
 
-def _as_told(outcome: ScriptOutcome) -> dict[str, str]:
+def _as_told(outcome: Outcome) -> dict[str, str]:
     """The container's answer; of a script that was stopped it has no output."""
     if outcome.status == Reason.TIME_LIMIT:
         return {"status": "error", "output": ""}

@@ -246,6 +246,7 @@ class _Reader:
         names = (self._bound | self._loaded | self._modules.keys()) - self._methods
         if any(map(_SPECIAL.fullmatch, names)):
             return False
+        # A variable named like a module hides it, but only where it is bound: elsewhere the module is still there.
         hidden = _PREAMBLE & self._bound - _NEVER_SHADOWED
         modules = {name: name for name in _PREAMBLE - hidden} | self._modules
         unknown = (self._bound & _supplied()) - _PREAMBLE | self._loaded - self._bound - modules.keys()
@@ -253,6 +254,8 @@ class _Reader:
             return False
         if any(name in modules and attribute not in _exports(modules[name]) for name, attribute in self._of_names):
             return False
+        # Attributes that no plain type has must be the program's own, and no module's, which a name may turn out
+        # to be.
         own = self._attributes - _offered()
         return own <= self._bound and own.isdisjoint(_in_modules()) and not any(map(_INWARD.fullmatch, own))
 
@@ -308,6 +311,7 @@ class _Reader:
             case ast.Call(func=ast.Name("namedtuple") | ast.Attribute(attr="namedtuple")):
                 for part in ast.walk(node):
                     if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                        # Fields are attributes that the program defines, though they stand in a text.
                         self._bound.update(_WORD.findall(part.value))
         return True
 
@@ -330,6 +334,7 @@ class _Reader:
     def defined(self, node: ast.FunctionDef | ast.ClassDef) -> bool:
         """A function, or a class that names no metaclass."""
         self._bound.add(node.name)
+        # A metaclass gives methods to the class itself, which may be the very answer that a grader compares.
         return not (isinstance(node, ast.ClassDef) and node.keywords)
 
     def argument(self, node: ast.arg) -> bool:

@@ -15,10 +15,11 @@ from truegrade.grading.contests import inside
 from truegrade.grading.contests.comparison import as_json, same_output
 from truegrade.grading.contests.driver import import_string
 from truegrade.grading.contests.tests import Tests, decoded
-from truegrade.grading.executor import CallResult, Executor, Outcome
+from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, shortened, shown
 from truegrade.grading.programs import assemble
 from truegrade.records import Answer, Reason
+from truegrade.sandbox.outcome import CallResult, Outcome
 
 PREAMBLE = f"{import_string}sys.set_int_max_str_digits(50000)\n"
 """LiveCodeBench's preamble and its limit of digits (@28fef95 ``compute_code_generation_metrics.py``)."""
@@ -41,6 +42,7 @@ def grade_separately(code: str, tests: Tests, executor: Executor) -> Judgement:
         wanted = _wanted(tests)
     except ValueError as error:
         return Judgement(reason=Reason.GRADER_ERROR, detail=str(error))
+    # Limits are of one test; what is reported is the sum over those that were run.
     cpu_s = wall_s = 0.0
     time_sensitive = False
     failure: Failure | None = None
@@ -103,6 +105,7 @@ def _call(
 
 
 def _raised(error: str) -> Failure:
+    # Compiled inside the program's process, where a SyntaxError arrives as any exception of a call.
     kind = error.partition(":")[0]
     syntax = kind in {"SyntaxError", "IndentationError", "TabError"}
     reason = Reason.SYNTAX_ERROR if syntax else Reason.RUNTIME_ERROR

@@ -106,6 +106,7 @@ def stored_text(private_tests: str | FileSpan) -> str:
             line = file.read(private_tests.length)
     except OSError as error:
         raise UndecodableTests(f"{place}: cannot be read: {error.strerror or error}; restore the file") from None
+    # Offsets are of the file as it was loaded: another file in its place would give another problem's tests.
     if hashlib.sha256(line).hexdigest() != private_tests.sha256:
         raise UndecodableTests(f"{place}: the row was changed since it was loaded; start again")
     text: str = json.loads(line)["private_test_cases"]
@@ -150,6 +151,7 @@ def pickled_text(packed: bytes) -> str:
         ValueError: it is damaged, or holds anything but one text.
     """
     texts = []
+    # `pickle.loads` would call whatever a row names; `genops` only reads.
     for opcode, argument, _ in pickletools.genops(packed):
         if opcode.name in _TEXT:
             texts.append(argument)
@@ -178,4 +180,5 @@ def decoded(text: str, most_digits: int | None = None) -> Any:
     except json.JSONDecodeError:
         raise
     except ValueError:  # an integer of more digits than this interpreter converts
+        # `int` refuses texts of more than 4,300 digits; a Decimal has no such limit.
         return json.loads(text, parse_int=integer)

@@ -12,7 +12,7 @@ from truegrade import __version__
 from truegrade.errors import TruegradeError, UserError
 from truegrade.integrations.ray.queueing import TARGET_S
 from truegrade.integrations.ray.shipping import Received
-from truegrade.pipeline.verdicts import grade_completion
+from truegrade.pipeline.verdicts import verdict_on
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Verdict
 from truegrade.sandbox import Limits, Sandbox
@@ -25,7 +25,7 @@ Cargo = tuple[Any]
 """A reference by itself would be resolved by Ray before each call."""
 
 
-class Graded(msgspec.Struct, frozen=True, kw_only=True):
+class GradedBatch(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a batch: verdicts of its first samples, of all unless time ran out or something failed."""
 
     verdicts: list[Verdict]
@@ -54,7 +54,7 @@ class GradingActor:
         """Of Truegrade on this machine; an answer at all says that the actor is alive."""
         return __version__
 
-    def grade(self, batch: Sequence[Completion], cargo: Cargo) -> Graded:
+    def grade_batch(self, batch: Sequence[Completion], cargo: Cargo) -> GradedBatch:
         """Give a batch its verdicts, in order, until they are all there or the time is up.
 
         Args:
@@ -69,13 +69,13 @@ class GradingActor:
         for completion in batch:
             try:
                 problem = problems[completion.problem_id]
-                verdicts.append(grade_completion(completion, problem, self._profile, self._sandbox))
+                verdicts.append(verdict_on(completion, problem, self._profile, self._sandbox))
             except TruegradeError as error:
                 failure = error
                 break
             if time.perf_counter() - began > _ENOUGH_S:
                 break
-        return Graded(
+        return GradedBatch(
             verdicts=verdicts,
             wall_s=time.perf_counter() - began,
             failure=None if failure is None else str(failure),

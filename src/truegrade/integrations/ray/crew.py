@@ -22,7 +22,7 @@ Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
 
-class Lost(msgspec.Struct, frozen=True):
+class AnswerLost(msgspec.Struct, frozen=True):
     """There is no answer: the actor died under the task, or with it the machine that kept the answer."""
 
     why: str
@@ -83,7 +83,7 @@ class Crew(Generic[Task, Answer]):
                 self._wait_for_life()
                 continue
             for task, answer in self._receive():
-                if isinstance(answer, Lost):
+                if isinstance(answer, AnswerLost):
                     lose(task, answer.why)
                 else:
                     yield task, answer
@@ -95,7 +95,7 @@ class Crew(Generic[Task, Answer]):
         for actor in self._actors:
             ray.kill(actor)
 
-    def _receive(self) -> Iterator[tuple[Task, Answer | Lost]]:
+    def _receive(self) -> Iterator[tuple[Task, Answer | AnswerLost]]:
         """Wait for news, then each finished task with its answer, or with why there is none."""
         import ray
         from ray.exceptions import ObjectLostError, OutOfMemoryError, RayActorError
@@ -109,7 +109,7 @@ class Crew(Generic[Task, Answer]):
                 answer: Answer = ray.get(reference)
             except (RayActorError, ObjectLostError, OutOfMemoryError) as lost:
                 self._ask(actor)
-                yield task, Lost(str(lost).partition("\n")[0])
+                yield task, AnswerLost(str(lost).partition("\n")[0])
             else:
                 self._free.append(actor)
                 yield task, answer

@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator, Iterable, Iterator, Mapping
 
 from truegrade.errors import SandboxError, UserError
-from truegrade.integrations.ray.actor import Cargo, Graded, GradingActor
+from truegrade.integrations.ray.actor import Cargo, GradedBatch, GradingActor
 from truegrade.integrations.ray.cluster import STARTED_HERE, connect, cores_of_cluster, disconnect
 from truegrade.integrations.ray.crew import REVIVED, Crew
 from truegrade.integrations.ray.queueing import Pace, Queue
@@ -35,10 +35,10 @@ class RayGrader:
         self._address, self._workers, self._allow_unsafe = address, workers, allow_unsafe
         self._connected = False
 
-    def grade(
+    def verdicts(
         self, completions: Iterable[Completion], problems: Mapping[str, Problem], profile: Profile
     ) -> Generator[Verdict, None, None]:
-        """See `truegrade.pipeline.graders.Grader.grade`; nothing is started if there is nothing to grade."""
+        """See `truegrade.pipeline.graders.Grader.verdicts`; nothing is started if there is nothing to grade."""
         queue = Queue(completions)
         first = queue.take(1)
         if not first:
@@ -46,7 +46,7 @@ class RayGrader:
         queue.give_back(first)
         crew = self._hire(problems, profile)
         try:
-            yield from _verdicts(queue, crew)
+            yield from _by_batch(queue, crew)
         finally:
             crew.dismiss()
 
@@ -56,14 +56,14 @@ class RayGrader:
             self._connected = False
             disconnect()
 
-    def _hire(self, problems: Mapping[str, Problem], profile: Profile) -> Crew[list[Completion], Graded]:
+    def _hire(self, problems: Mapping[str, Problem], profile: Profile) -> Crew[list[Completion], GradedBatch]:
         import ray
 
         if connect(self._address, self._workers or os.cpu_count() or 1):
             self._connected = True
         cargo: Cargo = (ray.put(ship(problems.values(), ray.put)),)
-        crew: Crew[list[Completion], Graded] = Crew(
-            lambda actor, batch: actor.grade.remote(batch, cargo), ahead=_AHEAD, done="graded"
+        crew: Crew[list[Completion], GradedBatch] = Crew(
+            lambda actor, batch: actor.grade_batch.remote(batch, cargo), ahead=_AHEAD, done="graded"
         )
         remote = ray.remote(GradingActor).options(num_cpus=1, **REVIVED)
         size = self._workers or cores_of_cluster()
@@ -72,7 +72,7 @@ class RayGrader:
         return crew
 
 
-def _verdicts(queue: Queue, crew: Crew[list[Completion], Graded]) -> Iterator[Verdict]:
+def _by_batch(queue: Queue, crew: Crew[list[Completion], GradedBatch]) -> Iterator[Verdict]:
     """Batches out, verdicts in; what a batch did not get to waits again."""
     pace = Pace()
     for batch, graded in crew.work(lambda: queue.take(pace.size) or None, queue.lose):

@@ -12,7 +12,7 @@ from truegrade.integrations.service.refusals import stopping, unprocessable
 from truegrade.integrations.service.settings import Settings
 from truegrade.integrations.service.steady import doubtful, steadily, unknown
 from truegrade.records import Reason
-from truegrade.sandbox import Limits, ProgramOutcome
+from truegrade.sandbox import Limits, Outcome
 
 DEFAULT_S = 10.0
 OWN_NAMES: Mapping[str, str] = MappingProxyType({})
@@ -70,13 +70,13 @@ def execute(request: ExecuteRequest, executors: Executors, settings: Settings) -
         return _response(_failure(str(error)), 0)
 
 
-def _failure(detail: str) -> ProgramOutcome:
-    return ProgramOutcome(
+def _failure(detail: str) -> Outcome:
+    return Outcome(
         status=Reason.GRADER_ERROR, detail=detail, cpu_s=0.0, wall_s=0.0, stdout="", stderr="", exit_code=None
     )
 
 
-def _response(outcome: ProgramOutcome, level: int) -> ExecuteResponse:
+def _response(outcome: Outcome, level: int) -> ExecuteResponse:
     return ExecuteResponse(
         status=str(outcome.status),
         detail=outcome.detail,

@@ -11,7 +11,7 @@ from truegrade.integrations.service.executors import Executors
 from truegrade.integrations.service.messages import GradeRequest, RewardRequest, Submission
 from truegrade.integrations.service.refusals import stopping, unprocessable
 from truegrade.integrations.service.steady import doubtful, steadily, unknown
-from truegrade.pipeline.verdicts import grade_completion, limits_for
+from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Reason, Verdict
 
@@ -87,7 +87,7 @@ class Grader:
         try:
             with executors.lend(limits_for(profile, [problem])) as sandbox:
                 verdict = steadily(
-                    lambda: grade_completion(completion, problem, profile, sandbox),
+                    lambda: verdict_on(completion, problem, profile, sandbox),
                     lambda verdict: doubtful(verdict.reason, verdict.detail),
                     lambda: executors.closed,
                 )

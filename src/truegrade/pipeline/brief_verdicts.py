@@ -14,7 +14,7 @@ SHOWN_ERRORS = 5
 """Tasks, or packages, that a warning names."""
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class BriefVerdict(msgspec.Struct, frozen=True):
     """The part of a verdict that is counted. Equal ones are one object, so a sample costs a pointer."""
 
     passed: bool
@@ -24,40 +24,42 @@ class Outcome(msgspec.Struct, frozen=True):
     marks: tuple[str, ...] = ()
 
 
-Outcomes = Mapping[str, Sequence[Outcome | None]]
+BriefVerdicts = Mapping[str, Sequence[BriefVerdict | None]]
 """Under one profile: by problem, then by sample; None where there is no verdict."""
 
 
-def read_outcomes(verdicts: Iterable[Verdict], tasks: Container[str], samples_per_task: int) -> Outcomes:
-    """Outcomes of the tasks and samples that count; a later verdict on a sample replaces an earlier one.
+def read_brief_verdicts(
+    verdicts: Iterable[Verdict], tasks: Container[str], samples_per_task: int
+) -> BriefVerdicts:
+    """Brief verdicts of the tasks and samples that count; a later verdict on a sample replaces an earlier one.
 
     Args:
         verdicts: of one profile, in the order they were written.
         tasks: ids of the problems that count.
         samples_per_task: samples beyond this number do not count.
     """
-    outcomes: dict[str, list[Outcome | None]] = defaultdict(list)
-    known: dict[Outcome, Outcome] = {}
+    outcomes: dict[str, list[BriefVerdict | None]] = defaultdict(list)
+    known: dict[BriefVerdict, BriefVerdict] = {}
     for v in verdicts:
         if v.problem_id in tasks and v.sample < samples_per_task:
-            outcome = Outcome(v.passed, v.reason, v.truncated, v.time_sensitive, v.marks)
+            outcome = BriefVerdict(v.passed, v.reason, v.truncated, v.time_sensitive, v.marks)
             samples = outcomes[v.problem_id]
             samples += [None] * (v.sample + 1 - len(samples))
             samples[v.sample] = known.setdefault(outcome, outcome)
     return outcomes
 
 
-def graded(samples: Iterable[Outcome | None]) -> list[Outcome]:
+def graded(samples: Iterable[BriefVerdict | None]) -> list[BriefVerdict]:
     """Those that have a verdict."""
     return [outcome for outcome in samples if outcome is not None]
 
 
-def counted(samples: Iterable[Outcome | None]) -> list[Outcome]:
+def counted(samples: Iterable[BriefVerdict | None]) -> list[BriefVerdict]:
     """Those whose verdict says something about the answer: a grader's error stands in no denominator."""
     return [outcome for outcome in graded(samples) if outcome.reason is not Reason.GRADER_ERROR]
 
 
-def side_by_side(profiles: Sequence[Outcomes]) -> Iterator[tuple[SampleKey, list[Outcome | None]]]:
+def side_by_side(profiles: Sequence[BriefVerdicts]) -> Iterator[tuple[SampleKey, list[BriefVerdict | None]]]:
     """Every sample that any profile graded, with its outcome under each, in the order given."""
     tasks = dict.fromkeys(task for outcomes in profiles for task in outcomes)
     for task in tasks:
@@ -68,17 +70,17 @@ def side_by_side(profiles: Sequence[Outcomes]) -> Iterator[tuple[SampleKey, list
                 yield SampleKey(task, sample), row
 
 
-def disputed(row: Iterable[Outcome | None]) -> bool:
+def disputed(row: Iterable[BriefVerdict | None]) -> bool:
     """Whether a sample passes under one profile and fails under another."""
     return len({outcome.passed for outcome in counted(row)}) > 1
 
 
-def grader_errors(verdicts: Iterable[Verdict], outcomes: Outcomes) -> dict[str, str]:
+def grader_errors(verdicts: Iterable[Verdict], outcomes: BriefVerdicts) -> dict[str, str]:
     """What went wrong on our side, by task.
 
     Args:
         verdicts: of one profile, read only where something went wrong.
-        outcomes: the same, as `read_outcomes` gives them.
+        outcomes: the same, as `read_brief_verdicts` gives them.
     """
     failed = {task for task, samples in outcomes.items() if len(counted(samples)) < len(graded(samples))}
     if not failed:
@@ -97,7 +99,7 @@ def errors_named(errors: Mapping[str, str]) -> str:
     )
 
 
-def missing_packages(outcomes: Sequence[Outcome]) -> list[str]:
+def missing_packages(outcomes: Sequence[BriefVerdict]) -> list[str]:
     """The warning about programs that failed for a package that they may not import; empty without any."""
     missed = Counter(name for outcome in outcomes for name in packages_missed(outcome.marks))
     named = ", ".join(f"{name} {count}" for name, count in missed.most_common(SHOWN_ERRORS))
