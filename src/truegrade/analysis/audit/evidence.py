@@ -83,7 +83,7 @@ def gather(
             allow_unsafe=allow_unsafe,
         )
         width = 1 + max((max(facts, default=0) for facts in surveyed.samples.values()), default=0)
-        outcomes = read_outcomes(run.verdicts(profile.id), problems, width)
+        outcomes = read_outcomes(run.verdict_facts(profile.id), problems, width)
     return Evidence(survey=surveyed, outcomes=outcomes, problems=problems, profile=profile.id)
 
 
