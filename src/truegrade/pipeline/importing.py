@@ -76,9 +76,7 @@ def import_file(
         wordings=_wordings(loaded),
     )
     with Spool(out or RUNS) as spool:
-        for completion in importer.read(source, target):
-            if completion.problem_id in wanted:
-                spool.add(completion)
+        spool.fill(found for found in importer.read(source, target) if found.problem_id in wanted)
         manifest = _manifest(source, importer, loaded, spool.facts, positions)
         covered = len({facts.problem_id for facts in spool.facts})
         if covered < len(known):

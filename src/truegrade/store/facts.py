@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 import msgspec
 
 from truegrade.grading.marks import packages_missed
-from truegrade.records import Completion, Reason, SampleKey, Usage, Verdict
-from truegrade.store.journal import Journal, Notice, numbered
+from truegrade.records import Completion, Form, Reason, SampleKey, Usage, Verdict
+from truegrade.store.journal import FSYNC_EVERY, Journal, Notice, numbered
 
 T = TypeVar("T", Completion, Verdict)
 
@@ -28,6 +28,8 @@ class CompletionFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     dataset_sha256: str
     config_sha256: str
     model: str
+    form: Form
+    finish_reason: str | None
     truncated: bool
     usage: Usage | None
     latency_s: float | None
@@ -79,6 +81,8 @@ def completion_facts(completion: Completion) -> CompletionFacts:
         dataset_sha256=intern(completion.dataset_sha256),
         config_sha256=intern(completion.config_sha256),
         model=intern(completion.model),
+        form=completion.form,
+        finish_reason=completion.finish_reason,
         truncated=completion.truncated,
         usage=completion.usage,
         latency_s=completion.latency_s,
@@ -150,15 +154,18 @@ class Index(Generic[T, F]):
             self._facts.append(facts)
             self._bytes += size
 
-    def journal(self) -> Journal[T]:
+    def journal(self, fsync_every: int = FSYNC_EVERY) -> Journal[T]:
         """The file, opened for appending; what is appended is noted here."""
 
         def appended(record: T, size: int) -> None:
             """Note what was written."""
             self.add(self._of(record), size)
 
-        journal: Journal[T] = Journal(self._path, notice=self._notice, appended=appended)
-        self._bytes -= journal.torn if self._bytes >= 0 else 0
+        journal: Journal[T] = Journal(self._path, notice=self._notice, appended=appended, fsync_every=fsync_every)
+        if self._bytes >= 0:
+            self._bytes -= journal.torn
+        elif self._path.stat().st_size == 0:
+            self._bytes = 0  # nothing to read: the facts of a new file are those of what is appended
         return journal
 
     def _read(self) -> list[F]:

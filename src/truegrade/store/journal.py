@@ -25,6 +25,7 @@ Notice = Callable[[str], None]
 """Receives one sentence for the person at the terminal."""
 
 _TAIL_BYTES = 1 << 16
+FSYNC_EVERY = 64
 
 
 def ignore(_: str) -> None:
@@ -50,7 +51,7 @@ class Journal(Generic[T]):
         *,
         notice: Notice = ignore,
         appended: Callable[[T, int], None] | None = None,
-        fsync_every: int = 64,
+        fsync_every: int = FSYNC_EVERY,
     ) -> None:
         self.path = path
         self._appended = appended

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -255,7 +256,9 @@ class Run:
             appended: told of each that was new.
         """
         present = self.answered()
-        with self.append_completions() as journal:
+        with self._completions.journal(
+            fsync_every=sys.maxsize
+        ) as journal:  # what a power cut takes is imported anew
             for line, facts in lines:
                 if facts.key not in present:
                     journal.append_line(line)

@@ -5,7 +5,7 @@ A bad last line, or a kill, leaves nothing of it: a file without a name ends wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from types import TracebackType
@@ -29,7 +29,7 @@ class Spool:
         folder: where the run will be; the file lies on the same disk.
 
     Raises:
-        UserError: the disk is full, or the folder may not be written to; so do its methods.
+        UserError: the disk is full, or the folder may not be written to; so does `fill`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -46,11 +46,13 @@ class Spool:
     ) -> None:
         self._file.close()
 
-    def add(self, completion: Completion) -> None:
-        """Keep a completion."""
+    def fill(self, completions: Iterable[Completion]) -> None:
+        """Keep completions, drawn one at a time."""
         with writing(self._folder):
-            self._file.write(encode(completion) + b"\n")
-        self.facts.append(completion_facts(completion))
+            for completion in completions:
+                self._file.write(encode(completion) + b"\n")
+                self.facts.append(completion_facts(completion))
+            self._file.seek(0)
 
     def lines(self, config_sha256: str) -> Iterator[tuple[bytes, CompletionFacts]]:
         """The completions as lines of a journal, in order, each with what is kept of it.
@@ -60,8 +62,6 @@ class Spool:
                 field cannot occur before it, nor inside a text: a quotation mark there is escaped.
         """
         pending, known = (f'"config_sha256":"{value}"'.encode() for value in (PENDING, config_sha256))
-        with writing(self._folder):
-            self._file.seek(0)
         for line, facts in zip(self._file, self.facts, strict=True):
             if facts.config_sha256 == PENDING:
                 yield (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -45,7 +46,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     stale: bool
 
 
-class Survey(msgspec.Struct, frozen=True, kw_only=True):
+class Survey(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything but the texts."""
 
     path: Path
@@ -57,7 +58,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     models: Counter[str]
     """Model id -> samples that name it."""
 
-    @property
+    @cached_property
     def width(self) -> int:
         """The largest number of samples of a task."""
         return max((len(facts) for facts in self.samples.values()), default=0)
