@@ -256,9 +256,8 @@ class Run:
             appended: told of each that was new.
         """
         present = self.answered()
-        with self._completions.journal(
-            fsync_every=sys.maxsize
-        ) as journal:  # what a power cut takes is imported anew
+        # Synced once, at the end: what a power cut takes is imported anew.
+        with self._completions.journal(fsync_every=sys.maxsize) as journal:
             for line, facts in lines:
                 if facts.key not in present:
                     journal.append_line(line)

@@ -93,14 +93,14 @@ class SourceFile:
         """
         with reading(self.path, unit):
             self._restart()
-            yield gunzipped(self._read, Meter(unit)) if self.gzipped else as_file(iter(self._piece, b""))
+            yield gunzipped(self._read, Meter(unit)) if self.gzipped else as_file(iter(self._read, b""))
 
     def sha256(self) -> str:
         """Hash of the file as it lies on disk, as far as it was read already; the rest is read now."""
         with reading(self.path):
             if self.head.startswith(ZIP_MAGIC):
                 self._restart()
-            while self._piece():
+            while self._read():
                 pass
         return self._hasher.hexdigest()
 
@@ -108,14 +108,11 @@ class SourceFile:
         self.raw.seek(0)
         self._hasher = hashlib.sha256()
 
-    def _read(self, count: int) -> bytes:
+    def _read(self, count: int = _PIECE_BYTES) -> bytes:
         data = self.raw.read(count)
         if self._hashed:
             self._hasher.update(data)
         return data
-
-    def _piece(self) -> bytes:
-        return self._read(_PIECE_BYTES)
 
 
 @contextmanager
