@@ -26,6 +26,7 @@ from truegrade.pipeline.generate import generate as generate_stage
 from truegrade.pipeline.grade import grade_run
 from truegrade.pipeline.graders import Grader, open_grader
 from truegrade.pipeline.importing import RUNS, benchmark_of, identity_of, import_file, slug, take_over
+from truegrade.pipeline.importing import opened as opened_source
 from truegrade.pipeline.loading import load_announced, load_for, problems_of
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.prompts import word
@@ -192,14 +193,18 @@ def grade(
         loaded = load_for(run_, benchmark, _path(data), notice, download_progress)
         refuse_uncovered(opened, loaded.problems)
     else:
-        name = benchmark_of(path, benchmark, file_format)
-        window, args = apart(name, task_args or {})
-        if window and find_format(path, file_format).positional:  # its rows are those of the window
-            window, args = {}, {**window, **args}
-        loaded = load_announced(name, _path(data), args, notice, download_progress)
-        refuse_uncovered(opened, loaded.problems)
-        positions = select(loaded, limit, rows=True) if limit is not None else None
-        run_ = import_file(path, loaded, file_format, positions, out=_path(out), progress=watch, notice=notice)
+        with opened_source(path) as source:
+            importer = find_format(source, file_format)
+            name = benchmark or benchmark_of(source, importer)
+            window, args = apart(name, task_args or {})
+            if window and importer.positional:  # its rows are those of the window
+                window, args = {}, {**window, **args}
+            loaded = load_announced(name, _path(data), args, notice, download_progress)
+            refuse_uncovered(opened, loaded.problems)
+            chosen_rows = select(loaded, limit, rows=True) if limit is not None else None
+            run_ = import_file(
+                source, importer, loaded, chosen_rows, out=_path(out), progress=watch, notice=notice
+            )
     problems = problems_of(run_, loaded)
     chosen = narrow(with_packages(problems, packages), window)
     if window:

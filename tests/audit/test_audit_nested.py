@@ -5,6 +5,7 @@ import json
 import pytest
 from audit_files import document, lines, right, toy, upstream, wrong
 
+from support.importing import streamed
 from truegrade.analysis.audit import audit
 from truegrade.analysis.audit.flags import read_flags, speaks_of
 from truegrade.analysis.audit.rows import read_rows
@@ -46,7 +47,7 @@ def test_a_recorded_pass_that_fails_is_found(tmp_path, row):
 def test_fractions_and_repeats_are_no_verdicts(tmp_path):
     row = lm_eval(0, right(0), True)
     row["resps"] = [[right(0), wrong(0)]]
-    (read,) = read_rows(lines(tmp_path / "f.jsonl", [row]))
+    (read,) = streamed(read_rows, lines(tmp_path / "f.jsonl", [row]))
     assert (len(read.texts), read.flags, read.form) == (2, (), "completion")
 
 
@@ -67,7 +68,7 @@ def test_statuses_of_evalplus_on_the_base_tests(tmp_path):
 
 def test_results_on_one_line_longer_than_the_head_are_a_document(tmp_path):
     path = document(tmp_path / "e.json", results([("    pass\n" + "#" * 70_000, "fail", None)]))
-    (row,) = read_rows(path)
+    (row,) = streamed(read_rows, path)
     assert (row.raw_id, row.form, row.place) == ("Toy/0", "program", "eval.Toy/0[0]")
 
 
@@ -89,18 +90,19 @@ def test_a_plus_set_asks_for_both_statuses(base, plus, expected):
 
 def test_a_raw_file_of_evalplus_holds_replies(tmp_path):
     row = {"task_id": "Toy/0", "solution": "```python\nx\n```"}
-    forms = [next(read_rows(lines(tmp_path / name, [row]))).form for name in ("a.raw.jsonl", "a.jsonl")]
+    files = [lines(tmp_path / name, [row]) for name in ("a.raw.jsonl", "a.jsonl")]
+    forms = [row.form for file in files for row in streamed(read_rows, file)]
     assert forms == ["reply", "program"]
 
 
 def test_wrong_rows_name_their_place(tmp_path):
     with pytest.raises(BadRecord, match="no id") as caught:
-        list(read_rows(lines(tmp_path / "f.jsonl", [{"index": 0, "model_output": {"choices": []}}])))
+        list(streamed(read_rows, lines(tmp_path / "f.jsonl", [{"index": 0, "model_output": {"choices": []}}])))
     assert caught.value.line == 1
     path = tmp_path / "e.json"
     path.write_text(json.dumps({"eval": {"Toy/0": {"nfiles": 1}}}))
     with pytest.raises(BadRecord, match="without their solutions"):
-        list(read_rows(path))
+        list(streamed(read_rows, path))
 
 
 def test_results_of_a_code_reasoning_run_are_audited(tmp_path):

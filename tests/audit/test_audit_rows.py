@@ -5,12 +5,13 @@ import json
 import pytest
 from audit_files import document, lines
 
+from support.importing import streamed
 from truegrade.analysis.audit.rows import read_rows
 from truegrade.errors import BadRecord
 
 
 def one(path):
-    (row,) = read_rows(path)
+    (row,) = streamed(read_rows, path)
     return row
 
 
@@ -72,12 +73,12 @@ def test_a_graded_program_that_is_not_the_completion_is_stale(tmp_path):
         {"task_id": "T", "completion": "a = 1", "full_code": "import x\na = 1\ntest"},
         {"task_id": "U", "completion": "a = 2", "full_code": "import x\na = 1\ntest"},
     ]
-    assert [row.stale for row in read_rows(lines(tmp_path / "f.jsonl", rows))] == [False, True]
+    assert [row.stale for row in streamed(read_rows, lines(tmp_path / "f.jsonl", rows))] == [False, True]
 
 
 def test_a_first_line_longer_than_the_head_is_still_a_row(tmp_path):
     rows = [{"task_id": f"T/{i}", "completion": "x" * 100_000} for i in range(2)]
-    assert [row.line for row in read_rows(lines(tmp_path / "f.jsonl", rows))] == [1, 2]
+    assert [row.line for row in streamed(read_rows, lines(tmp_path / "f.jsonl", rows))] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_a_bad_file_is_refused_with_its_place(tmp_path, content, words):
     path = tmp_path / "bad.json"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(BadRecord) as caught:
-        list(read_rows(path))
+        list(streamed(read_rows, path))
     assert all(word in str(caught.value) for word in ("bad.json", *words)), caught.value
 
 

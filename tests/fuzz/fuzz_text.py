@@ -18,6 +18,7 @@ from unittest.mock import patch
 
 import msgspec
 from fuzz_target import OPENED, Target
+from importing import read_completions, streamed
 
 from truegrade.analysis.audit.rows import read_rows
 from truegrade.benchmarks import load_benchmark
@@ -32,7 +33,7 @@ from truegrade.profiles import PROFILES, Profile, open_profile
 from truegrade.records import Case, CasesTask, ChoiceTask, Completion, OutputTask, Problem
 from truegrade.sandbox.limits import MIB
 from truegrade.store import read_journal
-from truegrade.store.importers import IMPORTERS, read_completions
+from truegrade.store.importers import IMPORTERS
 
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("profiles", "support")]
 import execution_files
@@ -140,7 +141,7 @@ _READERS: tuple[Callable[[Path], Any], ...] = (
     lambda path: parse_settings(path.read_bytes(), path),
     lambda path: list(read_journal(path, Completion)),
     lambda path: list(parse_json(path, read_content(path))),
-    lambda path: list(read_rows(path)),
+    lambda path: list(streamed(read_rows, path)),
 )
 _PIECES = (
     *(

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import truegrade
+from support.importing import read_completions, sniff_format, streamed
 from truegrade.errors import BadRecord, UserError
 from truegrade.records import Answer, Completion, Reason
 from truegrade.store.exporters import Exported, find_exporter
-from truegrade.store.importers import read_completions, sniff_format
 from truegrade.store.importers.livecodebench_rows import read_rows
 
 RIGHT = "```python\na, b = map(int, input().split())\nprint(a + b)\n```"
@@ -171,7 +171,7 @@ def test_what_is_written_can_be_read_again(tmp_path, samples):
     assert brief(answers)[0] == ("2000", 0, FUNCTION.strip("`"), "program")
     everything = exported(tmp_path, samples, "livecodebench-eval-all")
     assert [item[2] for item in brief(everything)] == [FUNCTION, "nothing", RIGHT, WRONG, WRONG, WRONG]
-    graded = {row.question_id: row.graded_list for _, row in read_rows(everything)}
+    graded = {row.question_id: row.graded_list for _, row in streamed(read_rows, everything)}
     assert graded == {"2000": (True, False), "abc_a": (True, False), "abc_b": (False, False)}
     for row in json.loads(everything.read_text()):
         failed = ["error_code" in json.loads(text) for text in row["metadata"]]

@@ -135,7 +135,7 @@ def verdict(sample, passed, text="t", problem="HumanEval/0", **more):
     )
 
 
-def told_of(tmp_path, completions=(), verdicts=(), read=Run.completions):
+def told_of(tmp_path, completions=(), verdicts=(), read=Run.completion_facts):
     run = Run.create_or_resume(tmp_path / "r", manifest(n=3))
     with run.append_completions() as journal:
         for record in completions:
@@ -167,10 +167,10 @@ def test_the_same_reply_twice_and_a_failed_sample_that_was_asked_again_pass_in_s
 
 def test_two_verdicts_on_one_sample_that_differ_are_told(tmp_path):
     both = [verdict(0, True, cpu_s=0.1), verdict(0, True, cpu_s=0.2), verdict(0, False)]
-    notices = told_of(tmp_path, verdicts=both, read=Run.verdicts)
+    notices = told_of(tmp_path, verdicts=both, read=Run.verdict_facts)
     assert "verdicts.strict@2.jsonl" in notices[0]
     assert "lines 1 and 3" in notices[0]
-    assert told_of(tmp_path / "same", verdicts=both[:2], read=Run.verdicts) == []
+    assert told_of(tmp_path / "same", verdicts=both[:2], read=Run.verdict_facts) == []
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "summary.json"])

@@ -26,7 +26,7 @@ from truegrade.records import Prompt
 from truegrade.records.config import AgentConfig
 from truegrade.store.importers.base import TasksOnce
 from truegrade.store.importers.livecodebench_rows import AnswerRow, read_rows
-from truegrade.store.importers.reading import sha256_of
+from truegrade.store.importers.reading import SourceFile, sha256_of
 
 EXPORTED = "livecodebench_eval_all.json"
 """What `truegrade export RUN --format livecodebench-eval-all` leaves in a run's folder."""
@@ -206,13 +206,14 @@ class SelfRepair:
         """
         path, once = self.settings.path, TasksOnce(self.settings.path)
         rows = {}
-        for place, row in read_rows(path):
-            once.add(str(row.question_id), field=f"{place}.question_id")
-            lengths = {len(row.programs), len(row.graded_list), len(row.metadata)}
-            if len(lengths | ({len(row.replies)} if row.replies else set())) > 1:
-                problem = "code_list, output_list, graded_list and metadata must be of one length"
-                raise BadRecord(path, f"{problem}; give the _eval_all.json of graded programs", field=place)
-            rows[str(row.question_id)] = row
+        with SourceFile(path) as source:
+            for place, row in read_rows(source):
+                once.add(str(row.question_id), field=f"{place}.question_id")
+                lengths = {len(row.programs), len(row.graded_list), len(row.metadata)}
+                if len(lengths | ({len(row.replies)} if row.replies else set())) > 1:
+                    problem = "code_list, output_list, graded_list and metadata must be of one length"
+                    raise BadRecord(path, f"{problem}; give the _eval_all.json of graded programs", field=place)
+                rows[str(row.question_id)] = row
         return rows
 
 

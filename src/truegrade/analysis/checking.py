@@ -20,11 +20,12 @@ from truegrade.analysis.replication_question import refuse_unknown
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode
-from truegrade.pipeline.importing import benchmark_of
+from truegrade.pipeline.importing import benchmark_of, opened
 from truegrade.pipeline.progress import Progress
 from truegrade.profiles import open_profile
 from truegrade.statistics.replication import Claim, fit, parse_claim
 from truegrade.store import Run
+from truegrade.store.importers import find_format
 from truegrade.store.journal import Notice, ignore
 
 
@@ -143,8 +144,8 @@ def audit_file(
         UserError: a name or file is at fault.
         SandboxError: this machine cannot run programs.
     """
-    name = benchmark_of(path, benchmark, None)
-    if name == contests.NAME and (data is None or contests.is_evaluation(path)):
+    name, evaluation = _what_it_is(path, benchmark)
+    if name == contests.NAME and (data is None or evaluation):
         return contests.audit_contests(path, progress=progress, workers=workers, allow_unsafe=allow_unsafe)
     loaded = load_benchmark(name, data, task_args or {})
     found = examine(
@@ -165,6 +166,15 @@ def audit_file(
         path, benchmark=loaded, progress=progress, workers=workers, allow_unsafe=allow_unsafe
     )
     return contests.with_contest_findings(found, samples)
+
+
+def _what_it_is(path: Path, benchmark: str | None) -> tuple[str, bool]:
+    """The benchmark that a file answers, and whether it holds verdicts of LiveCodeBench and no answer."""
+    if benchmark not in (None, contests.NAME):
+        return benchmark, False
+    with opened(path) as source:
+        name = benchmark or benchmark_of(source, find_format(source, None))
+        return name, name == contests.NAME and contests.is_evaluation(source)
 
 
 def own_flags(claim: Claim, audit: Audit) -> list[str]:

@@ -57,7 +57,7 @@ def read_matrix(run: Run) -> Matrix:
     summary = read_summary(run)
     tasks = {line.id for profile in summary.profiles for line in profile.tasks}
     outcomes = {
-        profile.profile: read_brief_verdicts(run.verdicts(profile.profile), tasks, summary.samples_per_task)
+        profile.profile: read_brief_verdicts(run.verdict_facts(profile.profile), tasks, summary.samples_per_task)
         for profile in summary.profiles
     }
     return rule_matrix(summary, outcomes)

@@ -48,7 +48,7 @@ def explain(
     """
     tallies = tallies_of(profile)
     outcomes = read_brief_verdicts(
-        run.verdicts(profile.profile), {tally.task_id for tally in tallies}, summary.samples_per_task
+        run.verdict_facts(profile.profile), {tally.task_id for tally in tallies}, summary.samples_per_task
     )
     found = [
         *_as_fraction(claim),

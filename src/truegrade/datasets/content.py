@@ -12,7 +12,7 @@ from typing import Any
 from truegrade.datasets.sources import Source
 from truegrade.errors import BadRecord
 from truegrade.records import sha256_json
-from truegrade.store.importers.reading import opened
+from truegrade.store.importers.reading import SourceFile
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SPACE_AND_COMMAS = re.compile(r"[ \t\r\n,]*")
@@ -24,7 +24,7 @@ def read_content(path: Path) -> bytes:
     Raises:
         BadRecord: the file cannot be read, its compressed data are damaged, or they are a bomb.
     """
-    with opened(path, "document") as file:
+    with SourceFile(path, hashed=False) as source, source.content("document") as file:
         return file.read()
 
 

@@ -19,7 +19,7 @@ from truegrade.datasets.rows import Rows, parse_rows
 from truegrade.errors import BadRecord, UserError
 from truegrade.files.json_text import UNREADABLE, decode
 from truegrade.records import FileSpan, sha256_json
-from truegrade.store.importers.reading import GZIP_MAGIC, bad_row, head_of, opened, sha256_of, typed
+from truegrade.store.importers.reading import SourceFile, bad_row, sha256_of, typed
 
 LEFT_IN_FILE_CHARS = 1 << 16
 """Private tests longer than this stay in their file, where that is plain JSON Lines."""
@@ -68,21 +68,22 @@ def _read(path: Path) -> tuple[list[ContestRow], str]:
     """Rows of one file, and the hash of its (uncompressed) bytes."""
     if path.name.endswith(".parquet"):
         return list(_parquet(path)), sha256_of(path)
-    if head_of(path).lstrip()[:1] == b"[":
-        content = read_content(path)
-        return [_text_only(path, row) for row in parse_rows(path, content, ContestRow)], sha256(content)
-    hasher = hashlib.sha256()
-    rows = list(_lines(path, hasher))
+    with SourceFile(path, hashed=False) as source:
+        if source.head.lstrip()[:1] == b"[":
+            content = read_content(path)
+            return [_text_only(path, row) for row in parse_rows(path, content, ContestRow)], sha256(content)
+        hasher = hashlib.sha256()
+        rows = list(_lines(source, hasher))
     if not rows:
         raise BadRecord(path, "holds no rows")
     return rows, hasher.hexdigest()
 
 
-def _lines(path: Path, hasher: Any) -> Iterator[ContestRow]:
+def _lines(source: SourceFile, hasher: Any) -> Iterator[ContestRow]:
     decoder = msgspec.json.Decoder(ContestRow)
-    resolved, plain = str(path.resolve()), not _is_gzipped(path)
+    path, resolved = source.path, str(source.path.resolve())
     offset = 0
-    with opened(path) as file:
+    with source.content() as file:
         for number, line in enumerate(file, start=1):
             hasher.update(line)
             if line.strip():
@@ -91,7 +92,7 @@ def _lines(path: Path, hasher: Any) -> Iterator[ContestRow]:
                 except UNREADABLE as error:
                     raise bad_row(path, error, line=number) from error
                 text = _text_only(path, row, number).private_test_cases
-                if plain and isinstance(text, str) and len(text) > LEFT_IN_FILE_CHARS:
+                if not source.gzipped and isinstance(text, str) and len(text) > LEFT_IN_FILE_CHARS:
                     span = FileSpan(path=resolved, offset=offset, length=len(line), sha256=sha256(line))
                     row = msgspec.structs.replace(row, private_test_cases=span)
                 yield row
@@ -103,11 +104,6 @@ def _text_only(path: Path, row: ContestRow, line: int | None = None) -> ContestR
     if isinstance(row.private_test_cases, FileSpan):
         raise BadRecord(path, "expected text, got an object", line=line, field="private_test_cases")
     return row
-
-
-def _is_gzipped(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(2) == GZIP_MAGIC
 
 
 def _parquet(path: Path) -> Iterator[ContestRow]:

@@ -13,7 +13,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import IO, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 STEP = 1 << 16
 """Bytes unpacked before the bounds are looked at again."""
@@ -193,8 +193,8 @@ def unpack(read: Callable[[int], bytes], opener: Open, meter: Meter) -> Iterator
         raise EOFError("it ends before its end-of-stream marker")
 
 
-class _Unpacked(io.RawIOBase):
-    """The pieces as a file."""
+class _Pieces(io.RawIOBase):
+    """Pieces of bytes as a file."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces, self._left = pieces, memoryview(b"")
@@ -211,6 +211,11 @@ class _Unpacked(io.RawIOBase):
         return count
 
 
-def gunzipped(raw: IO[bytes], meter: Meter) -> io.BufferedReader:
-    """A gzip file, opened for reading, as a file of what it holds; reading raises what `unpack` does."""
-    return io.BufferedReader(_Unpacked(unpack(raw.read, gzip_stream, meter)), STEP)
+def as_file(pieces: Iterator[bytes]) -> io.BufferedReader:
+    """A file that holds these pieces, one behind the other; reading raises what making them does."""
+    return io.BufferedReader(_Pieces(pieces), STEP)
+
+
+def gunzipped(read: Callable[[int], bytes], meter: Meter) -> io.BufferedReader:
+    """What a gzip file holds, as a file; arguments, and what reading raises, as of `unpack`."""
+    return as_file(unpack(read, gzip_stream, meter))

@@ -145,10 +145,10 @@ def asker(
         return
     answered: set[SampleKey] = set()
     accounted: Counter[SampleKey] = Counter()
-    for completion in run.completions():
-        accounted[completion.key] += len(completion.attempts)
-        if completion.text is not None:
-            answered.add(completion.key)
+    for facts in run.completion_facts():
+        accounted[facts.key] += len(facts.attempts)
+        if facts.answered:
+            answered.add(facts.key)
     log = StepLog(run.path, answered=answered, accounted=accounted, notice=notice)
     try:
         with Sandbox(Limits(cpu_s=CPU_S), allow_unsafe=allow_unsafe) as sandbox:

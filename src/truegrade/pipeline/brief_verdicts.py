@@ -8,7 +8,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from truegrade.grading.marks import packages_missed
-from truegrade.records import Reason, SampleKey, Verdict
+from truegrade.records import Reason, SampleKey
+from truegrade.store.facts import VerdictFacts
 
 SHOWN_ERRORS = 5
 """Tasks, or packages, that a warning names."""
@@ -29,7 +30,7 @@ BriefVerdicts = Mapping[str, Sequence[BriefVerdict | None]]
 
 
 def read_brief_verdicts(
-    verdicts: Iterable[Verdict], tasks: Container[str], samples_per_task: int
+    verdicts: Iterable[VerdictFacts], tasks: Container[str], samples_per_task: int
 ) -> BriefVerdicts:
     """Brief verdicts of the tasks and samples that count; a later verdict on a sample replaces an earlier one.
 
@@ -75,11 +76,11 @@ def disputed(row: Iterable[BriefVerdict | None]) -> bool:
     return len({outcome.passed for outcome in counted(row)}) > 1
 
 
-def grader_errors(verdicts: Iterable[Verdict], outcomes: BriefVerdicts) -> dict[str, str]:
+def grader_errors(verdicts: Iterable[VerdictFacts], outcomes: BriefVerdicts) -> dict[str, str]:
     """What went wrong on our side, by task.
 
     Args:
-        verdicts: of one profile, read only where something went wrong.
+        verdicts: of one profile.
         outcomes: the same, as `read_brief_verdicts` gives them.
     """
     failed = {task for task, samples in outcomes.items() if len(counted(samples)) < len(graded(samples))}

@@ -44,8 +44,6 @@ def export_run(
     if exporter.covers and benchmark not in exporter.covers:
         covered = ", ".join(exporter.covers)
         raise UserError(f"format {exporter.name!r} has no shape for {benchmark!r}; it covers {covered}")
-    if not any(completion.text is not None for completion in run.completions()):
-        raise UserError(f"{run.path}: holds no reply to export; generate some first")
     if exporter.verdicts:
         _demand_verdicts(run, profile, exporter)
     path = out or run.path / exporter.file
@@ -70,14 +68,20 @@ def write_own_files(run: Run, problems: Mapping[str, Problem], profiles: Sequenc
 def _samples(
     run: Run, problems: Mapping[str, Problem], profile: Profile, exporter: Exporter
 ) -> Iterator[Exported]:
-    """Every answered sample of the problems, once, in the order the replies arrived."""
+    """Every answered sample of the problems, once, in the order the replies arrived.
+
+    Raises:
+        UserError: the run holds no reply at all.
+    """
     graded = profile.name if profile.timeout_s is None else profile.id
     verdicts = {verdict.key: verdict for verdict in run.verdicts(graded)} if exporter.verdicts else {}
     prompts = run.prompts() if exporter.verdicts else {}
     plus = exporter.verdicts and run.manifest.benchmark.name in PLUS_SETS
     base_reasons = _reasons(run, BASE_PROFILE) if plus else {}
     config = run.manifest.generation.sha256 if run.manifest.generation else None
+    empty = True
     for completion in run.completions():
+        empty = empty and completion.text is None
         problem = problems.get(completion.problem_id)
         if problem is None or completion.text is None or completion.sample >= run.manifest.samples_per_task:
             continue
@@ -96,6 +100,8 @@ def _samples(
             prompt=prompts.get(completion.problem_id),
             run=run.manifest,
         )
+    if empty:
+        raise UserError(f"{run.path}: holds no reply to export; generate some first")
 
 
 def _demand_verdicts(run: Run, profile: Profile, exporter: Exporter) -> None:

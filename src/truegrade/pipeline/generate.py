@@ -72,11 +72,9 @@ def generate(run: Run, worded: Worded, model: Model, *, progress: Progress, noti
     if config is None:
         raise BadRecord(run.path, "this run was imported, so there is no model to ask", field="generation")
     budget = Budget(model.patience.max_cost_usd)
-    answered = set()
-    for completion in run.completions():
-        budget.spend(completion.cost_usd)
-        if completion.text is not None:
-            answered.add(completion.key)
+    for facts in run.completion_facts():
+        budget.spend(facts.cost_usd)
+    answered = run.answered()
     wanted = [
         (problem, prompt, SampleKey(problem.id, sample))
         for problem, prompt in worded.items

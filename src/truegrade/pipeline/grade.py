@@ -13,11 +13,9 @@ from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.selection import scored
 from truegrade.pipeline.verdicts import limits_for, package_versions
 from truegrade.profiles import Profile
-from truegrade.records import (
-    Completion,
-    Problem,
-)
+from truegrade.records import Problem
 from truegrade.store import Run
+from truegrade.store.facts import CompletionFacts
 
 
 def grade_run(
@@ -52,9 +50,12 @@ def grade_run(
     packages = package_versions(limits_for(profile, problems.values()).packages)
     others = packages != (run.manifest.packages or {}).get(profile.id)
     graded = run.graded(profile.id, anew=MISSING_PACKAGE if others else None)
-    done = [(c.key, c.sha256) in graded for c in _gradable(run, problems)]
-    progress.start(f"grade as {profile.name}", total=len(done), done=sum(done))
-    pending = (c for c in _gradable(run, problems) if (c.key, c.sha256) not in graded)
+    wanted = [(facts.key, facts.sha256) for facts in _gradable(run, problems)]
+    missing = {each for each in wanted if each not in graded}
+    progress.start(f"grade as {profile.name}", total=len(wanted), done=sum(each in graded for each in wanted))
+    # The texts are read here, and of a run without any missing not at all.
+    replies = (c for c in run.completions() if c.text is not None) if missing else iter(())
+    pending = (c for c in replies if (c.key, c.sha256) in missing)
     grader = grader or LocalGrader(workers, allow_unsafe=allow_unsafe)
     levels: set[int] = set()
     try:
@@ -72,16 +73,16 @@ def grade_run(
     run.record_grading(profile.id, min(levels, default=None), packages)
 
 
-def _gradable(run: Run, problems: Mapping[str, Problem]) -> Iterator[Completion]:
-    for completion in run.completions():
-        problem = problems.get(completion.problem_id)
-        if problem is None or completion.text is None:
+def _gradable(run: Run, problems: Mapping[str, Problem]) -> Iterator[CompletionFacts]:
+    for facts in run.completion_facts():
+        problem = problems.get(facts.problem_id)
+        if problem is None or not facts.answered:
             continue
-        if completion.dataset_sha256 != problem.dataset_sha256:
+        if facts.dataset_sha256 != problem.dataset_sha256:
             raise BadRecord(
                 run.completions_path,
-                f"{completion.key.problem_id} sample {completion.sample} answers another version of the data set"
-                f" ({completion.dataset_sha256[:12]}…, loaded {problem.dataset_sha256[:12]}…)",
+                f"{facts.problem_id} sample {facts.sample} answers another version of the data set"
+                f" ({facts.dataset_sha256[:12]}…, loaded {problem.dataset_sha256[:12]}…)",
                 field="dataset_sha256",
             )
-        yield completion
+        yield facts

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -12,35 +13,49 @@ import msgspec
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UserError
 from truegrade.pipeline.progress import Progress
-from truegrade.records import Completion, ContestTask, FunctionTask, OracleTask, Problem, sha256_json
+from truegrade.records import ContestTask, FunctionTask, OracleTask, Problem, sha256_json
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
-from truegrade.store.importers import find_format, index_ids, read_completions
-from truegrade.store.importers.base import Target
+from truegrade.store.facts import CompletionFacts
+from truegrade.store.importers import Importer, SourceFile, Target, configuration, index_ids
 from truegrade.store.importers.completion_list import read_accepted
-from truegrade.store.importers.reading import sha256_of
 from truegrade.store.journal import Notice
 from truegrade.store.manifest import now
+from truegrade.store.spool import Spool
 
 RUNS = Path("runs")
 """Where runs go unless told otherwise."""
 
 
+@contextmanager
+def opened(path: Path) -> Iterator[SourceFile]:
+    """Open a file of completions.
+
+    Raises:
+        UserError: there is none.
+        BadRecord: it cannot be read.
+    """
+    if not path.exists():
+        raise UserError(f"{path}: no such file; give a run's folder or a file of completions")
+    with SourceFile(path) as source:
+        yield source
+
+
 def import_file(
-    path: Path,
+    source: SourceFile,
+    importer: Importer,
     loaded: Benchmark,
-    file_format: str | None,
     chosen: Sequence[Problem] | None,
     *,
     out: Path | None,
     progress: Progress,
     notice: Notice,
 ) -> Run:
-    """Make a run of a file of completions; the file is checked to its end before anything is written.
+    """Make a run of a file of completions, in one pass; the run is written once the file's end is read.
 
     Args:
-        path: the file.
+        source: the file.
+        importer: reads its format.
         loaded: what it answers.
-        file_format: name of its format; None to recognise it.
         chosen: the problems it answers, for a file without ids; those to take from a file with ids. None for all.
         out: folder of the run.
         progress: watches the copying.
@@ -48,39 +63,56 @@ def import_file(
 
     Raises:
         BadRecord: a row is at fault; names file, line and field.
-        UserError: there is no such file.
     """
-    _require(path)
-    importer = find_format(path, file_format)
-    known = loaded.by_id()
+    known, path = loaded.by_id(), source.path
     wanted = {problem.id for problem in chosen} if chosen is not None else known.keys()
-    positions = [problem.id for problem in chosen or ()] if importer.positional else []
-
-    def rows() -> Iterator[Completion]:
-        found = read_completions(
-            path,
-            benchmark=loaded.name,
-            dataset_sha256=loaded.dataset_sha256,
-            known_ids=known,
-            format=importer.name,
-            positions=positions,
-            questions=questions_of(loaded),
-            wordings=_wordings(loaded),
-        )
-        return (completion for completion in found if completion.problem_id in wanted)
-
-    found = survey(rows())
-    if len(found.tasks) < len(known):
-        notice(
-            f"{path} answers {len(found.tasks)} of the {len(known)} problems of {loaded.name}; only these count"
-        )
-    manifest = _manifest(path, importer.name, loaded, found, positions)
-    digest = sha256_of(path)
-    folder = out or RUNS / f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{digest[:8]}"
-    run = Run.create_or_resume(folder, manifest, notice=notice)
-    with run.locked():
-        copy_completions(run, rows(), found.samples, progress=progress)
+    positions = tuple(problem.id for problem in chosen or ()) if importer.positional else ()
+    target = Target(
+        benchmark=loaded.name,
+        dataset_sha256=loaded.dataset_sha256,
+        ids=index_ids(known),
+        positions=positions,
+        questions=questions_of(loaded),
+        wordings=_wordings(loaded),
+    )
+    with Spool(out or RUNS) as spool:
+        spool.fill(found for found in importer.read(source, target) if found.problem_id in wanted)
+        manifest = _manifest(source, importer, loaded, spool.facts, positions)
+        covered = len({facts.problem_id for facts in spool.facts})
+        if covered < len(known):
+            notice(f"{path} answers {covered} of the {len(known)} problems of {loaded.name}; only these count")
+        name = f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{source.sha256()[:8]}"
+        run = Run.create_or_resume(out or RUNS / name, manifest, notice=notice)
+        with run.locked():
+            progress.start("import", total=len(spool.facts), done=len(run.answered()))
+            try:
+                run.take_in(spool.lines(configuration(importer, source)), progress.advance)
+            finally:
+                progress.finish()
     return run
+
+
+def _manifest(
+    source: SourceFile,
+    importer: Importer,
+    loaded: Benchmark,
+    found: Sequence[CompletionFacts],
+    positions: Sequence[str],
+) -> Manifest:
+    tasks = {facts.problem_id for facts in found}
+    # Without ids, the same bytes under another --limit are answers to other questions: another run.
+    paired = f" as {positions[0]} to {positions[-1]}" if positions else ""
+    return Manifest(
+        created=now(),
+        benchmark=identity_of(loaded),
+        imported_from=f"{source.path.name} sha256:{source.sha256()}{paired}",
+        import_format=importer.name,
+        samples_per_task=max((facts.sample + 1 for facts in found), default=0),
+        selected=None
+        if len(tasks) == len(loaded.problems)
+        else tuple(problem.id for problem in loaded.problems if problem.id in tasks),
+        environment=environment(),
+    )
 
 
 def questions_of(loaded: Benchmark) -> dict[str, str]:
@@ -97,41 +129,15 @@ def _wordings(loaded: Benchmark) -> dict[str, str]:
     return written | {name: task.question for name, task in tasks.items() if isinstance(task, ContestTask)}
 
 
-def benchmark_of(path: Path, benchmark: str | None, file_format: str | None) -> str:
-    """What a file answers: as named, else as the file itself says.
+def benchmark_of(source: SourceFile, importer: Importer) -> str:
+    """What a file says that it answers.
 
     Raises:
-        UserError: neither says.
+        UserError: it does not say.
     """
-    if benchmark is not None:
-        return benchmark
-    _require(path)
-    answers = find_format(path, file_format).answers
-    if answers is None:
-        raise UserError(f"{path} does not say what it answers; name the benchmark: --benchmark humaneval")
-    return answers(path)
-
-
-def _require(path: Path) -> None:
-    if not path.exists():
-        raise UserError(f"{path}: no such file; give a run's folder or a file of completions")
-
-
-def _manifest(
-    path: Path, file_format: str, loaded: Benchmark, found: Survey, positions: Sequence[str]
-) -> Manifest:
-    known = loaded.by_id()
-    # Without ids, the same bytes under another --limit are answers to other questions: another run.
-    paired = f" as {positions[0]} to {positions[-1]}" if positions else ""
-    return Manifest(
-        created=now(),
-        benchmark=identity_of(loaded),
-        imported_from=f"{path.name} sha256:{sha256_of(path)}{paired}",
-        import_format=file_format,
-        samples_per_task=found.samples_per_task,
-        selected=None if len(found.tasks) == len(known) else tuple(key for key in known if key in found.tasks),
-        environment=environment(),
-    )
+    if importer.answers is None:
+        raise UserError(f"{source.path} does not say what it answers; name the benchmark: --benchmark humaneval")
+    return importer.answers(source)
 
 
 def take_over(run: Run, path: Path, loaded: Benchmark, asked: Collection[str], notice: Notice) -> None:
@@ -149,24 +155,20 @@ def take_over(run: Run, path: Path, loaded: Benchmark, asked: Collection[str], n
     Raises:
         BadRecord: the file is of another shape, or names no problem of the benchmark.
     """
-    digest = sha256_of(path)
-    target = Target(
-        benchmark=loaded.name,
-        dataset_sha256=loaded.dataset_sha256,
-        config_sha256=sha256_json({"reuse": digest}),
-        ids=index_ids(loaded.by_id()),
-    )
+    target = Target(benchmark=loaded.name, dataset_sha256=loaded.dataset_sha256, ids=index_ids(loaded.by_id()))
     answered = run.answered()
-    rows = [
-        completion
-        for completion in read_accepted(path, target)
-        if completion.problem_id in asked
-        and completion.sample < run.manifest.samples_per_task
-        and completion.key not in answered
-    ]
+    with SourceFile(path) as source:
+        rows = [
+            completion
+            for completion in read_accepted(source, target)
+            if completion.problem_id in asked
+            and completion.sample < run.manifest.samples_per_task
+            and completion.key not in answered
+        ]
+        config = sha256_json({"reuse": source.sha256()})
     with run.append_completions() as journal:
         for completion in rows:
-            journal.append(msgspec.structs.replace(completion, latency_s=None))
+            journal.append(msgspec.structs.replace(completion, latency_s=None, config_sha256=config))
     notice(f"{len(rows)} samples of {path} are taken over and not asked again (need_reproduce is false)")
 
 
@@ -184,35 +186,3 @@ def identity_of(loaded: Benchmark) -> BenchmarkIdentity:
 def slug(text: str) -> str:
     """A name as a part of a folder's name."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")[:60]
-
-
-class Survey(msgspec.Struct, frozen=True):
-    """What a file of completions holds."""
-
-    samples: int
-    tasks: set[str]
-    samples_per_task: int
-
-
-def survey(completions: Iterable[Completion]) -> Survey:
-    """Read completions to their end, so that a bad line is found before a run is made of them."""
-    samples, tasks, most = 0, set(), 0
-    for completion in completions:
-        samples += 1
-        tasks.add(completion.problem_id)
-        most = max(most, completion.sample + 1)
-    return Survey(samples, tasks, most)
-
-
-def copy_completions(run: Run, completions: Iterable[Completion], total: int, *, progress: Progress) -> None:
-    """Append imported completions to the run; those already there are passed over."""
-    present = run.answered()
-    progress.start("import", total=total, done=len(present))
-    try:
-        with run.append_completions() as journal:
-            for completion in completions:
-                if completion.key not in present:
-                    journal.append(completion)
-                    progress.advance()
-    finally:
-        progress.finish()

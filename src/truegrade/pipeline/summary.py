@@ -27,13 +27,14 @@ from truegrade.pipeline.cautions import IN_THE_BOX, boxed_warnings, count_warnin
 from truegrade.pipeline.reasoning import Questions, questions, reasoning
 from truegrade.pipeline.selection import made_for, scored
 from truegrade.profiles import Profile
-from truegrade.records import SCHEMA_VERSION, UNANSWERED, Completion, ContestTask, Estimate, Problem
+from truegrade.records import SCHEMA_VERSION, UNANSWERED, ContestTask, Estimate, Problem
 from truegrade.statistics import Exchangeability, NumberSummary, TaskTally, estimate, exchangeability, summarise
 from truegrade.statistics.contest_metrics import published_metrics
 from truegrade.statistics.reasoning import ReasoningSummary
 from truegrade.statistics.splits import Gap, Split, cutoff_gap, split_rates
 from truegrade.statistics.windows import EVERYTHING, Window, narrowed
 from truegrade.store import Manifest, Run
+from truegrade.store.facts import CompletionFacts
 
 USUAL_K = (1, 5, 10, 25, 50, 100)
 """pass@k is reported for those that the number of samples allows."""
@@ -199,13 +200,12 @@ def summarise_run(
             )
     chosen = ks or [k for k in USUAL_K if k <= n]
     completions = _Completions(manifest)
-    for completion in run.completions():
-        if completion.problem_id in problems and completion.sample < n:
-            completions.add(completion)
+    for facts in run.completion_facts():
+        if facts.problem_id in problems and facts.sample < n:
+            completions.add(facts)
     tasks = {profile.id: scored(run, problems, profile) for profile in profiles}
-    verdicts = {
-        profile.id: read_brief_verdicts(run.verdicts(profile.id), tasks[profile.id], n) for profile in profiles
-    }
+    told = {profile.id: run.verdict_facts(profile.id) for profile in profiles}
+    verdicts = {name: read_brief_verdicts(told[name], tasks[name], n) for name in told}
     expected = len(problems) * n
     disagreements = _disagreements(verdicts)
     shared = _Shared(
@@ -227,7 +227,7 @@ def summarise_run(
         agent=shared.agent,
         excluded=manifest.excluded,
         profiles=[
-            _profile(p, verdicts[p.id], tasks[p.id], shared, grader_errors(run.verdicts(p.id), verdicts[p.id]))
+            _profile(p, verdicts[p.id], tasks[p.id], shared, grader_errors(told[p.id], verdicts[p.id]))
             for p in profiles
         ],
         disagreements=disagreements[:SHOWN_DISAGREEMENTS],
@@ -375,12 +375,12 @@ class _Completions:
         self._task_tokens: dict[str, float] = defaultdict(float)
         self._task_latency: dict[str, float] = defaultdict(float)
 
-    def add(self, completion: Completion) -> None:
+    def add(self, completion: CompletionFacts) -> None:
         """Take one completion into account."""
-        self._attempts.update(attempt.outcome for attempt in completion.attempts)
+        self._attempts.update(completion.attempts)
         if completion.cost_usd is not None:
             self._cost = (self._cost or 0.0) + completion.cost_usd
-        if completion.text is None:
+        if not completion.answered:
             return
         self.answered += 1
         self._longer += completion.truncated and self._asked and self._may_be_longer(completion)
@@ -395,7 +395,7 @@ class _Completions:
             self._latency.append(completion.latency_s)
             self._task_latency[completion.problem_id] += completion.latency_s
 
-    def _may_be_longer(self, completion: Completion) -> bool:
+    def _may_be_longer(self, completion: CompletionFacts) -> bool:
         """Whether a higher limit could have let a reply that was cut go on."""
         if self._limit is None:  # the model in the box then stops at the length that it has learned
             return not completion.model.startswith(IN_THE_BOX)

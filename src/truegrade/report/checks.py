@@ -23,7 +23,7 @@ def read_findings(run: Run, outcomes: BriefVerdicts, profile: str) -> list[Findi
     """Findings about the stored samples, then those of a stored audit.
 
     Args:
-        run: its completions are read once; nothing is graded.
+        run: graded; nothing is graded anew.
         outcomes: under the profile.
         profile: id of the first profile.
 
@@ -57,12 +57,12 @@ def _item(finding: Finding) -> Child:
 def _survey(run: Run, outcomes: BriefVerdicts) -> Survey:
     samples: dict[str, dict[int, SampleFact]] = defaultdict(dict)
     models: Counter[str] = Counter()
-    for completion in run.completions():
-        if completion.text is None or completion.problem_id not in outcomes:
+    for facts in run.completion_facts():
+        if facts.sha256 is None or facts.problem_id not in outcomes:
             continue
-        fact = SampleFact(sha256=completion.sha256, has_program=True, limited=completion.truncated, inside=False)
-        samples[completion.problem_id][completion.sample] = fact
-        models[completion.model] += 1
+        fact = SampleFact(sha256=facts.sha256, has_program=True, limited=facts.truncated, inside=False)
+        samples[facts.problem_id][facts.sample] = fact
+        models[facts.model] += 1
     return Survey(
         path=run.completions_path, file_sha256="", samples=samples, recorded=[], differences=[], models=models
     )

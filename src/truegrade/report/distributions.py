@@ -10,9 +10,10 @@ from math import ceil, floor, log10
 import msgspec
 
 from truegrade.pipeline.brief_verdicts import BriefVerdicts
-from truegrade.records import Completion, SampleKey
+from truegrade.records import SampleKey
 from truegrade.report import wording
 from truegrade.store import Run
+from truegrade.store.facts import CompletionFacts
 
 BINS = 30
 LOG_BEYOND = 30
@@ -41,15 +42,15 @@ def read_distributions(run: Run, outcomes: BriefVerdicts, samples_per_task: int)
     """Histograms of what is known of the answered samples that count, split by their outcome.
 
     Args:
-        run: its completions are read once.
+        run: graded.
         outcomes: under the first profile; they name the tasks that count.
         samples_per_task: samples beyond this number do not count.
     """
     values: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name, _, _ in _MEASURES}
     counted: set[SampleKey] = set()
-    for completion in run.completions():
+    for completion in run.completion_facts():
         key = completion.key
-        if completion.text is None or key.sample >= samples_per_task or key in counted:
+        if not completion.answered or key.sample >= samples_per_task or key in counted:
             continue
         counted.add(key)
         family = family_of(outcomes, key)
@@ -112,24 +113,20 @@ def _round_up(width: float) -> float:
     return next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= width * (1 - 1e-9))
 
 
-def _tokens_in(completion: Completion) -> float | None:
+def _tokens_in(completion: CompletionFacts) -> float | None:
     return completion.usage.input_tokens if completion.usage else None
 
 
-def _tokens_out(completion: Completion) -> float | None:
+def _tokens_out(completion: CompletionFacts) -> float | None:
     return completion.usage.output_tokens if completion.usage else None
 
 
-def _thinking(completion: Completion) -> float | None:
+def _thinking(completion: CompletionFacts) -> float | None:
     return completion.usage.reasoning_tokens if completion.usage else None
 
 
-def _chars(completion: Completion) -> float | None:
-    return len(completion.text or "")
-
-
-_MEASURES: tuple[tuple[str, str, Callable[[Completion], float | None]], ...] = (
-    ("length of the reply", "characters", _chars),
+_MEASURES: tuple[tuple[str, str, Callable[[CompletionFacts], float | None]], ...] = (
+    ("length of the reply", "characters", lambda completion: completion.chars),
     ("output tokens", "tokens", _tokens_out),
     ("thinking tokens", "tokens", _thinking),
     ("input tokens", "tokens", _tokens_in),

@@ -41,7 +41,7 @@ def gather(run: Run, summary: Summary | None = None) -> Material:
     summary = summary or read_summary(run)
     tasks = {task.id for profile in summary.profiles for task in profile.tasks}
     outcomes = {
-        profile.profile: read_brief_verdicts(run.verdicts(profile.profile), tasks, summary.samples_per_task)
+        profile.profile: read_brief_verdicts(run.verdict_facts(profile.profile), tasks, summary.samples_per_task)
         for profile in summary.profiles
     }
     first = summary.profiles[0].profile

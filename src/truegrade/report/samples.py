@@ -46,7 +46,7 @@ def collect(
     """Choose samples of a graded run and gather what the page tells about them.
 
     Args:
-        run: its completions and verdicts are read once more.
+        run: its completions and verdicts are read here as texts, once more than numbers need.
         summary: of the run.
         outcomes: by profile id.
         max_chars: samples beyond this much text are left out.

@@ -25,6 +25,7 @@ Notice = Callable[[str], None]
 """Receives one sentence for the person at the terminal."""
 
 _TAIL_BYTES = 1 << 16
+FSYNC_EVERY = 64
 
 
 def ignore(_: str) -> None:
@@ -37,26 +38,42 @@ class Journal(Generic[T]):
     Args:
         path: created if missing.
         notice: told when a torn last line was cut off.
+        appended: told of each record that `append` has written, and how many bytes it took.
         fsync_every: records between two fsyncs; `close` syncs too.
 
     Raises:
         UserError: the file cannot be written to; so do its methods.
     """
 
-    def __init__(self, path: Path, *, notice: Notice = ignore, fsync_every: int = 64) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        notice: Notice = ignore,
+        appended: Callable[[T, int], None] | None = None,
+        fsync_every: int = FSYNC_EVERY,
+    ) -> None:
         self.path = path
+        self._appended = appended
         self._fsync_every = fsync_every
         self._unsynced = 0
         self._fd = -1
         with writing(path):
             self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            torn = _cut_torn_line(self._fd)
-        if torn:
-            notice(f"{path}: the last line was torn by an interruption; its {torn} bytes are dropped")
+            self.torn = _cut_torn_line(self._fd)
+        if self.torn:
+            notice(f"{path}: the last line was torn by an interruption; its {self.torn} bytes are dropped")
 
     def append(self, record: T) -> None:
         """Write one record durably enough that only a power cut can lose it before the next fsync."""
-        line = memoryview(encode(record) + b"\n")
+        line = encode(record) + b"\n"
+        self.append_line(line)
+        if self._appended is not None:
+            self._appended(record, len(line))
+
+    def append_line(self, content: bytes) -> None:
+        """Write a record that is encoded already, with its newline."""
+        line = memoryview(content)
         with writing(self.path):
             try:
                 while line:

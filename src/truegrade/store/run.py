@@ -7,20 +7,29 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.files.json_text import encode, read_json
 from truegrade.files.writing import writing
-from truegrade.grading.marks import packages_missed
 from truegrade.records import Completion, Prompt, Reason, SampleKey, Verdict, sha256_json
-from truegrade.store.journal import Journal, Notice, ignore, numbered, read_journal
+from truegrade.store.facts import (
+    CompletionFacts,
+    Index,
+    VerdictFacts,
+    completion_facts,
+    reply_said,
+    verdict_facts,
+    verdict_said,
+)
+from truegrade.store.journal import Journal, Notice, ignore, read_journal
 from truegrade.store.manifest import Manifest, now, read_manifest, write_atomically, write_manifest
 
 if TYPE_CHECKING:
@@ -28,7 +37,6 @@ if TYPE_CHECKING:
     import polars
 
 NO_PACKAGES: Mapping[str, str] = MappingProxyType({})
-R = TypeVar("R", Completion, Verdict)
 
 
 class StoredPrompt(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +49,9 @@ class StoredPrompt(msgspec.Struct, frozen=True, kw_only=True):
 class Run:
     """A run on disk, new or old.
 
+    `completions` and `verdicts` read a journal as a stream, texts and all; `completion_facts`, `verdict_facts`
+    and `prompts` read it once and keep what they found.
+
     Args:
         path: its folder.
         manifest: as stored.
@@ -51,7 +62,9 @@ class Run:
         self.path = path
         self.manifest = manifest
         self._notice = notice
-        self._compared: set[Path] = set()
+        self._completions = Index(self.completions_path, Completion, completion_facts, reply_said, notice)
+        self._verdicts: dict[Path, Index[Verdict, VerdictFacts]] = {}
+        self._prompts: dict[str, Prompt] | None = None
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}, benchmark={self.manifest.benchmark.name!r})"
@@ -143,8 +156,15 @@ class Run:
         A sample whose attempts all failed stands there without text, and once more when a later command
         got an answer for it.
         """
-        lines = numbered(self.completions_path, Completion, notice=self._notice)
-        return self._told_of_repeats(self.completions_path, lines, _reply)
+        return read_journal(self.completions_path, Completion, notice=self._notice)
+
+    def completion_facts(self) -> Sequence[CompletionFacts]:
+        """The same without the texts; those that contradict each other are named to the notice.
+
+        Raises:
+            BadRecord: the journal cannot be read, or a line is no record.
+        """
+        return self._completions.read()
 
     def verdicts(self, profile: str | None = None) -> Iterator[Verdict]:
         """Stream the verdicts under a profile: its name, its id, or None if there is only one.
@@ -152,7 +172,16 @@ class Run:
         Raises:
             UnknownName: the run was not graded under it.
         """
-        return self._verdicts(self.verdicts_path(self.profile_id(profile)))
+        return read_journal(self.verdicts_path(self.profile_id(profile)), Verdict, notice=self._notice)
+
+    def verdict_facts(self, profile: str | None = None) -> Sequence[VerdictFacts]:
+        """The same without the answers; those that contradict each other are named to the notice.
+
+        Raises:
+            UnknownName: the run was not graded under it.
+            BadRecord: the journal cannot be read, or a line is no record.
+        """
+        return self._verdict_index(self.profile_id(profile)).read()
 
     def profile_id(self, profile: str | None) -> str:
         """``name@version`` of a profile of this run, from its name, its id or, if it is the only one, None.
@@ -185,19 +214,21 @@ class Run:
 
     def prompts(self) -> dict[str, Prompt]:
         """What each problem was asked with, by problem id; empty for imported completions."""
-        path = self.path / "prompts.jsonl"
-        return {line.problem_id: line.prompt for line in read_journal(path, StoredPrompt, notice=self._notice)}
+        if self._prompts is None:
+            lines = read_journal(self.path / "prompts.jsonl", StoredPrompt, notice=self._notice)
+            self._prompts = {line.problem_id: line.prompt for line in lines}
+        return self._prompts
 
     def answered(self) -> set[SampleKey]:
         """Samples that have a reply and need not be asked for again."""
-        return {completion.key for completion in self.completions() if completion.text is not None}
+        return {facts.key for facts in self.completion_facts() if facts.answered}
 
     def graded(self, profile: str, *, anew: str | None = None) -> set[tuple[SampleKey, str]]:
         """Sample and completion hash of every verdict on disk under a profile (``name@version``).
 
         A grader's error is none: such a sample is graded again. So is one with a mark that begins with ``anew``.
         """
-        last = {(v.key, v.completion_sha256): v for v in self._verdicts(self.verdicts_path(profile))}
+        last = {(v.key, v.completion_sha256): v for v in self._verdict_index(profile).read()}
         return {
             key
             for key, verdict in last.items()
@@ -205,48 +236,41 @@ class Run:
             and not (anew and any(mark.startswith(anew) for mark in verdict.marks))
         }
 
-    def _verdicts(self, path: Path) -> Iterator[Verdict]:
-        return self._told_of_repeats(path, numbered(path, Verdict, notice=self._notice), _judgement)
-
-    def _told_of_repeats(
-        self, path: Path, lines: Iterator[tuple[int, R]], says: Callable[[R], object]
-    ) -> Iterator[R]:
-        """The records of a journal; the first time they are read to their end, contradicting ones are named."""
-        if path in self._compared:
-            yield from (record for _, record in lines)
-            return
-        first: dict[SampleKey, tuple[int, int]] = {}
-        pairs, shown = 0, ""
-        for line, record in lines:
-            said = says(record)
-            if said is not None:
-                earlier, told = first.setdefault(record.key, (line, hash(said)))
-                if told != hash(said):
-                    pairs += 1
-                    place = f"lines {earlier} and {line}, {record.key.problem_id} sample {record.key.sample}"
-                    shown = shown or place
-            yield record
-        self._compared.add(path)
-        if pairs:
-            more = f", and {pairs - 1} more such pairs" if pairs > 1 else ""
-            self._notice(
-                f"{path}: two records of one sample contradict each other ({shown}{more}), and only one counts;"
-                " remove the wrong one"
-            )
+    def _verdict_index(self, profile: str) -> Index[Verdict, VerdictFacts]:
+        path = self.verdicts_path(profile)
+        if path not in self._verdicts:
+            self._verdicts[path] = Index(path, Verdict, verdict_facts, verdict_said, self._notice)
+        return self._verdicts[path]
 
     # -------------------------------------------------------------------------------------- writing
 
     def append_completions(self) -> Journal[Completion]:
         """Open the journal of completions for appending."""
-        return Journal(self.completions_path, notice=self._notice)
+        return self._completions.journal()
+
+    def take_in(self, lines: Iterable[tuple[bytes, CompletionFacts]], appended: Callable[[], None]) -> None:
+        """Append completions that are encoded already; samples that are answered here are passed over.
+
+        Args:
+            lines: each with its newline, and what is kept of it.
+            appended: told of each that was new.
+        """
+        present = self.answered()
+        # Synced once, at the end: what a power cut takes is imported anew.
+        with self._completions.journal(fsync_every=sys.maxsize) as journal:
+            for line, facts in lines:
+                if facts.key not in present:
+                    journal.append_line(line)
+                    self._completions.add(facts, len(line))
+                    appended()
 
     def append_verdicts(self, profile: str) -> Journal[Verdict]:
         """Open the journal of verdicts of a profile (``name@version``) for appending."""
-        return Journal(self.verdicts_path(profile), notice=self._notice)
+        return self._verdict_index(profile).journal()
 
     def add_prompts(self, prompts: Iterable[tuple[str, Prompt]]) -> None:
         """Keep what each problem is asked with, so that the run explains itself without the data set."""
-        known = self.prompts() | dict(prompts)
+        known = self._prompts = self.prompts() | dict(prompts)
         lines = (StoredPrompt(problem_id=key, prompt=known[key]) for key in sorted(known))
         self.write("prompts.jsonl", b"".join(encode(line) + b"\n" for line in lines))
         self.update(prompts_sha256=sha256_json({key: prompt.sha256 for key, prompt in known.items()}))
@@ -303,20 +327,6 @@ class Run:
     def _rows(self, profile: str | None) -> list[dict[str, Any]]:
         completions = {c.key: c for c in self.completions() if c.text is not None}
         return [_row(verdict, completions.get(verdict.key)) for verdict in self.verdicts(profile)]
-
-
-def _reply(completion: Completion) -> object:
-    """What a second record of a sample must not say otherwise; None for one whose attempts all failed."""
-    if completion.text is None:
-        return None
-    return completion.text, completion.form, completion.config_sha256, completion.prompt_sha256
-
-
-def _judgement(verdict: Verdict) -> object:
-    """The same of a verdict; times differ from one grading to the next. Of a grader's error, nothing."""
-    if verdict.reason is Reason.GRADER_ERROR or packages_missed(verdict.marks):
-        return None
-    return verdict.completion_sha256, verdict.passed, verdict.reason, verdict.answer
 
 
 def _row(verdict: Verdict, completion: Completion | None) -> dict[str, Any]:

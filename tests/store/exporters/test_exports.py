@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import truegrade
+from support.importing import sniff_format
 from truegrade.errors import UnknownName, UserError
 from truegrade.records import Answer, FunctionTask, Problem, Reason
 from truegrade.store.exporters import EXPORTERS, Exported, find_exporter
-from truegrade.store.importers import sniff_format
 
 REPLIES = {
     "HumanEval/23": [

@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.importing import document, streamed
 from truegrade.errors import BadRecord
 from truegrade.files import unpacking
 from truegrade.files.unpacking import Meter, TooLarge, deflate_stream, gunzipped, unpack, zlib_stream
-from truegrade.store.importers.reading import json_document, json_lines, opened
+from truegrade.store.importers.reading import SourceFile, json_lines
 
 MOST_MIB = 300
 PIECE = 1 << 26
@@ -40,9 +41,10 @@ print(int(peak.split()[0]) // 1024, answer)
 """
 ROWS = """
 def attempt(path):
-    from truegrade.store.importers import read_completions
-    options = dict(benchmark="humaneval", dataset_sha256="d", known_ids=["HumanEval/0"])
-    return sum(1 for _ in read_completions(path, **options))
+    from truegrade.store.importers import SourceFile, Target, find_format, index_ids
+    target = Target(benchmark="humaneval", dataset_sha256="d", ids=index_ids(["HumanEval/0"]))
+    with SourceFile(path) as source:
+        return sum(1 for _ in find_format(source, None).read(source, target))
 """
 DATA = """
 def attempt(path):
@@ -135,16 +137,16 @@ def pieces_of(content, opener, meter):
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=4), st.integers(1, 2000))
 def test_members_that_follow_each_other_are_read_as_gzip_does(parts, times):
     content = b"".join(gzip.compress(part * times) + b"\0" * 7 for part in parts)
-    with gunzipped(io.BytesIO(content), Meter("document")) as file:
+    with gunzipped(io.BytesIO(content).read, Meter("document")) as file:
         assert file.read() == b"".join(part * times for part in parts)
 
 
 @pytest.mark.parametrize("cut", [1, 4, 9, 30])
 def test_a_cut_stream_is_an_error(cut):
     content = gzip.compress(random.Random(0).randbytes(100))
-    with pytest.raises(EOFError), gunzipped(io.BytesIO(content[:-cut]), Meter("line")) as file:
+    with pytest.raises(EOFError), gunzipped(io.BytesIO(content[:-cut]).read, Meter("line")) as file:
         file.read()
-    with pytest.raises(zlib.error), gunzipped(io.BytesIO(content + b"x" * 20), Meter("line")) as file:
+    with pytest.raises(zlib.error), gunzipped(io.BytesIO(content + b"x" * 20).read, Meter("line")) as file:
         file.read()
 
 
@@ -159,17 +161,17 @@ def test_lines_are_bounded_one_by_one_and_all_together(monkeypatch):
     monkeypatch.setattr(unpacking, "FREE_TOTAL", 2_500_000)
     row = json.dumps({"text": "a" * 50_000}).encode() + b"\n"
     packed = gzip.compress(row * 40)
-    with gunzipped(io.BytesIO(packed), Meter("line", free=100_000)) as file:
+    with gunzipped(io.BytesIO(packed).read, Meter("line", free=100_000)) as file:
         assert sum(1 for _ in file) == 40  # 2 MB of lines, each within what is free
     for unit, content in (("document", packed), ("line", packed * 3)):
         with (
             pytest.raises(TooLarge, match="256 times"),
-            gunzipped(io.BytesIO(content), Meter(unit, free=10**5)) as f,
+            gunzipped(io.BytesIO(content).read, Meter(unit, free=10**5)) as f,
         ):
             f.read()
     noise = gzip.compress(base64.b64encode(random.Random(0).randbytes(300_000)))
     with pytest.raises(TooLarge, match="one line unpacks to more than 0 MiB"):
-        list(gunzipped(io.BytesIO(noise), Meter("line", most=200_000)))
+        list(gunzipped(io.BytesIO(noise).read, Meter("line", most=200_000)))
 
 
 def test_members_that_share_their_bytes_are_counted_against_the_archive(monkeypatch):
@@ -186,16 +188,16 @@ def test_members_that_share_their_bytes_are_counted_against_the_archive(monkeypa
 def test_benchmark_files_and_repeated_samples_are_far_from_the_bounds(tmp_path, data_dir):
     for name in ("HumanEvalPlus", "MbppPlus"):
         packed = data_dir / f"{name}.jsonl.gz"
-        with opened(packed, "document") as file:
+        with SourceFile(packed) as source, source.content("document") as file:
             assert len(file.read()) < 20 * packed.stat().st_size < unpacking.MOST_RATIO * packed.stat().st_size
     program = (data_dir / "mbpp.jsonl").read_text()[:1500]
     rows = [{"task_id": f"HumanEval/{n // 200}", "solution": program} for n in range(164 * 200)]
     path = tmp_path / "greedy.jsonl.gz"
     path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
-    assert sum(1 for _ in json_lines(path, dict)) == len(rows)
-    document = tmp_path / "generations.json.gz"
-    document.write_bytes(gzip.compress(json.dumps([program] * 164 * 200).encode()))
-    assert len(json_document(document)) == len(rows)
+    assert sum(1 for _ in streamed(json_lines, path, dict)) == len(rows)
+    generations = tmp_path / "generations.json.gz"
+    generations.write_bytes(gzip.compress(json.dumps([program] * 164 * 200).encode()))
+    assert len(document(generations)) == len(rows)
 
 
 def test_an_honest_file_beyond_the_bounds_has_a_way_out(tmp_path):
@@ -203,9 +205,9 @@ def test_an_honest_file_beyond_the_bounds_has_a_way_out(tmp_path):
     content = json.dumps(["a" * (12 << 20)]).encode()
     path.write_bytes(gzip.compress(content))
     with pytest.raises(BadRecord, match="unpack it with gunzip and give what that makes"):
-        json_document(path)
+        document(path)
     path.write_bytes(content)
-    assert json_document(path) == ["a" * (12 << 20)]
+    assert document(path) == ["a" * (12 << 20)]
 
 
 def test_a_document_that_memory_does_not_hold_is_refused_in_one_line(tmp_path):
@@ -213,9 +215,9 @@ def test_a_document_that_memory_does_not_hold_is_refused_in_one_line(tmp_path):
     path.write_bytes(gzip.compress(b"[" + b",".join(b"%d" % number for number in range(10**7)) + b"]"))
     code = (
         "import resource, sys\nfrom pathlib import Path\nfrom truegrade.errors import UserError\n"
-        "from truegrade.store.importers.reading import json_document\n"
+        "from truegrade.store.importers.reading import SourceFile, json_document\n"
         "resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20))\n"
-        "try:\n    json_document(Path(sys.argv[1]))\nexcept UserError as error:\n    print(error)\n"
+        "try:\n    json_document(SourceFile(Path(sys.argv[1])))\nexcept UserError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
     assert done.stdout == f"{path}: takes more memory than there is; split the file\n", done.stderr

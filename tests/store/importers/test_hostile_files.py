@@ -12,11 +12,12 @@ from harness_rows import eval_results, graded, lm_eval, mapcoder, prediction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.importing import read_completions, sniff_format, streamed
 from truegrade.analysis.audit.rows import read_rows
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store import Journal, read_journal
-from truegrade.store.importers import IMPORTERS, read_completions, sniff_format
+from truegrade.store.importers import IMPORTERS
 
 IDS = ["HumanEval/0", "HumanEval/1"]
 MARK = "REPLY"
@@ -164,7 +165,7 @@ def test_any_value_in_any_place_is_read_or_refused(tmp_path, name):
             if at:
                 functools.reduce(operator.getitem, at[:-1], document)[at[-1]] = value
             path.write_text(json.dumps(document if at else value) + "\n")
-            for read in (lambda: load(path, name), lambda: list(read_rows(path))):
+            for read in (lambda: load(path, name), lambda: list(streamed(read_rows, path))):
                 try:
                     read()
                 except BadRecord as error:

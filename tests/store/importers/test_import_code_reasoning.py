@@ -5,8 +5,8 @@ import json
 import pytest
 
 import truegrade
+from support.importing import read_completions, sniff_format
 from truegrade.errors import BadRecord
-from truegrade.store.importers import read_completions, sniff_format
 
 PREDICTION_IDS = ["r/case0", "r/case1", "r/case0~mutant", "r/case1~mutant", "one", "one~mutant"]
 CHOICE_IDS = ["r/case0~AB", "r/case0~BA", "r/case1~AB", "r/case1~BA"]

@@ -10,9 +10,10 @@ from harness_rows import PROMPT, eval_results, graded, lm_eval, mapcoder, predic
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.importing import read_completions, sniff_format
 from truegrade.errors import BadRecord
 from truegrade.records import Usage
-from truegrade.store.importers import index_ids, read_completions, sniff_format
+from truegrade.store.importers import SourceFile, index_ids
 from truegrade.store.importers.base import Target
 from truegrade.store.importers.completion_list import read_accepted
 
@@ -216,8 +217,9 @@ def test_accepted_rows_alone_are_reused(write):
         "1": {"task_id": "HumanEval/1", "completion_list": ["c"], "need_reproduce": True},
         "2": {"task_id": "HumanEval/2", "completion_list": ["d"]},
     }
-    target = Target(benchmark="humaneval", dataset_sha256="d", config_sha256="c", ids=index_ids(KNOWN))
-    assert [c.text for c in read_accepted(write(rows), target)] == ["a", "b"]
+    target = Target(benchmark="humaneval", dataset_sha256="d", ids=index_ids(KNOWN))
+    with SourceFile(write(rows)) as source:
+        assert [c.text for c in read_accepted(source, target)] == ["a", "b"]
     assert [c.text for c in load(write(rows))] == ["a", "b", "c", "d"]
 
 

@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import truegrade
+from support.importing import read_completions, sniff_format
 from truegrade.analysis.audit import audit
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord, UserError
 from truegrade.profiles import open_profile
 from truegrade.report.progress import Silent
-from truegrade.store.importers import read_completions, sniff_format
+from truegrade.store.importers import SourceFile
 from truegrade.store.importers.inspect_log import Sample, answers
 
 KNOWN = [f"HumanEval/{i}" for i in range(164)]
@@ -103,7 +104,8 @@ def test_epochs_are_samples_and_a_failed_request_is_missing(write, name):
 
 def test_an_unfinished_log_is_read_by_its_journal(write):
     path = write(log([sample("HumanEval/0", "a")]), header="_journal/start.json")
-    assert len(load(path)) == 1 and answers(path) == "humaneval"
+    with SourceFile(path) as source:
+        assert len(load(path)) == 1 and answers(source) == "humaneval"
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,8 @@ def test_an_unfinished_log_is_read_by_its_journal(write):
     [("humaneval", "humaneval"), ("inspect_evals/mbpp", "mbpp-sanitized"), ("truegrade/quixbugs", "quixbugs")],
 )
 def test_the_task_says_what_is_answered(write, task, benchmark):
-    assert answers(write(log([], task))) == benchmark
+    with SourceFile(write(log([], task))) as source:
+        assert answers(source) == benchmark
 
 
 @pytest.mark.parametrize(

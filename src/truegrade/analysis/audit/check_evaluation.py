@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isclose
-from pathlib import Path
 
 from truegrade.analysis.audit.findings import Audit, Finding, Severity, finding
 from truegrade.statistics.contest_metrics import OFFICIAL, Scale, published_metrics
 from truegrade.store.importers.livecodebench_eval import Evaluation, read_evaluation
-from truegrade.store.importers.reading import sha256_of
+from truegrade.store.importers.reading import SourceFile
 
 _TOLERANCE = 1e-9
 PERCENT = Scale(percent=True)
 
 
-def audit_evaluation(path: Path, benchmark: str) -> Audit:
+def audit_evaluation(source: SourceFile, benchmark: str) -> Audit:
     """Recompute the metrics of an ``_eval.json``; it holds no program, so nothing runs.
 
     Raises:
         BadRecord: not such a file.
     """
-    said = read_evaluation(path)
+    said = read_evaluation(source)
     passed = said.passed
     return Audit(
-        file=str(path),
-        file_sha256=sha256_of(path),
+        file=str(source.path),
+        file_sha256=source.sha256(),
         benchmark=benchmark,
         dataset_sha256="",
         profile="its own results, nothing was run",

@@ -24,7 +24,7 @@ from truegrade.profiles.contest_profile import CONTEST_LIMITS
 from truegrade.records import Problem
 from truegrade.sandbox import Sandbox
 from truegrade.store.importers.livecodebench_eval import is_evaluation
-from truegrade.store.importers.reading import sha256_of
+from truegrade.store.importers.reading import SourceFile
 
 __all__ = ["NAME", "audit_contests", "is_evaluation", "with_contest_findings"]
 
@@ -53,10 +53,11 @@ def audit_contests(
         BadRecord: the file or a row of it is at fault.
         SandboxError: this machine cannot run programs.
     """
-    if is_evaluation(path):
-        return audit_evaluation(path, NAME)
-    known = {} if benchmark is None else questions_of(benchmark)
-    submissions = read_submissions(path, known)
+    with SourceFile(path) as source:
+        if is_evaluation(source):
+            return audit_evaluation(source, NAME)
+        submissions = read_submissions(source, {} if benchmark is None else questions_of(benchmark))
+        digest = source.sha256()
     submitted = submissions.items
     problems = submissions.problems if benchmark is None else public_only(benchmark.by_id())
     several = workers or os.cpu_count() or 1
@@ -71,7 +72,7 @@ def audit_contests(
     ]
     return Audit(
         file=str(path),
-        file_sha256=sha256_of(path),
+        file_sha256=digest,
         benchmark=NAME,
         dataset_sha256="" if benchmark is None else benchmark.dataset_sha256,
         profile="public samples, each in a process of its own",

@@ -13,11 +13,12 @@ from truegrade.analysis.audit.survey import Survey, survey
 from truegrade.benchmarks.base import Benchmark
 from truegrade.pipeline.brief_verdicts import BriefVerdict, BriefVerdicts, counted, read_brief_verdicts
 from truegrade.pipeline.grade import grade_run
+from truegrade.pipeline.importing import identity_of
 from truegrade.pipeline.progress import Progress
 from truegrade.profiles import Profile
 from truegrade.records import UNANSWERED, Problem
 from truegrade.statistics import TaskTally
-from truegrade.store import BenchmarkIdentity, Manifest, Run
+from truegrade.store import Manifest, Run
 from truegrade.store.manifest import now
 
 
@@ -83,14 +84,15 @@ def gather(
             allow_unsafe=allow_unsafe,
         )
         width = 1 + max((max(facts, default=0) for facts in surveyed.samples.values()), default=0)
-        outcomes = read_brief_verdicts(run.verdicts(profile.id), problems, width)
+        outcomes = read_brief_verdicts(run.verdict_facts(profile.id), problems, width)
     return Evidence(survey=surveyed, outcomes=outcomes, problems=problems, profile=profile.id)
 
 
 def _take_over(graded: Run, run: Run, profile: Profile) -> None:
     """Copy the verdicts on completions that both runs hold, the same text read in the same way."""
-    known = {(c.key, c.sha256, c.form, c.finish_reason) for c in graded.completions()}
-    same = {(c.key, c.sha256) for c in run.completions() if (c.key, c.sha256, c.form, c.finish_reason) in known}
+    known = {(c.key, c.sha256, c.form, c.finish_reason) for c in graded.completion_facts()}
+    own = ((c.key, c.sha256, c.form, c.finish_reason) for c in run.completion_facts())
+    same = {fact[:2] for fact in own if fact in known}
     with run.append_verdicts(profile.id) as journal:
         for verdict in graded.verdicts(profile.id):
             if (verdict.key, verdict.completion_sha256) in same:
@@ -100,13 +102,7 @@ def _take_over(graded: Run, run: Run, profile: Profile) -> None:
 def _manifest(path: Path, benchmark: Benchmark) -> Manifest:
     return Manifest(
         created=now(),
-        benchmark=BenchmarkIdentity(
-            name=benchmark.name,
-            args=benchmark.args,
-            dataset_sha256=benchmark.dataset_sha256,
-            source=benchmark.source,
-            problems=len(benchmark.problems),
-        ),
+        benchmark=identity_of(benchmark),
         imported_from=path.name,
         samples_per_task=1,
     )

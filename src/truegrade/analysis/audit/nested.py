@@ -4,7 +4,6 @@ results of code-reasoning runs."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,6 +12,7 @@ from truegrade.files.json_text import convert
 from truegrade.store.importers import code_reasoning, inspect_log
 from truegrade.store.importers.evalscope_rows import Row
 from truegrade.store.importers.lm_eval_samples import form_of
+from truegrade.store.importers.reading import SourceFile
 
 NESTING = ("doc_id", "index")
 """Fields that such rows begin with."""
@@ -67,9 +67,9 @@ def _evalscope(fields: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def inspect_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def inspect_rows(source: SourceFile) -> Iterator[tuple[str, dict[str, Any]]]:
     """The samples of a log of Inspect, each with its place in it; the prompt is all that was asked."""
-    for place, sample in inspect_log.samples_of(path):
+    for place, sample in inspect_log.samples_of(source):
         passed = sample.passed
         yield (
             place,
@@ -86,8 +86,8 @@ def inspect_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         )
 
 
-def code_reasoning_rows(path: Path, known: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def code_reasoning_rows(source: SourceFile, known: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The replies of a code-reasoning run, each with the place of its record and the verdict recorded of it."""
-    for answer in code_reasoning.answers(path, known):
+    for answer in code_reasoning.answers(source, known):
         fields = {"task_id": answer.problem_id, "response": answer.text, "model": answer.model}
         yield answer.place, {**fields, **dict([answer.verdict] if answer.verdict else [])}

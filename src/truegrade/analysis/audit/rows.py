@@ -28,7 +28,7 @@ from truegrade.store.importers import code_reasoning, inspect_log
 from truegrade.store.importers.evalplus_raw import named_raw
 from truegrade.store.importers.evalplus_results import EVAL, tasks
 from truegrade.store.importers.evalplus_results import sniff as is_results
-from truegrade.store.importers.reading import head_of, json_document, json_lines, typed
+from truegrade.store.importers.reading import SourceFile, json_lines, typed
 
 ID_FIELDS = ("task_id", "problem_id", "question_id", "name", "id")
 
@@ -75,37 +75,38 @@ class RawRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_rows(
-    path: Path, known: Collection[str] = (), questions: Mapping[str, str] = MappingProxyType({})
+    source: SourceFile, known: Collection[str] = (), questions: Mapping[str, str] = MappingProxyType({})
 ) -> Iterator[RawRow]:
     """Stream the rows of a file: JSON Lines line by line, a JSON document as a whole.
 
     Args:
-        path: of completions.
+        source: a file of completions.
         known: ids of the benchmark's problems; result files of code-reasoning runs are read by them.
         questions: ids by the words of the question, for rows that hold these and no id.
 
     Raises:
         BadRecord: not JSON, or a row without an id or a text; names line and field.
     """
-    for place, line, key, value in _entries(path, known):
+    path = source.path
+    for place, line, key, value in _entries(source, known):
         if not isinstance(value, dict):
             raise BadRecord(path, f"{place or 'the row'} is not an object of named fields", line=line)
         yield _row(path, place, line, questions.get(value.get("question", "")) if key is None else key, value)
 
 
-def _entries(path: Path, known: Collection[str]) -> Iterator[tuple[str, int | None, str | None, Any]]:
+def _entries(source: SourceFile, known: Collection[str]) -> Iterator[tuple[str, int | None, str | None, Any]]:
     """Place, line, key and value of each row."""
-    head = head_of(path).lstrip()
-    if inspect_log.sniff(head, path):
-        yield from ((place, None, None, fields) for place, fields in inspect_rows(path))
+    path, head = source.path, source.head.lstrip()
+    if inspect_log.sniff(source):
+        yield from ((place, None, None, fields) for place, fields in inspect_rows(source))
         return
-    if code_reasoning.sniff(head, path):
-        yield from ((place, None, None, fields) for place, fields in code_reasoning_rows(path, known))
+    if code_reasoning.sniff(source):
+        yield from ((place, None, None, fields) for place, fields in code_reasoning_rows(source, known))
         return
-    if head[:1] == b"{" and not is_results(head, path) and _first_line_is_a_row(head):
-        yield from (("", line, None, unnest(value)) for line, value in _lines(path))
+    if head[:1] == b"{" and not is_results(source) and _first_line_is_a_row(head):
+        yield from (("", line, None, unnest(value)) for line, value in _lines(source))
         return
-    document = json_document(path)
+    document = source.document
     if isinstance(document, list):
         yield from ((f"[{index}]", None, None, value) for index, value in enumerate(document))
     elif isinstance(document, dict) and GENERATIONS in document:
@@ -122,10 +123,10 @@ def _entries(path: Path, known: Collection[str]) -> Iterator[tuple[str, int | No
         raise BadRecord(path, "expected rows: JSON Lines, a list or an object of rows")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _lines(source: SourceFile) -> Iterator[tuple[int, dict[str, Any]]]:
     """The rows of JSON Lines; of lm-eval's, which repeat the responses for each filter, those of the first."""
     first_filter: Any = None
-    for line, value in json_lines(path, dict[str, Any]):
+    for line, value in json_lines(source, dict[str, Any]):
         if "resps" in value:
             first_filter = value.get("filter") if first_filter is None else first_filter
             if value.get("filter") != first_filter:

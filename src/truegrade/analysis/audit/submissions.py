@@ -23,7 +23,7 @@ from truegrade.extraction.contests import first_pair, last_pair
 from truegrade.records import ContestTask, Problem
 from truegrade.store.importers.evalscope_rows import Row
 from truegrade.store.importers.livecodebench_rows import AnswerRow, read_rows
-from truegrade.store.importers.reading import head_of, json_lines, typed
+from truegrade.store.importers.reading import SourceFile, json_lines, typed
 
 NO_QUESTIONS: Mapping[str, str] = MappingProxyType({})
 _LINE = "row on line "
@@ -70,18 +70,19 @@ class Submissions(msgspec.Struct, frozen=True, kw_only=True):
     """Questions whose stored pass@1 is not the share of true flags."""
 
 
-def read_submissions(path: Path, questions: Mapping[str, str] = NO_QUESTIONS) -> Submissions:
+def read_submissions(source: SourceFile, questions: Mapping[str, str] = NO_QUESTIONS) -> Submissions:
     """Every answer of a file: a JSON array of rows, lm-eval's samples, or EvalScope's predictions and reviews.
 
     Args:
-        path: the file.
+        source: the file.
         questions: ids by the words of the question, for EvalScope's rows, which hold no id.
 
     Raises:
         BadRecord: not such a file; lists of one row differ in length.
     """
-    array = head_of(path).lstrip()[:1] == b"["
-    rows = list(read_rows(path) if array else _of_lines(path, questions))
+    path = source.path
+    array = source.head.lstrip()[:1] == b"["
+    rows = list(read_rows(source) if array else _of_lines(source, questions))
     items: list[Submitted] = []
     counts = Counter(str(row.question_id) for _, row in rows)
     samples: Counter[str] = Counter()
@@ -118,11 +119,12 @@ def _public(row: AnswerRow) -> tuple[str, Problem] | None:
     return name, Problem(id=name, benchmark="livecodebench", dataset_sha256="", cluster=name, task=task)
 
 
-def _of_lines(path: Path, questions: Mapping[str, str]) -> Iterator[tuple[str, AnswerRow]]:
+def _of_lines(source: SourceFile, questions: Mapping[str, str]) -> Iterator[tuple[str, AnswerRow]]:
     """The rows of lm-eval and EvalScope, one sample or one document a line."""
+    path = source.path
     first_filter: Any = None
     named: dict[str, str] = {}
-    for line, fields in json_lines(path, dict[str, Any]):
+    for line, fields in json_lines(source, dict[str, Any]):
         if "resps" in fields:
             first_filter = fields.get("filter") if first_filter is None else first_filter
             if fields.get("filter") == first_filter:

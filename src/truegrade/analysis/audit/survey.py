@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -15,10 +16,10 @@ from truegrade.analysis.audit.upstream import Difference, differences
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import BadRecord
 from truegrade.pipeline.importing import questions_of
-from truegrade.records import CasesTask, Completion, FunctionTask, OracleTask, Problem, SampleKey, sha256_json
+from truegrade.records import CasesTask, Completion, FunctionTask, OracleTask, Problem, SampleKey
 from truegrade.store.importers import index_ids, match_id
 from truegrade.store.importers.base import UNKNOWN_MODEL, Target
-from truegrade.store.importers.reading import sha256_of
+from truegrade.store.importers.reading import SourceFile
 
 MODEL_FIELDS = ("model", "model_name", "model_id")
 FINISH_FIELDS = ("finish_reason", "stop_reason")
@@ -45,7 +46,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     stale: bool
 
 
-class Survey(msgspec.Struct, frozen=True, kw_only=True):
+class Survey(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything but the texts."""
 
     path: Path
@@ -57,7 +58,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     models: Counter[str]
     """Model id -> samples that name it."""
 
-    @property
+    @cached_property
     def width(self) -> int:
         """The largest number of samples of a task."""
         return max((len(facts) for facts in self.samples.values()), default=0)
@@ -80,27 +81,23 @@ def survey(path: Path, benchmark: Benchmark, keep: Callable[[Completion], None])
         BadRecord: a row is at fault; names line and field.
     """
     problems = benchmark.by_id()
-    digest = sha256_of(path)
-    target = Target(
-        benchmark=benchmark.name,
-        dataset_sha256=benchmark.dataset_sha256,
-        config_sha256=sha256_json({"audit": digest}),
-        ids=index_ids(problems),
-    )
+    target = Target(benchmark=benchmark.name, dataset_sha256=benchmark.dataset_sha256, ids=index_ids(problems))
     samples: dict[str, dict[int, SampleFact]] = defaultdict(dict)
     recorded: list[Recorded] = []
     differing: list[Difference] = []
     models: Counter[str] = Counter()
-    for row in read_rows(path, target.ids.exact, questions_of(benchmark)):
-        id_ = match_id(row.raw_id, target.ids, path=path, line=row.line, field=row.place or "task_id")
-        start = _position(path, row, samples[id_])
-        for sample, completion in enumerate(_completions(row, id_, start, target), start):
-            samples[id_][sample] = _fact(row, completion, problems[id_])
-            models.update([completion.model] if completion.model != UNKNOWN_MODEL else [])
-            keep(completion)
-        recorded += _recorded(row, id_, start, benchmark.name)
-        shared = {name: value for name, value in row.fields.items() if name != row.text_field}
-        differing += differences(shared, problems[id_])
+    with SourceFile(path) as source:
+        for row in read_rows(source, target.ids.exact, questions_of(benchmark)):
+            id_ = match_id(row.raw_id, target.ids, path=path, line=row.line, field=row.place or "task_id")
+            start = _position(path, row, samples[id_])
+            for sample, completion in enumerate(_completions(row, id_, start, target), start):
+                samples[id_][sample] = _fact(row, completion, problems[id_])
+                models.update([completion.model] if completion.model != UNKNOWN_MODEL else [])
+                keep(completion)
+            recorded += _recorded(row, id_, start, benchmark.name)
+            shared = {name: value for name, value in row.fields.items() if name != row.text_field}
+            differing += differences(shared, problems[id_])
+        digest = source.sha256()
     if not any(samples.values()):
         raise BadRecord(path, "holds no completion; is it the right file?")
     return Survey(

@@ -5,11 +5,8 @@ One file a format; the order of `IMPORTERS` is the order in which a file is trie
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
-
 from truegrade.errors import BadRecord, UnknownName
-from truegrade.records import Completion, sha256_json
+from truegrade.records import sha256_json
 from truegrade.store.importers import (
     bigcode_generations,
     code_reasoning,
@@ -27,20 +24,21 @@ from truegrade.store.importers import (
     results_jsonl,
     samples_jsonl,
 )
-from truegrade.store.importers.base import Importer, Target
+from truegrade.store.importers.base import PENDING, Importer, Target
 from truegrade.store.importers.ids import IdIndex, index_ids, match_id
-from truegrade.store.importers.reading import head_of, keys_of_first_line, refuse_unreadable, sha256_of
+from truegrade.store.importers.reading import SourceFile, refuse_unreadable
 
 __all__ = [
     "IMPORTERS",
+    "PENDING",
     "IdIndex",
     "Importer",
+    "SourceFile",
     "Target",
+    "configuration",
     "find_format",
     "index_ids",
     "match_id",
-    "read_completions",
-    "sniff_format",
 ]
 
 IMPORTERS = (
@@ -62,76 +60,31 @@ IMPORTERS = (
 )
 
 
-def read_completions(
-    path: Path,
-    *,
-    benchmark: str,
-    dataset_sha256: str,
-    known_ids: Collection[str],
-    format: str | None = None,  # noqa: A002 - the word that users know, and the option's name
-    accept: Collection[str] = (),
-    positions: Collection[str] = (),
-    questions: Mapping[str, str] | None = None,
-    wordings: Mapping[str, str] | None = None,
-) -> Iterator[Completion]:
-    """Read the completions of a file, one at a time where its format allows.
-
-    Args:
-        path: the file, plain or gzipped.
-        benchmark: name of the benchmark they answer.
-        dataset_sha256: hash of that benchmark's data.
-        known_ids: all its problem ids, in the data set's order.
-        format: name of an importer; None recognises it from the content.
-        accept: other benchmarks whose own completions may be graded as answers to this one.
-        positions: the problems that a file without ids answers, in order; empty for all.
-        questions: problem ids by the words of the question, for rows that keep the prompt and no id.
-        wordings: words of the question by problem id, for rows whose id may be a mere count.
+def find_format(source: SourceFile, name: str | None) -> Importer:
+    """The importer of that name; None for the one whose format the file's head shows.
 
     Raises:
         UnknownName: no such format.
-        BadRecord: the file is not of any known format, or, while iterating, a row is wrong or occurs twice.
+        BadRecord: the file is not of any known format.
     """
-    importer = find_format(path, format)
-    target = Target(
-        benchmark=benchmark,
-        dataset_sha256=dataset_sha256,
-        config_sha256=sha256_json({"import": importer.name, "file_sha256": sha256_of(path)}),
-        ids=index_ids(known_ids),
-        accept=frozenset(accept),
-        positions=tuple(positions),
-        questions=questions or {},
-        wordings=wordings or {},
-    )
-    return importer.read(path, target)
-
-
-def find_format(path: Path, name: str | None) -> Importer:
-    """The importer of that name, or the one whose format the file shows.
-
-    Raises:
-        UnknownName, BadRecord: no such format; not recognised.
-    """
-    return _named(name) if name is not None else sniff_format(path)
-
-
-def sniff_format(path: Path) -> Importer:
-    """The importer whose format the file's first bytes show.
-
-    Raises:
-        BadRecord: none does.
-    """
-    head = head_of(path)
+    if name is not None:
+        return _named(name)
     for importer in IMPORTERS:
-        if importer.sniff(head, path):
+        if importer.sniff(source):
             return importer
-    refuse_unreadable(path, head)
+    refuse_unreadable(source.path, source.head)
     names = ", ".join(importer.name for importer in IMPORTERS)
-    fields = ", ".join(sorted(keys_of_first_line(head)))
+    fields = ", ".join(sorted(source.keys))
     shown = f" from the fields {fields}" if fields else ""
     raise BadRecord(
-        path,
+        source.path,
         f"its format is not recognised{shown}; see docs/formats.md, and name it with --format, one of: {names}",
     )
+
+
+def configuration(importer: Importer, source: SourceFile) -> str:
+    """What stands in `Completion.config_sha256` of imported texts: the format and the bytes of the file decide."""
+    return sha256_json({"import": importer.name, "file_sha256": source.sha256()})
 
 
 def _named(name: str) -> Importer:

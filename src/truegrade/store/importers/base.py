@@ -10,9 +10,14 @@ import msgspec
 from truegrade.errors import BadRecord
 from truegrade.records import Completion, Form, Usage
 from truegrade.store.importers.ids import IdIndex
+from truegrade.store.importers.reading import SourceFile
 
 UNKNOWN_MODEL = "imported"
 """Model of a completion whose file names none."""
+
+
+PENDING = "pending"
+"""Stands for the configuration of imported texts until their file is read to its end, and its hash is known."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,11 +25,9 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     benchmark: str
     dataset_sha256: str
-    config_sha256: str
-    """Identity of the imported configuration: format and bytes of the file."""
     ids: IdIndex
-    accept: frozenset[str] = frozenset()
-    """Other benchmarks whose stored completions may be graded as answers to this one."""
+    config_sha256: str = PENDING
+    """Identity of the imported configuration."""
     positions: tuple[str, ...] = ()
     """Problems that a file without ids answers, in its order; empty where nobody said."""
     questions: Mapping[str, str] = {}
@@ -69,9 +72,9 @@ class Importer(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     summary: str
     """One line: who writes it and what it holds."""
-    sniff: Callable[[bytes, Path], bool]
-    """``sniff(head, path)``: whether the first bytes (uncompressed) look like it; never raises."""
-    read: Callable[[Path, Target], Iterator[Completion]]
+    sniff: Callable[[SourceFile], bool]
+    """Whether a file's first bytes (``head``, and ``keys`` of its first line) look like it; never raises."""
+    read: Callable[[SourceFile, Target], Iterator[Completion]]
     """Yield the completions in the file's order.
 
     Raises:
@@ -79,7 +82,7 @@ class Importer(msgspec.Struct, frozen=True, kw_only=True):
     """
     positional: bool = False
     """Whether its rows carry no ids: what they answer is their place."""
-    answers: Callable[[Path], str] | None = None
+    answers: Callable[[SourceFile], str] | None = None
     """Name of the benchmark that a file says it answers; None where files of this format do not say.
 
     Raises:

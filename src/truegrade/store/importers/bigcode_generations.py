@@ -17,21 +17,22 @@ from pathlib import Path
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import Importer, Target
-from truegrade.store.importers.reading import json_document, typed
+from truegrade.store.importers.reading import SourceFile, typed
 
 
-def sniff(head: bytes, path: Path) -> bool:
+def sniff(source: SourceFile) -> bool:
     """Whether it starts like a list of lists."""
-    return re.match(rb"\s*\[\s*(null\s*,\s*)*\[", head) is not None
+    return re.match(rb"\s*\[\s*(null\s*,\s*)*\[", source.head) is not None
 
 
-def read(path: Path, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield the programs of each task, in order; lists behind the last chosen task are left, as the harness does.
 
     Raises:
         BadRecord: not such a file, or it cannot be told which tasks it answers.
     """
-    lists = typed(path, json_document(path), list[list[str | None] | None])
+    path = source.path
+    lists = typed(path, source.document, list[list[str | None] | None])
     for problem_id, texts in zip(_tasks(path, len(lists), target), lists, strict=False):
         for sample, text in enumerate(texts or ()):
             yield target.completion(problem_id, sample, text, form="program")

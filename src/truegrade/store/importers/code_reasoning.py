@@ -19,7 +19,7 @@ import msgspec
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, Target
-from truegrade.store.importers.reading import json_document, typed
+from truegrade.store.importers.reading import SourceFile, typed
 
 _KEYS = re.compile(
     rb'"(?:original_predictions|execution_choice_results|original_first|execution_choice_summary)"\s*:'
@@ -70,19 +70,19 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """The field that says whether it is right, and what it says; None if no field speaks of this one reply."""
 
 
-def sniff(head: bytes, path: Path) -> bool:
+def sniff(source: SourceFile) -> bool:
     """Whether it starts like an object and names the fields that only these files have."""
-    return head.lstrip()[:1] == b"{" and _KEYS.search(head) is not None
+    return source.head.lstrip()[:1] == b"{" and _KEYS.search(source.head) is not None
 
 
-def read(path: Path, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield one reply per program, case and generation, or per case and order of a choice.
 
     Raises:
         BadRecord: not such a file, one that holds scores only, or a reply to no problem of the benchmark.
     """
     samples: Counter[str] = Counter()  # a problem's samples are numbered in the order in which they occur
-    for answer in answers(path, target.ids.exact):
+    for answer in answers(source, target.ids.exact):
         samples[answer.problem_id] += 1
         yield target.completion(
             answer.problem_id,
@@ -94,18 +94,18 @@ def read(path: Path, target: Target) -> Iterator[Completion]:
         )
 
 
-def answers(path: Path, known: Collection[str]) -> Iterator[Answer]:
+def answers(source: SourceFile, known: Collection[str]) -> Iterator[Answer]:
     """Every reply of a file, in its order.
 
     Args:
-        path: such a file.
+        source: such a file.
         known: ids of the benchmark's problems.
 
     Raises:
         BadRecord: as `read`.
     """
-    document = json_document(path)
-    place, body, records = _records(path, document)
+    path = source.path
+    place, body, records = _records(path, source.document)
     model = body.get("bedrock_model_id") or body.get("model")
     reader = _Reader(path, known, model if isinstance(model, str) else UNKNOWN_MODEL)
     for number, record in enumerate(records):

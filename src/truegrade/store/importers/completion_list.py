@@ -24,7 +24,7 @@ from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import Importer, Target, TasksOnce
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_document, typed
+from truegrade.store.importers.reading import SourceFile, typed
 
 
 class _Entry(msgspec.Struct):
@@ -34,32 +34,35 @@ class _Entry(msgspec.Struct):
     need_reproduce: bool = True
 
 
-def sniff(head: bytes, path: Path) -> bool:
+def sniff(source: SourceFile) -> bool:
     """Whether the key occurs near the start of a JSON list or object."""
-    return head.lstrip()[:1] in {b"[", b"{"} and re.search(rb'"completion_list"\s*:', head) is not None
+    return (
+        source.head.lstrip()[:1] in {b"[", b"{"} and re.search(rb'"completion_list"\s*:', source.head) is not None
+    )
 
 
-def read(path: Path, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield the texts of each entry, in order.
 
     Raises:
         BadRecord: not such a file, or an entry without a usable id or list.
     """
-    return _read(path, target, accepted_only=False)
+    return _read(source, target, accepted_only=False)
 
 
-def read_accepted(path: Path, target: Target) -> Iterator[Completion]:
+def read_accepted(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield the texts of the entries whose ``need_reproduce`` is false: those that are not to be asked again.
 
     Raises:
         BadRecord: as `read`.
     """
-    return _read(path, target, accepted_only=True)
+    return _read(source, target, accepted_only=True)
 
 
-def _read(path: Path, target: Target, *, accepted_only: bool) -> Iterator[Completion]:
+def _read(source: SourceFile, target: Target, *, accepted_only: bool) -> Iterator[Completion]:
+    path = source.path
     once = TasksOnce(path)
-    for place, key, value in entries(path, json_document(path)):
+    for place, key, value in entries(path, source.document):
         entry = typed(path, value, _Entry, inside=place)
         task_id = entry.task_id if entry.task_id is not None else key
         if task_id is None:

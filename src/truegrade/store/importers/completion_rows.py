@@ -18,7 +18,7 @@ from truegrade.records import Completion, Form
 from truegrade.store.importers.base import Importer, Target
 from truegrade.store.importers.completion_list import entries
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_document, typed
+from truegrade.store.importers.reading import SourceFile, typed
 
 _DOCUMENT = re.compile(rb'\s*(\[\s*\{|\{\s*"[^"]*"\s*:\s*\{)')
 _TEXT = re.compile(rb'"(completion|solution)"\s*:')
@@ -30,20 +30,22 @@ class _Entry(msgspec.Struct):
     solution: str | msgspec.UnsetType = msgspec.UNSET
 
 
-def sniff(head: bytes, path: Path) -> bool:
+def sniff(source: SourceFile) -> bool:
     """Whether it is a list or object of entries that hold one text each."""
+    head = source.head
     several = b'"completion_list"' in head
     return not several and _DOCUMENT.match(head) is not None and _TEXT.search(head) is not None
 
 
-def read(path: Path, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield the text of each entry; entries of one task are its samples, in the file's order.
 
     Raises:
         BadRecord: not such a file, or an entry without a usable id or text.
     """
+    path = source.path
     seen: dict[str, int] = {}
-    for place, key, value in entries(path, json_document(path)):
+    for place, key, value in entries(path, source.document):
         entry = typed(path, value, _Entry, inside=place)
         raw_id = entry.task_id if entry.task_id is not None else key
         if raw_id is None:

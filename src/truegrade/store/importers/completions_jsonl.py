@@ -1,8 +1,7 @@
 """Truegrade's own ``completions.jsonl``, e.g. of a run made elsewhere.
 
-Records keep everything but their target. Those of another benchmark are refused unless the caller accepts it
-(the replies to HumanEval's prompts are answers to HumanEval+ as well): the ids of two benchmarks may look alike
-where the questions differ.
+Records keep everything but their target. Those of another benchmark are refused: the ids of two benchmarks may
+look alike where the questions differ.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from truegrade.errors import BadRecord
 from truegrade.records import SCHEMA_VERSION, Completion, SampleKey
 from truegrade.store.importers.base import Importer, Target
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_lines, keys_of_first_line
+from truegrade.store.importers.reading import SourceFile, json_lines
 
 
-def sniff(head: bytes, path: Path) -> bool:
+def sniff(source: SourceFile) -> bool:
     """Whether the first line holds the fields that only our records have together."""
-    return {"problem_id", "sample", "config_sha256", "dataset_sha256"} <= keys_of_first_line(head)
+    return {"problem_id", "sample", "config_sha256", "dataset_sha256"} <= source.keys
 
 
-def read(path: Path, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield the stored records, aimed at the target benchmark.
 
     A sample whose attempts all failed is asked for again on resume, so a later record replaces one without text;
@@ -35,9 +34,10 @@ def read(path: Path, target: Target) -> Iterator[Completion]:
         BadRecord: a line is cut or mistyped, repeats a sample, or belongs to another benchmark, data set or
             schema.
     """
+    path = source.path
     answered: dict[str, set[int]] = defaultdict(set)
     failed: dict[SampleKey, Completion] = {}
-    for line, record in json_lines(path, Completion):
+    for line, record in json_lines(source, Completion):
         _refuse_foreign(path, line, record, target)
         problem_id = match_id(record.problem_id, target.ids, path=path, line=line, field="problem_id")
         if record.sample in answered[problem_id]:
@@ -71,7 +71,7 @@ def _refuse_foreign(path: Path, line: int, record: Completion, target: Target) -
                 f" {target.dataset_sha256[:12]}; pass the data file it was generated from (--data)"
             )
             raise BadRecord(path, problem, line=line, field="dataset_sha256")
-    elif record.benchmark not in target.accept:
+    else:
         problem = (
             f"it answers {record.benchmark}, not {target.benchmark}; grade it with --benchmark {record.benchmark}"
         )

@@ -8,30 +8,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import Importer, Target, TasksOnce
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_document, typed
+from truegrade.store.importers.reading import SourceFile, typed
 
 SCORED = "raw_generations"
 
 
-def sniff(head: bytes, path: Path) -> bool:
+def sniff(source: SourceFile) -> bool:
     """Whether it starts like an object of ``sample_i`` lists, or like a scored file."""
-    return re.match(rb'\s*\{\s*"(sample_\d+"\s*:\s*\[|raw_(scored_)?generations"\s*:)', head) is not None
+    return re.match(rb'\s*\{\s*"(sample_\d+"\s*:\s*\[|raw_(scored_)?generations"\s*:)', source.head) is not None
 
 
-def read(path: Path, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield the answers of each problem, in the file's order.
 
     Raises:
         BadRecord: not such a file, or an unknown problem.
     """
-    document = json_document(path)
+    path = source.path
+    document = source.document
     if not isinstance(document, dict):
         raise BadRecord(path, "expected an object that maps sample ids to lists of answers")
     inside = f"{SCORED}." if SCORED in document else ""

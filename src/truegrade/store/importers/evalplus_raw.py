@@ -15,7 +15,7 @@ import msgspec
 from truegrade.records import Completion
 from truegrade.store.importers.base import Importer, Target
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_lines, keys_of_first_line
+from truegrade.store.importers.reading import SourceFile, json_lines
 
 _MARK = ".raw.jsonl"
 
@@ -30,19 +30,20 @@ def named_raw(path: Path) -> bool:
     return path.name.removesuffix(".gz").endswith(_MARK)
 
 
-def sniff(head: bytes, path: Path) -> bool:
+def sniff(source: SourceFile) -> bool:
     """Whether it is so named, and its first line holds a task id and a solution."""
-    return named_raw(path) and {"task_id", "solution"} <= keys_of_first_line(head)
+    return named_raw(source.path) and {"task_id", "solution"} <= source.keys
 
 
-def read(path: Path, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield one reply a line.
 
     Raises:
         BadRecord: a line is cut, lacks a field or means no problem of the benchmark.
     """
+    path = source.path
     seen: Counter[str] = Counter()
-    for line, row in json_lines(path, _Row):
+    for line, row in json_lines(source, _Row):
         problem_id = match_id(row.task_id, target.ids, path=path, line=line, field="task_id")
         yield target.completion(problem_id, seen[problem_id], row.solution, form="reply")
         seen[problem_id] += 1

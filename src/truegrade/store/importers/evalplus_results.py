@@ -18,7 +18,7 @@ from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import Importer, Target, TasksOnce
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_document, typed
+from truegrade.store.importers.reading import SourceFile, typed
 
 EVAL = "eval"
 PLUS_SETS = ("humanevalplus", "mbppplus")
@@ -29,19 +29,20 @@ class _Graded(msgspec.Struct):
     solution: str
 
 
-def sniff(head: bytes, path: Path) -> bool:
+def sniff(source: SourceFile) -> bool:
     """Whether it starts like an object whose ``eval`` holds lists by task."""
-    return re.match(rb'\s*\{(\s*"(date|hash)"\s*:\s*"[^"]*"\s*,)*\s*"eval"\s*:\s*\{', head) is not None
+    return re.match(rb'\s*\{(\s*"(date|hash)"\s*:\s*"[^"]*"\s*,)*\s*"eval"\s*:\s*\{', source.head) is not None
 
 
-def read(path: Path, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield the solutions of each task, in order.
 
     Raises:
         BadRecord: not such a file, or one of the old kind that holds verdicts without solutions.
     """
+    path = source.path
     once = TasksOnce(path)
-    for task_id, rows in tasks(path, json_document(path)):
+    for task_id, rows in tasks(path, source.document):
         field = f"{EVAL}.{task_id}"
         problem_id = match_id(task_id, target.ids, path=path, field=field)
         once.add(problem_id, field)

@@ -22,7 +22,7 @@ from truegrade.records import Completion
 from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, Target
 from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.outputs import Message, Output
-from truegrade.store.importers.reading import json_lines, keys_of_first_line
+from truegrade.store.importers.reading import SourceFile, json_lines
 
 _STARTER = "### Format: You will use the following starter code"
 _QUESTION = re.compile(r"\A### Question:\n(.*)\n\n### Format: ", re.DOTALL)
@@ -87,20 +87,20 @@ class Row(msgspec.Struct):
         return self.model_output.finish_reason if self.model_output else None
 
 
-def sniff(head: bytes, path: Path) -> bool:
+def sniff(source: SourceFile) -> bool:
     """Whether the first line holds an index with an output or a score."""
-    keys = keys_of_first_line(head)
-    return "index" in keys and bool(keys & {"model_output", "sample_score"})
+    return "index" in source.keys and bool(source.keys & {"model_output", "sample_score"})
 
 
-def read(path: Path, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield one reply a line; the lines of a task are its samples, in the file's order.
 
     Raises:
         BadRecord: a line is cut, lacks a field or means no problem of the benchmark.
     """
+    path = source.path
     seen: Counter[str] = Counter()
-    for line, row in json_lines(path, Row):
+    for line, row in json_lines(source, Row):
         problem_id = _problem(path, line, row, target)
         output = row.model_output or Output()
         yield target.completion(

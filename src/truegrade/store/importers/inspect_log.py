@@ -20,8 +20,8 @@ from truegrade.records import Completion, Form
 from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, Target
 from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.outputs import Message, Output
-from truegrade.store.importers.reading import json_document, typed
-from truegrade.store.importers.zipped import ZIP_MAGIC, Documents, opened_zip
+from truegrade.store.importers.reading import ZIP_MAGIC, SourceFile, typed
+from truegrade.store.importers.zipped import Documents, opened_zip
 
 OURS = "truegrade"
 TASKS: Mapping[str, str] = MappingProxyType({"humaneval": "humaneval", "mbpp": "mbpp-sanitized"})
@@ -87,41 +87,42 @@ class Sample(msgspec.Struct):
         return bool(value) if value in (0, 1) else None
 
 
-def sniff(head: bytes, path: Path) -> bool:
+def sniff(source: SourceFile) -> bool:
     """Whether it is a zip that holds a log's head, or starts as a log in one document does."""
-    if not head.startswith(ZIP_MAGIC):
-        return _DOCUMENT.match(head) is not None
+    if not source.head.startswith(ZIP_MAGIC):
+        return _DOCUMENT.match(source.head) is not None
     try:
-        with opened_zip(path) as documents:
+        with opened_zip(source) as documents:
             return not set(_HEADERS).isdisjoint(documents.names)
     except BadRecord:
-        return path.suffix == ".eval"
+        return source.path.suffix == ".eval"
 
 
-def answers(path: Path) -> str:
+def answers(source: SourceFile) -> str:
     """The benchmark that the log's task asks.
 
     Raises:
         BadRecord: the task is not known.
     """
-    task = _spec(path).task
+    task = _spec(source).task
     known = _benchmark_of(task)
     if known is None:
         problem = f"the task {task!r} is not known here; name the benchmark that it asks: --benchmark humaneval"
-        raise BadRecord(path, problem, field="eval.task")
+        raise BadRecord(source.path, problem, field="eval.task")
     return known
 
 
-def read(path: Path, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield one reply a sample; epoch 1 is sample 0.
 
     Raises:
         BadRecord: the log asks another benchmark, or a sample is at fault.
     """
-    spec = _spec(path)
+    path = source.path
+    spec = _spec(source)
     _refuse_other(path, spec, target)
     seen: set[tuple[str, int]] = set()
-    for place, sample in samples_of(path):
+    for place, sample in samples_of(source):
         problem_id = _problem(path, place, sample, target)
         if (problem_id, sample.epoch) in seen:
             problem = f"epoch {sample.epoch} of problem {problem_id} occurs twice; keep one of the two"
@@ -140,46 +141,42 @@ def read(path: Path, target: Target) -> Iterator[Completion]:
         )
 
 
-def samples_of(path: Path) -> Iterator[tuple[str, Sample]]:
+def samples_of(source: SourceFile) -> Iterator[tuple[str, Sample]]:
     """Every sample with its place in the log; one is held at a time, where they are documents of their own.
 
     Raises:
         BadRecord: one is damaged or of another shape, or the log holds none.
     """
     empty = True
-    for place, value in _documents(path):
-        sample = typed(path, value, Sample, inside=place)
+    for place, value in _documents(source):
+        sample = typed(source.path, value, Sample, inside=place)
         yield place, sample
         empty = False
     if empty:
-        raise BadRecord(path, "the log holds no sample; was its header copied alone, or the task never begun?")
+        problem = "the log holds no sample; was its header copied alone, or the task never begun?"
+        raise BadRecord(source.path, problem)
 
 
-def _documents(path: Path) -> Iterator[tuple[str, Any]]:
+def _documents(source: SourceFile) -> Iterator[tuple[str, Any]]:
     """Every sample as it is stored."""
-    if not _is_zip(path):
-        samples = typed(path, json_document(path), _Log).samples or ()
+    if not source.head.startswith(ZIP_MAGIC):
+        samples = typed(source.path, source.document, _Log).samples or ()
         yield from ((f"samples[{number}]", value) for number, value in enumerate(samples))
         return
-    with opened_zip(path) as documents:
-        _refuse_chunked(path, documents)
+    with opened_zip(source) as documents:
+        _refuse_chunked(source.path, documents)
         yield from ((name, documents.read(name)) for name in documents.names if _SAMPLE.fullmatch(name))
 
 
-def _spec(path: Path) -> _Spec:
+def _spec(source: SourceFile) -> _Spec:
     """What the log says it ran."""
-    if not _is_zip(path):
-        return typed(path, json_document(path), _Log).eval
-    with opened_zip(path) as documents:
+    if not source.head.startswith(ZIP_MAGIC):
+        return typed(source.path, source.document, _Log).eval
+    with opened_zip(source) as documents:
         header = next((name for name in _HEADERS if name in documents.names), None)
         if header is None:
-            raise BadRecord(path, "a zip without header.json and _journal/start.json is no log of Inspect")
-        return typed(path, documents.read(header), _Log, inside=header).eval
-
-
-def _is_zip(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(ZIP_MAGIC)) == ZIP_MAGIC
+            raise BadRecord(source.path, "a zip without header.json and _journal/start.json is no log of Inspect")
+        return typed(source.path, documents.read(header), _Log, inside=header).eval
 
 
 def _benchmark_of(task: str) -> str | None:

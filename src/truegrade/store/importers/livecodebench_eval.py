@@ -8,13 +8,12 @@ per problem and sample the metadata as JSON text.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from truegrade.errors import BadRecord
-from truegrade.store.importers.reading import head_of, json_document, typed
+from truegrade.store.importers.reading import SourceFile, typed
 
 
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,22 +36,22 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
         return {place: [all(value > 0 for value in row) for row in rows] for place, rows in self.results.items()}
 
 
-def is_evaluation(path: Path) -> bool:
+def is_evaluation(source: SourceFile) -> bool:
     """Whether a file is a list that begins with metrics."""
-    if head_of(path).lstrip()[:1] != b"[":
+    if source.head.lstrip()[:1] != b"[":
         return False
-    document = json_document(path)
+    document = source.document
     first = document[0] if isinstance(document, list) and document else None
     return isinstance(first, dict) and "detail" in first
 
 
-def read_evaluation(path: Path) -> Evaluation:
+def read_evaluation(source: SourceFile) -> Evaluation:
     """Read the file.
 
     Raises:
         BadRecord: not such a file; names the part that is at fault.
     """
-    document = json_document(path)
+    path, document = source.path, source.document
     if not isinstance(document, list) or len(document) not in (2, 3):
         raise BadRecord(path, "expected metrics, results and metadata, as codegen_metrics gives them")
     metrics, results, *metadata = document

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,7 +20,7 @@ from truegrade.errors import BadRecord
 from truegrade.records import Completion, Form
 from truegrade.store.importers.base import Importer, Target, TasksOnce
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_document, typed
+from truegrade.store.importers.reading import SourceFile, typed
 
 _TEXTS = re.compile(rb'"(code_list|output_list)"\s*:')
 _VERDICTS_ONLY = re.compile(rb'\s*\[\s*\{\s*"(pass@\d+|detail)"\s*:')
@@ -64,19 +63,20 @@ class AnswerRow(msgspec.Struct, frozen=True, kw_only=True):
         return found if isinstance(found, dict) else {}
 
 
-def sniff(head: bytes, path: Path) -> bool:
+def sniff(source: SourceFile) -> bool:
     """Whether it is a list of rows with a question id and a list of answers, or the file of verdicts beside it."""
+    head = source.head
     rows = head.lstrip()[:1] == b"[" and b'"question_id"' in head and _TEXTS.search(head) is not None
     return rows or _VERDICTS_ONLY.match(head) is not None
 
 
-def read_rows(path: Path) -> Iterator[tuple[str, AnswerRow]]:
+def read_rows(source: SourceFile) -> Iterator[tuple[str, AnswerRow]]:
     """Place and content of each row.
 
     Raises:
         BadRecord: not such a file; a row lacks its id or its answers.
     """
-    document = json_document(path)
+    path, document = source.path, source.document
     if not isinstance(document, list):
         raise BadRecord(path, "expected a list of rows with question_id and code_list")
     if document and isinstance(document[0], dict) and "detail" in document[0]:
@@ -90,14 +90,15 @@ def read_rows(path: Path) -> Iterator[tuple[str, AnswerRow]]:
         yield place, row
 
 
-def read(path: Path, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield the answers of each problem, in order.
 
     Raises:
         BadRecord: not such a file, an unknown problem, or one that stands there twice.
     """
+    path = source.path
     once = TasksOnce(path)
-    for place, row in read_rows(path):
+    for place, row in read_rows(source):
         field = f"{place}.question_id"
         problem_id = match_id(row.question_id, target.ids, path=path, field=field)
         once.add(problem_id, field=field)

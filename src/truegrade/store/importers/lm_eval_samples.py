@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -18,7 +17,7 @@ from truegrade.errors import BadRecord
 from truegrade.records import Completion, Form
 from truegrade.store.importers.base import Importer, Target
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_lines, keys_of_first_line
+from truegrade.store.importers.reading import SourceFile, json_lines
 
 _BEGIN = "[BEGIN]"
 """Ends MBPP's few-shot text, which the response continues."""
@@ -38,20 +37,21 @@ class _Row(msgspec.Struct):
     filter: str = "none"
 
 
-def sniff(head: bytes, path: Path) -> bool:
+def sniff(source: SourceFile) -> bool:
     """Whether the first line holds a document with responses."""
-    return {"doc", "resps"} <= keys_of_first_line(head)
+    return {"doc", "resps"} <= source.keys
 
 
-def read(path: Path, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield the responses to each document, in order.
 
     Raises:
         BadRecord: a line is cut, lacks a field or means no problem of the benchmark.
     """
+    path = source.path
     seen: Counter[str] = Counter()
     first_filter: str | None = None
-    for line, row in json_lines(path, _Row):
+    for line, row in json_lines(source, _Row):
         first_filter = row.filter if first_filter is None else first_filter
         if row.filter != first_filter:
             continue

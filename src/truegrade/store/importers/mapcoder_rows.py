@@ -8,7 +8,6 @@ a program: that is an empty answer, not a task to leave out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 
@@ -16,7 +15,7 @@ from truegrade.errors import BadRecord
 from truegrade.records import Completion, Usage
 from truegrade.store.importers.base import Importer, Target, TasksOnce
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_lines, keys_of_first_line
+from truegrade.store.importers.reading import SourceFile, json_lines
 
 
 class _Row(msgspec.Struct):
@@ -27,19 +26,20 @@ class _Row(msgspec.Struct):
     completion_tokens: list[int] | None = None
 
 
-def sniff(head: bytes, path: Path) -> bool:
+def sniff(source: SourceFile) -> bool:
     """Whether the first line holds programs of attempts."""
-    return "source_codes" in keys_of_first_line(head)
+    return "source_codes" in source.keys
 
 
-def read(path: Path, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield the attempts at each task, in order.
 
     Raises:
         BadRecord: a line is cut, lacks a field, repeats a task or means no problem of the benchmark.
     """
+    path = source.path
     once = TasksOnce(path)
-    for line, row in json_lines(path, _Row):
+    for line, row in json_lines(source, _Row):
         raw_id = row.task_id if row.task_id is not None else row.name
         if raw_id is None:
             raise BadRecord(path, "the field is missing; every row needs it", line=line, field="task_id")

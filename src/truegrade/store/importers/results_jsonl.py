@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 
@@ -16,7 +15,7 @@ from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, Target
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_lines, keys_of_first_line
+from truegrade.store.importers.reading import SourceFile, json_lines
 
 
 class _Row(msgspec.Struct):
@@ -27,19 +26,20 @@ class _Row(msgspec.Struct):
     latency_ms: float | None = None
 
 
-def sniff(head: bytes, path: Path) -> bool:
+def sniff(source: SourceFile) -> bool:
     """Whether the first line holds a problem id and a prediction under its historic name."""
-    return {"problem_id", "generated_code"} <= keys_of_first_line(head)
+    return {"problem_id", "generated_code"} <= source.keys
 
 
-def read(path: Path, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield one answer a line; a request that failed (``success`` false) has no text.
 
     Raises:
         BadRecord: a line is cut, lacks a field or means no problem of the benchmark.
     """
+    path = source.path
     seen: Counter[str] = Counter()
-    for line, row in json_lines(path, _Row):
+    for line, row in json_lines(source, _Row):
         if row.success and row.generated_code is None:
             problem = "null although 'success' is true; give the prediction or set success to false"
             raise BadRecord(path, problem, line=line, field="generated_code")

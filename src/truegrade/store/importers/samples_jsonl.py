@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 
@@ -17,7 +16,7 @@ from truegrade.errors import BadRecord
 from truegrade.records import Completion, Form
 from truegrade.store.importers.base import Importer, Target
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import json_lines, keys_of_first_line
+from truegrade.store.importers.reading import SourceFile, json_lines
 
 PROGRAM: Form = "program"
 COMPLETION: Form = "completion"
@@ -29,20 +28,20 @@ class _Row(msgspec.Struct):
     solution: str | msgspec.UnsetType = msgspec.UNSET
 
 
-def sniff(head: bytes, path: Path) -> bool:
+def sniff(source: SourceFile) -> bool:
     """Whether the first line holds a task id and a text."""
-    keys = keys_of_first_line(head)
-    return "task_id" in keys and bool(keys & {"completion", "solution"})
+    return "task_id" in source.keys and bool(source.keys & {"completion", "solution"})
 
 
-def read(path: Path, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """Yield one completion a line.
 
     Raises:
         BadRecord: a line is cut, lacks a field or means no problem of the benchmark.
     """
+    path = source.path
     seen: Counter[str] = Counter()
-    for line, row in json_lines(path, _Row):
+    for line, row in json_lines(source, _Row):
         if isinstance(row.solution, str):
             text, form = row.solution, PROGRAM
         elif isinstance(row.completion, str):

@@ -17,8 +17,8 @@ from typing import Any
 
 from truegrade.errors import BadRecord
 from truegrade.files.unpacking import Meter, Open, TooLarge, deflate_stream, stored_stream, unpack, zstd
+from truegrade.store.importers.reading import SourceFile
 
-ZIP_MAGIC = b"PK\x03\x04"
 _ZSTANDARD = 93
 _DAMAGE: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError)
 _CONVERT = "inspect log convert --to json --output-dir json FILE"
@@ -80,14 +80,15 @@ class _Damaged(Exception):
 
 
 @contextmanager
-def opened_zip(path: Path) -> Iterator[Documents]:
+def opened_zip(source: SourceFile) -> Iterator[Documents]:
     """Open an archive for reading.
 
     Raises:
         BadRecord: it is missing or no zip.
     """
+    path = source.path
     try:
-        archive = zipfile.ZipFile(path)
+        archive = zipfile.ZipFile(source.raw)
     except OSError as error:
         raise BadRecord(path, f"cannot be read ({error.strerror or error}); check the path") from error
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:

@@ -1,0 +1,205 @@
+"""What later stages need of a run's journals, texts apart: read once, and kept up to date while it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from sys import intern
+from typing import Generic, TypeVar
+
+import msgspec
+
+from truegrade.grading.marks import packages_missed
+from truegrade.records import Completion, Form, Reason, SampleKey, Usage, Verdict
+from truegrade.store.journal import FSYNC_EVERY, Journal, Notice, numbered
+
+T = TypeVar("T", Completion, Verdict)
+
+
+class CompletionFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A completion without its texts."""
+
+    problem_id: str
+    sample: int
+    sha256: str | None
+    """Of the text; None where every attempt failed."""
+    chars: int
+    """Length of the text."""
+    dataset_sha256: str
+    config_sha256: str
+    model: str
+    form: Form
+    finish_reason: str | None
+    truncated: bool
+    usage: Usage | None
+    latency_s: float | None
+    cost_usd: float | None
+    attempts: tuple[str, ...]
+    """What came of each (`truegrade.records.Attempt`)."""
+
+    @property
+    def key(self) -> SampleKey:
+        """Which sample it is."""
+        return SampleKey(self.problem_id, self.sample)
+
+    @property
+    def answered(self) -> bool:
+        """Whether it holds a reply, perhaps an empty one."""
+        return self.sha256 is not None
+
+
+class VerdictFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A verdict without the answer, and with its detail only where that says what went wrong on our side."""
+
+    problem_id: str
+    sample: int
+    completion_sha256: str
+    passed: bool
+    reason: Reason
+    truncated: bool
+    time_sensitive: bool
+    marks: tuple[str, ...]
+    detail: str
+    """Of a grader's error; empty for others."""
+
+    @property
+    def key(self) -> SampleKey:
+        """Which sample it judges."""
+        return SampleKey(self.problem_id, self.sample)
+
+
+F = TypeVar("F", CompletionFacts, VerdictFacts)
+
+
+def completion_facts(completion: Completion) -> CompletionFacts:
+    """What is kept of a completion."""
+    return CompletionFacts(
+        problem_id=intern(completion.problem_id),
+        sample=completion.sample,
+        sha256=None if completion.text is None else completion.sha256,
+        chars=len(completion.text or ""),
+        dataset_sha256=intern(completion.dataset_sha256),
+        config_sha256=intern(completion.config_sha256),
+        model=intern(completion.model),
+        form=completion.form,
+        finish_reason=completion.finish_reason,
+        truncated=completion.truncated,
+        usage=completion.usage,
+        latency_s=completion.latency_s,
+        cost_usd=completion.cost_usd,
+        attempts=tuple(attempt.outcome for attempt in completion.attempts),
+    )
+
+
+def verdict_facts(verdict: Verdict) -> VerdictFacts:
+    """What is kept of a verdict."""
+    return VerdictFacts(
+        problem_id=intern(verdict.problem_id),
+        sample=verdict.sample,
+        completion_sha256=verdict.completion_sha256,
+        passed=verdict.passed,
+        reason=verdict.reason,
+        truncated=verdict.truncated,
+        time_sensitive=verdict.time_sensitive,
+        marks=verdict.marks,
+        detail=verdict.detail if verdict.reason is Reason.GRADER_ERROR else "",
+    )
+
+
+class Index(Generic[T, F]):
+    """The facts of one journal, in its order.
+
+    They are read when first asked for, and again only where somebody else changed the file's size: what is
+    appended through `journal` is added here as well.
+
+    Args:
+        path: of the journal; a missing one is empty.
+        record: what it holds.
+        facts: what is kept of a record.
+        says: what a second record of a sample must not say otherwise; None for one that says nothing.
+        notice: told of a torn line, and of records that contradict each other.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        record: type[T],
+        facts: Callable[[T], F],
+        says: Callable[[T], object],
+        notice: Notice,
+    ) -> None:
+        self._path, self._notice = path, notice
+        self._record: type[T] = record
+        self._of: Callable[[T], F] = facts
+        self._says: Callable[[T], object] = says
+        self._facts: list[F] = []
+        self._bytes = -1
+        """Size of the file that the facts are of; -1 before it was read."""
+
+    def read(self) -> Sequence[F]:
+        """The facts of all records.
+
+        Raises:
+            BadRecord: the file cannot be read, or a line is no record.
+        """
+        size = self._path.stat().st_size if self._path.exists() else 0
+        if size != self._bytes:
+            self._facts = self._read() if size else []
+            self._bytes = size
+        return self._facts
+
+    def add(self, facts: F, size: int) -> None:
+        """Note a record of ``size`` bytes that was appended."""
+        if self._bytes >= 0:
+            self._facts.append(facts)
+            self._bytes += size
+
+    def journal(self, fsync_every: int = FSYNC_EVERY) -> Journal[T]:
+        """The file, opened for appending; what is appended is noted here."""
+
+        def appended(record: T, size: int) -> None:
+            """Note what was written."""
+            self.add(self._of(record), size)
+
+        journal: Journal[T] = Journal(self._path, notice=self._notice, appended=appended, fsync_every=fsync_every)
+        if self._bytes >= 0:
+            self._bytes -= journal.torn
+        elif self._path.stat().st_size == 0:
+            self._bytes = 0  # nothing to read: the facts of a new file are those of what is appended
+        return journal
+
+    def _read(self) -> list[F]:
+        """Read all records; those that contradict each other are named, for only one of them counts."""
+        found: list[F] = []
+        first: dict[SampleKey, tuple[int, int]] = {}
+        pairs, shown = 0, ""
+        for line, record in numbered(self._path, self._record, notice=self._notice):
+            found.append(self._of(record))
+            said = self._says(record)
+            if said is not None:
+                earlier, told = first.setdefault(record.key, (line, hash(said)))
+                if told != hash(said):
+                    pairs += 1
+                    place = f"lines {earlier} and {line}, {record.key.problem_id} sample {record.key.sample}"
+                    shown = shown or place
+        if pairs:
+            more = f", and {pairs - 1} more such pairs" if pairs > 1 else ""
+            self._notice(
+                f"{self._path}: two records of one sample contradict each other ({shown}{more}), and only one"
+                " counts; remove the wrong one"
+            )
+        return found
+
+
+def reply_said(completion: Completion) -> object:
+    """What a second record of a sample must not say otherwise; None for one whose attempts all failed."""
+    if completion.text is None:
+        return None
+    return completion.text, completion.form, completion.config_sha256, completion.prompt_sha256
+
+
+def verdict_said(verdict: Verdict) -> object:
+    """The same of a verdict; times differ from one grading to the next. Of a grader's error, nothing."""
+    if verdict.reason is Reason.GRADER_ERROR or packages_missed(verdict.marks):
+        return None
+    return verdict.completion_sha256, verdict.passed, verdict.reason, verdict.answer

@@ -1,0 +1,72 @@
+"""Where an import lies until its file is read to the end: in memory while it is small, else in an unnamed file.
+
+A bad last line, or a kill, leaves nothing of it: a file without a name ends with the process that opened it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from truegrade.files.json_text import encode
+from truegrade.files.writing import writing
+from truegrade.records import Completion
+from truegrade.store.facts import CompletionFacts, completion_facts
+from truegrade.store.importers.base import PENDING
+
+IN_MEMORY_BYTES = 1 << 23
+
+
+class Spool:
+    """Encoded completions, and what is kept of each.
+
+    Args:
+        folder: where the run will be; the file lies on the same disk.
+
+    Raises:
+        UserError: the disk is full, or the folder may not be written to; so does `fill`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.facts: list[CompletionFacts] = []
+        self._folder = folder
+        there = next(above for above in (folder, *folder.absolute().parents) if above.is_dir())
+        self._file = SpooledTemporaryFile(IN_MEMORY_BYTES, dir=str(there))  # noqa: SIM115 - closed by `__exit__`
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def fill(self, completions: Iterable[Completion]) -> None:
+        """Keep completions, drawn one at a time."""
+        with writing(self._folder):
+            for completion in completions:
+                self._file.write(encode(completion) + b"\n")
+                self.facts.append(completion_facts(completion))
+            self._file.seek(0)
+
+    def lines(self, config_sha256: str) -> Iterator[tuple[bytes, CompletionFacts]]:
+        """The completions as lines of a journal, in order, each with what is kept of it.
+
+        Args:
+            config_sha256: takes the place of `PENDING`. It is replaced in the encoded line, where the name of the
+                field cannot occur before it, nor inside a text: a quotation mark there is escaped.
+        """
+        pending, known = (f'"config_sha256":"{value}"'.encode() for value in (PENDING, config_sha256))
+        for line, facts in zip(self._file, self.facts, strict=True):
+            if facts.config_sha256 == PENDING:
+                yield (
+                    line.replace(pending, known, 1),
+                    msgspec.structs.replace(facts, config_sha256=config_sha256),
+                )
+            else:
+                yield line, facts
