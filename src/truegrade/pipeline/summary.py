@@ -169,6 +169,19 @@ def profile_summary(run: Run, profile: str | None) -> ProfileSummary:
     )
 
 
+def refuse_ks(ks: Sequence[int] | None, n: int) -> None:
+    """Refuse a k of pass@k that exceeds the samples per task.
+
+    Raises:
+        UserError: one does.
+    """
+    for k in ks or ():
+        if k > n:
+            raise UserError(
+                f"pass@{k} needs at least {k} samples per task, this run has {n}; raise -n or lower -k"
+            )
+
+
 def summarise_run(
     run: Run,
     problems: Mapping[str, Problem],
@@ -193,11 +206,7 @@ def summarise_run(
     """
     manifest = run.manifest
     n = manifest.samples_per_task
-    for k in ks or ():
-        if k > n:
-            raise UserError(
-                f"pass@{k} needs at least {k} samples per task, this run has {n}; raise -n or lower -k"
-            )
+    refuse_ks(ks, n)
     chosen = ks or [k for k in USUAL_K if k <= n]
     completions = _Completions(manifest)
     for completion in run.completions():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from truegrade.errors import first_few
 from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.agents import agent_facts
@@ -186,4 +187,4 @@ def print_comparison(
 
 def listed(tasks: Sequence[str]) -> str:
     """``: `` and the first few ids; nothing for none."""
-    return f": {fmt.first_few(tasks, SHOWN_TASKS)}" if tasks else ""
+    return f": {first_few(tasks, SHOWN_TASKS)}" if tasks else ""
