@@ -29,7 +29,7 @@ from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records.config import Patience, Sampling
 from truegrade.report.progress import Silent, download_progress
 from truegrade.statistics import PairedComparison
-from truegrade.statistics.windows import EVERYTHING, check_day
+from truegrade.statistics.windows import EVERYTHING, check_cutoff
 from truegrade.store import Run
 from truegrade.store.exporters import find_exporter
 from truegrade.store.importers import find_format
@@ -92,7 +92,7 @@ def run(
         ModelError: the model service refuses everything.
     """
     opened = [open_profile(name) for name in profiles]
-    check_day("--cutoff", cutoff)
+    check_cutoff(cutoff)
     with_packages({}, packages)  # refused before anything is asked
     unsafe, watch = unsafe_allowed(allow_unsafe), progress or Silent()
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe)
@@ -227,10 +227,10 @@ def grade(
     opened = [open_profile(f"{name}{limit_s}") for name in profiles]
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe))
     watch = progress or Silent()
-    check_day("--cutoff", cutoff)
+    check_cutoff(cutoff)
     if path.is_dir():
         if limit is not None:
-            raise UserError(f"--limit chooses among the problems of a file; the run {path} knows its own")
+            raise UserError(f"`limit` chooses among the problems of a file; the run {path} knows its own")
         run_ = Run.open(path, notice=notice)
         window = window_of(run_.manifest, task_args or {})
         loaded = load_for(run_, benchmark, _path(data), notice, download_progress)
@@ -354,7 +354,7 @@ def report_files(
     opened = run_ if isinstance(run_, Run) else load(run_)
     if not window and cutoff is None:
         return export_report(opened, file_format, _path(out))
-    check_day("--cutoff", cutoff)
+    check_cutoff(cutoff)
     chosen = window_of(opened.manifest, window)
     problems = narrow(problems_of(opened, load_for(opened, None, _path(data), ignore, download_progress)), chosen)
     summary = summarise_part(opened, problems, window=chosen, cutoff=cutoff)

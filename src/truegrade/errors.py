@@ -28,7 +28,11 @@ class TruegradeError(Exception):
 
 
 class UserError(TruegradeError):
-    """The input is at fault; the message names it and says what to do."""
+    """The input is at fault; the message names it and says what to do.
+
+    Messages, those of the other errors and of notices too, name an argument as Python has it, between backquotes:
+    `` `limit` ``, or with a truth value, `` `allow_unsafe=True` ``. The command line prints its option instead.
+    """
 
 
 class BadRecord(UserError):

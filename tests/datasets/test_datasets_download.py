@@ -135,7 +135,7 @@ def test_attempts_are_bounded(server: Server, pinned: Source, tmp_path: Path) ->
 
 def test_a_missing_file_is_not_asked_for_again(server: Server, pinned: Source, tmp_path: Path) -> None:
     server.statuses = [404]
-    with pytest.raises(UserError, match=r"the server answered 404; .*give its path with --data"):
+    with pytest.raises(UserError, match=r"the server answered 404; .*give its path with `data`"):
         download(pinned, tmp_path, backoff_s=0)
     assert len(server.asked) == 1
 

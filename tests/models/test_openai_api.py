@@ -349,7 +349,7 @@ def test_a_bad_request_for_one_sample_is_one_failed_sample(scripted, make_reques
         (401, {"code": "invalid_api_key"}, "set OPENAI_COMPATIBLE_API_KEY to a key that this service accepts"),
         (402, {}, "add credit"),
         (403, {}, "may not use 'm'"),
-        (404, {"code": "model_not_found"}, "check the model name 'm' and --base-url"),
+        (404, {"code": "model_not_found"}, "check the model name 'm' and `base_url`"),
         (429, {"code": "insufficient_quota"}, "add credit"),
     ],
 )

@@ -51,7 +51,9 @@ def programmer(problem: Problem, shown_tests: int) -> Prompt:
     task = function_task(problem)
     if problem.benchmark in CODE:
         if shown_tests:
-            raise UserError(f"-A shown_tests={shown_tests}: {problem.benchmark} shows no tests; leave it out")
+            raise UserError(
+                f"`agent_args` shown_tests={shown_tests}: {problem.benchmark} shows no tests; leave it out"
+            )
         system, user = "agentcoder.programmer.system", "agentcoder.programmer.humaneval.user"
         values = {"prompt": task.prompt}
     elif shown_tests:

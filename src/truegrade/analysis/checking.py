@@ -81,8 +81,8 @@ def check(
         grade: makes a graded run of a file: `truegrade.api.grade`.
         report: writes the page of a run: `truegrade.api.report`.
         claim, path, benchmark, profile, metric, tasks, samples, tolerance_points, data, task_args, file_format,
-            previous, shots, label, out, workers, allow_unsafe, progress, notice: as for `truegrade.api.check`, which
-            has their defaults.
+            previous, shots, label, out, workers, allow_unsafe, progress, notice: as for
+            `truegrade.api.check`, which has the defaults.
 
     Raises:
         UserError: a name, number or file is at fault.

@@ -107,7 +107,7 @@ def _other_tasks(run: Run, summary: Summary, tasks: int | None) -> list[str]:
         return [f"the claim is about {tasks} tasks, this run about {ours}{excluded}"]
     if tasks is None and ours < whole:
         part = f"the run covers {ours} of the {whole} problems of {summary.benchmark}{excluded}"
-        return [f"{part}; if the claim does so too, say --n {ours}"]
+        return [f"{part}; if the claim does so too, say `tasks` {ours}"]
     return []
 
 
@@ -154,6 +154,6 @@ def refuse_wrong_numbers(metric: str, tasks: int | None, samples: int | None, to
         raise UnknownName("metric", metric, METRICS)
     for name, number in (("tasks", tasks), ("samples", samples)):
         if number is not None and number < 1:
-            raise UserError(f"`{name}={number}`: a number from 1 up is needed")
+            raise UserError(f"`{name}` {number}: a number from 1 up is needed")
     if tolerance_points < 0:
-        raise UserError(f"`tolerance_points={tolerance_points:g}`: percentage points from 0 up are needed")
+        raise UserError(f"`tolerance_points` {tolerance_points:g}: percentage points from 0 up are needed")

@@ -23,7 +23,7 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         raise UserError(
             f"{path}: cannot be written ({error.strerror or error}); make room, or choose a folder that may be"
-            " written to with --out. What was stored before is kept, and the same command goes on from there"
+            " written to with `out`. What was stored before is kept, and the same command goes on from there"
         ) from error
 
 
@@ -35,7 +35,8 @@ def require_writable(folder: Path) -> None:
     """
     nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not nearest.is_dir():
-        raise UserError(f"{nearest}: is a file, not a folder; choose another --out")
+        raise UserError(f"{nearest}: is a file, not a folder; choose another `out`")
     with writing(nearest):
         if not os.access(nearest, os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            reason = errno.EROFS if os.statvfs(nearest).f_flag & os.ST_RDONLY else errno.EACCES
+            raise OSError(reason, os.strerror(reason))

@@ -104,7 +104,7 @@ def open_model(
     here = name.startswith(IN_PROCESS) or (name.startswith("vllm/") and base_url is None)
     if ARGUMENT in args and not here:
         raise UserError(
-            f"{name} takes no adapter here, only embedded/NAME, hf/NAME and (without --base-url) vllm/NAME do. A"
+            f"{name} takes no adapter here, only embedded/NAME, hf/NAME and (without `base_url`) vllm/NAME do. A"
             " server offers one as a model of its own: vllm serve BASE --lora-modules NAME=PATH, then vllm/NAME"
         )
     if name.startswith("replay:"):
@@ -114,7 +114,7 @@ def open_model(
         return Replay.open(Path(name.removeprefix("replay:")))
     if here:
         if base_url is not None:
-            raise UserError(f"model {name!r} is not served anywhere: leave --base-url out")
+            raise UserError(f"model {name!r} is not served anywhere: leave `base_url` out")
         return _open_local(name, patience, args)
     if name.startswith("baseline/"):
         from truegrade.models.baseline import open_baseline
@@ -187,9 +187,9 @@ def _open_service(
 
 def _refuse_service_settings(name: str, base_url: str | None, args: Mapping[str, Any]) -> None:
     if base_url is not None:
-        raise UserError(f"model {name!r} is not served anywhere: leave --base-url out")
+        raise UserError(f"model {name!r} is not served anywhere: leave `base_url` out")
     if args:
-        raise UserError(f"model {name!r} takes no model arguments: leave -M {', -M '.join(args)} out")
+        raise UserError(f"model {name!r} takes no model arguments: leave `model_args` {', '.join(args)} out")
 
 
 def _needs(provider: str) -> str:

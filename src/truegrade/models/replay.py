@@ -75,7 +75,7 @@ class Replay:
         if stored is None:
             raise UserError(
                 f"{self._name}: no answer for problem {request.problem.id!r}, sample {request.sample}; "
-                "lower -n or choose problems with --limit or --id"
+                "lower `n` or choose problems with `limit` or `ids`"
             )
         return Reply(
             text=stored.text,

@@ -108,7 +108,7 @@ def benchmark_of(path: Path, benchmark: str | None, file_format: str | None) -> 
     _require(path)
     answers = find_format(path, file_format).answers
     if answers is None:
-        raise UserError(f"{path} does not say what it answers; name the benchmark: --benchmark humaneval")
+        raise UserError(f"{path} does not say what it answers; name the `benchmark`, such as humaneval")
     return answers(path)
 
 

@@ -60,7 +60,7 @@ class Asker:
             ModelError: the service failed after all attempts, or the money is spent.
         """
         if self._budget.exhausted:
-            raise ModelError("the cost limit is reached; the same command goes on with a higher --max-cost")
+            raise ModelError("the cost limit is reached; the same command goes on with a higher `max_cost_usd`")
         prompt = Prompt(messages=(Message(role="user", content=question),), source="ours")
         request = Request(problem=_NO_PROBLEM, prompt=prompt, sample=0, sampling=self._sampling)
         reply = asyncio.run_coroutine_threadsafe(self._model.generate(request), self._loop).result()

@@ -137,7 +137,7 @@ def prepare(
 ) -> Plan:
     """Open everything by name and refuse what cannot end well; arguments and errors as of `ask`."""
     if request.n < 1:
-        raise UserError(f"-n {request.n}: at least one sample per task is needed")
+        raise UserError(f"`n` {request.n}: at least one sample per task is needed")
     args, model_args = dict(request.task_args or {}), request.model_args or {}
     variant = args.pop("prompt", None)
     worker = hire(request.agent, request.agent_args or {}, request.model, variant)

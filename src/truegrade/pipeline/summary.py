@@ -178,7 +178,7 @@ def refuse_ks(ks: Sequence[int] | None, n: int) -> None:
     for k in ks or ():
         if k > n:
             raise UserError(
-                f"pass@{k} needs at least {k} samples per task, this run has {n}; raise -n or lower -k"
+                f"pass@{k} needs at least {k} samples per task, this run has {n}; raise `n` or lower `ks`"
             )
 
 
@@ -411,7 +411,7 @@ class _Completions:
 
     def advice(self) -> str:
         """What to do about replies that were cut; empty where a higher limit changes nothing."""
-        return "; raise --max-tokens" if self._longer else ""
+        return "; raise `max_tokens`" if self._longer else ""
 
     def reused(self) -> list[str]:
         """Warnings that completions were taken from a file (``--reuse``) or from the response cache."""

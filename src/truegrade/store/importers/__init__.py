@@ -130,7 +130,8 @@ def sniff_format(path: Path) -> Importer:
     shown = f" from the fields {fields}" if fields else ""
     raise BadRecord(
         path,
-        f"its format is not recognised{shown}; see docs/formats.md, and name it with --format, one of: {names}",
+        f"its format is not recognised{shown}; see docs/formats.md, and name it with `file_format`, one of:"
+        f" {names}",
     )
 
 
