@@ -66,7 +66,7 @@ def test_an_answer_is_kept_untouched_with_its_accounts(scripted, make_request):
 def test_what_the_protocol_lacks_is_refused_and_nothing_is_sent(scripted, make_request):
     with (
         scripted.scripted_server([]) as server,
-        pytest.raises(UserError, match=r"cannot be asked for top_k 5.*-M"),
+        pytest.raises(UserError, match=r"cannot be asked for top_k 5.*`model_args` top_k=5"),
     ):
         run(server.url, make_request(top_k=5))
     assert server.requests == []
