@@ -21,8 +21,10 @@ from truegrade.errors import UserError
 from truegrade.files.json_text import encode
 from truegrade.pipeline.importing import benchmark_of
 from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.selection import apart
 from truegrade.profiles import open_profile
 from truegrade.statistics.replication import Claim, fit, parse_claim
+from truegrade.statistics.windows import described
 from truegrade.store import Run
 from truegrade.store.importers import find_format
 from truegrade.store.journal import Notice
@@ -100,13 +102,16 @@ def check(
             f" --benchmark NAME, then truegrade replicate RUN --claim {claim}"
         )
     name = benchmark_of(path, benchmark, file_format)
+    window, args = apart(name, task_args or {})
+    if window:
+        notice(f"the claim is held against {described(window)} alone; the audit looks at the whole file")
     run = grade(
         path, benchmark=name, profiles=(profile,), data=data, task_args=task_args, file_format=file_format,
         out=out, workers=workers, allow_unsafe=allow_unsafe, progress=progress, notice=notice,
     )  # fmt: skip
     audit = audit_file(
         path, benchmark=name, profile=profile, previous=previous, shots=shots, label=label, data=data,
-        task_args=task_args, graded=run, workers=workers, allow_unsafe=allow_unsafe, progress=progress,
+        task_args=args, graded=run, workers=workers, allow_unsafe=allow_unsafe, progress=progress,
     )  # fmt: skip
     run.write(AUDIT, encode(audit, indent=2) + b"\n")
     report(run)
