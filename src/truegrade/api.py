@@ -204,7 +204,7 @@ def grade(
             benchmark file.
         profiles: rules to grade under, side by side.
         data: local data file or folder.
-        task_args: ``-T`` arguments of the benchmark. Those that only leave problems out (``start``, ``end``,
+        task_args: arguments of the benchmark, by name. Those that only leave problems out (``start``, ``end``,
             ``month``, ``platform``, ``difficulty`` of contests) grade and count a part of the run or file.
         file_format: name of the file's format; None to recognise it.
         limit: the problems that a file answers, as N or (A, B); needed where it holds no ids and not all problems.
@@ -340,7 +340,7 @@ def report_files(
     Args:
         run_: the run, or its folder.
         file_format: ``html`` (one page), ``png``, ``svg``, ``latex``, ``markdown``, ``csv``, ``json``, ``bibtex``.
-        window: ``-T`` arguments that leave problems out, for a report on the others; ``summary.json`` stays.
+        window: arguments of the benchmark that leave problems out, for a report on the others; the summary stays.
         cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.
         data: local data file or folder, for a window or a cut-off.
         out: the page, or the folder of the other formats' files; None for the run's own folder.
@@ -411,7 +411,7 @@ def compare(
         second: the contender.
         profile: under which rules; None if each run has only one.
         force: compare even what is not comparable.
-        window: ``-T`` arguments that leave problems out.
+        window: arguments of the benchmark that leave problems out.
 
     Raises:
         NotComparable: data set, profile, selected tasks or prompt rule differ, or no task is in both.

@@ -154,7 +154,7 @@ def audit_file(
         path, profile, previous, shots, label, workers, allow_unsafe, progress: as for `truegrade.analysis.audit`.
         benchmark: what the file answers; None where the file says.
         data: local data file or folder.
-        task_args: ``-T`` arguments of the benchmark.
+        task_args: arguments of the benchmark, by name.
 
     Raises:
         UserError: a name or file is at fault.

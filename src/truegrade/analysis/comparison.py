@@ -110,7 +110,7 @@ def compare_runs(
         baseline: the folder, the label or the profile that the others are compared with; None for the first.
         every_pair: compare every two instead.
         force: compare even what is not comparable, and say so.
-        window: ``-T`` arguments that leave problems out (`truegrade.statistics.windows.FILTERS`).
+        window: arguments of the benchmark that leave problems out (`truegrade.statistics.windows.FILTERS`).
         cutoff: last day of the models' training data, ``YYYY-MM-DD``: contest problems are split by it.
         points: a difference in percentage points; how many tasks show it is computed.
         confidence: of the intervals.

@@ -1,4 +1,4 @@
-"""Models by name: the one table of what ``--model`` takes."""
+"""Models by name, in one table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TRUEGRADE_MICRO = "embedded/truegrade-micro"
 """The weights that come with the package, answered by numpy."""
 
 DEFAULT_MODEL = TRUEGRADE_MICRO
-"""Answers where no ``--model`` is given: it needs no key and no network."""
+"""Answers where no model is named: it needs no key and no network."""
 
 BASELINES: Mapping[str, str] = MappingProxyType(
     {
@@ -52,7 +52,7 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     """One line of ``truegrade models``."""
 
     name: str
-    """What ``--model`` takes; capitals stand for what the user fills in."""
+    """What a model can be named; capitals stand for what the user fills in."""
     kind: Literal["baseline", "local", "preset", "provider", "replay"]
     description: str
     needs: str
@@ -94,7 +94,7 @@ def open_model(
         name: a preset, ``provider/name``, ``baseline/NAME``, ``embedded/NAME``, ``hf/NAME`` or ``replay:FILE``.
         base_url: the service's address instead of the provider's own; without one ``vllm/NAME`` runs here.
         patience: concurrency, time-out and retries.
-        args: model arguments (``-M``), values already parsed.
+        args: model arguments, values already parsed.
 
     Raises:
         UnknownName: no such preset, provider or baseline.

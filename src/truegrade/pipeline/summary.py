@@ -117,7 +117,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     window: dict[str, str] = {}
     """Arguments that left problems out when the run was made or counted, e.g. ``{"start": "2024-09-01"}``."""
     cutoff: str | None = None
-    """Last day of the model's training data, as ``--cutoff`` gave it."""
+    """Last day of the model's training data, as it was given."""
     tasks: int
     """Tasks that were to be answered."""
     samples_per_task: int
@@ -414,7 +414,7 @@ class _Completions:
         return "; raise `max_tokens`" if self._longer else ""
 
     def reused(self) -> list[str]:
-        """Warnings that completions were taken from a file (``--reuse``) or from the response cache."""
+        """Warnings that completions were taken from a file or from the response cache."""
         warnings = []
         if self._reused:
             warnings.append(
