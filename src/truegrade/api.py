@@ -7,50 +7,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from truegrade.agents.model import AgentPrompts
 from truegrade.analysis import checking
 from truegrade.analysis.comparison import compare_runs
-from truegrade.benchmarks.base import Benchmark
-from truegrade.datasets.learned import leave_out_learned
 from truegrade.errors import UserError
 from truegrade.models import DEFAULT_MODEL
-from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.models.base import Model
-from truegrade.pipeline.asking import asker, check_followed, hire, open_asked, probe_for, prompt_rule, sampling_of
-from truegrade.pipeline.exporting import export_run, write_own_files
-from truegrade.pipeline.generate import generate as generate_stage
-from truegrade.pipeline.grade import grade_run
-from truegrade.pipeline.graders import Grader, open_grader
-from truegrade.pipeline.importing import RUNS, benchmark_of, identity_of, import_file, slug, take_over
+from truegrade.pipeline.exporting import export_run
+from truegrade.pipeline.graders import open_grader
+from truegrade.pipeline.importing import benchmark_of, import_file, slug
 from truegrade.pipeline.importing import opened as opened_source
 from truegrade.pipeline.loading import load_announced, load_for, problems_of
 from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.prompts import word
-from truegrade.pipeline.selection import Limit, apart, left_out, narrow, select, told, window_of
-from truegrade.pipeline.summarise import graders_of, summarise_part
-from truegrade.pipeline.summarise import summarise as summarise_stage
+from truegrade.pipeline.selection import Limit, apart, left_out, narrow, select, window_of
+from truegrade.pipeline.stages import RunRequest, ask, grade_and_count
+from truegrade.pipeline.summarise import summarise_part
 from truegrade.pipeline.verdicts import with_packages
-from truegrade.profiles import Profile, open_profile
+from truegrade.profiles import open_profile
 from truegrade.profiles.refusals import refuse_uncovered
-from truegrade.records import Problem, sha256_json
-from truegrade.records.config import GenerationConfig, Patience, Sampling
-from truegrade.report import format as fmt
+from truegrade.records.config import Patience, Sampling
 from truegrade.report.progress import Silent, download_progress
 from truegrade.statistics import PairedComparison
-from truegrade.statistics.windows import EVERYTHING, Window, check_day
-from truegrade.store import Manifest, Run, environment
+from truegrade.statistics.windows import EVERYTHING, check_cutoff
+from truegrade.store import Run
 from truegrade.store.exporters import find_exporter
 from truegrade.store.importers import find_format
 from truegrade.store.journal import Notice, ignore
-from truegrade.store.manifest import now
 
 DEFAULT_PROFILES = ("strict",)
-SHOWN_EXCLUDED = 5
-"""Ids of excluded problems that are named before it says how many more there are."""
 
 
 def run(
@@ -58,6 +44,21 @@ def run(
     *,
     model: str | Model = DEFAULT_MODEL,
     profiles: Sequence[str] = DEFAULT_PROFILES,
+    n: int = 1,
+    data: str | Path | None = None,
+    task_args: Mapping[str, str] | None = None,
+    limit: Limit = None,
+    ids: Sequence[str] = (),
+    sampling: Sampling | None = None,
+    patience: Patience | None = None,
+    base_url: str | None = None,
+    model_args: Mapping[str, Any] | None = None,
+    agent: str | None = None,
+    agent_args: Mapping[str, Any] | None = None,
+    reuse: str | Path | None = None,
+    cache: bool | None = None,
+    probe: bool = False,
+    out: str | Path | None = None,
     ks: Sequence[int] | None = None,
     workers: int | None = None,
     executor: str = "local",
@@ -65,7 +66,7 @@ def run(
     cutoff: str | None = None,
     packages: Sequence[str] = (),
     progress: Progress | None = None,
-    **generation: Any,
+    notice: Notice = ignore,
 ) -> Run:
     """Evaluate a model on a benchmark: `generate`, `grade`, `report` in order.
 
@@ -75,6 +76,8 @@ def run(
         benchmark: a name of ``truegrade benchmarks`` or a path to a benchmark file.
         model: ``provider/name``, a preset, ``replay:FILE``, ``baseline/NAME``, or a Model.
         profiles: rules to grade under; the first also words the prompt.
+        n, data, task_args, limit, ids, sampling, patience, base_url, model_args, agent, agent_args, reuse, cache,
+            probe, out: as for `generate`.
         ks: the k of pass@k; None for 1, 5, 10, 25, 50, 100 as far as ``n`` allows.
         workers: programs run at once; None for one a core.
         executor: where they run: ``local``, ``ray`` or ``ray:ADDRESS`` (`truegrade.pipeline.graders.open_grader`).
@@ -83,22 +86,30 @@ def run(
         cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.
         packages: installed packages that programs may import besides those of the profile.
         progress: watches the stages.
-        generation: everything else that `generate` takes.
+        notice: told what a person should know.
 
     Raises:
-        UserError: a name, file or number is at fault; the message says which and what to do.
+        UserError: a name, file or number is at fault; the message says which and what to do. Nothing was asked.
         ModelError: the model service refuses everything.
     """
     opened = [open_profile(name) for name in profiles]
-    check_day("--cutoff", cutoff)
+    check_cutoff(cutoff)
     with_packages({}, packages)  # refused before anything is asked
-    unsafe = unsafe_allowed(allow_unsafe)
+    unsafe, watch = unsafe_allowed(allow_unsafe), progress or Silent()
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe)
-    run_, problems = _generate(
-        benchmark, model, opened, progress or Silent(), grading=True, allow_unsafe=unsafe, **generation
-    )
+    request = RunRequest(
+        benchmark=benchmark, model=model, n=n, data=data, task_args=task_args, limit=limit, ids=ids,
+        sampling=sampling, patience=patience, base_url=base_url, model_args=model_args, agent=agent,
+        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, out=out,
+    )  # fmt: skip
+    run_, problems = ask(
+        request, opened, grading=True, ks=ks, allow_unsafe=unsafe, progress=watch, notice=notice,
+        shown=download_progress,
+    )  # fmt: skip
     problems = with_packages(problems, packages)
-    return _grade_and_report(run_, problems, opened, ks, grader, progress or Silent(), cutoff=cutoff)
+    grade_and_count(run_, problems, opened, ks, grader, watch, cutoff=cutoff)
+    report(run_)
+    return run_
 
 
 def generate(
@@ -106,9 +117,24 @@ def generate(
     *,
     model: str | Model = DEFAULT_MODEL,
     profile: str = "strict",
+    n: int = 1,
+    data: str | Path | None = None,
+    task_args: Mapping[str, str] | None = None,
+    limit: Limit = None,
+    ids: Sequence[str] = (),
+    sampling: Sampling | None = None,
+    patience: Patience | None = None,
+    base_url: str | None = None,
+    model_args: Mapping[str, Any] | None = None,
+    agent: str | None = None,
+    agent_args: Mapping[str, Any] | None = None,
+    reuse: str | Path | None = None,
+    cache: bool | None = None,
+    probe: bool = False,
+    out: str | Path | None = None,
     allow_unsafe: bool | None = None,
     progress: Progress | None = None,
-    **generation: Any,
+    notice: Notice = ignore,
 ) -> Run:
     """Ask a model for completions, and stop there.
 
@@ -116,21 +142,39 @@ def generate(
         benchmark: a name of ``truegrade benchmarks`` or a path to a benchmark file.
         model: ``provider/name``, a preset, ``replay:FILE``, ``baseline/NAME``, or a Model.
         profile: the rules that word the prompt.
+        n: samples per task.
+        data: local data file or folder.
+        task_args: arguments of the benchmark, by name; ``prompt`` names a variant of the profile's prompt.
+        limit: the first N problems, or those from A to B as (A, B), counted from 1; programs, where several
+            problems are about one.
+        ids: only the problems of these ids.
+        sampling: parameters of generation; None for the preset's or the service's own.
+        patience: how hard the service is tried, and what it may cost; None for the defaults.
+        base_url: address of an OpenAI-compatible service.
+        model_args: arguments of the model, passed on to the service; ``adapter`` names a LoRA or DoRA adapter.
+        agent: a name of ``truegrade agents``: works in several steps in front of the model.
+        agent_args: arguments of the agent, by name.
+        reuse: a file of completion lists, whose accepted rows (``need_reproduce`` false) are not asked again.
+        cache: False to ask even what was answered before, True to keep the replies of a service of your own too;
+            None to keep those of a provider's own address.
+        probe: look first which parameters the server honours; the manifest keeps what was found.
+        out: folder of the run; None for one named by what is asked, under ``runs``.
         allow_unsafe: as for `run`; only an agent runs programs here.
         progress: watches the stage.
-        generation: ``n`` (samples per task, 1), ``data`` (local file or folder), ``task_args``, ``limit``
-            (N or (A, B)), ``ids``, ``sampling`` (Sampling), ``patience`` (Patience), ``base_url``,
-            ``model_args``, ``agent`` (a name of ``truegrade agents``), ``agent_args``, ``reuse`` (a file whose
-            accepted rows are not asked again), ``cache`` (False to ask even what was answered before, True to
-            cache a service of your own too), ``probe`` (True to look first which parameters the server
-            honours), ``out`` (folder of the run), ``notice``.
+        notice: told what a person should know.
 
     Raises:
         UserError, ModelError: as `run`.
     """
-    opened, unsafe = open_profile(profile), unsafe_allowed(allow_unsafe)
-    watch = progress or Silent()
-    return _generate(benchmark, model, [opened], watch, grading=False, allow_unsafe=unsafe, **generation)[0]
+    request = RunRequest(
+        benchmark=benchmark, model=model, n=n, data=data, task_args=task_args, limit=limit, ids=ids,
+        sampling=sampling, patience=patience, base_url=base_url, model_args=model_args, agent=agent,
+        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, out=out,
+    )  # fmt: skip
+    return ask(
+        request, [open_profile(profile)], grading=False, allow_unsafe=unsafe_allowed(allow_unsafe),
+        progress=progress or Silent(), notice=notice, shown=download_progress,
+    )[0]  # fmt: skip
 
 
 def grade(
@@ -161,7 +205,7 @@ def grade(
             benchmark file.
         profiles: rules to grade under, side by side.
         data: local data file or folder.
-        task_args: ``-T`` arguments of the benchmark. Those that only leave problems out (``start``, ``end``,
+        task_args: arguments of the benchmark, by name. Those that only leave problems out (``start``, ``end``,
             ``month``, ``platform``, ``difficulty`` of contests) grade and count a part of the run or file.
         file_format: name of the file's format; None to recognise it.
         limit: the problems that a file answers, as N or (A, B); needed where it holds no ids and not all problems.
@@ -184,10 +228,10 @@ def grade(
     opened = [open_profile(f"{name}{limit_s}") for name in profiles]
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe))
     watch = progress or Silent()
-    check_day("--cutoff", cutoff)
+    check_cutoff(cutoff)
     if path.is_dir():
         if limit is not None:
-            raise UserError(f"--limit chooses among the problems of a file; the run {path} knows its own")
+            raise UserError(f"`limit` chooses among the problems of a file; the run {path} knows its own")
         run_ = Run.open(path, notice=notice)
         window = window_of(run_.manifest, task_args or {})
         loaded = load_for(run_, benchmark, _path(data), notice, download_progress)
@@ -209,12 +253,64 @@ def grade(
     chosen = narrow(with_packages(problems, packages), window)
     if window:
         notice(left_out(run_, problems, chosen, window))
-    return _grade_and_report(run_, chosen, opened, ks, grader, watch, window=window, cutoff=cutoff)
+    grade_and_count(run_, chosen, opened, ks, grader, watch, window=window, cutoff=cutoff)
+    report(run_)
+    return run_
 
 
-def check(claim: str, path: Path, **options: Any) -> checking.Check:
-    """Grade a file, hold a claim against it, audit it: `truegrade.analysis.checking.check` has the options."""
-    return checking.check(claim, path, grade=grade, report=report, **options)
+def check(
+    claim: str,
+    path: str | Path,
+    *,
+    benchmark: str | None = None,
+    profile: str = "strict",
+    metric: str = "pass@1",
+    tasks: int | None = None,
+    samples: int | None = None,
+    tolerance_points: float = 0.0,
+    data: str | Path | None = None,
+    task_args: Mapping[str, str] | None = None,
+    file_format: str | None = None,
+    previous: Sequence[str | Path] = (),
+    shots: Sequence[str] = (),
+    label: str | None = None,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    allow_unsafe: bool | None = None,
+    progress: Progress | None = None,
+    notice: Notice = ignore,
+) -> checking.Check:
+    """Grade a file, hold a published number against it and audit it: one answer, such as "confirmed".
+
+    Args:
+        claim: the number in percent as printed, such as ``"67.7"``; its digits count.
+        path: the file of completions.
+        benchmark: what they answer; None where the file says.
+        profile: rules of the grading.
+        metric: ``pass@K``, ``any_correct``, ``all_correct`` or ``all_solutions``.
+        tasks: tasks, or draws over the file's tasks, behind the claim; None for the file's tasks.
+        samples: samples per task behind the claim, where known.
+        tolerance_points: percentage points by which the claim may miss the interval.
+        data: local data file or folder.
+        task_args: arguments of the benchmark, by name.
+        file_format: name of the file's format; None to recognise it.
+        previous: earlier files of the same pipeline, to look for feedback and copies.
+        shots: ids of problems that the prompt shows solved.
+        label: the model that the file is said to come from; None reads it off the file's name.
+        out: folder for the run that the file becomes; None for one under ``runs``.
+        workers, allow_unsafe, progress, notice: as for `grade`.
+
+    Raises:
+        UserError: a name, number or file is at fault.
+        SandboxError: this machine cannot run programs.
+    """
+    return checking.check(
+        claim, Path(path), grade=grade, report=report, benchmark=benchmark, profile=profile, metric=metric,
+        tasks=tasks, samples=samples, tolerance_points=tolerance_points, data=_path(data), task_args=task_args,
+        file_format=file_format, previous=[Path(file) for file in previous], shots=shots, label=label,
+        out=_path(out), workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe), progress=progress or Silent(),
+        notice=notice,
+    )  # fmt: skip
 
 
 def load(path: str | Path) -> Run:
@@ -249,7 +345,7 @@ def report_files(
     Args:
         run_: the run, or its folder.
         file_format: ``html`` (one page), ``png``, ``svg``, ``latex``, ``markdown``, ``csv``, ``json``, ``bibtex``.
-        window: ``-T`` arguments that leave problems out, for a report on the others; ``summary.json`` stays.
+        window: arguments of the benchmark that leave problems out, for a report on the others; the summary stays.
         cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.
         data: local data file or folder, for a window or a cut-off.
         out: the page, or the folder of the other formats' files; None for the run's own folder.
@@ -263,7 +359,7 @@ def report_files(
     opened = run_ if isinstance(run_, Run) else load(run_)
     if not window and cutoff is None:
         return export_report(opened, file_format, _path(out))
-    check_day("--cutoff", cutoff)
+    check_cutoff(cutoff)
     chosen = window_of(opened.manifest, window)
     problems = narrow(problems_of(opened, load_for(opened, None, _path(data), ignore, download_progress)), chosen)
     summary = summarise_part(opened, problems, window=chosen, cutoff=cutoff)
@@ -320,7 +416,7 @@ def compare(
         second: the contender.
         profile: under which rules; None if each run has only one.
         force: compare even what is not comparable.
-        window: ``-T`` arguments that leave problems out.
+        window: arguments of the benchmark that leave problems out.
 
     Raises:
         NotComparable: data set, profile, selected tasks or prompt rule differ, or no task is in both.
@@ -329,124 +425,9 @@ def compare(
     return compare_runs([first, second], profiles=profiles, force=force, window=window).pairs[0].paired
 
 
-# ------------------------------------------------------------------------------------- from names to objects
-
-
-def _generate(
-    benchmark: str,
-    model: str | Model,
-    profiles: Sequence[Profile],
-    progress: Progress,
-    *,
-    grading: bool,
-    n: int = 1,
-    data: str | Path | None = None,
-    task_args: Mapping[str, str] | None = None,
-    limit: Limit = None,
-    ids: Sequence[str] = (),
-    sampling: Sampling | None = None,
-    patience: Patience | None = None,
-    base_url: str | None = None,
-    model_args: Mapping[str, Any] | None = None,
-    agent: str | None = None,
-    agent_args: Mapping[str, Any] | None = None,
-    allow_unsafe: bool = False,
-    reuse: str | Path | None = None,
-    cache: bool | None = None,
-    probe: bool = False,
-    out: str | Path | None = None,
-    notice: Notice = ignore,
-) -> tuple[Run, dict[str, Problem]]:
-    """Open everything by name, start or resume the run, ask for what is missing; the first profile words.
-
-    ``grading`` is whether the profiles will grade too: then each must cover what is asked.
-    """
-    if n < 1:
-        raise UserError(f"-n {n}: at least one sample per task is needed")
-    args = dict(task_args or {})
-    variant = args.pop("prompt", None)
-    worker = hire(agent, agent_args or {}, model, variant)
-    loaded = load_announced(benchmark, _path(data), args, notice, download_progress)
-    selected = select(loaded, limit, ids)
-    if limit is not None and (chosen := told(loaded, selected)) is not None:
-        notice(chosen)
-    if grading:
-        refuse_uncovered(profiles, selected)
-    learned = leave_out_learned((model_args or {}).get(ARGUMENT), selected)
-    left = [problem for problem in selected if problem.id not in learned]
-    worded = word(loaded, left, AgentPrompts(worker) if worker else profiles[0], variant)
-    excluded = worded.excluded | learned
-    for reason in dict.fromkeys(excluded.values()):
-        named = [problem for problem, why in excluded.items() if why == reason]
-        notice(f"not scored ({reason}): {fmt.first_few(named, SHOWN_EXCLUDED)}")
-    asked = open_asked(model, base_url, patience or Patience(), model_args or {}, worded.problems)
-    wanted = sampling_of(model, sampling or Sampling())
-    check_followed(asked, wanted)
-    config = GenerationConfig(
-        model=asked.name,
-        base_url=asked.base_url,
-        prompt_rule=prompt_rule(worker, profiles[0], variant),
-        sampling=wanted,
-        model_args=recorded_arguments(model_args or {}),
-        agent=worker.config if worker else None,
-    )
-    manifest = Manifest(
-        created=now(),
-        benchmark=identity_of(loaded),
-        generation=config,
-        samples_per_task=n,
-        selected=None if len(selected) == len(loaded.problems) else tuple(p.id for p in selected),
-        excluded=excluded,
-        probe=probe_for(asked, worded, n) if probe else None,
-        environment=environment(),
-    )
-    folder = _path(out) or RUNS / _folder_name(loaded, config)
-    run_ = Run.create_or_resume(folder, manifest, notice=notice)
-    with run_.locked():
-        run_.add_prompts((problem.id, prompt) for problem, prompt in worded.items)
-        if reuse is not None:
-            take_over(run_, Path(reuse), loaded, list(worded.problems), notice)
-        asking = asker(asked, worker, run_, worded.problems, allow_unsafe=allow_unsafe, cache=cache, notice=notice)
-        with asking as answering:
-            shortfall = generate_stage(run_, worded, answering, progress=progress, notice=notice)
-        adaptations = (*run_.manifest.adaptations, *getattr(answering, "adaptations", ()))
-        run_.update(adaptations=tuple(dict.fromkeys(adaptations)))
-    if shortfall:
-        notice(shortfall.sentence())
-    return run_, problems_of(run_, loaded)
-
-
 def unsafe_allowed(allowed: bool | None = None) -> bool:
     """What the caller says, else what TRUEGRADE_ALLOW_UNSAFE says."""
     return os.environ.get("TRUEGRADE_ALLOW_UNSAFE", "") not in ("", "0") if allowed is None else allowed
-
-
-def _grade_and_report(
-    run_: Run,
-    problems: Mapping[str, Problem],
-    profiles: Sequence[Profile],
-    ks: Sequence[int] | None,
-    grader: Grader,
-    progress: Progress,
-    *,
-    window: Window = EVERYTHING,
-    cutoff: str | None = None,
-) -> Run:
-    """Grade under every profile, then count and write the page; earlier gradings stay in the summary."""
-    with run_.locked(), closing(grader):
-        for profile in profiles:
-            grade_run(run_, problems, profile, progress=progress, grader=grader)
-        earlier = graders_of(run_, problems, besides={profile.id for profile in profiles})
-        summarise_stage(run_, problems, [*profiles, *earlier], ks, window=window, cutoff=cutoff)
-        write_own_files(run_, problems, profiles)
-    report(run_)
-    return run_
-
-
-def _folder_name(loaded: Benchmark, config: GenerationConfig) -> str:
-    identity = sha256_json([config.sha256, loaded.dataset_sha256, loaded.args])
-    agent = "" if config.agent is None else f"{slug(config.agent.name)}-"
-    return f"{slug(loaded.name)}-{agent}{slug(config.model)}-{identity[:8]}"
 
 
 def _path(value: str | Path | None) -> Path | None:

@@ -13,8 +13,14 @@ A failed sample is a record, never an exception: only what stops a whole command
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+
+
+def first_few(names: Sequence[str], shown: int) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - shown
+    return ", ".join(names[:shown]) + (f", and {more} more" if more > 0 else "")
 
 
 class TruegradeError(Exception):
@@ -22,7 +28,11 @@ class TruegradeError(Exception):
 
 
 class UserError(TruegradeError):
-    """The input is at fault; the message names it and says what to do."""
+    """The input is at fault; the message names it and says what to do.
+
+    Messages, those of the other errors and of notices too, name an argument as Python has it, between backquotes:
+    `` `limit` ``, or with a truth value, `` `allow_unsafe=True` ``. The command line prints its option instead.
+    """
 
 
 class BadRecord(UserError):

@@ -126,7 +126,7 @@ def test_another_file_is_another_run(truegrade_, tmp_path):
         ({}, "needs graded programs"),
         ({"from": "x", "rounds": 2}, "rounds"),
         ({"from": "x", "style": "OpenAIReason"}, "OpenAIReason"),
-        ({"from": "x", "crash": "explode"}, "-A crash"),
+        ({"from": "x", "crash": "explode"}, "`agent_args` crash"),
     ],
 )
 def test_arguments_that_do_not_fit_are_named(args, says):

@@ -59,7 +59,7 @@ def test_a_file_without_mutants_is_refused(tmp_path: Path) -> None:
     row = {key: value for key, value in ROW.items() if not key.startswith("mutat")}
     with pytest.raises(UserError, match="no mutants that return another value; `truegrade data mutate`"):
         load_benchmark("execution-choice", write(tmp_path, row))
-    with pytest.raises(UserError, match="give its path with --data"):
+    with pytest.raises(UserError, match="give its path with `data`"):
         load_benchmark("execution-choice")
 
 

@@ -121,7 +121,7 @@ def test_repeated_ids_are_refused(tmp_path: Path) -> None:
 
 
 def test_without_a_file() -> None:
-    with pytest.raises(UserError, match="give its path with --data"):
+    with pytest.raises(UserError, match="give its path with `data`"):
         load_benchmark("execution-prediction")
 
 

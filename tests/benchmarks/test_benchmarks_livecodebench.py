@@ -204,7 +204,9 @@ def test_folders_of_releases_are_chosen_from_and_never_mixed(tmp_path, contest_f
     for tag in ("release_v1", "v2"):
         (tmp_path / tag).mkdir()
         contest_files.write_rows(tmp_path / tag / "test.jsonl", rows[:1])
-    with pytest.raises(UserError, match=r"they overlap: -T release=v2 chooses one \(there are release_v1, v2"):
+    with pytest.raises(
+        UserError, match=r"they overlap: `task_args` release=v2 chooses one \(there are release_v1, v2"
+    ):
         ids(tmp_path)
     assert ids(tmp_path, release="v2", allow_modified="true") == ["b"]
 

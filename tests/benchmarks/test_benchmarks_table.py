@@ -104,7 +104,7 @@ def test_unknown_arguments_are_refused(name: str, tmp_path: Path) -> None:
 
 
 def test_argument_values_are_checked(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="-T allow_modified=yes: must be one of false, true"):
+    with pytest.raises(UserError, match="`task_args` allow_modified=yes: must be one of false, true"):
         load_benchmark("humaneval", tmp_path, {"allow_modified": "yes"})
-    with pytest.raises(UserError, match="-T split=dev: must be one of all, prompt, test"):
+    with pytest.raises(UserError, match="`task_args` split=dev: must be one of all, prompt, test"):
         load_benchmark("mbpp", tmp_path, {"split": "dev"})

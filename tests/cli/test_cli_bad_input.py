@@ -58,8 +58,8 @@ def test_a_second_answer_with_the_same_sample_number_is_refused(cli, tmp_path):
         (("run", "humaneval", "--model", "openai/gpt-4o"), ("OPENAI_API_KEY",)),
         (("run", "humaneval", "--model", "replay:none.jsonl"), ("none.jsonl",)),
         (("run", "humaneval", "--id", "HumanEval/999"), ("no problem 'HumanEval/999'",)),
-        (("run", "humaneval", "--limit", "0"), ("--limit 0",)),
-        (("run", "humaneval", "--limit", "a-b"), ("--limit a-b",)),
+        (("run", "humaneval", "--limit", "0"), ("--limit", "0: problems are counted from 1")),
+        (("run", "humaneval", "--limit", "a-b"), ("--limit", "a-b: give a number")),
         (("run", "humaneval", "-n", "0"), ("-n", "x>=1")),
         (("run", "humaneval", "-T", "colour=red"), ("colour",)),
         (("run", "humaneval", "-T", "prompt=poem"), ("poem", "default")),
@@ -128,13 +128,18 @@ def test_samples_that_a_file_lacks_are_not_asked_for_again(cli, tmp_path):
     assert "asks for them again" not in page
 
 
-def test_a_refused_k_loses_no_verdict(cli, tmp_path):
+def test_a_refused_k_leaves_nothing_and_loses_nothing(cli, tmp_path):
     command = ("run", "humaneval", "--model", "baseline/empty", "--limit", "3", "--out", "r")
-    assert cli(*command, "-k", "9")[0] == 2
+    code, _, err = cli(*command, "-k", "9")
+    assert (code, err.count("\n")) == (2, 1) and "raise -n or lower -k" in err
+    assert not (tmp_path / "r").exists()
+    assert cli(*command)[0] == 0
     verdicts = (tmp_path / "r" / "verdicts.strict@2.jsonl").read_bytes()
     assert verdicts.count(b"\n") == 3
-    assert cli(*command)[0] == 0
+    for again in (command, ("grade", "r", "--as", "human-eval")):
+        assert cli(*again, "-k", "9")[0] == 2
     assert (tmp_path / "r" / "verdicts.strict@2.jsonl").read_bytes() == verdicts
+    assert len(list((tmp_path / "r").glob("verdicts.*"))) == 1
 
 
 def test_json_is_json_and_nothing_else(cli):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import truegrade
+from truegrade.api import check
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import TruegradeError, UserError
 from truegrade.profiles import PROFILES, open_profile, open_stored
@@ -64,13 +65,86 @@ def test_what_grading_would_refuse_is_refused_before(name):
         assert late is None or early is not None, late
 
 
-def test_nothing_is_asked_where_a_profile_does_not_cover_the_benchmark(scripted, tmp_path):
+REFUSED = {
+    "a profile without rules": ({"profiles": ("strict", "human-eval")}, ("--as", "strict", "--as", "human-eval"),
+                                "'human-eval' has no rules for 'micro-repair'"),
+    "a k above n": ({"ks": [3], "n": 2}, ("-k", "3", "-n", "2"), "pass@3 needs at least 3 samples"),
+    "a folder below a file": ({"out": "file/run"}, ("--out", "file/run"), "file: is a file, not a folder"),
+    "a package not there": ({"packages": ["nowhere"]}, ("--packages", "nowhere"), "nowhere: not installed"),
+    "a day that is none": ({"cutoff": "june"}, ("--cutoff", "june"), "june: must be a day"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_nothing_is_asked_where_a_run_cannot_end_well(scripted, cli, tmp_path, case):
+    """Not even the probe, which comes before the run."""
+    (tmp_path / "file").touch()
+    arguments, options, message = REFUSED[case]
     with scripted.scripted_server([scripted.Answer(scripted.chat("text"))]) as server:
-        with pytest.raises(UserError, match="'human-eval' has no rules for 'micro-repair'"):
-            truegrade.run("micro-repair", model="openai-compatible/x", base_url=server.url, limit=1,
-                          profiles=("strict", "human-eval"), out=tmp_path / "run")  # fmt: skip
+        asked = {"model": "openai-compatible/x", "base_url": server.url, "limit": 1, "probe": True}
+        with pytest.raises(UserError, match=message):
+            truegrade.run("micro-repair", **asked, **arguments)
+        code, out, err = cli("run", "micro-repair", "-m", "openai-compatible/x", "--base-url", server.url,
+                             "--limit", "1", "--probe", *options)  # fmt: skip
+        assert (code, out, err.count("\n")) == (2, "", 1) and message in err
         assert server.requests == []
-    assert not (tmp_path / "run").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_nothing_is_generated_where_the_profile_has_no_words_or_the_folder_cannot_be_made(scripted, cli, tmp_path):
+    (tmp_path / "file").touch()
+    with scripted.scripted_server([scripted.Answer(scripted.chat("text"))]) as server:
+        service = ("-m", "openai-compatible/x", "--base-url", server.url, "--limit", "1", "--probe")
+        for arguments, options in (({"profile": "human-eval"}, ("--as", "human-eval")),
+                                   ({"out": "file/run"}, ("--out", "file/run"))):  # fmt: skip
+            with pytest.raises(UserError):
+                truegrade.generate("micro-repair", model="openai-compatible/x", base_url=server.url, limit=1,
+                                   probe=True, **arguments)  # fmt: skip
+            assert cli("generate", "micro-repair", *service, *options)[0] == 2
+        assert server.requests == []
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_nothing_is_graded_where_it_cannot_end_well(cli, tmp_path):
+    (tmp_path / "file").touch()
+    made = truegrade.generate("micro-repair", model="baseline/reference", limit=2, out="made")
+    rows = [{"task_id": f"HumanEval/{n}", "completion": "    pass"} for n in range(2)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for source, more, arguments, options, message in (
+        ("made", (), {"profiles": ["human-eval"]}, ("--as", "human-eval"), "has no rules for 'micro-repair'"),
+        ("made", (), {"ks": [2]}, ("-k", "2"), "pass@2 needs at least 2 samples"),
+        ("rows.jsonl", ("-b", "humaneval"), {"ks": [2]}, ("-k", "2"), "pass@2 needs at least 2 samples"),
+        ("rows.jsonl", ("-b", "humaneval"), {"out": "file/r"}, ("--out", "file/r"), "file/r: cannot be written"),
+        ("rows.jsonl", ("-b", "humaneval"), {"profiles": ["cruxeval"]}, ("--as", "cruxeval"), "has no rules for"),
+    ):
+        with pytest.raises(UserError, match=message):
+            truegrade.grade(source, benchmark="humaneval" if more else None, **arguments)
+        code, _, err = cli("grade", source, *more, *options)
+        assert code == 2 and message in err, err
+    assert list(tmp_path.rglob("verdicts.*")) == [] and not list(made.path.glob("summary.json"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ({"samples": 0}, ("--samples", "0"), "samples"),
+        ({"tolerance_points": -1.0}, ("--tolerance", "-1"), "percentage points from 0 up are needed"),
+        ({"metric": "pas@1"}, ("--metric", "pas@1"), "no metric 'pas@1'"),
+        ({"profile": "cruxeval"}, ("--as", "cruxeval"), "has no rules for"),
+        ({"out": "file/r"}, ("--out", "file/r"), "file/r: cannot be written"),
+        ({"path": "lists.json"}, (), "its rows name no problems, so it cannot be audited"),
+    ],
+)
+def test_a_claim_is_not_checked_where_it_cannot_be(cli, tmp_path, arguments, options, message):
+    (tmp_path / "file").touch()
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"task_id": "HumanEval/0", "completion": "    pass"}) + "\n")
+    (tmp_path / "lists.json").write_text(json.dumps([["def f():\n    pass\n"]]))
+    given = {"path": "rows.jsonl", **arguments}
+    with pytest.raises(UserError, match=message):
+        check("50.0", benchmark="humaneval", **given)
+    code, _, err = cli("check", "50.0", given["path"], "--benchmark", "humaneval", *options)
+    assert code == 2 and message in err, err
+    assert list(tmp_path.rglob("verdicts.*")) == [] and not (tmp_path / "runs").exists()
 
 
 def test_a_run_over_a_benchmark_file_is_graded_again_and_exported_by_naming_the_file(cli, tmp_path, monkeypatch):

@@ -70,9 +70,9 @@ def test_profiles_of_one_run(tmp_path):
     assert (pair.first, pair.second, pair.paired.wins) == ("house@1", "lenient@1", (task(2),))
     assert pair.obstacles == pair.remarks == ()
     assert compare_runs([run], profiles=["house", "lenient"], baseline="lenient").pairs[0].paired.losses
-    with pytest.raises(UserError, match=r"two profiles of one run.*graded: house@1, lenient@1"):
+    with pytest.raises(UserError, match=r"two `profiles` of one run.*graded: house@1, lenient@1"):
         compare_runs([run])
-    with pytest.raises(UserError, match="two profiles of one run"):
+    with pytest.raises(UserError, match="two `profiles` of one run"):
         compare_runs([run], profiles=["house", "house@1"])
     with pytest.raises(UserError, match="several runs need one profile"):
         compare_runs([run, run], profiles=["house", "lenient"])
@@ -121,7 +121,7 @@ def test_two_rules_that_word_alike_are_comparable(tmp_path):
 
 def test_every_reason_is_named_at_once_with_the_way_out(tmp_path):
     runs = [build(tmp_path / "a", BEFORE), build(tmp_path / "b", AFTER, dataset="e" * 64, profile=Lenient)]
-    with pytest.raises(NotComparable, match=r"data set: .*; profile: .*--force"):
+    with pytest.raises(NotComparable, match=r"data set: .*; profile: .*`force=True`"):
         compare_runs(runs)
 
 

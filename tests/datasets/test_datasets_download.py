@@ -135,7 +135,7 @@ def test_attempts_are_bounded(server: Server, pinned: Source, tmp_path: Path) ->
 
 def test_a_missing_file_is_not_asked_for_again(server: Server, pinned: Source, tmp_path: Path) -> None:
     server.statuses = [404]
-    with pytest.raises(UserError, match=r"the server answered 404; .*give its path with --data"):
+    with pytest.raises(UserError, match=r"the server answered 404; .*give its path with `data`"):
         download(pinned, tmp_path, backoff_s=0)
     assert len(server.asked) == 1
 
@@ -143,7 +143,7 @@ def test_a_missing_file_is_not_asked_for_again(server: Server, pinned: Source, t
 def test_wrong_content_is_refused_and_not_kept(server: Server, pinned: Source, tmp_path: Path) -> None:
     server.content = CONTENT.replace(b"17", b"71")
     wrong = hashlib.sha256(server.content).hexdigest()
-    with pytest.raises(UserError, match=rf"rows.jsonl with sha256 {wrong}, not {pinned.sha256}.*--data"):
+    with pytest.raises(UserError, match=rf"rows.jsonl with sha256 {wrong}, not {pinned.sha256}.*`data`"):
         download(pinned, tmp_path, backoff_s=0)
     assert len(server.asked) == 1
     assert [entry.name for entry in cached_path(pinned, tmp_path).parent.iterdir()] == ["rows.jsonl.lock"]

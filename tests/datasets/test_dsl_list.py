@@ -123,13 +123,13 @@ def test_an_exhausted_grammar_and_bad_options_are_said(jail):
     few = {name: dict.fromkeys((each.name for each in choices), 1e-9) for name, choices in
            nonterminals(GRAMMARS["published"])}  # fmt: skip
     few["list[int]/0"] |= {"cdr": 1.0, "a1": 1.0}
-    with pytest.raises(UserError, match=r"gave only .*--max-depth"):
+    with pytest.raises(UserError, match=r"gave only .*`max_depth`"):
         list(build(DslListOptions(size=4, weights=few, max_depth=3), jail, workers=2))
     with pytest.raises(UnknownName, match="did you mean extended"):
         list(build(DslListOptions(grammar="extend"), jail))
-    with pytest.raises(UserError, match="--max-depth"):
+    with pytest.raises(UserError, match="`max_depth`"):
         list(build(DslListOptions(max_depth=2), jail))
-    with pytest.raises(UserError, match="--inputs"):
+    with pytest.raises(UserError, match="`inputs`"):
         list(build(DslListOptions(inputs=1), jail))
 
 

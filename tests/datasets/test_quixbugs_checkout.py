@@ -64,7 +64,7 @@ def test_a_folder_without_programs_is_no_checkout(tmp_path):
 
 def test_it_is_not_downloaded(tmp_path, monkeypatch):
     monkeypatch.setenv("TRUEGRADE_CACHE", str(tmp_path))
-    with pytest.raises(UserError, match=r"check https://github.com/jkoppel/QuixBugs.* out .* --data"):
+    with pytest.raises(UserError, match=r"check https://github.com/jkoppel/QuixBugs.* out .* `data`"):
         pull("quixbugs")
 
 

@@ -144,7 +144,7 @@ def test_rows_are_written_whole_or_not_at_all(tmp_path):
     digest = write_rows(path, [row(), row(id=2)])
     assert read_rows(path) == (row(), row(id=2)) and len(digest) == 64
     assert list(path.parent.iterdir()) == [path]
-    with pytest.raises(UserError, match="--out"):
+    with pytest.raises(UserError, match="`out`"):
         write_rows(path / "below", [row()])
 
 

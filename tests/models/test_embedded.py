@@ -187,7 +187,7 @@ def test_mistakes_are_named(name, settings, message):
 
 
 def test_effort_and_foreign_layouts_are_refused(model, make_request, tiny_llama, tmp_path):
-    with pytest.raises(UserError, match="leave --reasoning-effort out"):
+    with pytest.raises(UserError, match="leave `reasoning_effort` out"):
         ask(model, make_request(reasoning_effort="low"))
     folder = tiny_llama.write_llama(tmp_path)
     tokenizer = (folder / "tokenizer.json").read_text().replace("<|user|>", "<|human|>")

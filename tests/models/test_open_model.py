@@ -99,15 +99,15 @@ def test_unknown_names_get_a_suggestion(name, message):
         ("openai/gpt-4o", "https://far.example/v1", {}, "needs a key"),
         ("vllm/x", "http://h:1/v1", {"api_key_env": "MY_KEY"}, "set the environment variable MY_KEY"),
         ("vllm/x", None, {}, "pip install 'truegrade[vllm]'"),
-        ("openai-compatible/x", None, {}, "give --base-url"),
+        ("openai-compatible/x", None, {}, "give `base_url`"),
         ("vllm/x", "localhost:8000", {}, "is no address of a service"),
         ("vllm/x", "http://", {}, "is no address of a service"),
         ("vllm/x", "http://h:99999/v1", {}, "is no address of a service"),
         ("vllm/", None, {}, "lacks its name"),
         ("vllm/x", "http://h:1/v1", {"max_empty": "many"}, "max_empty"),
         ("vllm/x", "http://h:1/v1", {"input_price": -1, "output_price": 1}, "input_price"),
-        ("replay:x.jsonl", "http://localhost/v1", {}, "leave --base-url out"),
-        ("baseline/empty", None, {"a": 1}, "leave -M a out"),
+        ("replay:x.jsonl", "http://localhost/v1", {}, "leave `base_url` out"),
+        ("baseline/empty", None, {"a": 1}, "leave `model_args` a out"),
     ],
 )
 def test_user_errors_name_the_next_step(name, base_url, args, message):

@@ -67,7 +67,7 @@ def test_an_answer_is_kept_untouched_with_its_accounts(scripted, make_request):
 def test_what_the_protocol_lacks_is_refused_and_nothing_is_sent(scripted, make_request):
     with (
         scripted.scripted_server([]) as server,
-        pytest.raises(UserError, match=r"cannot be asked for top_k 5.*-M"),
+        pytest.raises(UserError, match=r"cannot be asked for top_k 5.*`model_args` top_k=5"),
     ):
         run(server.url, make_request(top_k=5))
     assert server.requests == []
@@ -350,7 +350,7 @@ def test_a_bad_request_for_one_sample_is_one_failed_sample(scripted, make_reques
         (401, {"code": "invalid_api_key"}, "set OPENAI_COMPATIBLE_API_KEY to a key that this service accepts"),
         (402, {}, "add credit"),
         (403, {}, "may not use 'm'"),
-        (404, {"code": "model_not_found"}, "check the model name 'm' and --base-url"),
+        (404, {"code": "model_not_found"}, "check the model name 'm' and `base_url`"),
         (429, {"code": "insufficient_quota"}, "add credit"),
     ],
 )

@@ -85,5 +85,5 @@ def test_an_engine_refusal_is_one_failed_sample(llama_server, make_request):
 
 
 def test_a_wrong_path_is_explained(llama_server, make_request):
-    with pytest.raises(ModelError, match=r"HTTP 404.*check the model name 'tiny-random' and --base-url"):
+    with pytest.raises(ModelError, match=r"HTTP 404.*check the model name 'tiny-random' and `base_url`"):
         ask(llama_server.replace("/v1", "/nowhere"), make_request())

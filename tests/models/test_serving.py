@@ -150,7 +150,7 @@ def test_bodies_and_paths_that_are_none(server, method, path, body, headers, sta
 
 
 def test_a_taken_port_is_named(server, llama_folder):
-    with pytest.raises(UserError, match="choose another --port"):
+    with pytest.raises(UserError, match="choose another `port`"):
         ModelServer(server.engine, port=server.server_address[1])
 
 

@@ -149,7 +149,7 @@ def test_base_models_and_efforts(llama_folder, tmp_path, make_request, model):
     names = json.loads((tmp_path / "tokenizer_config.json").read_text())
     del names["chat_template"]
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(names))
-    with pytest.raises(UserError, match="it is a base model, ask it with -T prompt=base"):
+    with pytest.raises(UserError, match="it is a base model, ask it with `task_args` prompt=base"):
         ask(open_model(f"hf/{tmp_path}"), make_request())
 
 

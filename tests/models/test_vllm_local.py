@@ -181,7 +181,7 @@ def test_without_the_extra_one_line_names_it():
         open_model("vllm/ORG/NAME", args={"adapter": "nowhere"})
     assert str(caught.value) == (
         "vllm/ORG/NAME runs in this process and vllm is not installed: pip install 'truegrade[vllm]';"
-        " to ask a server instead (vllm serve ORG/NAME), give --base-url http://localhost:8000/v1"
+        " to ask a server instead (vllm serve ORG/NAME), give `base_url` http://localhost:8000/v1"
     )
 
 

@@ -69,18 +69,18 @@ def test_a_run_is_counted_on_a_window_and_split_by_groups_and_cutoff(files):
     assert "after 2024-06-30" in (files / "run" / "report.html").read_text()
 
     said = grade(files, "run", "-T", "start=2024-03-02", "-T", "difficulty=hard")
-    assert "-T start=2024-03-02 -T difficulty=hard: 2 of 4 problems; 2 samples of the others are left out" in said
+    assert "start=2024-03-02, difficulty=hard: 2 of 4 problems; 2 samples of the others are left out" in said
     part = summary(files / "run")
     assert part["window"] == {"start": "2024-03-02", "difficulty": "hard"}
     assert (part["tasks"], part["profiles"][0]["estimates"][0]["value"]) == (2, 0.5)
-    assert any("-T difficulty=hard" in warning for warning in part["profiles"][0]["warnings"])
+    assert any("difficulty=hard" in warning for warning in part["profiles"][0]["warnings"])
     grade(files, "run")
     assert summary(files / "run")["tasks"] == 4, "without a window everything counts again"
 
 
 def test_a_full_answers_file_is_graded_on_a_window(files):
     said = grade_file(files, "answers.json", "run", "-T", "month=2024-09")
-    assert "-T month=2024-09: 1 of 4 problems; 3 samples of the others are left out" in said
+    assert "month=2024-09: 1 of 4 problems; 3 samples of the others are left out" in said
     verdicts = list(truegrade.load(files / "run").verdicts("strict"))
     assert [verdict.problem_id for verdict in verdicts] == ["c"], "the others are not run"
     assert summary(files / "run")["expected"] == 1

@@ -33,7 +33,7 @@ def test_a_limit_counts_programs(four: Path, limit: int | tuple[int, int], progr
     loaded = load_benchmark("execution-prediction", four)
     chosen = select(loaded, limit)
     assert (len({problem.cluster for problem in chosen}), len(chosen)) == (programs, questions)
-    assert told(loaded, chosen) == f"--limit counts programs: {programs} of 4, {questions} questions"
+    assert told(loaded, chosen) == f"`limit` counts programs: {programs} of 4, {questions} questions"
     assert len(select(loaded, limit, rows=True)) == min(14, limit if isinstance(limit, int) else 2)
 
 
@@ -43,7 +43,7 @@ def test_a_limited_run_says_what_it_asks_and_whom_it_should_not_ask(four: Path, 
         "execution-choice", data=four, model="embedded/truegrade-micro", limit=2, out=tmp_path / "run",
         sampling=Sampling(max_tokens=3), notice=said.append,
     )  # fmt: skip
-    assert "--limit counts programs: 2 of 3, 8 questions" in said
+    assert "`limit` counts programs: 2 of 3, 8 questions" in said
     (profile,) = run.summary["profiles"]
     assert any("has not learned to choose" in sentence for sentence in profile["warnings"])
 
@@ -57,4 +57,4 @@ def test_a_higher_limit_is_advised_where_it_was_reached(
         sampling=Sampling(max_tokens=max_tokens),
     )  # fmt: skip
     warnings = run.summary["profiles"][0]["warnings"]
-    assert any(sentence.endswith("; raise --max-tokens") for sentence in warnings) == advised
+    assert any(sentence.endswith("; raise `max_tokens`") for sentence in warnings) == advised

@@ -15,5 +15,5 @@ def test_the_file_is_looked_for_where_it_was(execution_rows, tmp_path):
     again = truegrade.grade(run.path)
     assert again.summary["profiles"] == run.summary["profiles"]
     rows.unlink()
-    with pytest.raises(UserError, match="--data"):
+    with pytest.raises(UserError, match="with `data`"):
         truegrade.grade(run.path)

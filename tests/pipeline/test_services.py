@@ -124,7 +124,7 @@ def test_samples_that_the_budget_did_not_reach_are_told_apart_from_failures(scri
             notice=notices.append, model_args={"input_price": 1e6, "output_price": 1e6},
             patience=Patience(max_connections=1, max_cost_usd=1.0),
         )  # fmt: skip
-    assert "4 samples have no reply: 4 × not asked, because --max-cost is spent" in notices[-1]
+    assert "4 samples have no reply: 4 × not asked, because `max_cost_usd` is spent" in notices[-1]
 
 
 def test_a_wrong_key_ends_the_run_in_one_sentence_and_keeps_what_came_before(scripted):

@@ -102,6 +102,23 @@ def test_what_is_wrong_is_said_before_anything_is_graded(home, arguments, words)
     assert not (home / "runs").exists()
 
 
+def test_a_claim_about_a_window_of_contests_is_held_against_it(home, contest_files):
+    """Rows of the file that lie outside the window are audited all the same."""
+    right, wrong = "print(sum(map(int, input().split())))", "print(-1)"
+    days = {"a": "2024-03-01", "b": "2024-09-01", "c": "2024-09-02"}
+    rows = [contest_files.row(name, contest_date=f"{day}T00:00:00") for name, day in days.items()]
+    contest_files.write_rows(home / "rows.jsonl", rows)
+    codes = {"a": wrong, "b": right, "c": right}
+    answers = [{"question_id": name, "code_list": [code]} for name, code in codes.items()]
+    (home / "answers.json").write_text(json.dumps(answers))
+    named = ("answers.json", "-b", "livecodebench", "--data", "rows.jsonl", "-T", "start=2024-08-01", "--out", "r")
+    done = invoke("check", "100.0", *named, "--n", 2, "--json")
+    assert done.exit_code == 0, done.output
+    assert "start=2024-08-01 alone; the audit looks at the whole file" in done.stderr
+    found = json.loads(done.stdout)
+    assert (found["answer"], found["replication"]["tasks"], found["audit"]["tasks"]) == ("confirmed", 2, 3)
+
+
 def test_a_run_of_a_file_that_nobody_audited_says_so(tmp_path):
     run = make_run(tmp_path / "r", {"strict": [[task < 5] for task in range(10)]})
     done = invoke("replicate", run.path, "--claim", "50.0")

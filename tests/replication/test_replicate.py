@@ -174,7 +174,7 @@ def test_inside_the_interval_and_yet_more_than_chance_on_the_same_tasks(tmp_path
 
 def test_a_fraction_given_for_a_percentage_is_noticed(run):
     found = replicate(run, "0.677")
-    assert any(cause.kind == "percent" and "--claim 67.7" in cause.sentence for cause in found.explanations)
+    assert any(cause.kind == "percent" and "the claim is 67.7" in cause.sentence for cause in found.explanations)
 
 
 def test_wrong_names_are_user_errors(run):
@@ -182,7 +182,7 @@ def test_wrong_names_are_user_errors(run):
         replicate(run, "67.7", metric="pas@1")
     with pytest.raises(UnknownName):
         replicate(run, "67.7", profile="nobody")
-    with pytest.raises(UserError, match="--n 0"):
+    with pytest.raises(UserError, match="`tasks` 0"):
         replicate(run, "67.7", tasks=0)
 
 

@@ -146,9 +146,9 @@ def test_any_two_give_the_third():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({}, "--points"),
+        ({}, "`points`"),
         ({"points": 2, "tasks": 10, "power": 0.5}, "leave one of them out"),
-        ({"points": 20, "discordant": [5]}, "--discordant"),
+        ({"points": 20, "discordant": [5]}, "`discordant`"),
         ({"points": 0}, "0 points"),
         ({"points": 2, "alpha": 1.5}, "alpha"),
         ({"points": 2, "power": 80}, "power 80"),

@@ -87,7 +87,7 @@ def test_unknown_metrics_are_refused(metric):
 
 
 def test_too_few_samples_everywhere_is_an_error_with_the_next_step():
-    with pytest.raises(UserError, match=r"pass@10 needs 10 samples.*at most 5.*-n"):
+    with pytest.raises(UserError, match=r"pass@10 needs 10 samples.*at most 5.*`n`"):
         estimate("pass@10", TALLIES)
     with pytest.raises(UserError, match="0 tasks"):
         estimate("pass@1", [])

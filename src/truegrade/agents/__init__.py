@@ -1,4 +1,4 @@
-"""Agents by name: multi-step askers with a model's face, the one table of what ``--agent`` takes."""
+"""Agents by name, in one table: multi-step askers with a model's face."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAMES = ("agentcoder", "self-repair")
 
 
 def open_agent(name: str, args: Mapping[str, Any]) -> Agent:
-    """An agent with its arguments (``-A``), values already parsed.
+    """An agent with its arguments, values already parsed.
 
     Raises:
         UnknownName: no such agent or argument.

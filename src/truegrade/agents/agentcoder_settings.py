@@ -94,4 +94,4 @@ def read_settings(args: Mapping[str, Any]) -> AgentCoderSettings:
     except msgspec.ValidationError as error:
         sentence, _, place = str(error).partition(" - at `$.")
         name = place.rstrip("`")
-        raise UserError(f"-A {name}={given.get(name)}: {sentence[0].lower()}{sentence[1:]}") from None
+        raise UserError(f"`agent_args` {name}={given.get(name)}: {sentence[0].lower()}{sentence[1:]}") from None

@@ -53,7 +53,9 @@ def programmer(problem: VisibleProblem, tests: Sequence[str], shown_tests: int) 
     refuse_unknown(problem)
     if problem.benchmark in CODE:
         if shown_tests:
-            raise UserError(f"-A shown_tests={shown_tests}: {problem.benchmark} shows no tests; leave it out")
+            raise UserError(
+                f"`agent_args` shown_tests={shown_tests}: {problem.benchmark} shows no tests; leave it out"
+            )
         system, user = "agentcoder.programmer.system", "agentcoder.programmer.humaneval.user"
         values = {"prompt": problem.text}
     elif shown_tests:

@@ -50,8 +50,8 @@ INFO = AgentInfo(
     defaults={"published": _DEFAULTS},
     rules=(
         AgentRule(
-            "a program that passed keeps its reply and is not asked about; -n is how many programs of each problem"
-            " are taken, and each failing one is asked about once",
+            "a program that passed keeps its reply and is not asked about; as many programs of each problem are"
+            " taken as samples are asked for, and each failing one is asked about once",
             f"{_REPO}/runner/base_runner.py run_main_repair",
         ),
         AgentRule(
@@ -97,14 +97,14 @@ def read_settings(args: Mapping[str, Any]) -> SelfRepairSettings:
             raise UnknownName("self-repair argument", name, ARGUMENTS, "`truegrade agents` explains them")
     if args.get("from") is None:
         raise UserError(
-            "--agent self-repair needs graded programs: grade a run under --as livecodebench, `truegrade export"
-            " RUN --format livecodebench-eval-all`, then pass -A from=RUN"
+            "`agent` self-repair needs graded programs: `truegrade grade RUN --as livecodebench`, `truegrade"
+            " export RUN --format livecodebench-eval-all`, then `agent_args` from=RUN"
         )
     try:
         settings = msgspec.convert(args, SelfRepairSettings)
     except msgspec.ValidationError as error:
         sentence, _, place = str(error).partition(" - at `$.")
-        raise UserError(f"-A {place.rstrip('`')}: {sentence[0].lower()}{sentence[1:]}") from None
+        raise UserError(f"`agent_args` {place.rstrip('`')}: {sentence[0].lower()}{sentence[1:]}") from None
     if settings.style not in STYLES:
         raise UnknownName("self-repair style", settings.style, STYLES)
     return settings
@@ -132,10 +132,12 @@ class SelfRepair:
         """Name, version and all arguments, the hash of the file among them: another file makes another run."""
         path = self.settings.path
         if not path.is_file():
-            raise UserError(f"-A from={self.settings.source}: {path} is no file; `truegrade export` writes it")
+            raise UserError(
+                f"`agent_args` from={self.settings.source}: {path} is no file; `truegrade export` writes it"
+            )
         digest = sha256_of(path)
         if self.settings.sha256 not in (None, digest):
-            raise UserError(f"{path}: its hash is {digest}, not -A sha256={self.settings.sha256}")
+            raise UserError(f"{path}: its hash is {digest}, not `agent_args` sha256={self.settings.sha256}")
         args = {**msgspec.to_builtins(self.settings), "sha256": digest}
         return AgentConfig(name=INFO.name, version=INFO.version, args=args)
 
@@ -156,7 +158,7 @@ class SelfRepair:
         if index >= len(row.programs):
             raise UserError(
                 f"{self.settings.path}: holds {len(row.programs)} programs of {session.problem.id}; pass"
-                f" -n {len(row.programs)}"
+                f" `n` {len(row.programs)}"
             )
         prompt = self._question(session.problem, row, index)
         if prompt is None:
@@ -181,8 +183,8 @@ class SelfRepair:
             if self.settings.crash == "keep":
                 return None
             raise UserError(
-                f"{self.settings.path}: {problem.id}, program {index}: {crash}; -A crash=keep keeps such programs"
-                " as they are"
+                f"{self.settings.path}: {problem.id}, program {index}: {crash}; `agent_args` crash=keep keeps such"
+                " programs as they are"
             ) from None
 
     def _row(self, problem: VisibleProblem) -> AnswerRow:
@@ -192,8 +194,8 @@ class SelfRepair:
             )
         if problem.id not in self._rows:
             raise UserError(
-                f"{self.settings.path}: holds no programs of {problem.id}; choose those it answers with --id or"
-                " --limit"
+                f"{self.settings.path}: holds no programs of {problem.id}; choose those it answers with `ids` or"
+                " `limit`"
             )
         return self._rows[problem.id]
 

@@ -69,7 +69,7 @@ class Session:
             if stored.prompt_sha256 != prompt.sha256:
                 problem = (
                     f"{self._key.problem_id} sample {self._key.sample}, round {round_}: the {agent} was asked with"
-                    " other words than this version uses; choose another --out"
+                    " other words than this version uses; choose another `out`"
                 )
                 raise BadRecord(self._log.path, problem, field="prompt_sha256")
             return stored

@@ -9,24 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from truegrade.analysis.audit import Audit, contests, require_file
 from truegrade.analysis.audit import audit as examine
 from truegrade.analysis.replication import AUDIT, Replication, ReplicationOutcome, replicate
-from truegrade.analysis.replication_question import refuse_unknown
+from truegrade.analysis.replication_question import refuse_wrong_numbers
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode
 from truegrade.pipeline.importing import benchmark_of, opened
 from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.selection import apart
 from truegrade.profiles import open_profile
 from truegrade.statistics.replication import Claim, fit, parse_claim
+from truegrade.statistics.windows import described
 from truegrade.store import Run
 from truegrade.store.importers import find_format
-from truegrade.store.journal import Notice, ignore
+from truegrade.store.journal import Notice
 
 
 class Answer(StrEnum):
@@ -52,51 +53,68 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     audit: Audit
 
 
-_GRADING = ("benchmark", "data", "task_args", "workers", "allow_unsafe", "progress")
-"""What grading takes of the arguments of `audit_file`."""
-
-
 def check(
     claim: str,
     path: Path,
     *,
     grade: Callable[..., Run],
     report: Callable[[Run], object],
-    profile: str = "strict",
-    metric: str = "pass@1",
-    tasks: int | None = None,
-    samples: int | None = None,
-    tolerance_points: float = 0.0,
-    out: Path | None = None,
-    notice: Notice = ignore,
-    **auditing: Any,
+    benchmark: str | None,
+    profile: str,
+    metric: str,
+    tasks: int | None,
+    samples: int | None,
+    tolerance_points: float,
+    data: Path | None,
+    task_args: Mapping[str, str] | None,
+    file_format: str | None,
+    previous: Sequence[Path],
+    shots: Sequence[str],
+    label: str | None,
+    out: Path | None,
+    workers: int | None,
+    allow_unsafe: bool,
+    progress: Progress,
+    notice: Notice,
 ) -> Check:
     """Grade a file, hold a claim against it and audit it; the run keeps the audit, and its report shows it.
 
     Args:
-        claim: in percent as printed; its digits count.
-        path: a file that `truegrade.api.grade` and `truegrade.analysis.audit.audit` read.
         grade: makes a graded run of a file: `truegrade.api.grade`.
         report: writes the page of a run: `truegrade.api.report`.
-        profile: the rules that grade, by name.
-        metric, tasks, samples, tolerance_points: as for `truegrade.analysis.replication.replicate`.
-        out: folder of the run that the file becomes; None for one in ``runs``.
-        notice: told what a person should know.
-        auditing: everything else that `audit_file` takes; what grading needs of it goes there too.
+        claim, path, benchmark, profile, metric, tasks, samples, tolerance_points, data, task_args, file_format,
+            previous, shots, label, out, workers, allow_unsafe, progress, notice: as for
+            `truegrade.api.check`, which has the defaults.
 
     Raises:
         UserError: a name, number or file is at fault.
         SandboxError: this machine cannot run programs.
     """
     claimed = parse_claim(claim)
-    refuse_unknown(metric)
+    refuse_wrong_numbers(metric, tasks, samples, tolerance_points)
     if path.is_dir():
         raise UserError(f"{path}: is a folder; hold a run to a claim: truegrade replicate {path} --claim {claim}")
-    for file in (path, *auditing.get("previous", ())):
+    for file in (path, *previous):
         require_file(file)
-    grading = {name: auditing[name] for name in _GRADING if name in auditing}
-    run = grade(path, profiles=(profile,), out=out, notice=notice, **grading)
-    audit = audit_file(path, profile=profile, graded=run, **auditing)
+    with opened(path) as source:
+        importer = find_format(source, file_format)
+        if importer.positional:
+            raise UserError(
+                f"{path}: its rows name no problems, so it cannot be audited; without an audit: truegrade grade"
+                f" {path} --benchmark NAME, then truegrade replicate RUN --claim {claim}"
+            )
+        name = benchmark or benchmark_of(source, importer)
+    window, args = apart(name, task_args or {})
+    if window:
+        notice(f"the claim is held against {described(window)} alone; the audit looks at the whole file")
+    run = grade(
+        path, benchmark=name, profiles=(profile,), data=data, task_args=task_args, file_format=file_format,
+        out=out, workers=workers, allow_unsafe=allow_unsafe, progress=progress, notice=notice,
+    )  # fmt: skip
+    audit = audit_file(
+        path, benchmark=name, profile=profile, previous=previous, shots=shots, label=label, data=data,
+        task_args=args, graded=run, workers=workers, allow_unsafe=allow_unsafe, progress=progress,
+    )  # fmt: skip
     run.write(AUDIT, encode(audit, indent=2) + b"\n")
     report(run)
     found = replicate(
@@ -138,7 +156,7 @@ def audit_file(
         path, profile, previous, shots, label, workers, allow_unsafe, progress: as for `truegrade.analysis.audit`.
         benchmark: what the file answers; None where the file says.
         data: local data file or folder.
-        task_args: ``-T`` arguments of the benchmark.
+        task_args: arguments of the benchmark, by name.
 
     Raises:
         UserError: a name or file is at fault.

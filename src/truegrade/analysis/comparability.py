@@ -146,7 +146,7 @@ def _settings(run: Run) -> Mapping[str, Any]:
     if config is None:
         return asked
     asked |= {name.replace("_", " "): value for name, value in msgspec.to_builtins(config.sampling).items()}
-    asked |= {f"-M {name}": value for name, value in config.model_args.items()}
+    asked |= {f"model argument {name}": value for name, value in config.model_args.items()}
     if config.agent is not None:
         asked["agent"] = f"{config.agent.name}@{config.agent.version}"
     return asked

@@ -21,7 +21,7 @@ from truegrade.statistics.paired import gains_by_cluster
 from truegrade.statistics.paired_power import PairPower, pair_power
 from truegrade.statistics.reasoning import compare_reasoning
 from truegrade.statistics.reasoning_records import Difference
-from truegrade.statistics.windows import EVERYTHING, check_day, split
+from truegrade.statistics.windows import EVERYTHING, check_cutoff, split
 from truegrade.store import Run
 
 
@@ -110,7 +110,7 @@ def compare_runs(
         baseline: the folder, the label or the profile that the others are compared with; None for the first.
         every_pair: compare every two instead.
         force: compare even what is not comparable, and say so.
-        window: ``-T`` arguments that leave problems out (`truegrade.statistics.windows.FILTERS`).
+        window: arguments of the benchmark that leave problems out (`truegrade.statistics.windows.FILTERS`).
         cutoff: last day of the models' training data, ``YYYY-MM-DD``: contest problems are split by it.
         points: a difference in percentage points; how many tasks show it is computed.
         confidence: of the intervals.
@@ -120,7 +120,7 @@ def compare_runs(
         UserError: too few runs or profiles, one is not graded under the profile asked for, or has nothing in the
             window.
     """
-    check_day("--cutoff", cutoff)
+    check_cutoff(cutoff)
     opened = [item if isinstance(item, Run) else Run.open(Path(item)) for item in runs]
     windows = [window_of(run.manifest, window) for run in opened]
     chosen = _sides(opened, profiles, windows[0] if windows else window)
@@ -159,12 +159,12 @@ def _sides(runs: Sequence[Run], profiles: Sequence[str], window: Mapping[str, st
     if len(runs) < 2:
         known = ", ".join(runs[0].profiles) if runs else ""
         raise UserError(
-            "two runs at least are needed: truegrade compare RUN RUN; or two profiles of one run, --as A --as B"
+            "two runs at least are needed: truegrade compare RUN RUN; or two `profiles` of one run"
             + (f" (graded: {known})" if known else "")
         )
     if len(set(profiles)) > 1:
         raise UserError(
-            f"--as {' --as '.join(profiles)}: several runs need one profile; name one, or give one run"
+            f"`profiles` {', '.join(profiles)}: several runs need one profile; name one, or give one run"
         )
     name = profiles[0] if profiles else None
     return [graded(run, name, window) for run in runs]
@@ -222,7 +222,7 @@ def _refuse(sentences: Sequence[str]) -> None:
     """Raise NotComparable with every reason, each once."""
     if sentences:
         why = "; ".join(dict.fromkeys(sentences))
-        raise NotComparable(f"{why}; --force compares them all the same, and the result says so")
+        raise NotComparable(f"{why}; `force=True` compares them all the same, and the result says so")
 
 
 def _pair(

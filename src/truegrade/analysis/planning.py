@@ -47,9 +47,9 @@ def plan(
         UserError: neither points nor tasks, all three, or a number that cannot be.
     """
     if points is None and tasks is None:
-        raise UserError("give --points (to learn how many tasks), --tasks (to learn which difference), or both")
+        raise UserError("give `points` (to learn how many tasks), `tasks` (to learn which difference), or both")
     if points is not None and tasks is not None and power is not None:
-        raise UserError("--points, --tasks and --power leave nothing to compute; leave one of them out")
+        raise UserError("`points`, `tasks` and `power` leave nothing to compute; leave one of them out")
     points = None if points is None else float(points)
     shares = list(discordant) or [share for share in USUAL_DISCORDANT if share >= abs(points or 0.0)]
     return [_line(points, tasks, power, share, alpha) for share in shares or [abs(points or 0.0)]]

@@ -14,7 +14,7 @@ import msgspec
 from truegrade.analysis.audit.findings import Audit, Severity
 from truegrade.analysis.matrix import tallies_of
 from truegrade.analysis.replication_causes import Explanation, explain
-from truegrade.analysis.replication_question import MEANS, Question, resolve
+from truegrade.analysis.replication_question import MEANS, Question, refuse_wrong_numbers, resolve
 from truegrade.errors import UserError
 from truegrade.files.json_text import read_json
 from truegrade.pipeline.summary import ProfileSummary, read_summary
@@ -120,8 +120,7 @@ def replicate(
         UserError: the claim is no percentage, the run was not graded, or a name or number is at fault.
     """
     summary = read_summary(run)
-    if tolerance_points < 0:
-        raise UserError(f"--tolerance {tolerance_points:g}: percentage points from 0 up are needed")
+    refuse_wrong_numbers(metric, tasks, samples, tolerance_points)
     asked = resolve(run, summary, parse_claim(claim), metric, tasks, samples, tolerance_points / 100)
     wanted = run.profile_id(profile) if profile is not None else summary.profiles[0].profile
     results = {item.profile: _judge(asked, item) for item in summary.profiles}

@@ -68,7 +68,7 @@ def _as_fraction(claim: Claim) -> Iterator[Explanation]:
         yield Explanation(
             kind="percent",
             explains=False,
-            sentence=f"the claim was read as {claim.text} per cent; if a fraction was meant, say --claim {meant}",
+            sentence=f"the claim was read as {claim.text} per cent; if a fraction was meant, the claim is {meant}",
         )
 
 

@@ -74,15 +74,7 @@ def resolve(
     samples: int | None,
     tolerance: float,
 ) -> Question:
-    """Find the denominators, and what stands between the claim and this run.
-
-    Raises:
-        UserError: no such metric, or a number below 1.
-    """
-    refuse_unknown(metric)
-    for option, number in (("--n", tasks), ("--samples", samples)):
-        if number is not None and number < 1:
-            raise UserError(f"{option} {number}: a number from 1 up is needed")
+    """Find the denominators, and what stands between the claim and this run."""
     ours = summary.tasks
     if tasks is not None and samples is None and metric in MEANS:
         # A number of draws is a denominator: 820 over 164 tasks is five samples of each.
@@ -115,7 +107,7 @@ def _other_tasks(run: Run, summary: Summary, tasks: int | None) -> list[str]:
         return [f"the claim is about {tasks} tasks, this run about {ours}{excluded}"]
     if tasks is None and ours < whole:
         part = f"the run covers {ours} of the {whole} problems of {summary.benchmark}{excluded}"
-        return [f"{part}; if the claim does so too, say --n {ours}"]
+        return [f"{part}; if the claim does so too, say `tasks` {ours}"]
     return []
 
 
@@ -151,11 +143,17 @@ def _no_fit(claim: Claim, tasks: int, samples: Sequence[int]) -> str:
     )
 
 
-def refuse_unknown(metric: str) -> None:
-    """Refuse a metric that is none.
+def refuse_wrong_numbers(metric: str, tasks: int | None, samples: int | None, tolerance_points: float) -> None:
+    """Refuse what a claim cannot be held with, whatever the run.
 
     Raises:
-        UnknownName: it is not known.
+        UnknownName: no such metric.
+        UserError: a number is out of its range.
     """
     if metric not in METRICS and not re.fullmatch(r"pass@[1-9]\d*", metric):
         raise UnknownName("metric", metric, METRICS)
+    for name, number in (("tasks", tasks), ("samples", samples)):
+        if number is not None and number < 1:
+            raise UserError(f"`{name}` {number}: a number from 1 up is needed")
+    if tolerance_points < 0:
+        raise UserError(f"`tolerance_points` {tolerance_points:g}: percentage points from 0 up are needed")

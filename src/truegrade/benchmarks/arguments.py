@@ -63,7 +63,7 @@ def choice(args: Mapping[str, str], name: str, choices: Sequence[str]) -> str:
     """
     value = args.get(name, choices[0])
     if value not in choices:
-        raise UserError(f"-T {name}={value}: must be one of {', '.join(choices)}")
+        raise UserError(f"`task_args` {name}={value}: must be one of {', '.join(choices)}")
     return value
 
 
@@ -77,5 +77,7 @@ def whole_number(args: Mapping[str, str], name: str, default: int, allowed: rang
     if text is None:
         return default
     if not text.isascii() or not text.isdigit() or int(text) not in allowed:
-        raise UserError(f"-T {name}={text}: must be a whole number from {allowed.start} to {allowed.stop - 1}")
+        raise UserError(
+            f"`task_args` {name}={text}: must be a whole number from {allowed.start} to {allowed.stop - 1}"
+        )
     return int(text)

@@ -34,7 +34,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     if data is None and not path.is_file():
         raise UserError(
             f"{NAME} was not built on this machine yet: run `truegrade data build dsl-list` (half a minute),"
-            " or give a file with --data"
+            " or give a file with `data`"
         )
     others = {name: value for name, value in args.items() if name != "task"}
     loaded: Benchmark = read.load(path, others, NAME)

@@ -49,7 +49,7 @@ def read_rows(benchmark: str, data: Path | None, args: Mapping[str, str]) -> Row
     """
     if data is None:
         raise UserError(
-            f"{benchmark} reads your own file: give its path with --data (JSON Lines; see docs/formats.md)"
+            f"{benchmark} reads your own file: give its path with `data` (JSON Lines; see docs/formats.md)"
         )
     rendering = choice(args, "arguments", ("stored", "repr"))
     rows = read_executions(data, "repr" if rendering == "repr" else "stored")

@@ -55,7 +55,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         raise BadRecord(
             data,
             f"holds {len(read.rows)} problems where the release has {chosen.release.problems}; get the files"
-            " again, or pass -T allow_modified=true to use them as they are",
+            " again, or pass `task_args` allow_modified=true to use them as they are",
         )
     refuse_repeated(data, (str(row.question_id) for row in read.rows), "row")
     dated = (_dated(data, row) for row in read.rows)

@@ -42,7 +42,9 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     """
     check_arguments(NAME, args, _ARGS)
     if data is not None:
-        raise UserError(f"{NAME} is drawn from a seed and reads no file: leave out --data, or see -T seed=")
+        raise UserError(
+            f"{NAME} is drawn from a seed and reads no file: leave out `data`, or see its argument seed"
+        )
     split = choice(args, "split", SPLITS)
     size = whole_number(args, "size", 200, range(1, _LARGEST + 1))
     seed = whole_number(args, "seed", 0, range(2**63))

@@ -16,6 +16,7 @@ from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.evolution import evolve
 from truegrade.cli.files import export, lm_eval_tasks
+from truegrade.cli.flags import read_limit, with_flags
 from truegrade.cli.options import (
     Number,
     data_options,
@@ -24,6 +25,7 @@ from truegrade.cli.options import (
     generation_options,
     grading_options,
     json_option,
+    notice,
     print_json,
     unsafe_option,
 )
@@ -34,6 +36,7 @@ from truegrade.errors import TruegradeError
 
 if TYPE_CHECKING:
     from truegrade.pipeline.progress import Progress
+    from truegrade.pipeline.selection import Limit
     from truegrade.store import Run
 
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
@@ -51,7 +54,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except TruegradeError as error:
-            echo(f"truegrade: {error}", err=True)
+            echo(f"truegrade: {with_flags(error)}", err=True)
             ctx.exit(EXIT_USER_ERROR)
         except OSError as error:
             if error.errno in (
@@ -121,7 +124,7 @@ def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers:
         cutoff=cutoff,
         packages=packages,
         progress=_progress(as_json),
-        **generation_arguments(options, _notice),
+        **generation_arguments(options),
     )
     if code := _show(finished, as_json):
         sys.exit(code)
@@ -143,7 +146,7 @@ def generate(benchmark: str, profile: str, allow_unsafe: bool | None, as_json: b
         profile=profile,
         allow_unsafe=allow_unsafe,
         progress=_progress(as_json),
-        **generation_arguments(options, _notice),
+        **generation_arguments(options),
     )
     stored = len(made.answered())
     if as_json:
@@ -156,7 +159,12 @@ def generate(benchmark: str, profile: str, allow_unsafe: bool | None, as_json: b
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN|FILE...")
 @click.option("--benchmark", "-b", help="What a file's completions answer; a run knows, and a log of Inspect.")
 @click.option("--format", "file_format", help="Format of the file. [default: recognised]")
-@click.option("--limit", metavar="N|A-B", help="Problems that a file answers: the first N, or a 1-based range.")
+@click.option(
+    "--limit",
+    metavar="N|A-B",
+    callback=read_limit,
+    help="Problems that a file answers: the first N, or a 1-based range.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the run that a file becomes.")
 @click.option(
     "--timeout",
@@ -169,18 +177,17 @@ def generate(benchmark: str, profile: str, allow_unsafe: bool | None, as_json: b
 @data_options
 @grading_options
 @json_option
-def grade(sources: tuple[Path, ...], limit: str | None, out: Path | None, ks: tuple[int, ...], as_json: bool,
+def grade(sources: tuple[Path, ...], limit: Limit, out: Path | None, ks: tuple[int, ...], as_json: bool,
           **options: Any) -> None:  # fmt: skip
     """Grade runs, or files of completions that any harness wrote (docs/formats.md)."""
     from truegrade import api
-    from truegrade.pipeline.selection import parse_limit
 
     if out is not None and len(sources) > 1:
         raise click.UsageError("--out names one folder, but several files are given; grade them one by one")
     codes = []
     for source in sources:
         graded = api.grade(
-            source, limit=parse_limit(limit), out=out, ks=ks or None, progress=_progress(as_json), notice=_notice,
+            source, limit=limit, out=out, ks=ks or None, progress=_progress(as_json), notice=notice,
             **options,
         )  # fmt: skip
         codes.append(_show(graded, as_json))
@@ -354,10 +361,6 @@ def _progress(as_json: bool) -> Progress:
     return Silent() if as_json else TerminalProgress()
 
 
-def _notice(sentence: str) -> None:
-    echo(f"note: {sentence}", err=True)
-
-
 def _show(finished: Run, as_json: bool) -> int:
     """Print a summary; the exit code: 1 where the grader failed on a sample."""
     from truegrade.pipeline.summary import read_summary
@@ -370,7 +373,7 @@ def _show(finished: Run, as_json: bool) -> int:
         return code
     from truegrade.report.text import print_summary
 
-    print_summary(summary)
+    print_summary(summary, worded=with_flags)
     if len(summary.profiles) > 2:
         from truegrade.analysis.matrix import read_matrix
         from truegrade.report.matrix_text import print_matrix

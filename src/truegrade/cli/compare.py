@@ -20,7 +20,7 @@ from truegrade.cli.options import Number, cutoff_option, echo, json_option, prin
     help="Under which rules; two or more for a single run, to compare those. [default: the only one]",
 )
 @click.option("--baseline", metavar="RUN", help="Compare all others with this one. [default: the first]")
-@click.option("--all-pairs", is_flag=True, help="Compare every two.")
+@click.option("--all-pairs", "every_pair", is_flag=True, help="Compare every two.")
 @click.option(
     "--power",
     "points",
@@ -57,7 +57,7 @@ from truegrade.cli.options import Number, cutoff_option, echo, json_option, prin
 def compare(
     runs: tuple[Path, ...],
     table: bool,
-    all_pairs: bool,
+    every_pair: bool,
     file_format: str | None,
     out: Path | None,
     open_page: bool,
@@ -67,7 +67,7 @@ def compare(
     """Compare graded runs, paired by task: each less the first, with intervals, tests, wins and losses."""
     from truegrade.analysis.comparison import compare_runs
 
-    if all_pairs and options["baseline"]:
+    if every_pair and options["baseline"]:
         raise click.UsageError("--all-pairs has no --baseline: leave one of them out")
     if file_format is None and (out is not None or open_page):
         raise click.UsageError(f"{'--open' if open_page else '--out'} needs a file: add --format html")
@@ -78,7 +78,7 @@ def compare(
     if table:
         _table(runs, options["profiles"], as_json)
         return
-    found = compare_runs(runs, every_pair=all_pairs, **options)
+    found = compare_runs(runs, every_pair=every_pair, **options)
     if file_format is not None:
         _write(found, file_format, out, open_page=open_page, as_json=as_json)
     elif as_json:
@@ -125,7 +125,6 @@ def _write(found: Any, file_format: str, out: Path | None, *, open_page: bool, a
 @click.option("--tasks", type=click.IntRange(min=1), help="Tasks of the benchmark.")
 @click.option(
     "--power",
-    "reached",
     type=Number(0, 1, min_open=True, max_open=True),
     help="Chance to see the difference. [default: 0.8]",
 )
@@ -147,7 +146,7 @@ def _write(found: Any, file_format: str, out: Path | None, *, open_page: bool, a
 def power(
     points: float | None,
     tasks: int | None,
-    reached: float | None,
+    power: float | None,
     discordant: tuple[float, ...],
     alpha: float,
     as_json: bool,
@@ -155,7 +154,7 @@ def power(
     """How many tasks show a difference, which difference so many tasks show, or how likely they do."""
     from truegrade.analysis.planning import plan
 
-    plans = plan(points=points, tasks=tasks, power=reached, discordant=discordant, alpha=alpha)
+    plans = plan(points=points, tasks=tasks, power=power, discordant=discordant, alpha=alpha)
     if as_json:
         print_json(plans)
     else:

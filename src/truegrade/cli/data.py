@@ -8,16 +8,13 @@ from typing import Any
 import click
 
 from truegrade.cli.data_build import build, check
-from truegrade.cli.options import Number, echo, json_option, print_json, unsafe_option
+from truegrade.cli.flags import with_flags
+from truegrade.cli.options import Number, echo, json_option, notice, print_json, unsafe_option
 
 
 def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     """Names with commas between them."""
     return tuple(name.strip() for name in value.split(",")) if value is not None else None
-
-
-def _notice(sentence: str) -> None:
-    echo(f"note: {sentence}", err=True)
 
 
 @click.group()
@@ -161,14 +158,14 @@ def data_mutate(file: Path, out: Path, workers: int | None, allow_unsafe: bool |
     limits = Limits(cpu_s=options.cpu_s, memory_bytes=1 << 30, packages=OF_LEETCODE)
     with Sandbox(limits, workers, allow_unsafe=bool(allow_unsafe)) as sandbox:
         watch = Silent() if as_json else TerminalProgress()
-        mutated = mutate_file(file, out, options, sandbox, workers=sandbox.workers, watch=watch, notice=_notice)
+        mutated = mutate_file(file, out, options, sandbox, workers=sandbox.workers, watch=watch, notice=notice)
     if as_json:
         print_json(mutated)
     else:
         operators = ", ".join(f"{name} {count}" for name, count in mutated.operators.items())
         echo(f"{out}: {mutated.mutants} mutants of {mutated.rows} programs ({operators})")
         for name, reason in mutated.without.items():
-            echo(f"no mutant of {name}: {reason}")
+            echo(f"no mutant of {name}: {with_flags(reason)}")
 
 
 @data.command("push")

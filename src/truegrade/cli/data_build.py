@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from truegrade.cli.options import Number, echo, json_option, print_json, unsafe_option
+from truegrade.cli.options import Number, echo, json_option, notice, print_json, unsafe_option
 
 if TYPE_CHECKING:
     from truegrade.builders.checking import Difference
@@ -161,12 +161,12 @@ def build_llm_list(model: str, base_url: str | None, size: int, out: Path, input
     asked = open_model(model, base_url=base_url, patience=patience)
     path = out.with_name(f"{out.name}.journal")
     out.parent.mkdir(parents=True, exist_ok=True)
-    earlier = list(read_journal(path, Entry, notice=_notice))
+    earlier = list(read_journal(path, Entry, notice=notice))
     with (
         _jail(max_connections, allow_unsafe) as sandbox,
         _jail(max_connections, allow_unsafe, _WITNESS_SEED) as witness,
         Asker(asked, Sampling(temperature=temperature, max_tokens=max_tokens)) as asker,
-        Journal[Entry](path, notice=_notice, fsync_every=1) as journal,
+        Journal[Entry](path, notice=notice, fsync_every=1) as journal,
     ):
         rows = rows_of(
             LlmListOptions(size=size, inputs=inputs),
@@ -241,7 +241,7 @@ def _weights(grammar: str, weights: Path | None, examples: Path | None) -> Any:
     fitted = fit((row.code for row in read_rows(examples)), GRAMMARS[grammar])
     if not fitted.read:
         raise UserError(f"{examples}: the {grammar} grammar has none of its {fitted.unread} programs")
-    _notice(
+    notice(
         f"weights fitted to {fitted.read} programs; {fitted.unread} are not in the grammar and count for nothing"
     )
     return fitted.weights
@@ -297,7 +297,3 @@ def _tell(refused: list[Refused], verbose: bool) -> None:
     for reason, count in reasons.most_common():
         example = next(one for one in refused if one.why.partition(": ")[0] == reason)
         echo(f"  {count} x {reason}, e.g. {example.name}{example.why.removeprefix(reason)[:_SHOWN_CHARS]}")
-
-
-def _notice(sentence: str) -> None:
-    echo(f"note: {sentence}", err=True)

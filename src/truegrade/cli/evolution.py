@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from truegrade.cli.options import echo, json_option, print_json, unsafe_option
+from truegrade.cli.options import echo, json_option, notice, print_json, unsafe_option
 
 if TYPE_CHECKING:
     from truegrade.evolution.settings import Settings
@@ -66,7 +66,7 @@ def evolve(
     folder, final = run(
         settings,
         watcher=None if as_json else LiveWatcher(),
-        notice=lambda sentence: echo(f"note: {sentence}", err=True),
+        notice=notice,
         allow_unsafe=bool(allow_unsafe),
         executor=executor,
         **options,

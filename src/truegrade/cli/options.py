@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from truegrade.cli.flags import read_limit, with_flags
 from truegrade.report.terminal import visible
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -131,7 +132,7 @@ generation_options = together(
     click.option("--base-url", help="Address of an OpenAI-compatible service."),
     click.option("-n", "--epochs", "n", default=1, show_default=True, type=click.IntRange(min=1),
                  help="Samples per task."),
-    click.option("--limit", metavar="N|A-B",
+    click.option("--limit", metavar="N|A-B", callback=read_limit,
                  help="The first N problems, or a 1-based range; programs, where several are about one program."),
     click.option("--id", "ids", multiple=True, help="One problem, by its id. Repeatable."),
     click.option("--temperature", type=Number(min=0), help="[default: the service's]"),
@@ -164,19 +165,30 @@ generation_options = together(
 )  # fmt: skip
 
 
-def generation_arguments(options: Mapping[str, Any], notice: Callable[[str], None]) -> dict[str, Any]:
+def generation_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     """Command-line options as the keyword arguments of `truegrade.api.generate`."""
     from truegrade.models import DEFAULT_MODEL
-    from truegrade.pipeline.selection import parse_limit
     from truegrade.records.config import Patience, Sampling
 
     patience = ("max_connections", "max_attempts", "timeout_s", "max_cost_usd")
-    passed = ("n", "data", "task_args", "ids", "base_url", "agent", "agent_args", "reuse", "cache", "probe", "out")
+    passed = (
+        "n",
+        "data",
+        "task_args",
+        "limit",
+        "ids",
+        "base_url",
+        "agent",
+        "agent_args",
+        "reuse",
+        "cache",
+        "probe",
+        "out",
+    )
     return {
         "model": options["model"] or DEFAULT_MODEL,
         "sampling": Sampling(**{name: options[name] for name in Sampling.__struct_fields__}),
         "patience": Patience(**{name: options[name] for name in patience}),
-        "limit": parse_limit(options["limit"]),
         "notice": notice,
         "model_args": adapted_arguments(options["model_args"], options["adapter"]),
         **{name: options[name] for name in passed},
@@ -195,6 +207,11 @@ def echo(message: object, *, err: bool = False, nl: bool = True) -> None:
     text = str(message).encode("utf-8", "backslashreplace").decode()
     # click would take escape sequences away on the way into a file or a pipe.
     click.echo(visible(text) if (sys.stderr if err else sys.stdout).isatty() else text, err=err, nl=nl, color=True)
+
+
+def notice(sentence: str) -> None:
+    """Print what a person should know, on standard error."""
+    echo(f"note: {with_flags(sentence)}", err=True)
 
 
 def print_json(value: Any) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from truegrade.cli.options import data_options, echo, json_option, print_json, together, unsafe_option
+from truegrade.cli.flags import with_flags
+from truegrade.cli.options import data_options, echo, json_option, notice, print_json, together, unsafe_option
 
 if TYPE_CHECKING:
     from truegrade.pipeline.progress import Progress
@@ -69,6 +70,7 @@ audit_options = together(
 @click.argument("file", type=click.Path(path_type=Path))
 @audit_options
 @claim_options
+@click.option("--format", "file_format", help="Format of the file. [default: recognised]")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the run that the file becomes.")
 @json_option
 @click.pass_context
@@ -81,14 +83,13 @@ def check(
     """
     from truegrade import api
     from truegrade.analysis.checking import Answer
-    from truegrade.api import unsafe_allowed
 
     found = api.check(
         claim,
         file,
-        allow_unsafe=unsafe_allowed(allow_unsafe),
+        allow_unsafe=allow_unsafe,
         progress=_progress(as_json),
-        notice=lambda sentence: echo(f"note: {sentence}", err=True),
+        notice=notice,
         **options,
     )
     if as_json:
@@ -96,7 +97,7 @@ def check(
     else:
         from truegrade.report.replication_text import print_check
 
-        print_check(found.answer.value, found.why, found.replication, found.audit)
+        print_check(found.answer.value, found.why, found.replication, found.audit, worded=with_flags)
         echo(f"{found.replication.run}: summary.json, audit.json, report.html")
     if found.answer is not Answer.CONFIRMED:
         ctx.exit(EXIT_NOT_HELD)
@@ -126,7 +127,7 @@ def replicate(ctx: click.Context, /, run: Path, claim: str, as_json: bool, **opt
     else:
         from truegrade.report.replication_text import print_replication
 
-        print_replication(replication)
+        print_replication(replication, worded=with_flags)
     if not replication.holds:
         ctx.exit(EXIT_NOT_HELD)
 

@@ -72,18 +72,19 @@ def select_files(data: Path, release: str | None) -> Selected:
     if data.is_file():
         if release is not None:
             raise UserError(
-                f"-T release={release} chooses among the files of a folder, and {data} is one file; leave it out"
+                f"`task_args` release={release} chooses among the files of a folder, and {data} is one file; leave"
+                " it out"
             )
         return Selected(paths=(data,))
     if not data.is_dir():
-        raise UserError(f"{data}: no such file or folder; give LiveCodeBench's rows with --data")
+        raise UserError(f"{data}: no such file or folder; give LiveCodeBench's rows with `data`")
     if any(_upstream(data, name) for name in RELEASES[LATEST].files):
         return _of_release(data, release)
     if release is not None and not (data / release).is_dir():
         names = ", ".join(RELEASES[release].files)
         raise UserError(
             f"the folder {data} holds neither {names} nor a folder {release};"
-            " leave -T release out to read all its files"
+            " leave `task_args` release out to read all its files"
         )
     folder = data / release if release is not None else data
     return Selected(paths=_all_files(folder), release=RELEASES[release] if release is not None else None)
@@ -95,7 +96,7 @@ def _of_release(folder: Path, tag: str | None) -> Selected:
     missing = [name for name, path in found.items() if path is None]
     if missing:
         whole = [name for name, other in RELEASES.items() if all(_upstream(folder, file) for file in other.files)]
-        served = f"; -T release={whole[0]} reads what is there" if tag is None else ""
+        served = f"; `task_args` release={whole[0]} reads what is there" if tag is None else ""
         raise UserError(f"the folder {folder} lacks {', '.join(missing)} of {tag or LATEST}{served}")
     return Selected(paths=tuple(path for path in found.values() if path is not None), release=release)
 
@@ -111,8 +112,8 @@ def _all_files(folder: Path) -> tuple[Path, ...]:
     tags = [path.name for path in sorted(folder.iterdir()) if path.is_dir() and path.name in RELEASES]
     if not paths and tags:
         raise UserError(
-            f"the folder {folder} holds a folder a release, and they overlap: -T release={tags[-1]} chooses one"
-            f" (there are {', '.join(tags)})"
+            f"the folder {folder} holds a folder a release, and they overlap: `task_args`"
+            f" release={tags[-1]} chooses one (there are {', '.join(tags)})"
         )
     if not paths:
         raise UserError(

@@ -69,7 +69,7 @@ def download(
         return target
     if source.checkout:
         raise UserError(
-            f"{source.name} is not downloaded: check {source.url} out with git and give the folder with --data"
+            f"{source.name} is not downloaded: check {source.url} out with git and give the folder with `data`"
         )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ def _verify(source: Source, part: Path, *, retry: bool) -> None:
         raise _TryAgain("the continued file is not the pinned one")
     raise UserError(
         f"{source.url} gave a {source.file} with sha256 {found}, not {source.sha256}, so it was not kept;"
-        f" try again, or get the pinned file by other means and give its path with --data"
+        f" try again, or get the pinned file by other means and give its path with `data`"
     )
 
 
@@ -155,7 +155,7 @@ def _same_content(source: Source, part: Path) -> bool:
 def _advice(source: Source, error: Exception | str) -> str:
     why = str(error) or type(error).__name__
     return (
-        f"could not download {source.url}: {why}; get {source.file} by other means and give its path with --data,"
+        f"could not download {source.url}: {why}; get {source.file} by other means and give its path with `data`,"
         " or set TRUEGRADE_DATA to the folder that holds it"
     )
 

@@ -69,7 +69,7 @@ def push(file: Path, repo: str, *, private: bool = False, licence: str = "unknow
         UserError: the client is not installed, or the hub refuses.
     """
     if not _REPO.fullmatch(repo):
-        raise UserError(f"--repo {repo}: a data set's name on the hub is of the form ORG/NAME")
+        raise UserError(f"`repo` {repo}: a data set's name on the hub is of the form ORG/NAME")
     rows = parse_rows(file, read_content(file), ExecutionRow)
     content = encode_rows(rows)
     card = write_card(repo, rows, sha256(content), licence)

@@ -117,7 +117,7 @@ def _refuse(source: Source, path: Path, rows: tuple[Row, ...], digest: str) -> N
     extra = [name for name, count in found.items() if count > 1 or name not in pinned]
     advice = (
         f"get the pinned file with `truegrade data pull {source.name}`,"
-        " or pass -T allow_modified=true to use this one as it is"
+        " or pass `task_args` allow_modified=true to use this one as it is"
     )
     if missing:
         raise BadRecord(path, f"{len(missing)} of {len(pinned)} rows are missing: {_some(missing)}; {advice}")

@@ -61,7 +61,7 @@ def _refusing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror or error}; choose another --out") from None
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}; choose another `out`") from None
 
 
 def read_rows(path: Path) -> tuple[ExecutionRow, ...]:

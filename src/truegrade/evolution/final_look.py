@@ -145,7 +145,7 @@ def look_at_final(
 def _refusal(folder: str, created: str) -> str:
     return (
         f"the final problems were looked at on {created} for another result, in {folder}, so what is chosen"
-        " now may have been chosen by them; report that one, search with another seed, or give --again, which"
+        " now may have been chosen by them; report that one, search with another seed, or give `again=True`, which"
         " marks the report"
     )
 

@@ -190,7 +190,7 @@ class Finish:
         if adapter_sha256(partial) != best.event.adapter_sha256:
             raise UserError(
                 f"{target}: the adapter of genome {job.genome.id} came out otherwise than when it was scored"
-                f" ({best.event.adapter_sha256[:12]}…); versions differ, so start anew with another --out"
+                f" ({best.event.adapter_sha256[:12]}…); versions differ, so start anew with another `out`"
             )
         shutil.rmtree(target, ignore_errors=True)
         partial.rename(target)

@@ -51,13 +51,13 @@ class EvolutionFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             file = (self.path / _LOCK).open("a")
         except OSError as error:
-            raise UserError(f"{self.path}: {error.strerror}; choose another --out") from None
+            raise UserError(f"{self.path}: {error.strerror}; choose another `out`") from None
         with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise UserError(
-                    f"{self.path}: another process is evolving there; wait, or choose another --out"
+                    f"{self.path}: another process is evolving there; wait, or choose another `out`"
                 ) from None
             yield
 
@@ -78,7 +78,7 @@ class EvolutionFolder:
             ("problems", before.roles, evolution.roles),
         ):
             if old != new:
-                raise UserError(f"{self.path} holds another evolution: its {what} differ; choose another --out")
+                raise UserError(f"{self.path} holds another evolution: its {what} differ; choose another `out`")
         for name, version in evolution.versions.items():
             if before.versions.get(name) != version:
                 began = before.versions.get(name, "absent")

@@ -130,7 +130,7 @@ class _Run:
                 raise BadRecord(
                     self._loop.folder.path / EVENTS,
                     f"{self._search.title}, replicate {self._replicate}, generation {number}, slot {slot} is not"
-                    " what this search asks for: another version wrote it; start anew with another --out",
+                    " what this search asks for: another version wrote it; start anew with another `out`",
                 )
             told.append(evaluated)
             self._note(evaluated)

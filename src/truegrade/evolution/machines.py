@@ -94,7 +94,7 @@ def open_machines(executor: str, *, workers: int | None, accelerated: bool) -> M
     name, colon, address = executor.partition(":")
     if name == LOCAL:
         if colon:
-            raise UserError(f"--executor {executor}: this machine has no address; write --executor local")
+            raise UserError(f"`executor` {executor}: this machine has no address; write `executor` local")
         return None
     if name not in MACHINES:
         raise UnknownName("executor", executor, (LOCAL, *MACHINES))

@@ -116,7 +116,7 @@ class Processes:
             process.join()
             raise SandboxError(
                 f"a worker process ended with exit code {process.exitcode} (out of memory?);"
-                " the same command goes on from here, --workers 1 needs the least memory"
+                " the same command goes on from here, `workers` 1 needs the least memory"
             ) from None
         if isinstance(answer, Result):
             return answer

@@ -1,4 +1,4 @@
-"""Models by name: the one table of what ``--model`` takes."""
+"""Models by name, in one table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TRUEGRADE_MICRO = "embedded/truegrade-micro"
 """The weights that come with the package, answered by numpy."""
 
 DEFAULT_MODEL = TRUEGRADE_MICRO
-"""Answers where no ``--model`` is given: it needs no key and no network."""
+"""Answers where no model is named: it needs no key and no network."""
 
 BASELINES: Mapping[str, str] = MappingProxyType(
     {
@@ -54,7 +54,7 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     """One line of ``truegrade models``."""
 
     name: str
-    """What ``--model`` takes; capitals stand for what the user fills in."""
+    """What a model can be named; capitals stand for what the user fills in."""
     kind: Literal["baseline", "local", "preset", "provider", "replay"]
     description: str
     needs: str
@@ -97,7 +97,7 @@ def open_model(
         name: a preset, ``provider/name``, ``baseline/NAME``, ``embedded/NAME``, ``hf/NAME`` or ``replay:FILE``.
         base_url: the service's address instead of the provider's own; without one ``vllm/NAME`` runs here.
         patience: concurrency, time-out and retries.
-        args: model arguments (``-M``), values already parsed.
+        args: model arguments, values already parsed.
         problems: by id, for the baselines that answer from the problem; no other model is given them.
 
     Raises:
@@ -108,7 +108,7 @@ def open_model(
     here = name.startswith(IN_PROCESS) or (name.startswith("vllm/") and base_url is None)
     if ARGUMENT in args and not here:
         raise UserError(
-            f"{name} takes no adapter here, only embedded/NAME, hf/NAME and (without --base-url) vllm/NAME do. A"
+            f"{name} takes no adapter here, only embedded/NAME, hf/NAME and (without `base_url`) vllm/NAME do. A"
             " server offers one as a model of its own: vllm serve BASE --lora-modules NAME=PATH, then vllm/NAME"
         )
     if name.startswith("replay:"):
@@ -118,7 +118,7 @@ def open_model(
         return Replay.open(Path(name.removeprefix("replay:")))
     if here:
         if base_url is not None:
-            raise UserError(f"model {name!r} is not served anywhere: leave --base-url out")
+            raise UserError(f"model {name!r} is not served anywhere: leave `base_url` out")
         return _open_local(name, patience, args)
     if name.startswith("baseline/"):
         from truegrade.models.baseline import open_baseline
@@ -191,9 +191,9 @@ def _open_service(
 
 def _refuse_service_settings(name: str, base_url: str | None, args: Mapping[str, Any]) -> None:
     if base_url is not None:
-        raise UserError(f"model {name!r} is not served anywhere: leave --base-url out")
+        raise UserError(f"model {name!r} is not served anywhere: leave `base_url` out")
     if args:
-        raise UserError(f"model {name!r} takes no model arguments: leave -M {', -M '.join(args)} out")
+        raise UserError(f"model {name!r} takes no model arguments: leave `model_args` {', '.join(args)} out")
 
 
 def _needs(provider: str) -> str:

@@ -32,7 +32,7 @@ def check_adapter(folder: Path) -> None:
     """
     for name in (CONFIG, WEIGHTS):
         if not (folder / name).is_file():
-            raise UserError(f"-M adapter={folder}: no {name} there; name a folder that PEFT has written")
+            raise UserError(f"`model_args` adapter={folder}: no {name} there; name a folder that PEFT has written")
 
 
 def adapter_sha256(folder: Path) -> str:

@@ -30,4 +30,4 @@ def read_arguments(args: Mapping[str, Any], options: type[OptionsT], model: str)
     try:
         return msgspec.convert(dict(args), options, strict=False)
     except msgspec.ValidationError as error:
-        raise UserError(f"model argument not understood: {error}; write -M key=value") from None
+        raise UserError(f"model argument not understood: {error}; write `model_args` key=value") from None

@@ -112,5 +112,5 @@ def refuse_in_process_only(name: str, sampling: Sampling) -> None:
     for parameter, value in sampling.in_process_only.items():
         raise UserError(
             f"{name} cannot be asked for {parameter} {value}, which only models in this process follow: leave it"
-            f" out, or send it to a service that takes it as -M {parameter}={value}"
+            f" out, or send it to a service that takes it as `model_args` {parameter}={value}"
         )

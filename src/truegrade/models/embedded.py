@@ -66,7 +66,7 @@ class EmbeddedEngine:
     def submit(self, prompt: Prompt, sampling: Sampling, sample: int = 0) -> Future[Generated]:
         """See `truegrade.models.local.Engine`; without a temperature the likeliest token is taken."""
         if sampling.reasoning_effort is not None:
-            raise UserError(f"{self.name} does not think before it answers: leave --reasoning-effort out")
+            raise UserError(f"{self.name} does not think before it answers: leave `reasoning_effort` out")
         tokens = prompt_tokens(prompt, self._decoder.tokenizer)
         room = self._decoder.llama.shape.max_position_embeddings - len(tokens)
         if room < 1:

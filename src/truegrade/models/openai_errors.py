@@ -70,14 +70,14 @@ def explain(failure: RequestFailure, endpoint: Endpoint, model: str, route: str)
 
 def _advice(failure: RequestFailure, endpoint: Endpoint, model: str, route: str) -> str:
     if failure.unreachable:
-        return "check that the service runs there, or give another --base-url"
+        return "check that the service runs there, or give another `base_url`"
     if failure.status in {400, 401}:
         return f"set {endpoint.key_variable} to a key that this service accepts"
     if failure.status == 403:
         return f"the key in {endpoint.key_variable} may not use {model!r}: choose another model or key"
     if failure.status == 404:
-        text = " or send text prompts as chat with -M text_as_chat=true" if route == "text" else ""
-        return f"check the model name {model!r} and --base-url{text}"
+        text = " or send text prompts as chat with `model_args` text_as_chat=true" if route == "text" else ""
+        return f"check the model name {model!r} and `base_url`{text}"
     return "add credit at the provider, then run the same command again; what is stored is kept"
 
 

@@ -48,8 +48,10 @@ class OpenAIOptions(msgspec.Struct, frozen=True, kw_only=True):
             input_usd = listed.input_usd if input_usd is None else input_usd
             output_usd = listed.output_usd if output_usd is None else output_usd
         if input_usd is None or output_usd is None:
-            raise UserError("-M input_price and -M output_price go together: give both, in USD per million tokens")
-        return Price(input_usd=input_usd, output_usd=output_usd, as_of="-M")
+            raise UserError(
+                "`model_args` input_price and output_price go together: give both, in USD per million tokens"
+            )
+        return Price(input_usd=input_usd, output_usd=output_usd, as_of="given")
 
 
 def split_arguments(args: Mapping[str, Any]) -> tuple[OpenAIOptions, dict[str, Any]]:
@@ -63,4 +65,4 @@ def split_arguments(args: Mapping[str, Any]) -> tuple[OpenAIOptions, dict[str, A
     try:
         return msgspec.convert(reserved, OpenAIOptions, strict=False), extra_body
     except msgspec.ValidationError as error:
-        raise UserError(f"model argument not understood: {error}; write -M key=value") from None
+        raise UserError(f"model argument not understood: {error}; write `model_args` key=value") from None

@@ -75,7 +75,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             reasoning=True,
             max_tokens=32768,
             price=Price(input_usd=1.10, output_usd=4.40, as_of="2025-06"),
-            notes="o3-mini; takes --reasoning-effort, no temperature",
+            notes="o3-mini; takes a reasoning effort, no temperature",
         ),
         # DeepSeek's own alias "deepseek-reasoner" has moved on to later models than R1
         "deepseek-r1": Preset(
@@ -99,7 +99,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             reasoning=True,
             max_tokens=32768,
             price=Price(input_usd=0.075, output_usd=0.30, as_of="2025-11"),
-            notes="gpt-oss 20b at Groq, takes --reasoning-effort; the same weights: vllm/openai/gpt-oss-20b",
+            notes="gpt-oss 20b at Groq, takes a reasoning effort; the same weights: vllm/openai/gpt-oss-20b",
         ),
         "gpt-oss-120b": Preset(
             provider="groq",
@@ -107,28 +107,28 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             reasoning=True,
             max_tokens=32768,
             price=Price(input_usd=0.15, output_usd=0.60, as_of="2025-11"),
-            notes="gpt-oss 120b at Groq, takes --reasoning-effort; the same weights: vllm/openai/gpt-oss-120b",
+            notes="gpt-oss 120b at Groq, takes a reasoning effort; the same weights: vllm/openai/gpt-oss-120b",
         ),
         "codellama-7b": Preset(
             provider="vllm",
             model="codellama/CodeLlama-7b-Instruct-hf",
             reasoning=False,
             max_tokens=2048,
-            notes="Code Llama 7B Instruct; its paper's pass@1 is greedy (--temperature 0)",
+            notes="Code Llama 7B Instruct; its paper's pass@1 is greedy (temperature 0)",
         ),
         "deepseek-coder-6.7b": Preset(
             provider="vllm",
             model="deepseek-ai/deepseek-coder-6.7b-instruct",
             reasoning=False,
             max_tokens=2048,
-            notes="DeepSeek-Coder 6.7B Instruct; its authors evaluate greedily (--temperature 0)",
+            notes="DeepSeek-Coder 6.7B Instruct; its authors evaluate greedily (temperature 0)",
         ),
         "qwen2.5-coder-7b": Preset(
             provider="vllm",
             model="Qwen/Qwen2.5-Coder-7B-Instruct",
             reasoning=False,
             max_tokens=4096,
-            notes="Qwen2.5-Coder 7B Instruct; its report evaluates greedily (--temperature 0)",
+            notes="Qwen2.5-Coder 7B Instruct; its report evaluates greedily (temperature 0)",
         ),
     }
 )

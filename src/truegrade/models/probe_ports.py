@@ -182,7 +182,7 @@ def port_of(model: Model) -> Port:
     if isinstance(model, OpenAIModel):
         return ServicePort(model)
     if model.name.startswith(("baseline/", "replay:")):
-        raise UserError(f"{model.name} generates nothing, so there is nothing to probe: name another --model")
+        raise UserError(f"{model.name} generates nothing, so there is nothing to probe: name another `model`")
     return ModelPort(model)
 
 

@@ -71,7 +71,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             base_url="http://localhost:8000/v1",
             key_variables=("VLLM_API_KEY",),
             keyless=True,
-            notes="vLLM server of your own (vllm serve), with --base-url; without one, vLLM runs in this process",
+            notes="vLLM server of your own (vllm serve), at an address given; else vLLM runs in this process",
         ),
         "ollama": Provider(
             base_url="http://localhost:11434/v1",
@@ -88,7 +88,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
         "openai-compatible": Provider(
             base_url=None,
             key_variables=("OPENAI_COMPATIBLE_API_KEY", "OPENAI_API_KEY"),
-            notes="any other service that speaks the protocol; needs --base-url",
+            notes="any other service that speaks the protocol, at an address given",
         ),
     }
 )
@@ -137,7 +137,7 @@ def find_endpoint(
     entry = PROVIDERS[provider]
     url = base_url or (environ.get("OPENAI_BASE_URL") if provider == "openai" else None) or entry.base_url
     if url is None:
-        raise UserError(f"provider {provider!r} has no address of its own: give --base-url http://HOST:PORT/v1")
+        raise UserError(f"provider {provider!r} has no address of its own: give `base_url` http://HOST:PORT/v1")
     _check_url(url)
     variables = (key_variable,) if key_variable else entry.key_variables
     key_in = next((name for name in variables if environ.get(name)), None)
@@ -168,4 +168,4 @@ def _check_url(url: str) -> None:
     except ValueError:
         usable = False
     if not usable:
-        raise UserError(f"{url!r} is no address of a service: give --base-url as http://HOST:PORT/v1")
+        raise UserError(f"{url!r} is no address of a service: give `base_url` as http://HOST:PORT/v1")

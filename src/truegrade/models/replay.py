@@ -83,7 +83,7 @@ class Replay:
         if stored is None:
             raise UserError(
                 f"{self._name}: no answer for problem {key.problem_id!r}, sample {key.sample}; "
-                "lower -n or choose problems with --limit or --id"
+                "lower `n` or choose problems with `limit` or `ids`"
             )
         return Reply(
             text=stored.text,

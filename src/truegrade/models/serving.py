@@ -57,7 +57,7 @@ class ModelServer(BoundedServer):
         try:
             super().__init__((host, port), _Handler)
         except OSError as error:
-            raise UserError(f"cannot listen at {host}:{port} ({error.strerror}): choose another --port") from None
+            raise UserError(f"cannot listen at {host}:{port} ({error.strerror}): choose another `port`") from None
 
     @property
     def url(self) -> str:

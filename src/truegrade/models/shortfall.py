@@ -59,7 +59,7 @@ class Shortfall:
         if self.failed:
             parts.append(self._causes())
         if self.not_asked:
-            parts.append(f"{self.not_asked} × not asked, because --max-cost is spent: raise it")
+            parts.append(f"{self.not_asked} × not asked, because `max_cost_usd` is spent: raise it")
         return f"{len(self)} samples have no reply: {'; '.join(parts)}. The same command asks for them again"
 
     def _causes(self) -> str:
@@ -84,26 +84,26 @@ def _cause(reply: Reply) -> tuple[int | None, str]:
 _ADVICE: tuple[tuple[Callable[[int, str], bool], str], ...] = (
     (
         lambda status, text: status == 200 and "empty" in text,
-        "a model that reasons may have used up its tokens: raise --max-tokens",
+        "a model that reasons may have used up its tokens: raise `max_tokens`",
     ),
     (
         lambda _, text: "context" in text and "token" in text,
-        "prompt and --max-tokens together exceed what the server allows: lower --max-tokens",
+        "prompt and `max_tokens` together exceed what the server allows: lower `max_tokens`",
     ),
     (
         lambda status, _: status == 429,
-        "the service limits requests: lower --max-connections or raise --max-attempts",
+        "the service limits requests: lower `max_connections` or raise `max_attempts`",
     ),
     (
         lambda status, _: 400 <= status < 500,
-        "change or leave out what the service names: an option such as --temperature, or a -M argument",
+        "change or leave out what the service names: a parameter such as `temperature`, or one of `model_args`",
     ),
     (
         lambda status, _: status >= 500,
-        "look into the server's log; where it is overloaded, lower --max-connections",
+        "look into the server's log; where it is overloaded, lower `max_connections`",
     ),
-    (lambda _, text: "timed out" in text, "raise --timeout or lower --max-connections"),
-    (lambda _, text: "error" in text, "check that the service still runs, or lower --max-connections"),
+    (lambda _, text: "timed out" in text, "raise `timeout_s` or lower `max_connections`"),
+    (lambda _, text: "error" in text, "check that the service still runs, or lower `max_connections`"),
 )
 """What to do about a failure, by its HTTP status (0 without one) and its text in small letters; the first fits."""
 

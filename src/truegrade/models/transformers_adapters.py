@@ -67,7 +67,7 @@ def _check_plain(adapter: Path) -> None:
     if config.get("bias", "none") != "none" or config.get("modules_to_save"):
         raise UserError(
             f"adapter {adapter}: it trains biases or whole modules, which cannot be swapped;"
-            " load the model with -M adapter= instead"
+            " load the model with `model_args` adapter=FOLDER instead"
         )
 
 

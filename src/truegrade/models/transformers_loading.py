@@ -36,13 +36,13 @@ def load(name: str, options: TransformersOptions) -> tuple[Any, Any]:
         first_line = str(error).strip().partition("\n")[0]
         raise UserError(f"hf/{name} cannot be loaded: {first_line}") from error
     if options.adapter is not None:
-        model = attach(model, Path(options.adapter), f"-M adapter={options.adapter}").merge_and_unload()
+        model = attach(model, Path(options.adapter), f"`model_args` adapter={options.adapter}").merge_and_unload()
     if options.device != "map":
         automatic = "cuda" if torch.cuda.is_available() else "cpu"
         try:
             model = model.to(automatic if options.device == "auto" else options.device)
         except (RuntimeError, AssertionError) as error:
-            raise UserError(f"-M device={options.device}: {str(error).partition(chr(10))[0]}") from None
+            raise UserError(f"`model_args` device={options.device}: {str(error).partition(chr(10))[0]}") from None
     model.eval()
     return model, tokenizer
 
@@ -57,7 +57,7 @@ def _check_packages(options: TransformersOptions) -> None:
     if missing:
         raise UserError(
             f"{' and '.join(missing)} not installed: pip install 'truegrade[local]', "
-            "or serve the model elsewhere and name it openai-compatible/NAME with --base-url"
+            "or serve the model elsewhere and name it openai-compatible/NAME with `base_url`"
         )
 
 

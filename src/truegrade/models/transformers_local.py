@@ -99,7 +99,9 @@ class TransformersEngine:
             UserError: the adapter is missing, damaged or made for another model, or one was merged at loading.
         """
         if self._options.adapter is not None:
-            raise UserError(f"{self.name} was loaded with an adapter merged in: load it without -M adapter=")
+            raise UserError(
+                f"{self.name} was loaded with an adapter merged in: load it without the model argument adapter"
+            )
         self._swap.wear(adapter)
 
     def close(self) -> None:

@@ -29,9 +29,9 @@ def prompt_text(tokenizer: Any, prompt: Prompt, name: str, effort: str | None = 
     if prompt.style == "text":
         return prompt.messages[0].content
     if not tokenizer.chat_template:
-        raise UserError(f"{name} has no chat template: it is a base model, ask it with -T prompt=base")
+        raise UserError(f"{name} has no chat template: it is a base model, ask it with `task_args` prompt=base")
     if effort is not None and "reasoning_effort" not in str(tokenizer.chat_template):
-        raise UserError(f"{name} knows no reasoning effort: leave --reasoning-effort out")
+        raise UserError(f"{name} knows no reasoning effort: leave `reasoning_effort` out")
     begun = prompt.messages[-1].role == "assistant"
     text: str = tokenizer.apply_chat_template(
         [{"role": message.role, "content": message.content} for message in prompt.messages],

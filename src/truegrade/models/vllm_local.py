@@ -179,5 +179,5 @@ def _check_package(name: str) -> None:
     if find_spec("vllm") is None:
         raise UserError(
             f"vllm/{name} runs in this process and vllm is not installed: pip install 'truegrade[vllm]';"
-            f" to ask a server instead (vllm serve {name}), give --base-url http://localhost:8000/v1"
+            f" to ask a server instead (vllm serve {name}), give `base_url` http://localhost:8000/v1"
         )

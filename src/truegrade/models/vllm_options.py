@@ -67,7 +67,9 @@ def adapter_rank(folder: Path) -> int:
     config = read_json(folder / CONFIG, _AdapterConfig, "is it the configuration of an adapter?")
     if config.use_dora or config.modules_to_save:
         kind = "DoRA" if config.use_dora else "modules_to_save"
-        raise UserError(f"-M adapter={folder}: vLLM does not run {kind}; hf/NAME does")
+        raise UserError(f"`model_args` adapter={folder}: vLLM does not run {kind}; hf/NAME does")
     if config.r > RANKS[-1]:
-        raise UserError(f"-M adapter={folder}: rank {config.r} is more than vLLM's {RANKS[-1]}; hf/NAME runs it")
+        raise UserError(
+            f"`model_args` adapter={folder}: rank {config.r} is more than vLLM's {RANKS[-1]}; hf/NAME runs it"
+        )
     return next(rank for rank in RANKS if rank >= config.r)

@@ -50,8 +50,8 @@ def open_asked(
     opened = open_model(model, base_url=base_url, patience=patience, args=args, problems=problems)
     if patience.max_cost_usd is not None and getattr(opened, "price", "free") is None:
         raise UserError(
-            f"--max-cost needs the price of {opened.name}, which is not known; give it in dollars per million"
-            " tokens: -M input_price=… -M output_price=…"
+            f"`max_cost_usd` needs the price of {opened.name}, which is not known; give it in dollars per million"
+            " tokens: `model_args` input_price and output_price"
         )
     return opened
 
@@ -86,8 +86,8 @@ def probe_for(model: Model, worded: Worded, n: int) -> ProbeReport:
     if n > 1 and report.state("temperature") == "ignored":
         evidence = next(feature.evidence for feature in report.features if feature.name == "temperature")
         raise UserError(
-            f"-n {n}: {model.name} ignores the temperature ({evidence}), so its samples say nothing about pass@k;"
-            " ask for one with -n 1, or serve the model by an engine that honours it"
+            f"`n` {n}: {model.name} ignores the temperature ({evidence}), so its samples say nothing about pass@k;"
+            " ask for one with `n` 1, or serve the model by an engine that honours it"
         )
     return report
 
@@ -100,12 +100,12 @@ def hire(name: str | None, args: Mapping[str, Any], model: str | Model, variant:
     """
     if name is None:
         if args:
-            raise UserError(f"-A {', -A '.join(args)}: there is no agent to take it; name one with --agent")
+            raise UserError(f"`agent_args` {', '.join(args)}: there is no agent to take it; name one with `agent`")
         return None
     if variant is not None:
-        raise UserError(f"-T prompt={variant}: agent {name!r} words its own questions; leave it out")
+        raise UserError(f"`task_args` prompt={variant}: agent {name!r} words its own questions; leave it out")
     if isinstance(model, str) and model.startswith("replay:"):
-        raise UserError(f"{model}: stored answers are whole already; leave --agent {name} out to replay them")
+        raise UserError(f"{model}: stored answers are whole already; leave `agent` {name} out to replay them")
     return open_agent(name, args)
 
 
@@ -173,5 +173,5 @@ def _before(model: Model, run: Run, cache: bool | None, notice: Notice) -> Itera
             if cached.found:
                 notice(
                     f"{cached.found} replies come from the response cache (asked since {cached.oldest}) and cost"
-                    " nothing; for another draw give --no-cache or another --seed"
+                    " nothing; for another draw give `cache=False` or another `seed`"
                 )

@@ -106,6 +106,6 @@ def missing_packages(outcomes: Sequence[BriefVerdict]) -> list[str]:
     named = ", ".join(f"{name} {count}" for name, count in missed.most_common(SHOWN_ERRORS))
     said = (
         f"{missed.total()} of {len(outcomes)} programs failed for a package that programs cannot import here"
-        f" ({named}); --packages NAME offers one that is installed"
+        f" ({named}); `packages` NAME offers one that is installed"
     )
     return [said] if missed else []

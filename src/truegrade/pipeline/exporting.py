@@ -109,10 +109,8 @@ def _demand_verdicts(run: Run, profile: Profile, exporter: Exporter) -> None:
     graded = {name.partition("@")[0] for name in run.profiles}
     missing = [name for name in (profile.name, *base) if name not in graded]
     if missing:
-        wanted = " ".join(f"--as {name}" for name in missing)
-        raise UserError(
-            f"format {exporter.name!r} needs verdicts that {run.path} lacks; truegrade grade {run.path} {wanted}"
-        )
+        commands = "; ".join(f"truegrade grade {run.path} --as {name}" for name in missing)
+        raise UserError(f"format {exporter.name!r} needs verdicts that {run.path} lacks: {commands}")
 
 
 def _reasons(run: Run, profile: str) -> dict[SampleKey, Reason]:

@@ -136,7 +136,7 @@ def benchmark_of(source: SourceFile, importer: Importer) -> str:
         UserError: it does not say.
     """
     if importer.answers is None:
-        raise UserError(f"{source.path} does not say what it answers; name the benchmark: --benchmark humaneval")
+        raise UserError(f"{source.path} does not say what it answers; name the `benchmark`, such as humaneval")
     return importer.answers(source)
 
 

@@ -50,7 +50,7 @@ def load_for(run_: Run, benchmark: str | None, data: Path | None, notice: Notice
             raise
         raise UserError(
             f"{run_.path} was made with a benchmark {name!r} that is not installed here; if a Python file defines"
-            " it, name that file: --benchmark FILE.py"
+            " it, name that file: `benchmark` FILE.py"
         ) from None
     if data is None and spec.source is None and Path(identity.source).exists():
         data = Path(identity.source)
@@ -58,7 +58,7 @@ def load_for(run_: Run, benchmark: str | None, data: Path | None, notice: Notice
     if loaded.dataset_sha256 != identity.dataset_sha256:
         raise NotComparable(
             f"{run_.path} was made from another version of {identity.name} ({identity.dataset_sha256[:12]}…) than"
-            f" the data at hand ({loaded.dataset_sha256[:12]}…); give the right file with --data"
+            f" the data at hand ({loaded.dataset_sha256[:12]}…); give the right file with `data`"
         )
     return loaded
 

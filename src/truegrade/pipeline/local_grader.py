@@ -61,5 +61,5 @@ def open_local(address: str, workers: int | None, allow_unsafe: bool) -> LocalGr
         UserError: an address was given.
     """
     if address:
-        raise UserError(f"--executor local:{address}: this machine has no address; write --executor local")
+        raise UserError(f"`executor` local:{address}: this machine has no address; write `executor` local")
     return LocalGrader(workers or os.cpu_count() or 1, allow_unsafe=allow_unsafe)

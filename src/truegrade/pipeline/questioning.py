@@ -51,7 +51,7 @@ class Asker:
             ModelError: the service failed after all attempts, or the money is spent.
         """
         if self._budget.exhausted:
-            raise ModelError("the cost limit is reached; the same command goes on with a higher --max-cost")
+            raise ModelError("the cost limit is reached; the same command goes on with a higher `max_cost_usd`")
         prompt = Prompt(messages=(Message(role="user", content=question),), source="ours")
         answering = self._model.generate(prompt, self._sampling)
         reply = asyncio.run_coroutine_threadsafe(answering, self._loop).result()

@@ -44,7 +44,7 @@ def select(
         chosen = tuple(p for p in chosen if (p.id if rows else unit_of(p)) in wanted)
     if not chosen:
         raise UserError(
-            f"--limit and --id leave none of the {len(benchmark.problems)} problems of {benchmark.name}"
+            f"`limit` and `ids` leave none of the {len(benchmark.problems)} problems of {benchmark.name}"
         )
     return chosen
 
@@ -64,26 +64,7 @@ def told(benchmark: Benchmark, chosen: Sequence[Problem]) -> str | None:
     programs, whole = len(set(map(unit_of, chosen))), len(set(map(unit_of, benchmark.problems)))
     if whole == len(benchmark.problems):
         return None
-    return f"--limit counts programs: {programs:,} of {whole:,}, {len(chosen):,} questions"
-
-
-def parse_limit(text: str | None) -> Limit:
-    """``N`` or ``A-B`` as on the command line.
-
-    Raises:
-        UserError: it is neither, or it is empty.
-    """
-    if text is None:
-        return None
-    first, dash, last = text.partition("-")
-    try:
-        limit = (int(first), int(last)) if dash else int(first)
-    except ValueError:
-        raise UserError(f"--limit {text}: give a number (the first N) or a range A-B, 1-based") from None
-    start, end = limit if isinstance(limit, tuple) else (1, limit)
-    if start < 1 or end < start:
-        raise UserError(f"--limit {text}: problems are counted from 1, and the range must not be empty")
-    return limit
+    return f"`limit` counts programs: {programs:,} of {whole:,}, {len(chosen):,} questions"
 
 
 def apart(benchmark: str, args: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -118,8 +99,8 @@ def window_of(manifest: Manifest, args: Mapping[str, str]) -> dict[str, str]:
             was = f"{name}={made.args[name]}" if name in made.args else f"no {name}"
             usable = ", ".join(find_benchmark(made.name).filters) or "none"
             raise UserError(
-                f"-T {name}={value}: the run was made with {was}, and only arguments that leave problems out"
-                f" ({usable}) can be given for it now"
+                f"`task_args` {name}={value}: the run was made with {was}, and only arguments that leave problems"
+                f" out ({usable}) can be given for it now"
             )
     return window
 

@@ -117,7 +117,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     window: dict[str, str] = {}
     """Arguments that left problems out when the run was made or counted, e.g. ``{"start": "2024-09-01"}``."""
     cutoff: str | None = None
-    """Last day of the model's training data, as ``--cutoff`` gave it."""
+    """Last day of the model's training data, as it was given."""
     tasks: int
     """Tasks that were to be answered."""
     samples_per_task: int
@@ -169,6 +169,19 @@ def profile_summary(run: Run, profile: str | None) -> ProfileSummary:
     )
 
 
+def refuse_ks(ks: Sequence[int] | None, n: int) -> None:
+    """Refuse a k of pass@k that exceeds the samples per task.
+
+    Raises:
+        UserError: one does.
+    """
+    for k in ks or ():
+        if k > n:
+            raise UserError(
+                f"pass@{k} needs at least {k} samples per task, this run has {n}; raise `n` or lower `ks`"
+            )
+
+
 def summarise_run(
     run: Run,
     problems: Mapping[str, Problem],
@@ -193,11 +206,7 @@ def summarise_run(
     """
     manifest = run.manifest
     n = manifest.samples_per_task
-    for k in ks or ():
-        if k > n:
-            raise UserError(
-                f"pass@{k} needs at least {k} samples per task, this run has {n}; raise -n or lower -k"
-            )
+    refuse_ks(ks, n)
     chosen = ks or [k for k in USUAL_K if k <= n]
     completions = _Completions(manifest)
     for facts in run.completion_facts():
@@ -403,10 +412,10 @@ class _Completions:
 
     def advice(self) -> str:
         """What to do about replies that were cut; empty where a higher limit changes nothing."""
-        return "; raise --max-tokens" if self._longer else ""
+        return "; raise `max_tokens`" if self._longer else ""
 
     def reused(self) -> list[str]:
-        """Warnings that completions were taken from a file (``--reuse``) or from the response cache."""
+        """Warnings that completions were taken from a file or from the response cache."""
         warnings = []
         if self._reused:
             warnings.append(

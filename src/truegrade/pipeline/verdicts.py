@@ -122,7 +122,7 @@ def with_packages(problems: Mapping[str, Problem], names: Sequence[str]) -> dict
     known = package_versions(names)
     for name in names:
         if name not in known:
-            raise UserError(f"--packages {name}: not installed; pip install {name}, or leave it out")
+            raise UserError(f"`packages` {name}: not installed; pip install {name}, or leave it out")
     return {
         key: structs.replace(problem, packages=(*problem.packages, *names)) for key, problem in problems.items()
     }

@@ -59,7 +59,7 @@ def open_profile(name: str) -> Profile:
     profile: Profile = resolve_name(PROFILES[bare])()
     if parts is None or (parts["seconds"] is not None and not float(parts["seconds"])):
         raise UserError(
-            f"profile {name!r}: write its time limit as {bare}+30s (--timeout 30), up to 99999 seconds"
+            f"profile {name!r}: write its time limit as {bare}+30s (`timeout_s` 30), up to 99999 seconds"
         )
     if parts["version"] not in ("", None, profile.version):
         raise UnknownName("profile version", name, [profile.id])

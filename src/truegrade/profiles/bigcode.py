@@ -104,7 +104,7 @@ class Bigcode(Profile):
         if problem.benchmark == "mbppplus":
             raise UserError(
                 "profile 'bigcode' cannot ask mbppplus: 18 prompts of the hub's copy differ from MBPP+'s file;"
-                " generate under evalplus and grade with --as bigcode"
+                " generate under evalplus and grade with `profile` bigcode"
             )
         if not task.prefix:
             return base("mbpp.bigcode.prompt", _mbpp_values(task), stop=MBPP_STOP)
@@ -185,7 +185,7 @@ class BigcodeInstruct(Profile):
         function_task(self, problem)
         raise UserError(
             "profile 'bigcode-instruct' cannot ask: its instructions are in codeparrot/instructhumaneval, which"
-            " truegrade does not carry; generate under another profile and grade with --as bigcode-instruct"
+            " truegrade does not carry; generate under another profile and grade with `profile` bigcode-instruct"
         )
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:

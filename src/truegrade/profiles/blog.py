@@ -34,7 +34,7 @@ class Blog(Profile):
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "AgentCoder's text with HumanEval/0 and 1 as shots, indented by 8; system message",
              f"{_POST} fetch_completion"),
-        Rule("prompt", "5 completions a task, service defaults; the first 100 tasks (--limit 100 -n 5)", _POST),
+        Rule("prompt", "5 completions a task, service defaults; of the first 100 tasks", _POST),
         Rule("extraction", "from the first ```python to the next ```; without one the whole reply",
              "huangd1999/AgentCoder@dddd1b9 src/programmer_humaneval.py; assumed: the post does not show its own"),
         Rule("extraction", "an answer without `def ` is dropped from the task's scores", f"{_POST} scorer"),
@@ -61,7 +61,7 @@ class Blog(Profile):
         "failed and empty requests are repeated without end, their tokens not counted; not reproduced",
         "no seed, temperature, model version or finish_reason is kept; a run's files keep all four",
         "an exception drops the row and with it the denominator; not reproduced: what is missing is counted",
-        "rows whose need_reproduce is false are not asked again (--reuse), and their time and tokens become 0",
+        "rows whose need_reproduce is false are not asked again, and their time and tokens become 0",
         "tests share the candidate's process: an object equal to everything passes (mark tests-inside)",
     )
     limits: ClassVar[Limits] = Limits(cpu_s=10.0)

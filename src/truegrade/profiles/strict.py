@@ -133,7 +133,7 @@ class Strict(Profile):
         Rule("limits", "1,000,000 characters of a reply are read and 200,000 parsed; a value has at most 100,000"
              " characters and brackets 200 deep, as Python has; beyond, it is extraction_limit", "ours"),
         Rule("limits", "repairs: the limits below for every test; behind one that overran its time none is run."
-             " The two tests that QuixBugs skips are skipped, marked, unless -T slow=run", _QUIXBUGS),
+             " The two tests that QuixBugs skips are skipped, marked, unless the argument slow is run", _QUIXBUGS),
         Rule("limits", "contests: the limits below for every test", "ours"),
         Rule("limits", "10 s of CPU time, wall backstop 35 s; with a reference program at least 4 times its CPU"
              " time; where a data set's own solution is slower (MBPP/123: 60 s) the problem says so", "ours"),

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from truegrade.analysis.audit.flags import REVERSED
+from truegrade.errors import first_few
 from truegrade.report import format as fmt
 from truegrade.report.tables import fact_grid, open_console
 
@@ -40,7 +41,7 @@ def _line(finding: Finding) -> object:
 
     colour = COLOURS[finding.severity.value]
     # A finding about every task has no rows worth naming.
-    named = f" ({fmt.first_few(finding.rows, SHOWN_ROWS)})" if 0 < finding.count <= 100 else ""
+    named = f" ({first_few(finding.rows, SHOWN_ROWS)})" if 0 < finding.count <= 100 else ""
     return Text.assemble(
         (f"{finding.severity.value:<8}", colour), (f"{finding.code}: ", "bold"), finding.sentence + named
     )

@@ -159,4 +159,4 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"{folder}: {error.strerror}; give another --out") from None
+        raise UserError(f"{folder}: {error.strerror}; give another `out`") from None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from truegrade.records import Estimate
 from truegrade.statistics.p_values import at_floor, told
 from truegrade.statistics.reasoning_records import Difference
@@ -47,12 +45,6 @@ def p_value(p: float, *, digits: int = 2) -> str:
 def corrected_p(p: float, adjusted: float) -> str:
     """A p-value corrected for several comparisons; a bound where ``p`` itself is one."""
     return f"< {2 * adjusted:.1g}" if at_floor(p) else f"{adjusted:.3g}"
-
-
-def first_few(names: Sequence[str], shown: int) -> str:
-    """The first names, and how many more there are."""
-    more = len(names) - shown
-    return ", ".join(names[:shown]) + (f", and {more} more" if more > 0 else "")
 
 
 def count(number: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from truegrade.report import format as fmt
@@ -20,8 +20,10 @@ COLOURS = {"reproduced": "green", "not reproduced": "red", "not comparable": "ye
 SHOWN_FITS = 4
 
 
-def print_replication(replication: Replication, *, console: Console | None = None) -> None:
-    """Print what became of a claim."""
+def print_replication(
+    replication: Replication, *, console: Console | None = None, worded: Callable[[str], str] = str
+) -> None:
+    """Print what became of a claim; ``worded`` as of `truegrade.report.text.print_summary`."""
     from rich.text import Text
 
     out = open_console(console)
@@ -34,7 +36,7 @@ def print_replication(replication: Replication, *, console: Console | None = Non
         )
     )
     for sentence in result.why:
-        out.print(Text(f"  {sentence}"))
+        out.print(Text(f"  {worded(sentence)}"))
     if replication.condemned:
         out.print(Text("  but it should not count, says the audit that the run keeps:", "bold red"))
         for sentence in replication.condemned:
@@ -51,9 +53,18 @@ def print_replication(replication: Replication, *, console: Console | None = Non
 
 
 def print_check(
-    answer: str, why: Sequence[str], replication: Replication, audit: Audit, *, console: Console | None = None
+    answer: str,
+    why: Sequence[str],
+    replication: Replication,
+    audit: Audit,
+    *,
+    console: Console | None = None,
+    worded: Callable[[str], str] = str,
 ) -> None:
-    """Print the one answer, then the two stations that it rests on (see `truegrade.analysis.checking.Check`)."""
+    """Print the one answer, then the two stations that it rests on (see `truegrade.analysis.checking.Check`).
+
+    ``worded`` as of `truegrade.report.text.print_summary`.
+    """
     from rich.text import Text
 
     out = open_console(console)
@@ -64,7 +75,7 @@ def print_check(
         )
     )
     for sentence in why:
-        out.print(Text(f"  {sentence}"))
+        out.print(Text(f"  {worded(sentence)}"))
     print_audit(audit, console=out)
     _print_details(out, replication)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from truegrade.errors import first_few
 from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.agents import agent_facts
@@ -43,8 +44,14 @@ SHOWN_TASKS = 12
 """Task ids of a comparison that are named before it says how many more there are."""
 
 
-def print_summary(summary: Summary, *, console: Console | None = None) -> None:
-    """Print the numbers of a graded run: estimates by profile, then what stands behind them."""
+def print_summary(summary: Summary, *, console: Console | None = None, worded: Callable[[str], str] = str) -> None:
+    """Print the numbers of a graded run: estimates by profile, then what stands behind them.
+
+    Args:
+        summary: of the run.
+        console: where to print; None for standard output.
+        worded: what the command line makes of the warnings, which name arguments as Python has them.
+    """
     from rich.text import Text
 
     out = open_console(console)
@@ -65,7 +72,7 @@ def print_summary(summary: Summary, *, console: Console | None = None) -> None:
     if summary.missing:
         out.print(Text(f"! {wording.missing(summary)}", "yellow"))
     for warning in warned:
-        out.print(Text(f"! {warning}", "yellow"))
+        out.print(Text(f"! {worded(warning)}", "yellow"))
 
 
 def _estimates(profiles: Sequence[ProfileSummary]) -> Table:
@@ -186,4 +193,4 @@ def print_comparison(
 
 def listed(tasks: Sequence[str]) -> str:
     """``: `` and the first few ids; nothing for none."""
-    return f": {fmt.first_few(tasks, SHOWN_TASKS)}" if tasks else ""
+    return f": {first_few(tasks, SHOWN_TASKS)}" if tasks else ""

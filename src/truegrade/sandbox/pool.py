@@ -263,7 +263,7 @@ class Sandbox:
             remedy = "" if NO_NAMESPACES in protection.why else f"{GET_BUBBLEWRAP}, or "
             raise SandboxError(
                 f"untrusted programs are not run here: protection level 1, {protection.why}. {remedy}"
-                "pass --allow-unsafe (allow_unsafe=True), which lets them read your files, use the network "
+                "pass `allow_unsafe=True`, which lets them read your files, use the network "
                 "and signal your processes"
             )
         with self._lock:

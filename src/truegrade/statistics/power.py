@@ -133,5 +133,5 @@ def _check_discordant(discordant: float, difference: float) -> None:
     if not abs(difference) <= discordant <= 1.0:
         raise UserError(
             f"runs that differ on {100 * discordant:g} % of tasks are not {100 * abs(difference):g} points apart;"
-            " raise --discordant, to 100 at most, or lower --points"
+            " raise `discordant`, to 100 at most, or lower `points`"
         )

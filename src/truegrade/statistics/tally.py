@@ -107,7 +107,7 @@ def _estimate(
         most = max((tally.n for tally in tallies), default=0)
         raise UserError(
             f"{metric} needs {needed} samples of at least one task; {len(tallies)} tasks have at most {most};"
-            " generate more samples (-n) or ask for another metric"
+            " generate more samples (`n`) or ask for another metric"
         )
     terms = [term(tally) for tally in counted]
     clusters = [tally.cluster for tally in counted]

@@ -45,17 +45,17 @@ def check_window(window: Window) -> None:
     """
     for name in window.keys() & _FORMATS.keys():
         written, words = _FORMATS[name]
-        _parsed(window[name], written, f"-T {name}={window[name]}: must be {words}")
+        _parsed(window[name], written, f"`task_args` {name}={window[name]}: must be {words}")
 
 
-def check_day(option: str, text: str | None) -> None:
-    """Refuse a value of an option that is no day.
+def check_cutoff(text: str | None) -> None:
+    """Refuse a cut-off that is no day.
 
     Raises:
-        UserError: names the option.
+        UserError: it is none.
     """
     if text is not None:
-        _parsed(text, "%Y-%m-%d", f"{option} {text}: must be a day written YYYY-MM-DD")
+        _parsed(text, "%Y-%m-%d", f"`cutoff` {text}: must be a day written YYYY-MM-DD")
 
 
 def inside(tags: Tags, window: Window) -> bool:
@@ -74,8 +74,8 @@ def narrowed(first: Window, second: Window) -> dict[str, str]:
 
 
 def described(window: Window) -> str:
-    """As it is written on the command line."""
-    return " ".join(f"-T {name}={value}" for name, value in window.items())
+    """What leaves problems out, in a sentence: ``start=2024-01-01, platform=leetcode``."""
+    return ", ".join(f"{name}={value}" for name, value in window.items())
 
 
 def groups_of(tags: Tags, cutoff: str | None) -> dict[str, str]:

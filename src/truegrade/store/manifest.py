@@ -62,7 +62,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     adaptations: tuple[str, ...] = ()
     """Parameters that the model service refused and that were therefore changed."""
     probe: ProbeReport | None = None
-    """What the model's server honours, where ``--probe`` asked; the latest."""
+    """What the model's server honours, where the probe asked; the latest."""
     environment: dict[str, str] = {}
 
     @property

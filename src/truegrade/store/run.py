@@ -129,7 +129,7 @@ class Run:
             yield
         except BlockingIOError:
             raise UserError(
-                f"{self.path}: another process is writing to this run; wait for it or choose --out"
+                f"{self.path}: another process is writing to this run; wait for it or choose `out`"
             ) from None
         finally:
             os.close(fd)
@@ -358,7 +358,7 @@ def _refuse_mixing(path: Path, stored: Manifest, asked: Manifest) -> None:
         if key.startswith(identifying) and old.get(key) != new.get(key)
     ]
     raise UserError(
-        f"{path} holds another run: {', '.join(differing)}; choose another --out or remove that folder"
+        f"{path} holds another run: {', '.join(differing)}; choose another `out` or remove that folder"
     )
 
 

@@ -224,7 +224,7 @@ def test_a_base_without_a_template_says_how_to_train_it(torch, make_order, lesso
     names.pop("chat_template", None)
     (folder / "tokenizer_config.json").write_text(json.dumps(names))
     base = PeftTrainer(str(folder), FLOAT32)
-    with pytest.raises(UserError, match="it is a base model, ask it with -T prompt=base"):
+    with pytest.raises(UserError, match="it is a base model, ask it with `task_args` prompt=base"):
         base.train(make_order(base.base), lessons, tmp_path / "adapter")
 
 

@@ -26,7 +26,7 @@ def test_only_loopback_needs_no_token(host, loopback):
     if loopback:
         settings.check()
     else:
-        with pytest.raises(UserError, match="--token"):
+        with pytest.raises(UserError, match="`token`"):
             settings.check()
     Settings(host=host, token="long enough".replace(" ", "-")).check()
 

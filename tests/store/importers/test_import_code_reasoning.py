@@ -108,7 +108,7 @@ def test_bedrock_choices_are_numbered_in_their_order(tmp_path):
         (
             {"results": [record(0, True, "x", case_idx=7)]},
             CHOICE_IDS,
-            "with -T cases=all",
+            "with `task_args` cases=all",
             "results[0].problem_id",
         ),
         (
@@ -120,14 +120,14 @@ def test_bedrock_choices_are_numbered_in_their_order(tmp_path):
         (
             {"results": [{"problem_id": "r", "original_predictions": [{"response": 3}]}]},
             PREDICTION_IDS,
-            "expected `str",
+            "expected str",
             "results[0].original_predictions[0].response",
         ),
         ({"choice": {"execution_choice_summary": {}}}, CHOICE_IDS, "only scores at most", None),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path, document, ids, message, field):
-    with pytest.raises(BadRecord, match=message.replace("`", "")) as caught:
+    with pytest.raises(BadRecord, match=message) as caught:
         load(tmp_path, document, ids)
     assert caught.value.field == field
 

@@ -324,7 +324,7 @@ def test_own_completions_retried_after_failure(write):
         ([stored(), stored()], 2, "sample", "stored twice"),
         ([stored(), stored(sample=-1)], 2, "sample", "negative"),
         ([stored(benchmark="mbpp")], 1, "benchmark", "answers mbpp, not humaneval"),
-        ([stored(dataset_sha256="e" * 64)], 1, "dataset_sha256", "--data"),
+        ([stored(dataset_sha256="e" * 64)], 1, "dataset_sha256", "`data`"),
         ([stored(), stored(sample=1, schema=99)], 2, "schema", "newer"),
         ([stored(problem="HumanEval/x")], 1, "problem_id", "no problem"),
         ([stored(), {**stored(sample=1), "text": 3}], 2, "text", "expected str"),

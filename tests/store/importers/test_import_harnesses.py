@@ -99,7 +99,7 @@ def test_an_intermediate_file_has_gaps(write):
 
 def test_other_lengths_are_paired_only_when_told_how(write):
     path = write([["a"], ["b"]])
-    assert refused(path, r"2 lists without ids.*164 problems.*--limit 2") == (None, None)
+    assert refused(path, r"2 lists without ids.*164 problems.*`limit` 2") == (None, None)
     assert refused(path, "fewer than the 3", positions=KNOWN[:3]) == (None, None)
     assert [c.problem_id for c in load(path, positions=KNOWN[4:6])] == ["HumanEval/4", "HumanEval/5"]
     assert [c.text for c in load(path, positions=KNOWN[:1])] == ["a"], "the harness leaves what is behind --limit"

@@ -140,7 +140,7 @@ def test_an_unknown_task_is_refused_in_one_sentence(write):
 
 def test_another_benchmark_s_log_is_refused(write):
     path = write(log([sample(11, "a")], "inspect_evals/mbpp"))
-    assert refused(path, "asks mbpp-sanitized, not humaneval; grade it with --benchmark") == "eval.task"
+    assert refused(path, "asks mbpp-sanitized, not humaneval; grade it with `benchmark`") == "eval.task"
     ours = write(log([], "truegrade/humaneval", metadata={"dataset_sha256": "e" * 64}))
     assert refused(ours, "answers data set eeeeeeeeeeee") == "eval.metadata.dataset_sha256"
 

@@ -59,9 +59,9 @@ class DslListOptions(msgspec.Struct, frozen=True, kw_only=True):
         if self.grammar not in GRAMMARS:
             raise UnknownName("grammar", self.grammar, GRAMMARS)
         if self.max_depth < _LEAST_DEPTH:
-            raise UserError(f"--max-depth {self.max_depth}: at least {_LEAST_DEPTH} is needed for any condition")
+            raise UserError(f"`max_depth` {self.max_depth}: at least {_LEAST_DEPTH} is needed for any condition")
         if self.inputs < 2:
-            raise UserError(f"--inputs {self.inputs}: at least 2 are needed to see that a program is not constant")
+            raise UserError(f"`inputs` {self.inputs}: at least 2 are needed to see that a program is not constant")
 
 
 class _Candidate(msgspec.Struct, frozen=True):
@@ -101,7 +101,7 @@ def build(options: DslListOptions, executor: Executor, *, workers: int = 1) -> I
     if made < options.size:
         raise UserError(
             f"the grammar gave only {made} of {options.size} different programs of depth {options.max_depth};"
-            " ask for fewer (--size), for deeper ones (--max-depth) or for --grammar extended"
+            " ask for fewer (`size`), for deeper ones (`max_depth`) or for `grammar` extended"
         )
 
 

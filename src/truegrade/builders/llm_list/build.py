@@ -129,7 +129,7 @@ def _more_ideas(known: dict[str, Idea], options: LlmListOptions, ask: Ask, journ
             return fresh
     raise UserError(
         f"the model gave no new functions in {options.tries} replies, after {len(known)}; ask another model,"
-        " or for fewer with --size"
+        " or for fewer with `size`"
     )
 
 

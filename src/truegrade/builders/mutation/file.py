@@ -94,7 +94,7 @@ def mutate_file(
     content = read_content(path)
     rows = _checked(path, content)
     if out.resolve() == path.resolve():
-        raise UserError(f"{out} is the file that is read; choose another --out")
+        raise UserError(f"{out} is the file that is read; choose another `out`")
     part = _part(out, content, options)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ def mutate_file(
         written = write_rows(out, made)
         part.unlink()
     except OSError as error:
-        raise UserError(f"{out}: cannot be written: {error.strerror or error}; choose another --out") from None
+        raise UserError(f"{out}: cannot be written: {error.strerror or error}; choose another `out`") from None
     return _summary(len(rows), made, written)
 
 

@@ -110,7 +110,7 @@ class _Work:
         if failure.text != "NameError":
             return why
         names = ", ".join(free_names(self.imports + self.row.code)) or "a name before it is bound"
-        return f"{why}: the program reads {names}; give a file of imports with --preamble"
+        return f"{why}: the program reads {names}; give a file of imports with `preamble`"
 
     def _valid(self) -> list[Valid]:
         """The mutants that can be asked about."""

@@ -44,5 +44,5 @@ def open_machines(address: str, workers: int | None, accelerated: bool) -> RayMa
 
 def _checked(address: str) -> str:
     if find_spec("ray") is None:
-        raise UserError("--executor ray needs the package ray: pip install 'truegrade[ray]'")
+        raise UserError("`executor` ray needs the package ray: pip install 'truegrade[ray]'")
     return parse_address(address)

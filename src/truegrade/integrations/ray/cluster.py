@@ -31,7 +31,7 @@ def parse_address(text: str) -> str:
         address += ":10001"  # the port of Ray's client server, unless it was told otherwise
     if not _ADDRESS.fullmatch(address):
         raise UserError(
-            f"--executor ray:{text}: not the address of a cluster; write ray, ray:auto, ray:HOST:PORT or"
+            f"`executor` ray:{text}: not the address of a cluster; write ray, ray:auto, ray:HOST:PORT or"
             " ray://HOST:PORT"
         )
     return address
@@ -63,7 +63,7 @@ def connect(address: str, cores: int) -> bool:
         if here:
             raise SandboxError(f"a Ray cluster cannot be started here: {why}; try again") from error
         raise UserError(
-            f"--executor ray:{address}: no connection to a cluster: {why}; see `ray status` on its head node"
+            f"`executor` ray:{address}: no connection to a cluster: {why}; see `ray status` on its head node"
         ) from error
     _keep_off_stdout()
     return True
@@ -82,7 +82,7 @@ def _knock(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=_KNOCK_S).close()
     except OSError as error:
         raise UserError(
-            f"--executor ray:{address}: no connection to a cluster: {error.strerror or error}; see `ray status` on"
+            f"`executor` ray:{address}: no connection to a cluster: {error.strerror or error}; see `ray status` on"
             " its head node"
         ) from None
 
@@ -118,7 +118,7 @@ def cores_of_cluster() -> int:
 
     cores = int(ray.cluster_resources().get("CPU", 0))
     if cores < 1:
-        raise UserError("the Ray cluster has no cores; add nodes, or give --workers if it grows on demand")
+        raise UserError("the Ray cluster has no cores; add nodes, or give `workers` if it grows on demand")
     return cores
 
 

@@ -88,7 +88,7 @@ class RayMachines:
             if losses[task[0]] >= MOST_LOSSES:
                 raise SandboxError(
                     f"{task[1].name}: {MOST_LOSSES} times in a row the process that worked on it was lost ({why});"
-                    " what is finished is kept, the same command without --executor goes on here"
+                    " what is finished is kept, the same command without `executor` goes on here"
                 )
             waiting.appendleft(task)
 

@@ -86,6 +86,6 @@ class Queue:
             if self._losses[completion.key] >= MOST_LOSSES:
                 raise SandboxError(
                     f"{completion.problem_id} sample {completion.sample}: {MOST_LOSSES} times in a row the process"
-                    f" that graded it was lost ({why}); the verdicts so far are kept, grade it without --executor"
+                    f" that graded it was lost ({why}); the verdicts so far are kept, grade it without `executor`"
                 )
         self.give_back(completions)

@@ -74,7 +74,8 @@ class Catalogue:
             raise unprocessable(f"name a benchmark (served here: {served}) or send a problem", field)
         if benchmark not in self._problems:
             raise unprocessable(
-                f"no benchmark {benchmark!r} here; served: {served}. The option --benchmark adds one",
+                f"no benchmark {benchmark!r} here; served: {served}; the service loads what it is started with"
+                " (`benchmarks`)",
                 field,
             )
         return self._problems[benchmark]

@@ -110,4 +110,4 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=1024)
     except OSError as error:
-        raise UserError(f"cannot listen at {host}:{port} ({error.strerror}): choose another --port") from None
+        raise UserError(f"cannot listen at {host}:{port} ({error.strerror}): choose another `port`") from None

@@ -52,8 +52,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.token is None and not is_loopback(self.host):
             raise UserError(
-                f"--no-token lets everybody who reaches {self.host} run programs here; give a --token, or --host"
-                " 127.0.0.1"
+                f"without a token everybody who reaches {self.host} can run programs here; give a `token`, or"
+                " `host` 127.0.0.1"
             )
         if self.token is not None and (not self.token.isascii() or len(self.token) < 8 or " " in self.token):
             raise UserError("the token must be at least 8 ASCII characters without a space")

@@ -45,7 +45,7 @@ class ViewServer(BoundedServer):
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise UserError(
-                    f"cannot listen at {host}:{port} ({error.strerror}): choose another --host or --port"
+                    f"cannot listen at {host}:{port} ({error.strerror}): choose another `host` or `port`"
                 ) from None
             super().__init__((host, 0), _Handler)
         self.site = Site(root)

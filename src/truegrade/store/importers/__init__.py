@@ -78,7 +78,8 @@ def find_format(source: SourceFile, name: str | None) -> Importer:
     shown = f" from the fields {fields}" if fields else ""
     raise BadRecord(
         source.path,
-        f"its format is not recognised{shown}; see docs/formats.md, and name it with --format, one of: {names}",
+        f"its format is not recognised{shown}; see docs/formats.md, and name it with `file_format`, one of:"
+        f" {names}",
     )
 
 

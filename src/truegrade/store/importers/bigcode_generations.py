@@ -43,13 +43,13 @@ def _tasks(path: Path, lists: int, target: Target) -> tuple[str, ...]:
     known = len(target.ids.order)
     if target.positions:
         if lists < len(target.positions):
-            problem = f"holds {lists} lists, fewer than the {len(target.positions)} problems chosen by --limit"
+            problem = f"holds {lists} lists, fewer than the {len(target.positions)} problems chosen by `limit`"
             raise BadRecord(path, f"{problem}; name those it answers")
         return target.positions
     if lists != known:
-        split = " or choose its split (-T split=test)" if lists == 500 else ""  # MBPP's test split
+        split = " or choose its split (`task_args` split=test)" if lists == 500 else ""  # MBPP's test split
         problem = f"holds {lists} lists without ids, but {target.benchmark} has {known} problems"
-        raise BadRecord(path, f"{problem}; say which they answer: --limit {lists} for the first ones{split}")
+        raise BadRecord(path, f"{problem}; say which they answer: `limit` {lists} for the first ones{split}")
     return target.ids.order
 
 

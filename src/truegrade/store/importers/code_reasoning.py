@@ -164,9 +164,9 @@ class _Reader:
         names = [f"{row}/case{case}{suffix}", *([f"{row}{suffix}"] if case == 0 else [])]
         found = next((name for name in names if name in self._known), None)
         if found is None:
-            advice = "give the data file that it was made from with --data"
+            advice = "give the data file that it was made from with `data`"
             if suffix in ("~AB", "~BA"):
-                advice = f"grade it as execution-choice, with -T cases=all, and {advice}"
+                advice = f"grade it as execution-choice, with `task_args` cases=all, and {advice}"
             problem = f"the benchmark has no problem {names[-1]!r}; {advice}"
             raise BadRecord(self._path, problem, field=f"{inside}.problem_id")
         return found

@@ -68,12 +68,12 @@ def _refuse_foreign(path: Path, line: int, record: Completion, target: Target) -
         if record.dataset_sha256 != target.dataset_sha256:
             problem = (
                 f"it answers data set {record.dataset_sha256[:12]}, but {target.benchmark} was loaded with"
-                f" {target.dataset_sha256[:12]}; pass the data file it was generated from (--data)"
+                f" {target.dataset_sha256[:12]}; pass the data file it was generated from (`data`)"
             )
             raise BadRecord(path, problem, line=line, field="dataset_sha256")
     else:
         problem = (
-            f"it answers {record.benchmark}, not {target.benchmark}; grade it with --benchmark {record.benchmark}"
+            f"it answers {record.benchmark}, not {target.benchmark}; grade it with `benchmark` {record.benchmark}"
         )
         raise BadRecord(path, problem, line=line, field="benchmark")
 

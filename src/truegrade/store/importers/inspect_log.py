@@ -107,7 +107,7 @@ def answers(source: SourceFile) -> str:
     task = _spec(source).task
     known = _benchmark_of(task)
     if known is None:
-        problem = f"the task {task!r} is not known here; name the benchmark that it asks: --benchmark humaneval"
+        problem = f"the task {task!r} is not known here; name the `benchmark` that it asks, such as humaneval"
         raise BadRecord(source.path, problem, field="eval.task")
     return known
 
@@ -194,13 +194,13 @@ def _refuse_other(path: Path, spec: _Spec, target: Target) -> None:
     """Raise BadRecord where the log is known to answer other questions, or those of other data."""
     known = _benchmark_of(spec.task)
     if known is not None and _family(known) != _family(target.benchmark):
-        problem = f"the task {spec.task!r} asks {known}, not {target.benchmark}; grade it with --benchmark {known}"
+        problem = f"the task {spec.task!r} asks {known}, not {target.benchmark}; grade it with `benchmark` {known}"
         raise BadRecord(path, problem, field="eval.task")
     data = (spec.metadata or {}).get("dataset_sha256")
     if known == target.benchmark and isinstance(data, str) and data != target.dataset_sha256:
         problem = (
             f"it answers data set {data[:12]}, but {target.benchmark} was loaded with"
-            f" {target.dataset_sha256[:12]}; pass the data file that it was asked from (--data)"
+            f" {target.dataset_sha256[:12]}; pass the data file that it was asked from (`data`)"
         )
         raise BadRecord(path, problem, field="eval.metadata.dataset_sha256")
 

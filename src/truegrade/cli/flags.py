@@ -1,0 +1,74 @@
+"""Messages name arguments as Python has them, between backquotes; here they become options of the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from truegrade.pipeline.selection import Limit
+
+ARGUMENT = re.compile(r"`([a-z]\w*)(?:=(True|False))?`")
+"""A mark in a message: `` `limit` ``, `` `allow_unsafe=True` ``; see `truegrade.errors.UserError`."""
+
+
+def with_flags(message: object) -> str:
+    """A message with options of the running command for arguments of Python.
+
+    A name that this command lacks is looked for in the others; what no command has stays as it is.
+    """
+    context = click.get_current_context(silent=True)
+    root = context.find_root() if context else None
+    running = root.invoked_subcommand if root else None
+    return ARGUMENT.sub(lambda mark: _flag(mark[1], mark[2] == "False", running) or mark[0], str(message))
+
+
+def _flag(name: str, off: bool, running: str | None) -> str | None:
+    """The option of that name; of an argument by place, the word that stands in the usage."""
+    for parameter in _parameters(name, running):
+        if isinstance(parameter, click.Option):
+            return parameter.secondary_opts[0] if off and parameter.secondary_opts else parameter.opts[0]
+        return parameter.human_readable_name.upper()
+    return None
+
+
+def _parameters(name: str, running: str | None) -> Iterator[click.Parameter]:
+    """Parameters of that name: the running command's, then options of the others."""
+    from truegrade.cli.commands import main
+
+    if running is not None and running in main.commands:
+        yield from (each for each in _of(main.commands[running]) if each.name == name)
+    yield from (each for each in _of(main) if each.name == name and isinstance(each, click.Option))
+
+
+def _of(command: click.Command) -> Iterator[click.Parameter]:
+    """The parameters of a command and of those below it."""
+    yield from command.params
+    for below in command.commands.values() if isinstance(command, click.Group) else ():
+        yield from _of(below)
+
+
+def read_limit(context: click.Context, parameter: click.Parameter, text: str | None) -> Limit:
+    """``N`` or ``A-B`` as a limit.
+
+    Raises:
+        BadParameter: it is neither, or it is empty.
+    """
+    if text is None:
+        return None
+    first, dash, last = text.partition("-")
+    try:
+        limit = (int(first), int(last)) if dash else int(first)
+    except ValueError:
+        raise click.BadParameter(
+            f"{text}: give a number (the first N) or a range A-B, 1-based.", context, parameter
+        ) from None
+    start, end = limit if isinstance(limit, tuple) else (1, limit)
+    if start < 1 or end < start:
+        raise click.BadParameter(
+            f"{text}: problems are counted from 1, and the range must not be empty.", context, parameter
+        )
+    return limit

@@ -1,0 +1,241 @@
+"""The stages of a run in their order: everything is opened and checked first, then asked, graded, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from truegrade.agents import Agent
+from truegrade.agents.model import AgentPrompts
+from truegrade.benchmarks.base import Benchmark
+from truegrade.datasets.learned import leave_out_learned
+from truegrade.errors import UserError, first_few
+from truegrade.files.writing import require_writable
+from truegrade.models.adapters import ARGUMENT, recorded_arguments
+from truegrade.models.base import Model
+from truegrade.pipeline.asking import asker, check_followed, hire, open_asked, probe_for, prompt_rule, sampling_of
+from truegrade.pipeline.exporting import write_own_files
+from truegrade.pipeline.generate import generate
+from truegrade.pipeline.grade import grade_run
+from truegrade.pipeline.graders import Grader
+from truegrade.pipeline.importing import RUNS, identity_of, slug, take_over
+from truegrade.pipeline.loading import Shown, load_announced, problems_of
+from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.prompts import Worded, word
+from truegrade.pipeline.selection import Limit, select, told
+from truegrade.pipeline.summarise import graders_of, summarise
+from truegrade.pipeline.summary import refuse_ks
+from truegrade.profiles import Profile
+from truegrade.profiles.refusals import refuse_uncovered
+from truegrade.records import Problem, sha256_json
+from truegrade.records.config import GenerationConfig, Patience, Sampling
+from truegrade.statistics.windows import EVERYTHING, Window
+from truegrade.store import Manifest, Run, environment
+from truegrade.store.journal import Notice
+from truegrade.store.manifest import now, read_manifest
+
+SHOWN_EXCLUDED = 5
+"""Ids of excluded problems that are named before it says how many more there are."""
+
+
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked of which model, as `truegrade.api.run` and `truegrade.api.generate` document it."""
+
+    benchmark: str
+    model: str | Model
+    n: int
+    data: str | Path | None
+    task_args: Mapping[str, str] | None
+    limit: Limit
+    ids: Sequence[str]
+    sampling: Sampling | None
+    patience: Patience | None
+    base_url: str | None
+    model_args: Mapping[str, Any] | None
+    agent: str | None
+    agent_args: Mapping[str, Any] | None
+    reuse: str | Path | None
+    cache: bool | None
+    probe: bool
+    out: str | Path | None
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that nothing stands in the way of; nothing of it is on disk and nothing was asked."""
+
+    loaded: Benchmark
+    worded: Worded
+    asked: Model
+    worker: Agent | None
+    manifest: Manifest
+    folder: Path
+
+
+def ask(
+    request: RunRequest,
+    profiles: Sequence[Profile],
+    *,
+    grading: bool,
+    ks: Sequence[int] | None = None,
+    allow_unsafe: bool,
+    progress: Progress,
+    notice: Notice,
+    shown: Shown,
+) -> tuple[Run, dict[str, Problem]]:
+    """Open everything by name, start or resume the run, ask for what is missing.
+
+    Args:
+        request: what is asked of which model.
+        profiles: the first words the prompts.
+        grading: whether the profiles will grade too: then each must cover what is asked.
+        ks: the k of pass@k that the run will be counted with.
+        allow_unsafe: as for `truegrade.pipeline.grade.grade_run`; only an agent runs programs here.
+        progress: watches the requests.
+        notice: told what a person should know.
+        shown: shows a download.
+
+    Returns:
+        The run, and the problems that it is to be counted over, by id.
+
+    Raises:
+        UserError: a name, file or number is at fault; nothing was asked.
+        ModelError: the service refuses everything.
+    """
+    plan = prepare(request, profiles, grading=grading, ks=ks, notice=notice, shown=shown)
+    manifest = plan.manifest
+    if request.probe:
+        manifest = msgspec.structs.replace(manifest, probe=probe_for(plan.asked, plan.worded, request.n))
+    run = Run.create_or_resume(plan.folder, manifest, notice=notice)
+    with run.locked():
+        run.add_prompts((problem.id, prompt) for problem, prompt in plan.worded.items)
+        if request.reuse is not None:
+            take_over(run, Path(request.reuse), plan.loaded, list(plan.worded.problems), notice)
+        answers = asker(
+            plan.asked, plan.worker, run, plan.worded.problems,
+            allow_unsafe=allow_unsafe, cache=request.cache, notice=notice,
+        )  # fmt: skip
+        with answers as answering:
+            shortfall = generate(run, plan.worded, answering, progress=progress, notice=notice)
+        adaptations = (*run.manifest.adaptations, *getattr(answering, "adaptations", ()))
+        run.update(adaptations=tuple(dict.fromkeys(adaptations)))
+    if shortfall:
+        notice(shortfall.sentence())
+    return run, problems_of(run, plan.loaded)
+
+
+def prepare(
+    request: RunRequest,
+    profiles: Sequence[Profile],
+    *,
+    grading: bool,
+    ks: Sequence[int] | None,
+    notice: Notice,
+    shown: Shown,
+) -> Plan:
+    """Open everything by name and refuse what cannot end well; arguments and errors as of `ask`."""
+    if request.n < 1:
+        raise UserError(f"`n` {request.n}: at least one sample per task is needed")
+    args, model_args = dict(request.task_args or {}), request.model_args or {}
+    variant = args.pop("prompt", None)
+    worker = hire(request.agent, request.agent_args or {}, request.model, variant)
+    data = None if request.data is None else Path(request.data)
+    loaded = load_announced(request.benchmark, data, args, notice, shown)
+    selected = select(loaded, request.limit, request.ids)
+    if request.limit is not None and (chosen := told(loaded, selected)) is not None:
+        notice(chosen)
+    if grading:
+        refuse_uncovered(profiles, selected)
+    learned = leave_out_learned(model_args.get(ARGUMENT), selected)
+    left = [problem for problem in selected if problem.id not in learned]
+    worded = word(loaded, left, AgentPrompts(worker) if worker else profiles[0], variant)
+    excluded = worded.excluded | learned
+    for reason, named in _by_reason(excluded):
+        notice(f"not scored ({reason}): {named}")
+    asked = open_asked(
+        request.model, request.base_url, request.patience or Patience(), model_args, worded.problems
+    )
+    wanted = sampling_of(request.model, request.sampling or Sampling())
+    check_followed(asked, wanted)
+    config = GenerationConfig(
+        model=asked.name,
+        base_url=asked.base_url,
+        prompt_rule=prompt_rule(worker, profiles[0], variant),
+        sampling=wanted,
+        model_args=recorded_arguments(model_args),
+        agent=worker.config if worker else None,
+    )
+    manifest = Manifest(
+        created=now(),
+        benchmark=identity_of(loaded),
+        generation=config,
+        samples_per_task=request.n,
+        selected=None if len(selected) == len(loaded.problems) else tuple(p.id for p in selected),
+        excluded=excluded,
+        environment=environment(),
+    )
+    folder = RUNS / _folder_name(loaded, config) if request.out is None else Path(request.out)
+    require_writable(folder)
+    refuse_ks(ks, max(request.n, _samples_there(folder)))
+    return Plan(loaded=loaded, worded=worded, asked=asked, worker=worker, manifest=manifest, folder=folder)
+
+
+def grade_and_count(
+    run: Run,
+    problems: Mapping[str, Problem],
+    profiles: Sequence[Profile],
+    ks: Sequence[int] | None,
+    grader: Grader,
+    progress: Progress,
+    *,
+    window: Window = EVERYTHING,
+    cutoff: str | None = None,
+) -> None:
+    """Grade under every profile, then count; earlier gradings stay in the summary.
+
+    Args:
+        run: with its replies.
+        problems: those to grade, by id, inside the window.
+        profiles: the rules, in the order to report.
+        ks: the k of pass@k; None for the usual ones.
+        grader: closed at the end.
+        progress: watches the grading.
+        window: what left the other problems out.
+        cutoff: last day of the model's training data, ``YYYY-MM-DD``.
+
+    Raises:
+        UserError: a k exceeds the samples per task, or the folder cannot be written to; nothing was graded.
+        SandboxError: programs would have to run at level 1, and that is not allowed.
+    """
+    with closing(grader):
+        refuse_ks(ks, run.manifest.samples_per_task)
+        require_writable(run.path)
+        with run.locked():
+            for profile in profiles:
+                grade_run(run, problems, profile, progress=progress, grader=grader)
+            earlier = graders_of(run, problems, besides={profile.id for profile in profiles})
+            summarise(run, problems, [*profiles, *earlier], ks, window=window, cutoff=cutoff)
+            write_own_files(run, problems, profiles)
+
+
+def _by_reason(excluded: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Why problems are left out, each with the first few that are."""
+    return [
+        (reason, first_few([problem for problem, why in excluded.items() if why == reason], SHOWN_EXCLUDED))
+        for reason in dict.fromkeys(excluded.values())
+    ]
+
+
+def _samples_there(folder: Path) -> int:
+    """Samples per task of the run that the folder holds already; 0 where it holds none."""
+    file = folder / "manifest.json"
+    return read_manifest(file).samples_per_task if file.exists() else 0
+
+
+def _folder_name(loaded: Benchmark, config: GenerationConfig) -> str:
+    identity = sha256_json([config.sha256, loaded.dataset_sha256, loaded.args])
+    agent = "" if config.agent is None else f"{slug(config.agent.name)}-"
+    return f"{slug(loaded.name)}-{agent}{slug(config.model)}-{identity[:8]}"
