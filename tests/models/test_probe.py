@@ -15,9 +15,9 @@ from truegrade.evolution.training.base import Lesson, TrainingOrder
 from truegrade.evolution.training.embedded import EmbeddedTrainer
 from truegrade.models import open_model
 from truegrade.models.embedded import EmbeddedEngine
-from truegrade.models.serving import ModelServer
 from truegrade.pipeline.probing import probe, probe_by_name
 from truegrade.records import Message, Prompt
+from truegrade.web.model_server import ModelServer
 
 FEATURES = (
     "temperature", "seed, same", "seed, different", "n", "stop", "max_tokens", "logprobs", "model name"

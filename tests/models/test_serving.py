@@ -17,8 +17,8 @@ import truegrade
 from truegrade.errors import UserError
 from truegrade.models import open_model
 from truegrade.models.embedded import EmbeddedEngine
-from truegrade.models.serving import ModelServer
 from truegrade.records.config import Sampling
+from truegrade.web.model_server import ModelServer
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def serve_model(host: str, port: int, name: str | None, adapter: Path | None, as
     from truegrade.errors import UserError
     from truegrade.models import TRUEGRADE_MICRO, open_model
     from truegrade.models.local import LocalModel
-    from truegrade.models.serving import ModelServer
+    from truegrade.web.model_server import ModelServer
 
     model = open_model(name or TRUEGRADE_MICRO, args=adapted_arguments({}, adapter))
     if not isinstance(model, LocalModel):
@@ -163,8 +163,8 @@ def _benchmark_files(
 def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: int, max_memory_mib: int,
           allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Grade and run programs for others over HTTP, in the jail (docs/service.md). SIGTERM or Ctrl-C drains it."""
-    from truegrade.integrations.service.server import new_token, serve_until_stopped
-    from truegrade.integrations.service.settings import MIB, Settings
+    from truegrade.web.service.grading_server import new_token, serve_until_stopped
+    from truegrade.web.service.service_settings import MIB, Settings
 
     if no_token and token:
         raise click.UsageError("--token and --no-token exclude each other.")
@@ -200,7 +200,7 @@ def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: 
 @json_option
 def view(runs: Path, host: str, port: int, open_page: bool, as_json: bool) -> None:
     """Show a folder of runs as a web page: list, samples, comparison, also while they run. Ctrl-C ends it."""
-    from truegrade.integrations.viewing.server import ViewServer
+    from truegrade.web.viewer.viewer_server import ViewServer
 
     with _until_stopped(), ViewServer(runs, host, port) as server:
         if as_json:
