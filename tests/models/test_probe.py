@@ -163,7 +163,7 @@ def test_a_real_engine_with_text_to_continue(llama_server):
 
 def test_our_own_server(llama_folder):
     with ModelServer(EmbeddedEngine(llama_folder, "tiny"), port=0) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         report = probe_by_name("openai/tiny", base_url=server.url)
         server.shutdown()

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,29 +38,18 @@ def serve_model(host: str, port: int, name: str | None, adapter: Path | None, as
         raise UserError(
             f"{model.name} does not run here, so there is nothing to serve: name embedded/... or hf/..."
         )
-    with _until_stopped(), ModelServer(model.engine, host, port) as server:
-        if as_json:
-            print_json({"base_url": server.url, "model": server.model_id})
-        else:
-            echo(f"{model.name} at {server.url}; ask it with")
-            echo(f"  truegrade run BENCHMARK --model openai/{server.model_id} --base-url {server.url}")
-        server.serve_forever()
+    with ModelServer(model.engine, host, port) as server:
 
+        def announce() -> None:
+            if as_json:
+                print_json({"base_url": server.url, "model": server.model_id})
+            else:
+                echo(f"{model.name} at {server.url}; ask it with")
+                echo(f"  truegrade run BENCHMARK --model openai/{server.model_id} --base-url {server.url}")
+            sys.stdout.flush()
 
-@contextmanager
-def _until_stopped() -> Iterator[None]:
-    """Ctrl-C and SIGTERM end what is done here well: what was opened is closed, and removed."""
-
-    def stop(*_: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it is ending already
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    except KeyboardInterrupt:
-        echo("stopped", err=True)
+        server.serve_forever(announce)
+    echo("stopped", err=True)
 
 
 def _benchmark_files(
@@ -202,14 +187,18 @@ def view(runs: Path, host: str, port: int, open_page: bool, as_json: bool) -> No
     """Show a folder of runs as a web page: list, samples, comparison, also while they run. Ctrl-C ends it."""
     from truegrade.web.viewer.viewer_server import ViewServer
 
-    with _until_stopped(), ViewServer(runs, host, port) as server:
-        if as_json:
-            print_json({"address": server.url, "runs": str(runs)})
-        else:
-            echo(f"{runs} at {server.url}; Ctrl-C ends it")
-            if not server.local_only:
-                echo(f"note: everybody who reaches {host} can read these runs", err=True)
-        sys.stdout.flush()
-        if open_page:
-            click.launch(server.url)
-        server.serve_forever()
+    with ViewServer(runs, host, port) as server:
+
+        def announce() -> None:
+            if as_json:
+                print_json({"address": server.url, "runs": str(runs)})
+            else:
+                echo(f"{runs} at {server.url}; Ctrl-C ends it")
+                if not server.local_only:
+                    echo(f"note: everybody who reaches {host} can read these runs", err=True)
+            sys.stdout.flush()
+            if open_page:
+                click.launch(server.url)
+
+        server.serve_forever(announce)
+    echo("stopped", err=True)

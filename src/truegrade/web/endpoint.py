@@ -1,37 +1,23 @@
-"""What an endpoint is."""
+"""What an endpoint is: a row of the tables that the service and the viewer answer by."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from http import HTTPStatus
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from truegrade.web.service.grading_service import Service
 
-JSON = "application/json"
-
-
-class Reply(msgspec.Struct, frozen=True):
-    """An answer that is not simply a success in JSON."""
-
-    body: bytes
-    content_type: str
-    status: int = HTTPStatus.OK
-
-
-Handler = Callable[[Service, Any], Awaitable[msgspec.Struct | Reply]]
-
-
-class Route(msgspec.Struct, frozen=True, kw_only=True):
+class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """An endpoint."""
 
-    method: str
     path: str
-    summary: str
-    handle: Handler
+    handle: Callable[[Any, Any], Any]
+    """Given what requests share and what this one asks for; gives a struct, or Starlette's ``Response``."""
     takes: type[msgspec.Struct] | None = None
+    """What is asked for: the body of a POST, the query of a GET."""
+    method: str = "GET"
+    summary: str = ""
     gives: type[msgspec.Struct] | None = None
     """None where the answer is a text."""
     text: str = ""

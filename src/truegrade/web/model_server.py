@@ -6,37 +6,40 @@ ignored (OpenAI API reference, "Create chat completion", "Create completion", re
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 import time
 from concurrent.futures import Future
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler
-from typing import Any, ClassVar, TypeVar, cast
+from functools import partial
+from http import HTTPStatus
+from typing import Any, TypeVar
 
 import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
 
 from truegrade.errors import UserError
 from truegrade.models.local import Engine, Generated
-from truegrade.web.connections import IDLE_S, BoundedServer
+from truegrade.web.addresses import listen
+from truegrade.web.application import application, json_response, route
+from truegrade.web.bodies import read_body
+from truegrade.web.http_refusals import Refusal
 from truegrade.web.openai_bodies import Asked, ChatBody, TextBody
+from truegrade.web.port import IDLE_S, HttpServer
 
 B = TypeVar("B", ChatBody, TextBody)
 
 MAX_BODY_BYTES = 16_000_000
+MAX_CONNECTIONS = 256
+"""An evaluation that keeps more requests open is told 503, and asks again."""
 SEED_BITS = 31
 
 
-class Refusal(Exception):
-    """What the client is told instead of an answer."""
-
-    def __init__(self, status: int, message: str, *, code: str | None = None, param: str | None = None) -> None:
-        super().__init__(message)
-        self.status, self.code, self.param = status, code, param
-
-
-class ModelServer(BoundedServer):
-    """Serves one engine; a context manager, stopped with ``shutdown``.
+class ModelServer(HttpServer):
+    """Serves one engine; a context manager, ended by a signal or `shutdown`.
 
     Args:
         engine: what answers.
@@ -47,95 +50,71 @@ class ModelServer(BoundedServer):
         UserError: that address cannot be listened at.
     """
 
-    max_connections: ClassVar[int] = 256
-    """An evaluation that keeps more requests open is told 503, and asks again."""
-
     def __init__(self, engine: Engine, host: str = "127.0.0.1", port: int = 8000) -> None:
         self.engine = engine
         self.model_id = engine.name.partition("/")[2]
         self.started_at = int(time.time())
-        try:
-            super().__init__((host, port), _Handler)
-        except OSError as error:
-            raise UserError(f"cannot listen at {host}:{port} ({error.strerror}): choose another --port") from None
+        super().__init__(
+            _application(self),
+            listen(host, port),
+            max_connections=MAX_CONNECTIONS,
+            makes_room=True,
+            tell=_error,
+        )
 
     @property
     def url(self) -> str:
         """What ``--base-url`` takes."""
-        return f"{http_address(self.server_address)}/v1"
+        return f"{super().url}/v1"
 
 
-def http_address(bound: Any) -> str:
-    """``http://HOST:PORT`` of a TCP socket's own address, as `socket.socket.getsockname` gives it."""
-    host, port = bound[:2]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+def _application(served: ModelServer) -> Starlette:
+    async def models(_: Request) -> Response:
+        entry = {"id": served.model_id, "object": "model", "created": served.started_at}
+        return json_response({"object": "list", "data": [{**entry, "owned_by": "truegrade"}]})
+
+    return application(
+        [
+            route("/v1/models", models, "GET"),
+            route("/v1/models/", models, "GET"),
+            route("/v1/chat/completions", partial(_complete, served, ChatBody), "POST"),
+            route("/v1/completions", partial(_complete, served, TextBody), "POST"),
+        ],
+        _nowhere,
+        {
+            UserError: lambda _, error: Refusal(HTTPStatus.BAD_REQUEST, str(error)),
+            **dict.fromkeys((MemoryError, RuntimeError), _model_failed),
+        },
+        tell=_error,
+    )
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    timeout = IDLE_S
+def _nowhere(request: Request, _: Exception) -> Refusal:
+    there = "POST /v1/chat/completions or /v1/completions" if request.method == "POST" else "GET /v1/models"
+    return Refusal(HTTPStatus.NOT_FOUND, f"nothing at {request.scope['path']}: {there}")
 
-    @property
-    def _served(self) -> ModelServer:
-        return cast(ModelServer, self.server)
 
-    def do_GET(self) -> None:
-        if self.path.rstrip("/") != "/v1/models":
-            return self._refuse(Refusal(404, f"nothing at {self.path}: GET /v1/models"))
-        entry = {"id": self._served.model_id, "object": "model", "created": self._served.started_at}
-        return self._send(200, {"object": "list", "data": [{**entry, "owned_by": "truegrade"}]})
+def _model_failed(_: Request, error: Exception) -> Refusal:
+    return Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, f"the model failed: {error or type(error).__name__}")
 
-    def do_POST(self) -> None:
-        try:
-            content = self._content()
-        except Refusal as refusal:
-            return self._refuse(refusal)
-        with self._served.answering(self.connection):
-            return self._respond(content)
 
-    def _respond(self, content: bytes) -> None:
-        try:
-            if self.path == "/v1/chat/completions":
-                document = _answer(self._served, _decode(content, ChatBody).asked(), chat=True)
-            elif self.path == "/v1/completions":
-                document = _answer(self._served, _decode(content, TextBody).asked(), chat=False)
-            else:
-                raise Refusal(404, f"nothing at {self.path}: POST /v1/chat/completions or /v1/completions")
-        except Refusal as refusal:
-            self._refuse(refusal)
-        except UserError as error:
-            self._refuse(Refusal(400, str(error)))
-        except (MemoryError, RuntimeError) as error:
-            self._refuse(Refusal(500, f"the model failed: {error or type(error).__name__}"))
-        else:
-            self._send(200, document)
+def _error(refusal: Refusal) -> Response:
+    """A refusal as the OpenAI protocol says it."""
+    kind = "server_error" if refusal.status >= 500 else "invalid_request_error"
+    error = {"message": str(refusal), "type": kind, "param": refusal.field, "code": refusal.code}
+    response = json_response({"error": error}, refusal.status)
+    response.headers.update(refusal.headers)
+    return response
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Say nothing: requests are recorded by who asks."""
 
-    def _content(self) -> bytes:
-        length = self.headers.get("Content-Length", "")
-        if not length.isascii() or not length.isdigit():
-            self.close_connection = True
-            raise Refusal(411, "a request needs Content-Length")
-        if len(length) > 20 or int(length) > MAX_BODY_BYTES:
-            self.close_connection = True
-            raise Refusal(413, f"a request may hold {MAX_BODY_BYTES} bytes")
-        return self.rfile.read(int(length))
-
-    def _refuse(self, refusal: Refusal) -> None:
-        kind = "server_error" if refusal.status >= 500 else "invalid_request_error"
-        error = {"message": str(refusal), "type": kind, "param": refusal.param, "code": refusal.code}
-        self._send(refusal.status, {"error": error})
-
-    def _send(self, status: int, document: dict[str, Any]) -> None:
-        body = msgspec.json.encode(document)
-        with suppress(ConnectionError):  # the client has left
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+async def _complete(served: ModelServer, kind: type[B], request: Request) -> Response:
+    asked = _decode(await read_body(request, MAX_BODY_BYTES, IDLE_S), kind).asked()
+    if asked.model != served.model_id:
+        known = f"the model {asked.model!r} is not served here; {served.model_id!r} is"
+        raise Refusal(HTTPStatus.NOT_FOUND, known, code="model_not_found", field="model")
+    futures = await run_in_threadpool(_submit, served.engine, asked)
+    replies = await asyncio.gather(*map(asyncio.wrap_future, futures))
+    return json_response(_document(asked, replies, chat=kind is ChatBody))
 
 
 def _decode(content: bytes, kind: type[B]) -> B:
@@ -146,32 +125,41 @@ def _decode(content: bytes, kind: type[B]) -> B:
         if unknown:
             name = unknown.group(1)
             raise Refusal(
-                400, f"unsupported parameter: '{name}'", code="unsupported_parameter", param=name
+                HTTPStatus.BAD_REQUEST,
+                f"unsupported parameter: '{name}'",
+                code="unsupported_parameter",
+                field=name,
             ) from None
-        raise Refusal(400, str(error)) from None
-    except msgspec.DecodeError as error:
-        raise Refusal(400, f"the body is not JSON: {error}") from None
+        raise Refusal(HTTPStatus.BAD_REQUEST, str(error)) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Refusal(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from None
 
 
-def _answer(server: ModelServer, asked: Asked, *, chat: bool) -> dict[str, Any]:
-    """The response's document."""
-    if asked.model != server.model_id:
-        known = f"the model {asked.model!r} is not served here; {server.model_id!r} is"
-        raise Refusal(404, known, code="model_not_found", param="model")
+def _submit(engine: Engine, asked: Asked) -> list[Future[Generated]]:
+    """Ask the engine for every choice; tokenising long prompts takes a while, so in a thread."""
     seed = secrets.randbits(SEED_BITS) if asked.sampling.seed is None else asked.sampling.seed
     futures: list[Future[Generated]] = []
     for sample in range(asked.n):
         sampling = msgspec.structs.replace(asked.sampling, seed=seed + sample)
-        futures.append(server.engine.submit(asked.prompt, sampling, sample))
-    replies = [future.result() for future in futures]
+        futures.append(engine.submit(asked.prompt, sampling, sample))
+    return futures
+
+
+def _document(asked: Asked, replies: list[Generated], *, chat: bool) -> dict[str, Any]:
+    """The response's document."""
     if replies[0].note is not None:
-        raise Refusal(400, replies[0].note, code="context_length_exceeded", param="messages" if chat else "prompt")
+        raise Refusal(
+            HTTPStatus.BAD_REQUEST,
+            replies[0].note,
+            code="context_length_exceeded",
+            field="messages" if chat else "prompt",
+        )
     read, written = replies[0].usage.input_tokens, sum(reply.usage.output_tokens for reply in replies)
     return {
         "id": f"{'chatcmpl' if chat else 'cmpl'}-{secrets.token_hex(12)}",
         "object": "chat.completion" if chat else "text_completion",
         "created": int(time.time()),
-        "model": server.model_id,
+        "model": asked.model,
         "choices": [_choice(index, reply, chat=chat) for index, reply in enumerate(replies)],
         "usage": {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written},
     }

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.web.http_refusals import Refusal, decode
+from truegrade.web.bodies import decode
+from truegrade.web.http_refusals import Refusal
 from truegrade.web.service.grading_routes import ROUTES
 from truegrade.web.service.messages import GradeRequest
 

@@ -8,9 +8,10 @@ import pytest
 
 from truegrade.errors import SandboxError, UserError
 from truegrade.sandbox import Limits
+from truegrade.web.addresses import is_loopback
 from truegrade.web.http_refusals import Refusal
 from truegrade.web.service.executors import Executors
-from truegrade.web.service.service_settings import Settings, is_loopback
+from truegrade.web.service.service_settings import Settings
 from truegrade.web.service.steady import ATTEMPTS, doubtful, steadily
 from truegrade.web.service.workload import Workload
 

@@ -32,7 +32,7 @@ class Viewer(NamedTuple):
         reply = connection.getresponse()
         content = reply.read()
         connection.close()
-        return reply.status, dict(reply.headers), content
+        return reply.status, reply.headers, content
 
     def json(self, path, **query):
         status, _, content = self.get(path, **query)
@@ -49,7 +49,7 @@ class Viewer(NamedTuple):
 @contextlib.contextmanager
 def viewing(root):
     with ViewServer(root) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield Viewer(server, root)
         server.shutdown()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from truegrade.report.markup import Markup, el, join
-from truegrade.web.endpoint import Route
+from truegrade.web.endpoint import Endpoint
 from truegrade.web.service.messages import Health
 
 STYLE = """
@@ -21,7 +21,7 @@ EXAMPLE = """curl -s ADDRESS/v1/grade -H "Authorization: Bearer $TOKEN" -H "Cont
 }'"""
 
 
-def page(routes: Sequence[Route], health: Health) -> str:
+def page(routes: Sequence[Endpoint], health: Health) -> str:
     """The page as HTML."""
     rows = [
         el("tr", el("td", el("code", f"{route.method} {route.path}")), el("td", route.summary),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 from http import HTTPStatus
 
-import msgspec
+from starlette.responses import HTMLResponse, Response
 
-from truegrade.web.endpoint import JSON, Reply, Route
+from truegrade.web.application import JSON, json_response
+from truegrade.web.endpoint import Endpoint
 from truegrade.web.service import messages, sandboxfusion
 from truegrade.web.service.docs_page import page
 from truegrade.web.service.execution import check_limits, default_s, execute
@@ -77,46 +78,46 @@ async def _alive(service: Service, _: None) -> messages.Health:
     return service.health
 
 
-async def _ready(service: Service, _: None) -> Reply:
+async def _ready(service: Service, _: None) -> Response:
     status = HTTPStatus.SERVICE_UNAVAILABLE if service.stopping else HTTPStatus.OK
-    return Reply(msgspec.json.encode(service.health), JSON, status)
+    return json_response(service.health, status)
 
 
-async def _metrics(service: Service, _: None) -> Reply:
-    return Reply(service.metrics.text(), service.metrics.content_type)
+async def _metrics(service: Service, _: None) -> Response:
+    return Response(service.metrics.text(), media_type=service.metrics.content_type)
 
 
-async def _openapi(_: Service, __: None) -> Reply:
-    return Reply(msgspec.json.encode(document(ROUTES)), JSON)
+async def _openapi(_: Service, __: None) -> Response:
+    return json_response(document(ROUTES))
 
 
-async def _page(service: Service, _: None) -> Reply:
-    return Reply(page(ROUTES, service.health).encode(), "text/html; charset=utf-8")
+async def _page(service: Service, _: None) -> Response:
+    return HTMLResponse(page(ROUTES, service.health))
 
 
-ROUTES: tuple[Route, ...] = (
-    Route(method="POST", path="/v1/grade", summary="Grade completions under one or more profiles.", handle=_grade,
-          takes=messages.GradeRequest, gives=messages.GradeResponse),
-    Route(method="POST", path="/v1/reward", summary="The same as numbers, for reinforcement learning.",
-          handle=_reward, takes=messages.RewardRequest, gives=messages.RewardResponse),
-    Route(method="POST", path="/v1/execute", summary="Run a Python program in the jail.", handle=_execute,
-          takes=messages.ExecuteRequest, gives=messages.ExecuteResponse),
-    Route(method="POST", path="/run_code", summary="Run a Python program; SandboxFusion's shape.",
-          handle=_run_code, takes=sandboxfusion.RunCodeRequest, gives=sandboxfusion.RunCodeResponse),
-    Route(method="POST", path="/submit", summary="Grade one completion; SandboxFusion's shape.", handle=_submit,
-          takes=sandboxfusion.SubmitRequest, gives=sandboxfusion.EvalResult),
-    Route(method="GET", path="/v1/profiles", summary="The profiles there are.", handle=_profiles,
-          gives=messages.Profiles),
-    Route(method="GET", path="/v1/benchmarks", summary="The benchmarks that are loaded.", handle=_benchmarks,
-          gives=messages.Benchmarks),
-    Route(method="GET", path="/metrics", summary="Counters in Prometheus' text format.", handle=_metrics,
-          text="text/plain"),
-    Route(method="GET", path="/healthz", summary="Whether the service lives.", handle=_alive,
-          gives=messages.Health, public=True),
-    Route(method="GET", path="/readyz", summary="Whether it takes work; 503 once it is stopping.", handle=_ready,
-          gives=messages.Health, public=True),
-    Route(method="GET", path="/openapi.json", summary="This interface as OpenAPI 3.1.", handle=_openapi, text=JSON,
-          public=True),
-    Route(method="GET", path="/docs", summary="This interface for people.", handle=_page, text="text/html",
-          public=True),
+ROUTES: tuple[Endpoint, ...] = (
+    Endpoint(method="POST", path="/v1/grade", summary="Grade completions under one or more profiles.",
+             handle=_grade, takes=messages.GradeRequest, gives=messages.GradeResponse),
+    Endpoint(method="POST", path="/v1/reward", summary="The same as numbers, for reinforcement learning.",
+             handle=_reward, takes=messages.RewardRequest, gives=messages.RewardResponse),
+    Endpoint(method="POST", path="/v1/execute", summary="Run a Python program in the jail.", handle=_execute,
+             takes=messages.ExecuteRequest, gives=messages.ExecuteResponse),
+    Endpoint(method="POST", path="/run_code", summary="Run a Python program; SandboxFusion's shape.",
+             handle=_run_code, takes=sandboxfusion.RunCodeRequest, gives=sandboxfusion.RunCodeResponse),
+    Endpoint(method="POST", path="/submit", summary="Grade one completion; SandboxFusion's shape.", handle=_submit,
+             takes=sandboxfusion.SubmitRequest, gives=sandboxfusion.EvalResult),
+    Endpoint(path="/v1/profiles", summary="The profiles there are.", handle=_profiles,
+             gives=messages.Profiles),
+    Endpoint(path="/v1/benchmarks", summary="The benchmarks that are loaded.", handle=_benchmarks,
+             gives=messages.Benchmarks),
+    Endpoint(path="/metrics", summary="Counters in Prometheus' text format.", handle=_metrics,
+             text="text/plain"),
+    Endpoint(path="/healthz", summary="Whether the service lives.", handle=_alive,
+             gives=messages.Health, public=True),
+    Endpoint(path="/readyz", summary="Whether it takes work; 503 once it is stopping.", handle=_ready,
+             gives=messages.Health, public=True),
+    Endpoint(path="/openapi.json", summary="This interface as OpenAPI 3.1.", handle=_openapi, text=JSON,
+             public=True),
+    Endpoint(path="/docs", summary="This interface for people.", handle=_page, text="text/html",
+             public=True),
 )  # fmt: skip

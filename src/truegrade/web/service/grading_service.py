@@ -60,6 +60,11 @@ class Service:
         self.workload.close()
         await asyncio.to_thread(self.executors.close)
 
+    def close(self) -> None:
+        """End everything at once."""
+        self.workload.close()
+        self.executors.close()
+
     def _prove(self) -> tuple[int, str]:
         """Run a program, so that a machine that cannot is found out before the first request."""
         with self.executors.lend(Limits(cpu_s=self.settings.max_cpu_s)) as sandbox:

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from truegrade import __version__
-from truegrade.web.endpoint import JSON, Route
+from truegrade.web.application import JSON, PROBLEM
+from truegrade.web.endpoint import Endpoint
 from truegrade.web.http_refusals import Problem
 
-PROBLEM = "application/problem+json"
 REFUSED = {
     401: "The token is missing or wrong.",
     421: "Without a token: the name asked for is not a loopback one.",
@@ -29,7 +29,7 @@ WORK_REFUSED = {
 }
 
 
-def document(routes: Sequence[Route]) -> dict[str, Any]:
+def document(routes: Sequence[Endpoint]) -> dict[str, Any]:
     """The OpenAPI document of these endpoints."""
     kinds = {kind for route in routes for kind in (route.takes, route.gives) if kind is not None}
     ordered = sorted(kinds, key=lambda kind: kind.__name__)
@@ -53,7 +53,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
     }
 
 
-def _operation(route: Route) -> dict[str, Any]:
+def _operation(route: Endpoint) -> dict[str, Any]:
     refused = {} if route.public else dict(REFUSED)
     if route.takes is not None:
         refused |= WORK_REFUSED
@@ -75,7 +75,7 @@ def _operation(route: Route) -> dict[str, Any]:
     return operation
 
 
-def _content(route: Route) -> dict[str, Any]:
+def _content(route: Endpoint) -> dict[str, Any]:
     if route.gives is None:
         return {route.text: {"schema": {"type": "object" if route.text == JSON else "string"}}}
     return {JSON: {"schema": _reference(route.gives)}}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from pathlib import Path
 
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.web.addresses import is_loopback
 
 MIB = 1024 * 1024
 
@@ -57,13 +57,3 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             )
         if self.token is not None and (not self.token.isascii() or len(self.token) < 8 or " " in self.token):
             raise UserError("the token must be at least 8 ASCII characters without a space")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

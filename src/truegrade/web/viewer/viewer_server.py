@@ -1,29 +1,43 @@
-"""The viewer on a socket: the standard library's threading server, GET alone, so that no extra is needed."""
+"""The viewer on a port: GET alone, and nothing that a page of somebody else's could use."""
 
 from __future__ import annotations
 
-import errno
-from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any, cast
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.parse import parse_qs
 
 import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 
 from truegrade.errors import UserError
-from truegrade.web.connections import IDLE_S, BoundedServer
+from truegrade.web.addresses import check_host, is_loopback, listen
+from truegrade.web.application import application, json_response, problem_response, route
+from truegrade.web.endpoint import Endpoint
 from truegrade.web.http_refusals import Refusal
-from truegrade.web.model_server import http_address
-from truegrade.web.service.service_settings import is_loopback
-from truegrade.web.viewer.viewer_routes import OWN_PAGE, Reply, Site, answer
+from truegrade.web.port import HttpServer
+from truegrade.web.viewer.viewer_routes import ROUTES, Site
 
-PROBLEM = "application/problem+json"
+MAX_CONNECTIONS = 64
+OWN_PAGE = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none';"
+    " form-action 'none'; frame-ancestors 'none'"
+)
+"""The page of the viewer may ask this server, and nobody else."""
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
 
 
-class ViewServer(BoundedServer):
-    """Shows one folder of runs; a context manager, stopped with ``shutdown``.
+class ViewServer(HttpServer):
+    """Shows one folder of runs; a context manager, ended by a signal or `shutdown`.
 
     Args:
         root: the folder.
@@ -38,98 +52,80 @@ class ViewServer(BoundedServer):
         if not root.is_dir():
             raise UserError(f"{root}: no such folder; name the folder that holds your runs, or make one first with"
                             " truegrade run BENCHMARK")  # fmt: skip
+        listener = listen(host, port, else_free=True)
         self.local_only = is_loopback(host)
-        self.asked_port = port
-        try:
-            super().__init__((host, port), _Handler)
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE:
-                raise UserError(
-                    f"cannot listen at {host}:{port} ({error.strerror}): choose another --host or --port"
-                ) from None
-            super().__init__((host, 0), _Handler)
-        self.site = Site(root)
+        self._site = Site(root)
+        super().__init__(
+            _application(self._site, self.local_only),
+            listener,
+            max_connections=MAX_CONNECTIONS,
+            makes_room=True,
+            headers=HEADERS,
+        )
 
     @property
     def url(self) -> str:
         """Where the page is."""
-        return f"{http_address(self.server_address)}/"
+        return f"{super().url}/"
 
-    def server_close(self) -> None:
+    def close(self) -> None:
         """Close the socket, and remove the reports that were made."""
-        super().server_close()
-        if hasattr(self, "site"):
-            self.site.reports.close()
+        super().close()
+        self._site.reports.close()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    timeout = IDLE_S
-
-    @property
-    def _server(self) -> ViewServer:
-        return cast(ViewServer, self.server)
-
-    def do_GET(self) -> None:
-        with self._server.answering(self.connection):
-            self._answer()
-
-    def _answer(self) -> None:
-        try:
-            self._check_host()
-            asked = urlsplit(self.path)
-            reply = answer(self._server.site, asked.path, asked.query)
-        except Refusal as refusal:
-            self._refuse(refusal)
-        except UserError as error:
-            self._refuse(Refusal(HTTPStatus.CONFLICT, str(error)))
-        except FileNotFoundError as error:
-            self._refuse(Refusal(HTTPStatus.NOT_FOUND, f"{error.filename} is gone; the list shows what is left"))
-        except (OSError, ValueError, MemoryError) as error:
-            self._refuse(Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, f"cannot be read: {error}"))
-        else:
-            self._send(HTTPStatus.OK, reply)
-
-    def do_HEAD(self) -> None:
-        self.do_GET()
-
-    def do_POST(self) -> None:
-        self.close_connection = True  # a body may follow that nobody reads
-        refusal = Refusal(
-            HTTPStatus.METHOD_NOT_ALLOWED, "nothing can be changed here: GET", headers={"Allow": "GET"}
+def _application(site: Site, local_only: bool) -> Starlette:
+    def nowhere(request: Request, error: HTTPException) -> Refusal:
+        if error.status_code == HTTPStatus.NOT_FOUND and request.method in {"GET", "HEAD"}:
+            return Refusal(HTTPStatus.NOT_FOUND, f"nothing at {request.scope['path'][:100]!r}; the page is at /")
+        return Refusal(
+            HTTPStatus.METHOD_NOT_ALLOWED,
+            "nothing can be changed here: GET",
+            headers={"Allow": "GET", "Connection": "close"},  # a body may follow that nobody reads
         )
-        self._refuse(refusal)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Say nothing."""
+    return application(
+        [route(it.path, partial(_answer, site, local_only, it), "GET", "HEAD") for it in ROUTES],
+        nowhere,
+        {
+            UserError: lambda _, error: Refusal(HTTPStatus.CONFLICT, str(error)),
+            FileNotFoundError: lambda _, error: Refusal(
+                HTTPStatus.NOT_FOUND, f"{error.filename} is gone; the list shows what is left"
+            ),
+            **dict.fromkeys((OSError, ValueError, MemoryError), _unreadable),
+        },
+        tell=lambda refusal: _guarded(problem_response(refusal)),
+    )
 
-    def _check_host(self) -> None:
-        """Refuse what a web page sends by way of a name that leads here (DNS rebinding)."""
-        name = self.headers.get("Host", "")
-        bare = name[1 : name.find("]")] if name.startswith("[") else name.partition(":")[0]
-        if self._server.local_only and not is_loopback(bare):
-            detail = f"{name[:100]!r} is not this viewer; ask {self._server.url}"
-            raise Refusal(HTTPStatus.MISDIRECTED_REQUEST, detail)
 
-    def _refuse(self, refusal: Refusal) -> None:
-        reply = Reply(msgspec.json.encode(refusal.problem), PROBLEM)
-        self._send(refusal.status, reply, refusal.headers)
+def _answer(site: Site, local_only: bool, endpoint: Endpoint, request: Request) -> Response:
+    """Answer; Starlette calls this in a thread, since it reads files."""
+    if local_only:
+        check_host(request.headers.get("host", ""))
+    assert endpoint.takes is not None
+    found = endpoint.handle(site, _decoded(request.scope["query_string"].decode("ascii"), endpoint.takes))
+    return _guarded(found if isinstance(found, Response) else json_response(found))
 
-    def _send(self, status: int, reply: Reply, headers: dict[str, str] | None = None) -> None:
-        fields = {
-            "Content-Type": reply.content_type,
-            "Content-Length": str(len(reply.body)),
-            "Content-Security-Policy": reply.policy or OWN_PAGE,
-            "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "no-referrer",
-            "Cross-Origin-Resource-Policy": "same-origin",
-            "Cache-Control": "no-store",
-            **(headers or {}),
-        }
-        with suppress(ConnectionError):  # the client has left
-            self.send_response(status)
-            for name, value in fields.items():
-                self.send_header(name, value)
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(reply.body)
+
+def _guarded(response: Response) -> Response:
+    response.headers.setdefault("Content-Security-Policy", OWN_PAGE)
+    return response
+
+
+def _unreadable(_: Request, error: Exception) -> Refusal:
+    return Refusal(HTTPStatus.INTERNAL_SERVER_ERROR, f"cannot be read: {error}")
+
+
+def _decoded(query: str, kind: type[msgspec.Struct]) -> msgspec.Struct:
+    """A query string as its struct; a name given twice is a list where one is taken, else its last value."""
+    several = {field.name for field in msgspec.structs.fields(kind) if _is_list(field.type)}
+    try:
+        given = parse_qs(query, keep_blank_values=True, errors="strict", max_num_fields=100)
+        values = {name: of if name in several else of[-1] for name, of in given.items()}
+        return msgspec.convert(values, kind, strict=False)
+    except ValueError as error:  # msgspec's own errors are of this kind too
+        raise Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, f"the query is not what this takes: {error}") from None
+
+
+def _is_list(annotation: Any) -> bool:
+    return isinstance(msgspec.inspect.type_info(annotation), msgspec.inspect.ListType)
