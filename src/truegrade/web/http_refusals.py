@@ -8,7 +8,7 @@ import msgspec
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Problem details (RFC 9457, section 3): body of every answer that is no success."""
+    """Body of every answer that is no success (RFC 9457, section 3)."""
 
     title: str
     """The phrase of the status."""

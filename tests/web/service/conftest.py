@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import pytest
 
-pytest.importorskip("uvicorn", reason="the extra [serve] is not installed")
 pytest.importorskip("prometheus_client", reason="the extra [serve] is not installed")
 
 TOKEN = "a-token-of-the-tests"

@@ -1,5 +1,7 @@
 """The Python client against the real service, and against a busy one."""
 
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -40,6 +42,14 @@ def test_a_refusal_names_the_field(client, service):
         client.grade([RIGHT], benchmark="mbpp")
     with Client(service.address, "wrong") as stranger, pytest.raises(UserError, match="401"):
         stranger.benchmarks()
+
+
+def test_a_client_loads_no_server():
+    code = "import sys, truegrade.integrations.client; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"starlette", "uvicorn", "prometheus_client"} & set(loaded)
 
 
 def test_nobody_there():
