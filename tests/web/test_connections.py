@@ -32,9 +32,11 @@ class Slow(HttpServer):
                 await asyncio.sleep(0.01)
             return Response("ok")
 
-        app = application(
-            [route("/", quick, "GET", "POST"), route("/wait", wait, "GET")], lambda *_: Refusal(404, "nothing")
-        )
+        async def fail(_):
+            raise KeyError("a secret of the machine")
+
+        routes = [route("/", quick, "GET", "POST"), route("/wait", wait, "GET"), route("/fail", fail, "GET")]
+        app = application(routes, lambda *_: Refusal(404, "nothing"))
         super().__init__(app, listen("127.0.0.1", 0), max_connections=MOST, makes_room=True, **options)
 
 
@@ -125,6 +127,14 @@ def test_a_trickle_of_bytes_puts_no_deadline_off(answered):
                 break
         else:
             pytest.fail("nobody hung up")
+
+
+def test_a_failure_is_logged_and_not_told(caplog):
+    with serving() as server:
+        status, _, said = fetched(server, "/fail")
+        assert (status, b"its log says why" in said, b"secret" in said) == (500, True, False)
+        assert "a secret of the machine" in caplog.text
+        assert fetched(server) == (200, None, b"ok")
 
 
 def test_what_is_no_http_is_told_so_in_json():

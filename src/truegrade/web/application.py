@@ -35,6 +35,11 @@ def json_response(value: msgspec.Struct | dict[str, Any], status: int = HTTPStat
     return Response(encode(value), status, media_type=JSON)
 
 
+def as_response(found: msgspec.Struct | Response) -> Response:
+    """What an endpoint gives, as an answer."""
+    return found if isinstance(found, Response) else json_response(found)
+
+
 def problem_response(refusal: Refusal) -> Response:
     """Problem details (RFC 9457)."""
     return Response(encode(refusal.problem), refusal.status, refusal.headers, PROBLEM)

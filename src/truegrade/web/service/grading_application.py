@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Container
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from truegrade.web.addresses import check_host
-from truegrade.web.application import JSON, application, json_response, route
+from truegrade.web.application import JSON, application, as_response, route
 from truegrade.web.bodies import decode, read_body
 from truegrade.web.endpoint import Endpoint
 from truegrade.web.http_refusals import Refusal, stopping
@@ -67,7 +67,7 @@ async def _answer(service: Service, endpoint: Endpoint, request: Request) -> Res
     if not endpoint.public:
         _authenticate(service.settings.token, request)
     if endpoint.takes is None:
-        return _encoded(await endpoint.handle(service, None))
+        return as_response(await endpoint.handle(service, None))
     if service.stopping:
         raise stopping()
     service.requests += 1
@@ -75,13 +75,9 @@ async def _answer(service: Service, endpoint: Endpoint, request: Request) -> Res
         _check_kind(request)
         body = await read_body(request, service.settings.max_body_bytes, service.settings.patience_s)
         work = endpoint.handle(service, decode(body, endpoint.takes))
-        return _encoded(await _unless_left(work, request.receive))
+        return as_response(await _unless_left(work, request.receive))
     finally:
         service.requests -= 1
-
-
-def _encoded(answer: Any) -> Response:
-    return answer if isinstance(answer, Response) else json_response(answer)
 
 
 def _nowhere(request: Request, error: HTTPException) -> Refusal:

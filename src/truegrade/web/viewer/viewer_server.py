@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from truegrade.errors import UserError
 from truegrade.web.addresses import check_host, is_loopback, listen
-from truegrade.web.application import application, json_response, problem_response, route
+from truegrade.web.application import application, as_response, problem_response, route
 from truegrade.web.endpoint import Endpoint
 from truegrade.web.http_refusals import Refusal
 from truegrade.web.port import HttpServer
@@ -104,7 +104,7 @@ def _answer(site: Site, local_only: bool, endpoint: Endpoint, request: Request) 
         check_host(request.headers.get("host", ""))
     assert endpoint.takes is not None
     found = endpoint.handle(site, _decoded(request.scope["query_string"].decode("ascii"), endpoint.takes))
-    return _guarded(found if isinstance(found, Response) else json_response(found))
+    return _guarded(as_response(found))
 
 
 def _guarded(response: Response) -> Response:
