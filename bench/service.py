@@ -29,11 +29,11 @@ from pathlib import Path
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import TruegradeError
 from truegrade.integrations.client import Client
-from truegrade.integrations.service.messages import InlineProblem, Submission
 from truegrade.pipeline.verdicts import verdict_on
 from truegrade.profiles import open_profile
 from truegrade.records import Completion, FunctionTask, OracleTask, Problem
 from truegrade.sandbox import Sandbox
+from truegrade.web.service.messages import InlineProblem, Submission
 
 TOKEN = "token-of-the-benchmark"
 HOSTILE = (

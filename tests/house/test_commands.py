@@ -18,7 +18,7 @@ from truegrade.cli import main
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 NOT_RUN = {
-    r"^(serve|view)": "runs until it is stopped: tests/integrations, tests/models",
+    r"^(serve|view)": "runs until it is stopped: tests/web, tests/models",
     r"^evolve": "takes minutes: tests/evolution/running",
     r"--executor ray": "a cluster: tests/integrations",
     r"runs/(third|other-data|two-profiles)": "runs of their own: tests/comparison",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 UNNAMED = {"__init__", "__main__"}
-HEAVY = {"openai", "httpx2", "numpy", "rich", "pandas", "polars", "asyncio"}
+HEAVY = {"openai", "httpx2", "numpy", "rich", "pandas", "polars", "asyncio", "starlette", "uvicorn"}
 
 
 def run_python(code: str) -> str:

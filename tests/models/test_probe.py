@@ -15,9 +15,9 @@ from truegrade.evolution.training.base import Lesson, TrainingOrder
 from truegrade.evolution.training.embedded import EmbeddedTrainer
 from truegrade.models import open_model
 from truegrade.models.embedded import EmbeddedEngine
-from truegrade.models.serving import ModelServer
 from truegrade.pipeline.probing import probe, probe_by_name
 from truegrade.records import Message, Prompt
+from truegrade.web.model_server import ModelServer
 
 FEATURES = (
     "temperature", "seed, same", "seed, different", "n", "stop", "max_tokens", "logprobs", "model name"
@@ -163,7 +163,7 @@ def test_a_real_engine_with_text_to_continue(llama_server):
 
 def test_our_own_server(llama_folder):
     with ModelServer(EmbeddedEngine(llama_folder, "tiny"), port=0) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         report = probe_by_name("openai/tiny", base_url=server.url)
         server.shutdown()

@@ -18,8 +18,8 @@ from truegrade.errors import UserError
 from truegrade.models import open_model
 from truegrade.models.base import generate_sample
 from truegrade.models.embedded import EmbeddedEngine
-from truegrade.models.serving import ModelServer
 from truegrade.records.config import Sampling
+from truegrade.web.model_server import ModelServer
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def llama_folder(tiny_llama, tmp_path_factory):
 @pytest.fixture(scope="module")
 def server(llama_folder):
     with ModelServer(EmbeddedEngine(llama_folder, "tiny"), port=0) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield server
         server.shutdown()
@@ -137,7 +137,7 @@ def test_a_refused_parameter_is_left_out_by_our_own_client(server, make_request)
         ("POST", "/v1/elsewhere", b"{}", {}, 404),
         ("GET", "/", None, {}, 404),
         ("POST", "/v1/completions", b"", {"Content-Length": "99999999"}, 413),
-        ("POST", "/v1/completions", b"", {"Content-Length": "x"}, 411),
+        ("POST", "/v1/completions", b"", {"Content-Length": "x"}, 400),
     ],
 )
 def test_bodies_and_paths_that_are_none(server, method, path, body, headers, status):

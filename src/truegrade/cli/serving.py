@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,36 +31,25 @@ def serve_model(host: str, port: int, name: str | None, adapter: Path | None, as
     from truegrade.errors import UserError
     from truegrade.models import TRUEGRADE_MICRO, open_model
     from truegrade.models.local import LocalModel
-    from truegrade.models.serving import ModelServer
+    from truegrade.web.model_server import ModelServer
 
     model = open_model(name or TRUEGRADE_MICRO, args=adapted_arguments({}, adapter))
     if not isinstance(model, LocalModel):
         raise UserError(
             f"{model.name} does not run here, so there is nothing to serve: name embedded/... or hf/..."
         )
-    with _until_stopped(), ModelServer(model.engine, host, port) as server:
-        if as_json:
-            print_json({"base_url": server.url, "model": server.model_id})
-        else:
-            echo(f"{model.name} at {server.url}; ask it with")
-            echo(f"  truegrade run BENCHMARK --model openai/{server.model_id} --base-url {server.url}")
-        server.serve_forever()
+    with ModelServer(model.engine, host, port) as server:
 
+        def announce() -> None:
+            if as_json:
+                print_json({"base_url": server.url, "model": server.model_id})
+            else:
+                echo(f"{model.name} at {server.url}; ask it with")
+                echo(f"  truegrade run BENCHMARK --model openai/{server.model_id} --base-url {server.url}")
+            sys.stdout.flush()
 
-@contextmanager
-def _until_stopped() -> Iterator[None]:
-    """Ctrl-C and SIGTERM end what is done here well: what was opened is closed, and removed."""
-
-    def stop(*_: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it is ending already
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    except KeyboardInterrupt:
-        echo("stopped", err=True)
+        server.serve_forever(announce)
+    echo("stopped", err=True)
 
 
 def _benchmark_files(
@@ -163,8 +148,8 @@ def _benchmark_files(
 def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: int, max_memory_mib: int,
           allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Grade and run programs for others over HTTP, in the jail (docs/service.md). SIGTERM or Ctrl-C drains it."""
-    from truegrade.integrations.service.server import new_token, serve_until_stopped
-    from truegrade.integrations.service.settings import MIB, Settings
+    from truegrade.web.service.grading_server import new_token, serve_until_stopped
+    from truegrade.web.service.service_settings import MIB, Settings
 
     if no_token and token:
         raise click.UsageError("--token and --no-token exclude each other.")
@@ -200,16 +185,20 @@ def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: 
 @json_option
 def view(runs: Path, host: str, port: int, open_page: bool, as_json: bool) -> None:
     """Show a folder of runs as a web page: list, samples, comparison, also while they run. Ctrl-C ends it."""
-    from truegrade.integrations.viewing.server import ViewServer
+    from truegrade.web.viewer.viewer_server import ViewServer
 
-    with _until_stopped(), ViewServer(runs, host, port) as server:
-        if as_json:
-            print_json({"address": server.url, "runs": str(runs)})
-        else:
-            echo(f"{runs} at {server.url}; Ctrl-C ends it")
-            if not server.local_only:
-                echo(f"note: everybody who reaches {host} can read these runs", err=True)
-        sys.stdout.flush()
-        if open_page:
-            click.launch(server.url)
-        server.serve_forever()
+    with ViewServer(runs, host, port) as server:
+
+        def announce() -> None:
+            if as_json:
+                print_json({"address": server.url, "runs": str(runs)})
+            else:
+                echo(f"{runs} at {server.url}; Ctrl-C ends it")
+                if not server.local_only:
+                    echo(f"note: everybody who reaches {host} can read these runs", err=True)
+            sys.stdout.flush()
+            if open_page:
+                click.launch(server.url)
+
+        server.serve_forever(announce)
+    echo("stopped", err=True)

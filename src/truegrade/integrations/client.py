@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 
 from truegrade.errors import TruegradeError, UserError
-from truegrade.integrations.service.messages import (
+from truegrade.records import Verdict
+from truegrade.web.http_refusals import Problem
+from truegrade.web.service.messages import (
     Benchmarks,
     ExecuteRequest,
     ExecuteResponse,
@@ -23,8 +25,6 @@ from truegrade.integrations.service.messages import (
     RewardResponse,
     Submission,
 )
-from truegrade.integrations.service.refusals import Problem
-from truegrade.records import Verdict
 
 if TYPE_CHECKING:
     import httpx2

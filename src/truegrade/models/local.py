@@ -1,7 +1,7 @@
 """Models that run on this machine: what an engine does, and the face that the pipeline sees.
 
 An engine turns a prompt into text and gathers concurrent requests into batches by itself; `LocalModel` makes a
-`Model` of it, and `truegrade.models.serving` a service that speaks the OpenAI protocol.
+`Model` of it, and `truegrade.web.model_server` a service that speaks the OpenAI protocol.
 """
 
 from __future__ import annotations

@@ -1,0 +1,84 @@
+"""Bodies of requests: read within bounds of size and time, then decoded; what is at fault is named."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from truegrade.files import json_text
+from truegrade.web.http_refusals import Refusal, unprocessable
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+T = TypeVar("T")
+
+_PATH = re.compile(r" - at `(?P<path>[^`]*)`$")
+_FIELD = re.compile(r"field `(?P<name>[^`]*)`")
+
+
+async def read_body(request: Request, most: int, within_s: float) -> bytes:
+    """The whole body of a request.
+
+    Args:
+        request: whose body.
+        most: bytes that it may hold.
+        within_s: seconds in which it must have arrived.
+
+    Raises:
+        Refusal: 413 if it is too large, 408 if it is too late.
+        ClientDisconnect: the client hung up before its end.
+    """
+    too_large = Refusal(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        f"a request may hold {most} bytes; send less at a time",
+        headers={"Connection": "close"},
+    )
+    # Known before it is read, so that a client need not send what nobody takes.
+    if int(request.headers.get("content-length", "0")) > most:
+        raise too_large
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(within_s):
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    raise too_large
+                parts.append(part)
+    except TimeoutError:
+        raise Refusal(
+            HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive in time", headers={"Connection": "close"}
+        ) from None
+    return b"".join(parts)
+
+
+def decode(body: bytes, kind: type[T]) -> T:
+    """Read a request's body.
+
+    Raises:
+        Refusal: 400 if it is no JSON, 422 with the field if it is not what it must be.
+    """
+    try:
+        return json_text.decode(body, msgspec.json.Decoder(kind))
+    except msgspec.ValidationError as error:
+        detail, path = _split(str(error))
+        raise unprocessable(detail, path) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Refusal(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from None
+    except (RecursionError, ValueError) as error:
+        raise Refusal(HTTPStatus.BAD_REQUEST, f"the body cannot be read: {error}") from None
+
+
+def _split(message: str) -> tuple[str, str]:
+    """A decoder's message as sentence and path; a field that is missing or unknown is part of the path."""
+    found = _PATH.search(message)
+    path = found["path"].removeprefix("$").removeprefix(".") if found else ""
+    text = message[: found.start()] if found else message
+    named = _FIELD.search(text)
+    if named:
+        path = f"{path}.{named['name']}" if path else named["name"]
+    return text, path or "body"

@@ -1,0 +1,131 @@
+"""What requests may refer to by name: the benchmarks loaded at the start, and the profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from truegrade.benchmarks import load_benchmark
+from truegrade.benchmarks.base import Benchmark
+from truegrade.errors import UnknownName
+from truegrade.profiles import PROFILES, Profile, open_profile, unsupported
+from truegrade.records import ContestTask, FileSpan, FunctionTask, OracleTask, Problem, sha256_json
+from truegrade.web.http_refusals import unprocessable
+from truegrade.web.service.messages import InlineProblem, ProfileInfo
+
+INLINE = "inline"
+"""Benchmark of problems that are like no named one."""
+STRICT = "strict"
+"""The profile whose rules follow the kind of task alone."""
+
+
+class Catalogue:
+    """Names and what they mean; profiles are opened once, since they keep what they computed.
+
+    Args:
+        benchmarks: names and data files.
+        max_cpu_s: highest time limit that an inline problem may ask for.
+
+    Raises:
+        UserError: a benchmark cannot be loaded.
+    """
+
+    def __init__(self, benchmarks: tuple[tuple[str, Path | None], ...], max_cpu_s: float) -> None:
+        self._max_cpu_s = max_cpu_s
+        self.benchmarks: dict[str, Benchmark] = {}
+        for name, data in benchmarks:
+            loaded = load_benchmark(name, data)
+            self.benchmarks[loaded.name] = loaded
+        self._problems = {name: loaded.by_id() for name, loaded in self.benchmarks.items()}
+        self._profiles: dict[str, Profile] = {}
+
+    def profile(self, name: str, field: str) -> Profile:
+        """A profile by name.
+
+        Raises:
+            Refusal: there is none.
+        """
+        try:
+            return self.known_profile(name)
+        except UnknownName as error:
+            raise unprocessable(str(error), field) from None
+
+    def known_profile(self, name: str) -> Profile:
+        """The same for names that are not a request's.
+
+        Raises:
+            UnknownName: there is none.
+        """
+        if name not in self._profiles:
+            if "+" in name:
+                raise UnknownName("profile", name, PROFILES, "time limits are the service's own")
+            opened = open_profile(name)
+            self._profiles[name] = self._profiles.setdefault(opened.name, opened)
+        return self._profiles[name]
+
+    def problems(self, benchmark: str | None, field: str) -> Mapping[str, Problem]:
+        """The problems of a benchmark by id.
+
+        Raises:
+            Refusal: it is not served.
+        """
+        served = ", ".join(self.benchmarks) or "none"
+        if benchmark is None:
+            raise unprocessable(f"name a benchmark (served here: {served}) or send a problem", field)
+        if benchmark not in self._problems:
+            raise unprocessable(
+                f"no benchmark {benchmark!r} here; served: {served}; the service loads what it is started with"
+                " (`benchmarks`)",
+                field,
+            )
+        return self._problems[benchmark]
+
+    def inline(self, sent: InlineProblem, field: str) -> Problem:
+        """The problem that came with a request.
+
+        Raises:
+            Refusal: it points into this machine's files, holds packed tests, or asks for too much time.
+        """
+        task = sent.task
+        if isinstance(task, ContestTask):
+            _check_contest(task, f"{field}.task.private_tests")
+        if isinstance(task, FunctionTask | OracleTask) and task.cpu_s is not None:
+            self.within(task.cpu_s, f"{field}.task.cpu_s")
+        identity = sha256_json(sent)
+        return Problem(id=sent.id, benchmark=sent.benchmark, dataset_sha256=identity, cluster=sent.id, task=task)
+
+    def within(self, seconds: float, field: str) -> None:
+        """Check a time limit that a request asks for.
+
+        Raises:
+            Refusal: it is higher than the service allows.
+        """
+        if not 0 < seconds <= self._max_cpu_s:
+            raise unprocessable(
+                f"{seconds:g} seconds; this service allows more than 0 and at most {self._max_cpu_s:g}", field
+            )
+
+    def check_covered(self, profile: Profile, problem: Problem, field: str) -> None:
+        """Refuse to grade by rules that are not made for a problem.
+
+        Raises:
+            Refusal: the profile has no rules for its benchmark.
+        """
+        if problem.benchmark in profile.covers or (profile.name == STRICT and problem.benchmark == INLINE):
+            return
+        raise unprocessable(str(unsupported(profile, problem)), field)
+
+    def all_profiles(self) -> list[ProfileInfo]:
+        """Every profile there is."""
+        opened = [self.known_profile(name) for name in PROFILES]
+        return [
+            ProfileInfo(id=it.id, summary=it.summary, covers=it.covers, cpu_s=it.limits.cpu_s) for it in opened
+        ]
+
+
+def _check_contest(task: ContestTask, field: str) -> None:
+    """Refuse tests that are elsewhere, or that could unpack to more than a request may hold."""
+    if isinstance(task.private_tests, FileSpan):
+        raise unprocessable("a request cannot name files of this machine", field)
+    if not task.private_tests.lstrip().startswith("["):
+        raise unprocessable("send private tests as JSON text, a list; packed ones are not taken", field)

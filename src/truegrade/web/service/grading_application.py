@@ -1,0 +1,127 @@
+"""HTTP's side of the service: token, JSON in; JSON or problem details out; every answer is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from collections.abc import Awaitable, Callable, Container
+from contextlib import suppress
+from functools import partial
+from http import HTTPStatus
+from typing import TypeVar
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from truegrade.web.addresses import check_host
+from truegrade.web.application import JSON, application, as_response, route
+from truegrade.web.bodies import decode, read_body
+from truegrade.web.endpoint import Endpoint
+from truegrade.web.http_refusals import Refusal, stopping
+from truegrade.web.service.grading_routes import ROUTES
+from truegrade.web.service.grading_service import Service
+from truegrade.web.service.metrics import Metrics
+
+R = TypeVar("R")
+
+UNKNOWN = "unknown"
+"""Path of requests for what there is not, in the metrics: their number is the client's to choose."""
+
+
+def grading_application(service: Service) -> Starlette:
+    """The application of one service."""
+    routes = [route(it.path, partial(_answer, service, it), it.method) for it in ROUTES]
+    counted = Middleware(Counted, metrics=service.metrics, paths={it.path for it in ROUTES})
+    return application(routes, _nowhere, middleware=[counted])
+
+
+class Counted:
+    """Counts answers and how long they took, by path and status."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Container[str]) -> None:
+        self._app, self._metrics, self._paths = app, metrics, paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        began = time.monotonic()
+        path = scope["path"] if scope["path"] in self._paths else UNKNOWN
+
+        async def counting(event: Message) -> None:
+            if event["type"] == "http.response.start":
+                self._metrics.answered(path, int(event["status"]), time.monotonic() - began)
+            await send(event)
+
+        try:
+            await self._app(scope, receive, counting)
+        except Exception:
+            self._metrics.answered(path, HTTPStatus.INTERNAL_SERVER_ERROR, time.monotonic() - began)
+            raise
+
+
+async def _answer(service: Service, endpoint: Endpoint, request: Request) -> Response:
+    if not endpoint.public:
+        _authenticate(service.settings.token, request)
+    if endpoint.takes is None:
+        return as_response(await endpoint.handle(service, None))
+    if service.stopping:
+        raise stopping()
+    service.requests += 1
+    try:
+        _check_kind(request)
+        body = await read_body(request, service.settings.max_body_bytes, service.settings.patience_s)
+        work = endpoint.handle(service, decode(body, endpoint.takes))
+        return as_response(await _unless_left(work, request.receive))
+    finally:
+        service.requests -= 1
+
+
+def _nowhere(request: Request, error: HTTPException) -> Refusal:
+    path = request.scope["path"]
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        return Refusal(HTTPStatus.NOT_FOUND, f"nothing at {path[:100]!r}; GET /docs lists what there is")
+    allowed = dict(error.headers or {})
+    return Refusal(error.status_code, f"{path} takes {allowed['Allow']}", headers=allowed)
+
+
+def _authenticate(token: str | None, request: Request) -> None:
+    if token is None:
+        return check_host(request.headers.get("host", ""))
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode("latin-1"), token.encode()):
+        raise Refusal(
+            HTTPStatus.UNAUTHORIZED,
+            "send the token that the service was started with: Authorization: Bearer TOKEN",
+            headers={"WWW-Authenticate": 'Bearer realm="truegrade"'},
+        )
+    return None
+
+
+def _check_kind(request: Request) -> None:
+    """Refuse what is not JSON by its own account: no web page can send such unasked."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send Content-Type: application/json")
+
+
+async def _unless_left(work: Awaitable[R], receive: Callable[[], Awaitable[Message]]) -> R:
+    """Do the work, and give it up as soon as nobody waits for it.
+
+    Raises:
+        ClientDisconnect: the client hung up before its answer.
+    """
+    doing = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(receive())
+    try:
+        await asyncio.wait({doing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not doing.done():
+            raise ClientDisconnect
+        return doing.result()
+    finally:
+        for task in (doing, leaving):
+            task.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await task

@@ -1,0 +1,123 @@
+"""The table of endpoints: path, what it takes, what it gives, and the few lines that connect them."""
+
+from __future__ import annotations
+
+from functools import partial
+from http import HTTPStatus
+
+from starlette.responses import HTMLResponse, Response
+
+from truegrade.web.application import JSON, json_response
+from truegrade.web.endpoint import Endpoint
+from truegrade.web.service import messages, sandboxfusion
+from truegrade.web.service.docs_page import page
+from truegrade.web.service.execution import check_limits, default_s, execute
+from truegrade.web.service.grading_service import Service
+from truegrade.web.service.jobs import reward
+from truegrade.web.service.openapi import document
+
+
+async def _grade(service: Service, request: messages.GradeRequest) -> messages.GradeResponse:
+    verdicts = await service.workload.run(service.grader.jobs(request))
+    for verdict in verdicts:
+        service.metrics.judged("grade", verdict.reason)
+    return messages.GradeResponse(verdicts=verdicts)
+
+
+async def _reward(service: Service, request: messages.RewardRequest) -> messages.RewardResponse:
+    verdicts = await service.workload.run(service.grader.reward_jobs(request))
+    for verdict in verdicts:
+        service.metrics.judged("reward", verdict.reason)
+    return messages.RewardResponse(
+        rewards=[reward(verdict) for verdict in verdicts], reasons=[verdict.reason for verdict in verdicts]
+    )
+
+
+async def _execute(service: Service, request: messages.ExecuteRequest) -> messages.ExecuteResponse:
+    check_limits(request, service.settings)
+    (ended,) = await service.workload.run([partial(execute, request, service.executors, service.settings)])
+    service.metrics.judged("execute", ended.status)
+    return ended
+
+
+async def _run_code(service: Service, request: sandboxfusion.RunCodeRequest) -> sandboxfusion.RunCodeResponse:
+    asked = sandboxfusion.to_execute(request, default_s(service.settings))
+    check_limits(asked, service.settings, sandboxfusion.LIMIT_NAMES)
+    job = partial(execute, asked, service.executors, service.settings)
+    ended = await service.workload.run_within(job, sandboxfusion.hold_s(request, default_s(service.settings)))
+    service.metrics.judged("execute", ended.status)
+    return sandboxfusion.run_code_response(ended)
+
+
+async def _submit(service: Service, request: sandboxfusion.SubmitRequest) -> sandboxfusion.EvalResult:
+    name = sandboxfusion.DATASETS.get(request.dataset, request.dataset)
+    problem = sandboxfusion.find_problem(request, service.catalogue.problems(name, "dataset"))
+    rules = request.config.extra.profile or service.settings.profiles[0]
+    profile = service.catalogue.profile(rules, "config.extra.profile")
+    service.catalogue.check_covered(profile, problem, "config.extra.profile")
+    job = service.grader.job(problem, sandboxfusion.to_submission(request, problem), profile)
+    verdict = await service.workload.run_within(job, sandboxfusion.SUBMIT_HOLD_S)
+    service.metrics.judged("submit", verdict.reason)
+    return sandboxfusion.eval_result(request, problem, verdict)
+
+
+async def _profiles(service: Service, _: None) -> messages.Profiles:
+    return messages.Profiles(profiles=service.catalogue.all_profiles(), default=list(service.settings.profiles))
+
+
+async def _benchmarks(service: Service, _: None) -> messages.Benchmarks:
+    return messages.Benchmarks(
+        benchmarks=[
+            messages.BenchmarkInfo(name=name, problems=len(it.problems), dataset_sha256=it.dataset_sha256)
+            for name, it in service.catalogue.benchmarks.items()
+        ]
+    )
+
+
+async def _alive(service: Service, _: None) -> messages.Health:
+    return service.health
+
+
+async def _ready(service: Service, _: None) -> Response:
+    status = HTTPStatus.SERVICE_UNAVAILABLE if service.stopping else HTTPStatus.OK
+    return json_response(service.health, status)
+
+
+async def _metrics(service: Service, _: None) -> Response:
+    return Response(service.metrics.text(), media_type=service.metrics.content_type)
+
+
+async def _openapi(_: Service, __: None) -> Response:
+    return json_response(document(ROUTES))
+
+
+async def _page(service: Service, _: None) -> Response:
+    return HTMLResponse(page(ROUTES, service.health))
+
+
+ROUTES: tuple[Endpoint, ...] = (
+    Endpoint(method="POST", path="/v1/grade", summary="Grade completions under one or more profiles.",
+             handle=_grade, takes=messages.GradeRequest, gives=messages.GradeResponse),
+    Endpoint(method="POST", path="/v1/reward", summary="The same as numbers, for reinforcement learning.",
+             handle=_reward, takes=messages.RewardRequest, gives=messages.RewardResponse),
+    Endpoint(method="POST", path="/v1/execute", summary="Run a Python program in the jail.", handle=_execute,
+             takes=messages.ExecuteRequest, gives=messages.ExecuteResponse),
+    Endpoint(method="POST", path="/run_code", summary="Run a Python program; SandboxFusion's shape.",
+             handle=_run_code, takes=sandboxfusion.RunCodeRequest, gives=sandboxfusion.RunCodeResponse),
+    Endpoint(method="POST", path="/submit", summary="Grade one completion; SandboxFusion's shape.", handle=_submit,
+             takes=sandboxfusion.SubmitRequest, gives=sandboxfusion.EvalResult),
+    Endpoint(path="/v1/profiles", summary="The profiles there are.", handle=_profiles,
+             gives=messages.Profiles),
+    Endpoint(path="/v1/benchmarks", summary="The benchmarks that are loaded.", handle=_benchmarks,
+             gives=messages.Benchmarks),
+    Endpoint(path="/metrics", summary="Counters in Prometheus' text format.", handle=_metrics,
+             text="text/plain"),
+    Endpoint(path="/healthz", summary="Whether the service lives.", handle=_alive,
+             gives=messages.Health, public=True),
+    Endpoint(path="/readyz", summary="Whether it takes work; 503 once it is stopping.", handle=_ready,
+             gives=messages.Health, public=True),
+    Endpoint(path="/openapi.json", summary="This interface as OpenAPI 3.1.", handle=_openapi, text=JSON,
+             public=True),
+    Endpoint(path="/docs", summary="This interface for people.", handle=_page, text="text/html",
+             public=True),
+)  # fmt: skip

@@ -1,0 +1,74 @@
+"""The service without HTTP: what it holds, from its start to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from truegrade import __version__
+from truegrade.errors import SandboxError
+from truegrade.sandbox import Limits
+from truegrade.web.service.catalogue import Catalogue
+from truegrade.web.service.executors import Executors
+from truegrade.web.service.jobs import Grader
+from truegrade.web.service.messages import Health
+from truegrade.web.service.metrics import Metrics
+from truegrade.web.service.service_settings import Settings
+from truegrade.web.service.workload import Workload
+
+LOOK_S = 0.02
+"""How often a service that stops looks whether all is done."""
+
+
+class Service:
+    """Everything that requests share.
+
+    Args:
+        settings: checked ones.
+
+    Raises:
+        UserError: a benchmark or profile is unknown, or its data is not at hand.
+        SandboxError: programs would run at protection level 1, and that is not allowed.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        settings.check()
+        self.settings = settings
+        self.executors = Executors(settings.workers, allow_unsafe=settings.allow_unsafe)
+        self.level, self.protection = self._prove()
+        self.catalogue = Catalogue(settings.benchmarks, settings.max_cpu_s)
+        for name in settings.profiles:
+            self.catalogue.known_profile(name)
+        self.grader = Grader(self.catalogue, self.executors, settings.profiles)
+        self.workload = Workload(settings.workers, settings.max_queue)
+        self.metrics = Metrics(self.workload, self.level)
+        self.stopping = False
+        self.requests = 0
+        """Requests for work that are not answered yet."""
+
+    @property
+    def health(self) -> Health:
+        """For people and load balancers."""
+        return Health(status="stopping" if self.stopping else "ok", version=__version__, level=self.level)
+
+    async def drain(self) -> None:
+        """Take no more work; wait for what there is, at most ``drain_s``, then end it with 503."""
+        self.stopping = True
+        deadline = time.monotonic() + self.settings.drain_s
+        while self.requests and time.monotonic() < deadline:
+            await asyncio.sleep(LOOK_S)
+        self.workload.close()
+        await asyncio.to_thread(self.executors.close)
+
+    def close(self) -> None:
+        """End everything at once."""
+        self.workload.close()
+        self.executors.close()
+
+    def _prove(self) -> tuple[int, str]:
+        """Run a program, so that a machine that cannot is found out before the first request."""
+        with self.executors.lend(Limits(cpu_s=self.settings.max_cpu_s)) as sandbox:
+            ended = sandbox.script("print(6 * 7)")
+            if ended.stdout != "42\n":
+                raise SandboxError(f"the jail does not run programs: {ended.status}, {ended.detail}")
+            return sandbox.level, sandbox.protection

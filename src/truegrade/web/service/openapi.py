@@ -1,0 +1,85 @@
+"""The interface as an OpenAPI 3.1 document, generated from the structs that requests are decoded into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from truegrade import __version__
+from truegrade.web.application import JSON, PROBLEM
+from truegrade.web.endpoint import Endpoint
+from truegrade.web.http_refusals import Problem
+
+REFUSED = {
+    401: "The token is missing or wrong.",
+    421: "Without a token: the name asked for is not a loopback one.",
+    503: "The service is stopping, or has too many connections.",
+}
+WORK_REFUSED = {
+    400: "The body is not JSON.",
+    408: "The body did not arrive in time.",
+    413: "The body is too large, or holds more gradings than the queue.",
+    415: "The body is not called application/json.",
+    422: "A field is not what it must be; `field` says which.",
+    429: "The queue is full; `Retry-After` says when to come back. Never of /run_code and /submit.",
+    504: "Of /run_code and /submit: no worker was done with it in time; ask again.",
+}
+
+
+def document(routes: Sequence[Endpoint]) -> dict[str, Any]:
+    """The OpenAPI document of these endpoints."""
+    kinds = {kind for route in routes for kind in (route.takes, route.gives) if kind is not None}
+    ordered = sorted(kinds, key=lambda kind: kind.__name__)
+    _, components = msgspec.json.schema_components([*ordered, Problem], ref_template="#/components/schemas/{name}")
+    paths: dict[str, Any] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Truegrade grading service",
+            "version": __version__,
+            "description": "Grades what models answer: programs run in a jail, verdicts are made outside.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+
+
+def _operation(route: Endpoint) -> dict[str, Any]:
+    refused = {} if route.public else dict(REFUSED)
+    if route.takes is not None:
+        refused |= WORK_REFUSED
+    responses: dict[str, Any] = {"200": {"description": "Success.", "content": _content(route)}}
+    for status, text in sorted(refused.items()):
+        responses[str(status)] = {"description": text, "content": {PROBLEM: {"schema": _reference(Problem)}}}
+    if route.path == "/readyz":
+        stopping = HTTPStatus.SERVICE_UNAVAILABLE
+        responses[str(stopping.value)] = {"description": "It is stopping.", "content": _content(route)}
+    operation: dict[str, Any] = {
+        "operationId": f"{route.method.lower()}{route.path.replace('/', '_').replace('.', '_')}",
+        "summary": route.summary,
+        "responses": responses,
+    }
+    if route.takes is not None:
+        operation["requestBody"] = {"required": True, "content": {JSON: {"schema": _reference(route.takes)}}}
+    if route.public:
+        operation["security"] = []
+    return operation
+
+
+def _content(route: Endpoint) -> dict[str, Any]:
+    if route.gives is None:
+        return {route.text: {"schema": {"type": "object" if route.text == JSON else "string"}}}
+    return {JSON: {"schema": _reference(route.gives)}}
+
+
+def _reference(kind: type[msgspec.Struct]) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{kind.__name__}"}
