@@ -116,7 +116,7 @@ def generate(
         profile: the rules that word the prompt.
         allow_unsafe: as for `run`; only an agent runs programs here.
         progress: watches the stage.
-        generation: ``n`` (samples per task, 1), ``data`` (local file or folder), ``task_args``, ``limit``
+        generation: ``n`` (samples per problem, 1), ``data`` (local file or folder), ``task_args``, ``limit``
             (N or (A, B)), ``ids``, ``sampling`` (Sampling), ``patience`` (Patience), ``base_url``,
             ``model_args``, ``agent`` (a name of ``truegrade agents``), ``agent_args``, ``reuse`` (a file whose
             accepted rows are not asked again), ``cache`` (False to ask even what was answered before, True to
@@ -317,7 +317,7 @@ def compare(
         window: ``-T`` arguments that leave problems out.
 
     Raises:
-        NotComparable: data set, profile, selected tasks or prompt rule differ, or no task is in both.
+        NotComparable: data set, profile, selected problems or prompt rule differ, or no problem is in both.
     """
     profiles = () if profile is None else (profile,)
     return compare_runs([first, second], profiles=profiles, force=force, window=window).pairs[0].paired
@@ -356,7 +356,7 @@ def _generate(
     ``grading`` is whether the profiles will grade too: then each must cover what is asked.
     """
     if n < 1:
-        raise UserError(f"-n {n}: at least one sample per task is needed")
+        raise UserError(f"-n {n}: at least one sample per problem is needed")
     args = dict(task_args or {})
     variant = args.pop("prompt", None)
     worker = hire(agent, agent_args or {}, model, variant)

@@ -91,7 +91,7 @@ def test_a_foreign_file_becomes_a_run(tmp_path):
     notices = []
     run = truegrade.grade("samples.jsonl", benchmark="humaneval", profiles=["strict", "human-eval"],
                           notice=notices.append)  # fmt: skip
-    assert notices == ["samples.jsonl answers 2 of the 164 problems of humaneval; only these count"]
+    assert notices == ["samples.jsonl answers 2 of the 164 problems of humaneval; only these are scored"]
     for profile in run.summary["profiles"]:
         lines = [["HumanEval/23", 3, 3, "HumanEval/23", {}], ["HumanEval/53", 1, 0, "HumanEval/53", {}]]
         assert profile["tasks"] == lines

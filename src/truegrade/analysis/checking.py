@@ -90,7 +90,9 @@ def check(
     claimed = parse_claim(claim)
     refuse_unknown(metric)
     if path.is_dir():
-        raise UserError(f"{path}: is a folder; hold a run to a claim: truegrade replicate {path} --claim {claim}")
+        raise UserError(
+            f"{path}: is a folder; to compare a run with a claim use: truegrade replicate {path} --claim {claim}"
+        )
     for file in (path, *auditing.get("previous", ())):
         require_file(file)
     grading = {name: auditing[name] for name in _GRADING if name in auditing}
@@ -178,10 +180,10 @@ def own_flags(claim: Claim, audit: Audit) -> list[str]:
 
 
 _AGAINST = {
-    "flag-without-program": "{} of these without a program",
-    "flag-pass-contradicted": "{} in all fail when graded afresh",
-    "flag-accepted-wrong": "{} of these fail when graded afresh",
-    "flag-of-another-text": "{} of all verdicts made on another program",
+    "flag-without-program": "{} of these have no program",
+    "flag-pass-contradicted": "{} in all fail on regrading",
+    "flag-accepted-wrong": "{} of these fail on regrading",
+    "flag-of-another-text": "{} of all verdicts belong to another program",
 }
 """Code of a finding about flags -> what it takes from a number that is read off them."""
 

@@ -86,7 +86,7 @@ def evolve(
 
 
 def _looked_at(workplace: Workplace, identity: Evolution) -> str:
-    """Hash of the final problems, by their programs, and of the base model: what a look wears out."""
+    """Hash of the final problems, by their programs, and of the base model."""
     programs = sorted(sorted(repair_of(problem).programs) for problem in workplace.roles.final)
     return sha256_json([identity.base_sha256, programs])
 

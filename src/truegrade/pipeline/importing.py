@@ -72,7 +72,8 @@ def import_file(
     found = survey(rows())
     if len(found.tasks) < len(known):
         notice(
-            f"{path} answers {len(found.tasks)} of the {len(known)} problems of {loaded.name}; only these count"
+            f"{path} answers {len(found.tasks)} of the {len(known)} problems of {loaded.name}; only these are"
+            " scored"
         )
     manifest = _manifest(path, importer.name, loaded, found, positions)
     digest = sha256_of(path)
@@ -108,7 +109,9 @@ def benchmark_of(path: Path, benchmark: str | None, file_format: str | None) -> 
     _require(path)
     answers = find_format(path, file_format).answers
     if answers is None:
-        raise UserError(f"{path} does not say what it answers; name the benchmark: --benchmark humaneval")
+        raise UserError(
+            f"{path} does not record its benchmark; give --benchmark, for example --benchmark humaneval"
+        )
     return answers(path)
 
 
@@ -141,7 +144,7 @@ def take_over(run: Run, path: Path, loaded: Benchmark, asked: Collection[str], n
 
     Args:
         run: receives them; samples beyond its number, or already answered, are left.
-        path: JSON with a ``completion_list`` per task.
+        path: JSON with a ``completion_list`` per problem.
         loaded: what they answer.
         asked: ids of the problems that the run asks.
         notice: told how many samples were taken.
@@ -167,7 +170,7 @@ def take_over(run: Run, path: Path, loaded: Benchmark, asked: Collection[str], n
     with run.append_completions() as journal:
         for completion in rows:
             journal.append(msgspec.structs.replace(completion, latency_s=None))
-    notice(f"{len(rows)} samples of {path} are taken over and not asked again (need_reproduce is false)")
+    notice(f"{len(rows)} samples of {path} are kept and not requested again (need_reproduce is false)")
 
 
 def identity_of(loaded: Benchmark) -> BenchmarkIdentity:

@@ -11,7 +11,7 @@ from truegrade.grading.marks import packages_missed
 from truegrade.records import Reason, SampleKey, Verdict
 
 SHOWN_ERRORS = 5
-"""Tasks, or packages, that a warning names."""
+"""Problems, or packages, that a warning names."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ Outcomes = Mapping[str, Sequence[Outcome | None]]
 
 
 def read_outcomes(verdicts: Iterable[Verdict], tasks: Container[str], samples_per_task: int) -> Outcomes:
-    """Outcomes of the tasks and samples that count; a later verdict on a sample replaces an earlier one.
+    """Outcomes of the problems and samples that count; a later verdict on a sample replaces an earlier one.
 
     Args:
         verdicts: of one profile, in the order they were written.
@@ -74,7 +74,7 @@ def disputed(row: Iterable[Outcome | None]) -> bool:
 
 
 def grader_errors(verdicts: Iterable[Verdict], outcomes: Outcomes) -> dict[str, str]:
-    """What went wrong on our side, by task.
+    """What went wrong on our side, by problem.
 
     Args:
         verdicts: of one profile, read only where something went wrong.
@@ -90,9 +90,9 @@ def grader_errors(verdicts: Iterable[Verdict], outcomes: Outcomes) -> dict[str, 
 def errors_named(errors: Mapping[str, str]) -> str:
     """The warning about `grader_errors`."""
     shown = ", ".join(list(errors)[:SHOWN_ERRORS]) + (", …" if len(errors) > SHOWN_ERRORS else "")
-    tasks = "1 task" if len(errors) == 1 else f"{len(errors)} tasks"
+    tasks = "1 problem" if len(errors) == 1 else f"{len(errors)} problems"
     return (
-        f"grader errors on {tasks} ({shown}) say nothing about the model and are in no estimate; the first:"
+        f"grader errors on {tasks} ({shown}) are excluded from all estimates; the first:"
         f" {next(iter(errors.values()), 'unknown')}"
     )
 

@@ -42,7 +42,7 @@ def read_distributions(run: Run, outcomes: Outcomes, samples_per_task: int) -> l
 
     Args:
         run: its completions are read once.
-        outcomes: under the first profile; they name the tasks that count.
+        outcomes: under the first profile; they name the problems that count.
         samples_per_task: samples beyond this number do not count.
     """
     values: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name, _, _ in _MEASURES}

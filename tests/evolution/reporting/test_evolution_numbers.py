@@ -203,7 +203,7 @@ def test_every_problem_is_in_one_group(pairs):
     by_name = {group.name: group.problems for group in groups}
     assert all(after[name] > base[name] for name in by_name["gained"])
     assert all(after[name] < base[name] for name in by_name["lost"])
-    assert all(after[name] == base[name] == 0 for name in by_name["as before, never solved"])
+    assert all(after[name] == base[name] == 0 for name in by_name["unchanged, never solved"])
 
 
 @pytest.mark.parametrize(("gain", "kind"), [(1.0, "real"), (0.0, "unclear"), (-0.6, "worse")])

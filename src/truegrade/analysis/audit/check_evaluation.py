@@ -28,7 +28,7 @@ def audit_evaluation(path: Path, benchmark: str) -> Audit:
         file_sha256=sha256_of(path),
         benchmark=benchmark,
         dataset_sha256="",
-        profile="its own results, nothing was run",
+        profile="its own results (no program was run)",
         tasks=len(passed),
         samples=sum(map(len, passed.values())),
         recorded={"results": sum(map(sum, passed.values()))},
@@ -42,7 +42,7 @@ def check_evaluation(said: Evaluation) -> Iterator[Finding]:
     scale = _scale(said)
     metrics = published_metrics(said.passed, scale)
     wrong = [
-        f"{name} {value!r}, not {metrics[name]!r}" if name in metrics else f"{name}, for which samples are too few"
+        f"{name} {value!r}, not {metrics[name]!r}" if name in metrics else f"{name}, which needs more samples"
         for name, value in said.metrics.items()
         if name not in metrics or not isclose(value, metrics[name], rel_tol=_TOLERANCE)
     ]
@@ -55,7 +55,7 @@ def check_evaluation(said: Evaluation) -> Iterator[Finding]:
         if not isclose(value, metrics["detail"].get(name, {}).get(place, -1.0), rel_tol=_TOLERANCE)
     ]
     if parts:
-        sentence = f"{len(parts)} parts of the detail are not what the results give"
+        sentence = f"{len(parts)} per-problem values contradict the results"
         yield finding("metric-contradicts-results", Severity.ERROR, parts, sentence)
     lengths = {len(rows) for rows in said.results.values()}
     if len(lengths) > 1:

@@ -31,7 +31,7 @@ _NAVIGATION = (
     ("objectives", "Objectives"),
     ("lineage", "Lineage"),
     ("genes", "Genes"),
-    ("apart", "Kept apart"),
+    ("apart", "Splits"),
     ("methods", "Methods"),
 )
 

@@ -59,7 +59,9 @@ def png(svg: str) -> bytes:
     try:
         import resvg_py
     except ImportError:
-        message = "PNG needs the package resvg-py; pip install 'truegrade[png]', or take --format svg"
+        message = (
+            "PNG needs the package resvg-py; install it with pip install 'truegrade[png]', or use --format svg"
+        )
         raise UserError(message) from None
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=PNG_SCALE))
 

@@ -24,7 +24,7 @@ function showCompare(view, query, runs) {
   function contender(first, one) {
     const title = put("h2", {}, put("a", { href: runAddress(one.run) }, one.run), put("span", { class: "dim" }, " minus "), put("a", { href: runAddress(first) }, first));
     if (one.problem) return put("section", { class: "contender" }, title, put("p", { class: "trouble" }, one.problem));
-    const verdict = one.low === null ? "No interval can be had, so nothing can be said about chance." : one.low <= 0 && one.high >= 0 ? "The interval holds 0: chance alone can make this difference." : `The interval excludes 0: ${one.difference > 0 ? one.run : first} is better on these tasks.`;
+    const verdict = one.low === null ? "No interval is available (one cluster), so significance is not assessed." : one.low <= 0 && one.high >= 0 ? "The interval includes 0: the difference is not statistically significant." : `The interval excludes 0: ${one.difference > 0 ? one.run : first} is better on these tasks.`;
     const rows = [["first", percent(one.rate_first)], ["this one", percent(one.rate)], ["tasks", `${whole(one.tasks)} in ${whole(one.clusters)} clusters`], ["p, sign flips", chance(one.permutation_p, 0.0002)], ["interval by", one.method]];
     if (one.mcnemar_p !== null) rows.push(["p, McNemar", chance(one.mcnemar_p)]);
     if (one.only_first) rows.push(["only in the first", whole(one.only_first)]);
