@@ -107,6 +107,6 @@ def _described(side: Side) -> str:
     window = f" ({described(side.window)})" if side.window else ""
     return (
         f"{side.label}: {side.model} on {side.benchmark} (data set SHA-256 {side.dataset_sha256[:16]}…),"
-        f" {fmt.plural(len(side.tasks), 'problem')}{window}, {each} per problem, {rule}, graded under {side.profile},"
-        f" {side.created[:10]}."
+        f" {fmt.plural(len(side.tasks), 'problem')}{window}, {each} per problem, {rule}, graded under"
+        f" {side.profile}, {side.created[:10]}."
     )

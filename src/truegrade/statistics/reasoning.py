@@ -68,8 +68,8 @@ def _choice_warnings(choice: ChoiceSummary | None) -> list[str]:
     letter, program = order.get("always_A", 0.0) + order.get("always_B", 0.0), order.get("same_program", 0.0)
     if letter > program:
         said.append(
-            f"position has more influence than preference: the same letter in both orders in {letter:.0%} of pairs,"
-            f" the same program in {program:.0%}"
+            f"position has more influence than preference: both orders have the same letter in {letter:.0%} of"
+            f" pairs, the same program in {program:.0%}"
         )
     return said
 

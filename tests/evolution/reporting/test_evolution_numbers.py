@@ -225,7 +225,7 @@ def test_an_unfinished_evolution_claims_nothing(tmp_path):
     found = verdict(material)
     assert found.kind == "unfinished"
     assert "So far 64 evaluations of 72: nsga2 24, random 24, tpe 16." in found.sentences
-    assert "flatter" in " ".join(found.sentences)
+    assert "optimistic" in " ".join(found.sentences)
     best = max(one.scores.objectives["solved"] for one in material.tracks[0].archive.front)
     assert focus(material)[1].evaluated.scores.objectives["solved"] == best
 
