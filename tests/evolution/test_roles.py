@@ -188,7 +188,7 @@ def test_a_ledger_that_cannot_be_written_is_said_and_stops_nothing(tmp_path):
     said: list[str] = []
     ledger = Ledger("final", "settings", path=tmp_path / "file" / FILE, notice=said.append)
     assert look_at_final(tmp_path, "one", ledger=ledger).number == 1
-    assert "cannot be written down there" in said[0]
+    assert "cannot be logged there" in said[0]
 
 
 def test_of_two_processes_one_looks(tmp_path):

@@ -112,7 +112,7 @@ def test_shots_are_scored_by_the_blog_alone(service):
         "HumanEval/3",
         "HumanEval/4",
     }
-    with pytest.raises(UserError, match="their prompts show them solved"):
+    with pytest.raises(UserError, match="their prompts show the solutions"):
         truegrade.run("humaneval", model="baseline/lookup", limit=2, profiles=["blog", "strict"], out="two")
 
 

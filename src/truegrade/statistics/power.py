@@ -120,7 +120,7 @@ def _smallest(reached: Callable[[float], bool]) -> float:
 def _check(*, tasks: int = 1, difference: float = 1.0, alpha: float = ALPHA, power: float = POWER) -> None:
     """Refuse numbers that cannot be."""
     if tasks < 1:
-        raise UserError(f"{tasks} tasks: at least one is needed")
+        raise UserError(f"{tasks} problems: at least one is needed")
     if not 0.0 < abs(difference) <= 1.0:
         raise UserError(f"a difference of {100 * difference:g} points is not between 0 and 100")
     for name, share in (("alpha", alpha), ("power", power)):

@@ -160,7 +160,8 @@ def test_a_second_look_is_marked(tmp_path):
     folder = build_folder(tmp_path / "run", plans=WITHOUT_OPTUNA, generations=2, population=3)
     final = msgspec.json.decode((folder / FINAL).read_bytes())
     (folder / FINAL).write_bytes(msgspec.json.encode({**final, "look": 2}))
-    assert "This is evaluation 2 on the final problems" in StrictPage(write_report(gather(folder)).read_text()).text
+    text = StrictPage(write_report(gather(folder)).read_text()).text
+    assert "This is evaluation 2 on the final problems" in text
 
 
 def test_markdown_and_terminal_say_the_same(folder):
