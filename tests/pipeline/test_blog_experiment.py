@@ -126,7 +126,7 @@ def test_accepted_rows_are_not_asked_again(service):
     before, notices = len(service.requests), []
     run = truegrade.run("humaneval", n=6, out="next", reuse="accepted.json", notice=notices.append, **options)
     assert len(service.requests) - before == 3 * 6 + 2 * 1
-    assert any("10 samples of accepted.json are taken over" in notice for notice in notices)
+    assert any("10 samples of accepted.json are kept" in notice for notice in notices)
     assert (
         "10 of 30 samples were taken from a file, not generated in this run"
         in run.summary["profiles"][0]["warnings"]

@@ -100,7 +100,7 @@ def test_prediction_on_originals_and_mutants(rows: Path, tmp_path: Path) -> None
     out = tmp_path / "run"
     arguments = ("run", "execution-prediction", "--data", rows, "--model", f"replay:{said}", "-n", 2, "--out", out)
     printed = truegrade(*arguments)
-    for words in ("execution prediction", "right on all cases", "reverted", "MC - OC: -", "strict_typed"):
+    for words in ("execution prediction", "correct on all cases", "reverted", "MC - OC: -", "strict_typed"):
         assert words in printed
     assert "on 1 of 12 mutant cases both programs return the same value" in " ".join(printed.split())
     prediction = Run.open(out).summary["profiles"][0]["reasoning"]["prediction"]

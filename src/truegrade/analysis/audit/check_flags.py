@@ -69,7 +69,7 @@ def _without_program(evidence: Evidence, name: tuple[str, ...], items: list[Reco
             "flag-without-program",
             Severity.ERROR,
             rows,
-            f"{len(rows)} of the {len(passed)} {_kind(items)} that {_said(name, items)} hold no"
+            f"{len(rows)} of the {len(passed)} {_kind(items)} that {_said(name, items)} contain no"
             f" {_wanted(evidence)}; without them {len(passed) - len(rows)} of {len(items)} remain",
             name,
         )
