@@ -186,7 +186,7 @@ def page(found: list[dict], passed: dict[str, dict[str, bool]]) -> str:
         f"Corpus: {len(CASES)} awkward programs for {traps} traps; {len(ROWS)} completions of {len(PROBLEMS)}",
         f"problems, {functional} of them functional and {len(PROBLEMS) - functional} on standard input, graded on",
         f"{TESTS} small tests and once more on {FULL_TESTS}, {large} of them of contest size (thousands of",
-        "numbers, words, rows or edges; a correct program takes milliseconds for one, and metadata are truncated);",
+        "numbers, words, rows or edges; correct programs take milliseconds, and metadata are truncated);",
         f"{len(CLOCKED)} time-dependent programs. All were written for this purpose.",
         "",
         "EvalScope's files run with its logger replaced and nothing else of the package imported; in its sandbox",

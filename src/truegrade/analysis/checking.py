@@ -1,4 +1,4 @@
-"""One answer about a claim and a file: the file graded, the claim held against it, the file audited.
+"""`truegrade check`: grades a file, compares a claim with it and audits it.
 
 Nothing is graded or judged here: that is done by `truegrade.api.grade`, `truegrade.analysis.replication` and
 `truegrade.analysis.audit`.

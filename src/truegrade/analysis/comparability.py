@@ -1,4 +1,4 @@
-"""What two runs must share before their difference means anything, and what may differ but has to be said."""
+"""Which properties two runs must share to be comparable, and which differences are only reported."""
 
 from __future__ import annotations
 

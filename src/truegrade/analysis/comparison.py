@@ -1,4 +1,4 @@
-"""Two or more graded runs against each other, pair by pair and problem by problem: differences and their worth."""
+"""Paired comparison of two or more graded runs: differences, intervals, tests and power."""
 
 from __future__ import annotations
 

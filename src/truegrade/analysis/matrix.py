@@ -1,4 +1,4 @@
-"""One set of completions under several rules: the matrix of headline numbers, and the spread of rules alone."""
+"""One set of completions under several profiles: headline numbers and the spread between profiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large must a benchmark be? Any two of problems, difference and power give the third."""
+"""Sample size planning: any two of problems, difference and power determine the third."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a published number hold? A claim against a stored run: a verdict per profile, and what could explain it.
+"""Comparison of a published number with a stored run: a verdict per profile, and possible explanations.
 
 Pure reading of stored files; nothing is graded here. The statistics are in `truegrade.statistics.replication`.
 """

@@ -1,4 +1,4 @@
-"""What could explain that a claim and a run disagree: another metric, a subset, cut replies, time limits."""
+"""Possible explanations of a difference between claim and run: metric, subset, cut replies, time limits."""
 
 from __future__ import annotations
 

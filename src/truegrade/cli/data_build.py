@@ -1,4 +1,4 @@
-"""`truegrade data build` and `truegrade data check`: data sets of one's own, recorded in the jail."""
+"""`truegrade data build` and `truegrade data check`: data sets of one's own, recorded in the sandbox."""
 
 from __future__ import annotations
 

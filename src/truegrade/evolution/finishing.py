@@ -1,4 +1,4 @@
-"""The end of an evolution: what was chosen, on problems that no choice has seen, and the adapter for use."""
+"""The end of an evolution: the selected genomes on the final problems, and the exported adapter."""
 
 from __future__ import annotations
 

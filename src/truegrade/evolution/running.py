@@ -1,4 +1,4 @@
-"""An evolution from its settings to its final report; the same call goes on where an earlier one stopped."""
+"""An evolution from its settings to its final report; the same call resumes it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def evolve(
     Raises:
         Contamination: something is trained on and tested on.
         UserError: a setting, package, address or file is at fault.
-        SandboxError: the jail failed, or other machines did.
+        SandboxError: the sandbox failed, or other machines did.
     """
     watching = watcher or Unwatched()
     machines = _machines(settings, executor, workers)

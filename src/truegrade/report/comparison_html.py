@@ -1,4 +1,4 @@
-"""The page of a comparison: one file that carries everything it shows and asks the network for nothing."""
+"""The page of a comparison: a self-contained file that makes no network requests."""
 
 from __future__ import annotations
 

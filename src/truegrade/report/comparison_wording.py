@@ -1,4 +1,4 @@
-"""What a comparison of runs says in sentences, once for the terminal, the page and the files."""
+"""The sentences of a comparison, shared by terminal, page and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Truegrade knows, as tables: benchmarks, profiles, models, data sets, findings about this machine."""
+"""Tables of benchmarks, profiles, models, data sets and findings about this machine."""
 
 from __future__ import annotations
 

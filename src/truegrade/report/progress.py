@@ -1,4 +1,4 @@
-"""How far a stage is, on standard error: a bar on a terminal, a line now and then elsewhere, or nothing."""
+"""Progress of a stage on standard error: a bar on a terminal, periodic lines elsewhere, or nothing."""
 
 from __future__ import annotations
 

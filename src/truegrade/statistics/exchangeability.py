@@ -1,4 +1,4 @@
-"""Are the N samples of a problem exchangeable, or is sample 0 better than sample 4?
+"""Whether the N samples of a problem are exchangeable, by Cochran's Q over their positions.
 
 If a position differs, "pass@1" read off sample 0 measures something else than the mean over samples. Cochran's Q
 (Cochran 1950, Biometrika 37:256-266) compares the positions; its p-value comes from shuffling the samples inside

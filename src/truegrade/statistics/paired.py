@@ -1,4 +1,4 @@
-"""Two runs compared problem by problem: how much better is B than A, and could it be chance?"""
+"""Paired comparison of two runs: difference, interval and tests."""
 
 from __future__ import annotations
 

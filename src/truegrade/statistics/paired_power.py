@@ -1,4 +1,4 @@
-"""What a comparison could have shown: the power of two given runs, from how often they differ on a problem."""
+"""Power of the comparison of two given runs: minimum detectable difference and problems needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Power: how many problems does it take to see a difference, and which difference can so many problems show?
+"""Power of paired comparisons: problems needed, minimum detectable difference, and power.
 
 One sample a problem, ``mcnemar_*``: the two runs differ on a share ``discordant`` of the problems, and B is right
 on ``difference`` more of them than A. Connor 1987 (Biometrics 43:207-211) gives, for McNemar's test,
@@ -25,7 +25,7 @@ from truegrade.statistics.quantiles import two_sided_z
 
 POWER = 0.8
 ALPHA = 0.05
-"""Customary: four times in five the difference is seen, one time in twenty one that is not there."""
+"""Conventional values: 80 % power at a significance level of 5 %."""
 _STEPS = 60
 """Of a bisection: more than a double can tell apart."""
 

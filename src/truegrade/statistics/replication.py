@@ -1,4 +1,4 @@
-"""A printed percentage against a measured one: which counts print like it, and could chance explain the rest?
+"""Comparison of a printed percentage with a measured one: matching counts, and p-values.
 
 A claim such as "67.7" is a rounded share of a whole number of draws. Its digits exclude denominators, and it has
 a sampling error of its own, which a comparison must not forget.

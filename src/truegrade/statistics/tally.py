@@ -1,4 +1,4 @@
-"""What one problem's samples came to, and the metrics over many problems."""
+"""Counts of the samples of one problem, and the metrics over many problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contest answers: are the programs cut and graded as said, and was it the program that failed or the capture?"""
+"""Checks of contest answers: extraction, recorded verdicts, and failures caused by the grader."""
 
 from __future__ import annotations
 

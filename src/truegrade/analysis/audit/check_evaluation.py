@@ -1,4 +1,4 @@
-"""An ``_eval.json`` against itself: do its numbers follow from its own results?"""
+"""Consistency of an ``_eval.json``: whether its metrics follow from its own results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded verdicts against fresh ones."""
+"""Recorded verdicts compared with those of regrading."""
 
 from __future__ import annotations
 

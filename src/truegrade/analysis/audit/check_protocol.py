@@ -1,4 +1,4 @@
-"""Was the right thing measured: the benchmark's own questions, all of them, by a model with a name?"""
+"""Checks of the protocol: prompts, tests and references of the benchmark, coverage, and the model id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two files of one pipeline: is the second new, and did the official tests choose what was asked again?
+"""Two files of one pipeline: duplicates, and official tests used as feedback.
 
 A pipeline that samples anew exactly those problems whose completion failed the benchmark's own tests reports the
 best of several attempts with an oracle. It shows in the files: no completion that passed was ever changed.

@@ -1,4 +1,4 @@
-"""Are the samples what a number over them takes them for: whole, several, different, exchangeable?"""
+"""Checks of the samples: truncation, number per problem, duplicates, exchangeability."""
 
 from __future__ import annotations
 

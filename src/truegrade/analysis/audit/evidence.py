@@ -1,4 +1,4 @@
-"""What the checks look at: a surveyed file and its fresh verdicts."""
+"""The input of the checks: a surveyed file and its verdicts on regrading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit says: findings with a code, a severity, the rows and a sentence."""
+"""The results of an audit: findings with a code, a severity, rows and a sentence."""
 
 from __future__ import annotations
 

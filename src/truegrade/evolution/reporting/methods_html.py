@@ -1,4 +1,4 @@
-"""How the numbers came about: a paragraph made of the folder, BibTeX, and the configuration."""
+"""The methods section: a paragraph, BibTeX, and the configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What search strategies share: their task, what they were told, and how they avoid asking twice."""
+"""Common parts of search strategies: their problem, received scores, and avoiding repetitions."""
 
 from __future__ import annotations
 
