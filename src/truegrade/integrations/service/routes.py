@@ -99,7 +99,7 @@ ROUTES: tuple[Route, ...] = (
           takes=messages.GradeRequest, gives=messages.GradeResponse),
     Route(method="POST", path="/v1/reward", summary="The same as numbers, for reinforcement learning.",
           handle=_reward, takes=messages.RewardRequest, gives=messages.RewardResponse),
-    Route(method="POST", path="/v1/execute", summary="Run a Python program in the jail.", handle=_execute,
+    Route(method="POST", path="/v1/execute", summary="Run a Python program in the sandbox.", handle=_execute,
           takes=messages.ExecuteRequest, gives=messages.ExecuteResponse),
     Route(method="POST", path="/run_code", summary="Run a Python program; SandboxFusion's shape.",
           handle=_run_code, takes=sandboxfusion.RunCodeRequest, gives=sandboxfusion.RunCodeResponse),

@@ -4,7 +4,7 @@ function showCompare(view, query, runs) {
   const state = { profile: query.profile || "", force: query.force || "" };
   const profile = choice("filter-profile"), force = put("input", { type: "checkbox", id: "force" });
   force.checked = state.force === "true";
-  const form = put("form", { id: "filters" }, labelled("Profile", profile), put("label", { class: "check" }, force, " compare even what is not comparable"));
+  const form = put("form", { id: "filters" }, labelled("Profile", profile), put("label", { class: "check" }, force, " compare runs that are not comparable"));
   const table = put("div", { id: "compared" }), sides = put("section", { id: "sides", hidden: true, tabindex: -1, "aria-label": "Both replies" });
   view.node.append(put("p", { class: "acts" }, put("a", { href: lastList }, "← All runs")), form, table, sides);
   setHeading("Comparison", runs.length ? `with ${runs[0]}` : "");
