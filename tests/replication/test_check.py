@@ -61,8 +61,8 @@ def test_a_number_that_rests_on_flags_without_programs_should_not_count(home):
     held = invoke("replicate", "r", "--claim", "85.7", "--n", TASKS)
     assert held.exit_code == 1
     assert "the audit stored with the run reports errors" in held.stdout
-    assert "hold no program" in held.stdout
-    assert "hold no program" in (home / "r" / "report.html").read_text()
+    assert "contain no program" in held.stdout
+    assert "contain no program" in (home / "r" / "report.html").read_text()
 
 
 @pytest.mark.parametrize(
