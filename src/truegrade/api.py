@@ -141,8 +141,8 @@ def generate(
     Args:
         benchmark: a name of ``truegrade benchmarks`` or a path to a benchmark file.
         model: ``provider/name``, a preset, ``replay:FILE``, ``baseline/NAME``, or a Model.
-        profile: the rules that word the prompt.
-        n: samples per task.
+        profile: the rules that render the prompt.
+        n: samples per problem.
         data: local data file or folder.
         task_args: arguments of the benchmark, by name; ``prompt`` names a variant of the profile's prompt.
         limit: the first N problems, or those from A to B as (A, B), counted from 1; programs, where several
@@ -289,7 +289,7 @@ def check(
         profile: rules of the grading.
         metric: ``pass@K``, ``any_correct``, ``all_correct`` or ``all_solutions``.
         tasks: tasks, or draws over the file's tasks, behind the claim; None for the file's tasks.
-        samples: samples per task behind the claim, where known.
+        samples: samples per problem behind the claim, where known.
         tolerance_points: percentage points by which the claim may miss the interval.
         data: local data file or folder.
         task_args: arguments of the benchmark, by name.
@@ -419,7 +419,7 @@ def compare(
         window: arguments of the benchmark that leave problems out.
 
     Raises:
-        NotComparable: data set, profile, selected tasks or prompt rule differ, or no task is in both.
+        NotComparable: data set, profile, selected problems or prompt rule differ, or no problem is in both.
     """
     profiles = () if profile is None else (profile,)
     return compare_runs([first, second], profiles=profiles, force=force, window=window).pairs[0].paired

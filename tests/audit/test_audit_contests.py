@@ -90,7 +90,7 @@ def test_every_kind_of_finding_names_its_rows(submission):
     }
     assert (found["tasks"], found["samples"], found["recorded"]) == (10, 10, {"graded_list": 6})
     sentences = {item["code"]: item["sentence"] for item in found["findings"]}
-    assert "1 of them stand between the first two" in sentences["extraction-differs"]
+    assert "1 of them equal the text between the first two" in sentences["extraction-differs"]
 
 
 def test_a_file_with_nothing_to_say_against_it_is_clean(submission):

@@ -41,7 +41,7 @@ def test_numbers_that_do_not_follow_are_named(audited):
     done = audited(wrong, RESULTS)
     assert done.exit_code == 1
     assert found(done) == [("metric-contradicts-results", []), ("metric-contradicts-results", ["pass@1[1]"])]
-    assert "pass@1 0.5, not 0.333" in done.stdout and "pass@5, for which samples are too few" in done.stdout
+    assert "pass@1 0.5, not 0.333" in done.stdout and "pass@5, which needs more samples" in done.stdout
 
 
 def test_problems_of_several_numbers_of_samples_are_told(audited):

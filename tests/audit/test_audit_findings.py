@@ -128,7 +128,7 @@ def test_repeated_positions_and_identical_samples(tmp_path):
     table = [{"task_id": f"Toy/{n}", "completion_list": [right(n), right(n, 1), right(n)]} for n in range(TASKS)]
     table[0]["completion_list"] = [right(0)] * 3
     findings = found(examine(document(tmp_path / "f.json", table)))
-    assert "sample 2 is sample 0 again in all 12 tasks" in findings["position-repeated"].sentence
+    assert "sample 2 repeats sample 0 for all 12 problems" in findings["position-repeated"].sentence
     assert findings["samples-identical"].rows == ["Toy/0"]
     assert findings["samples-identical"].severity is Severity.INFO
     same = [{"task_id": f"Toy/{n}", "completion_list": [right(n)] * 2} for n in range(3)]
@@ -148,7 +148,7 @@ def test_cut_texts_by_the_services_word_and_by_their_end(tmp_path):
     table[1]["completion"] = "    return (x +"
     finding = found(examine(lines(tmp_path / "f.jsonl", table)))["truncated"]
     assert finding.rows == ["Toy/0", "Toy/1"]
-    assert "1 by the service's own word" in finding.sentence
+    assert "1 according to finish_reason" in finding.sentence
     assert "1 of them fail" in finding.sentence
 
 

@@ -121,7 +121,7 @@ def test_samples_that_a_file_lacks_are_not_asked_for_again(cli, tmp_path):
     rows = [GOOD, GOOD, {**GOOD, "task_id": "HumanEval/0"}]
     code, out, err = cli("grade", write(tmp_path / "s.jsonl", *rows), "--benchmark", "humaneval", "--out", "r")
     assert code == 0, err
-    assert "1 of 4 samples are not in the file, whose tasks have up to 2 samples" in " ".join(out.split())
+    assert "1 of 4 samples are not in the file, which has up to 2 samples per problem" in " ".join(out.split())
     assert "again" not in out
     page = (tmp_path / "r" / "report.html").read_text()
     assert "are not in the file" in page

@@ -43,12 +43,12 @@ def said(*arguments, code=0):
 
 def test_two_runs_in_words():
     words = said("compare", "runs/before", "runs/after", "--power", 2)
-    assert "after − before: +12.5 points, 95 % interval [" in words
+    assert "after − before: +12.5 points, 95 % CI [" in words
     assert f"better 10: {task(0)}, {task(1)}, {task(8)}" in words
     assert f"worse 5: {task(7)}" in words
-    assert "p, McNemar 0.302" in words
+    assert "p, McNemar test 0.302" in words
     assert "bootstrap [" in words
-    assert re.search(r"needed [\d,]+ tasks to see 2 points", words)
+    assert re.search(r"needed [\d,]+ problems to detect 2 points", words)
 
 
 def test_more_runs_in_a_table_with_corrected_values():
@@ -76,7 +76,7 @@ def test_what_is_not_comparable_is_one_line_and_exit_code_2():
     assert "data set" in words
     assert "--force" in words
     assert said("compare", "runs/before", "runs/other-data", "--force").startswith(
-        "! not comparable, forced: data"
+        "! not comparable (--force given): data"
     )
 
 
@@ -123,10 +123,12 @@ def test_files_of_every_format():
 
 
 def test_power_prints_what_was_not_given():
-    assert "10 % of tasks 5 points 351 80.0 %" in said("power", "--points", 5, "--discordant", 10)
-    assert "10 % of tasks 7.47 points 164 80.0 %" in said("power", "--tasks", 164, "--discordant", 10)
-    assert "10 % of tasks 5 points 164 42.7 %" in said("power", "--points", 5, "--tasks", 164, "--discordant", 10)
-    assert "5 % of tasks none 20" in said("power", "--tasks", 20, "--discordant", 5)
+    assert "10 % of problems 5 points 351 80.0 %" in said("power", "--points", 5, "--discordant", 10)
+    assert "10 % of problems 7.47 points 164 80.0 %" in said("power", "--tasks", 164, "--discordant", 10)
+    assert "10 % of problems 5 points 164 42.7 %" in said(
+        "power", "--points", 5, "--tasks", 164, "--discordant", 10
+    )
+    assert "5 % of problems none 20" in said("power", "--tasks", 20, "--discordant", 5)
     assert "--points" in said("power", code=2)
 
 

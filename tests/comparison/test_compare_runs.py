@@ -138,7 +138,7 @@ def test_what_differs_without_harm_is_said(tmp_path):
     (pair,) = compare_runs([a, b]).pairs
     assert pair.obstacles == ()
     assert pair.remarks[0] == "temperature: 0.2 against 0.8"
-    assert pair.remarks[1] == f"1 task has a graded reply in a only and is left out: {task(39)}"
+    assert pair.remarks[1] == f"1 problem has a graded reply in a only and is left out: {task(39)}"
     imported = build(tmp_path / "c", AFTER, rule=None)
     assert any("is not known" in sentence for sentence in compare_runs([a, imported]).pairs[0].remarks)
 
@@ -152,7 +152,7 @@ def test_folders_of_one_name_keep_different_labels(tmp_path):
 
 def test_runs_that_share_nothing_or_are_none_are_refused(tmp_path):
     runs = [build(tmp_path / n, AFTER, selected=s) for n, s in (("a", [1]), ("b", [2]))]
-    with pytest.raises(NotComparable, match="no graded task in common"):
+    with pytest.raises(NotComparable, match="no graded problem in common"):
         compare_runs(runs, force=True)
     with pytest.raises(BadRecord, match="no such file"):
         compare_runs([tmp_path / "nowhere", runs[0]])

@@ -82,21 +82,21 @@ def test_it_loads_nothing_and_closes_everything(runs):
 def test_it_shows_difference_interval_wins_and_losses(runs):
     (pair,) = compare_runs(runs[:2]).pairs
     page = Page(rendered(runs[:2]))
-    assert "after − before: +12.5 points. The interval holds 0" in page.text
+    assert "after − before: +12.5 points. The interval includes 0" in page.text
     assert (
         f"{len(pair.paired.wins)} better, {len(pair.paired.losses)} worse, {len(pair.paired.ties)} equal"
         in page.text
     )
     kinds = [cell.get("class") for cell in page.cells]
     assert [kinds.count(kind) for kind in ("won", "lost", "both still", "still")] == [10, 5, 15, 10]
-    assert "Data set, tasks, prompts and profile are the same." in page.text
+    assert "Data set, problems, prompts and profile are the same." in page.text
 
 
 def test_a_forced_comparison_says_so_first(runs, tmp_path):
     other = build(tmp_path / "other", single("1" * 40), dataset="e" * 64)
     text = Page(rendered([runs[0], other], force=True)).text
-    said = text.index("not comparable, forced: data set:")
-    assert said < text.index("Every pair")
+    said = text.index("not comparable (--force given): data set:")
+    assert said < text.index("All pairs")
 
 
 def test_it_carries_both_replies_to_every_task_that_differs(runs):
@@ -131,8 +131,8 @@ def test_runs_that_agree_have_no_replies_and_no_script_for_them(runs):
 def test_several_pairs_are_corrected_and_planned(runs):
     text = Page(rendered(runs, every_pair=True, points=2)).text
     assert "corrected for 3 comparisons (Holm 1979)" in text
-    assert "tasks to see 2 points" in text
-    assert "every two of before, after, third" in text
+    assert "problems to detect 2 points" in text
+    assert "all pairs of before, after, third" in text
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Roles are disjoint by construction, drawn the same everywhere, and the final one is looked at once."""
+"""Roles are disjoint by construction, drawn identically everywhere, and the final one is evaluated once."""
 
 import subprocess
 import sys
@@ -147,11 +147,11 @@ def test_the_final_problems_are_looked_at_once(tmp_path):
     first = look_at_final(tmp_path, "a" * 64)
     assert first.number == 1 and looks(tmp_path) == (first,)
     assert look_at_final(tmp_path, "a" * 64) == first  # a killed report goes on
-    with pytest.raises(UserError, match=r"were looked at on .* for another result"):
+    with pytest.raises(UserError, match=r"were already evaluated on .* for another result"):
         look_at_final(tmp_path, "b" * 64)
     assert looks(tmp_path) == (first,)
     second = look_at_final(tmp_path, "b" * 64, again=True, notice=said.append)
-    assert second.number == 2 and "look 2" in said[0]
+    assert second.number == 2 and "evaluation 2" in said[0]
     assert looks(tmp_path) == (first, second)
 
 
@@ -170,12 +170,12 @@ def test_another_folder_is_no_way_round_the_one_look(tmp_path):
     same.refuse_other()
     assert look_at_final(folders[1], "one", ledger=same).number == 1  # the same search elsewhere chose the same
     longer = ledger("final", "long")
-    with pytest.raises(UserError, match=rf"looked at on .* in {folders[0]}"):
+    with pytest.raises(UserError, match=rf"already evaluated on .* in {folders[0]}"):
         longer.refuse_other()
     with pytest.raises(UserError, match="for another result"):
         look_at_final(folders[2], "two", ledger=longer)
     second = look_at_final(folders[2], "two", ledger=longer, again=True, notice=said.append)
-    assert second.number == 2 and "look 2" in said[-1]
+    assert second.number == 2 and "evaluation 2" in said[-1]
     (folders[2] / FILE).unlink()  # nor is deleting the folder's own record
     assert look_at_final(folders[2], "two", ledger=longer, again=True).number == 2
     fresh = ledger("other problems or another base", "long")
@@ -188,7 +188,7 @@ def test_a_ledger_that_cannot_be_written_is_said_and_stops_nothing(tmp_path):
     said: list[str] = []
     ledger = Ledger("final", "settings", path=tmp_path / "file" / FILE, notice=said.append)
     assert look_at_final(tmp_path, "one", ledger=ledger).number == 1
-    assert "cannot be written down there" in said[0]
+    assert "cannot be logged there" in said[0]
 
 
 def test_of_two_processes_one_looks(tmp_path):
@@ -202,7 +202,7 @@ def test_of_two_processes_one_looks(tmp_path):
     ]
     errors = [process.communicate()[1] for process in started]
     assert sorted(process.returncode for process in started) == [0, 1]
-    assert sum(b"looked at on" in error for error in errors) == 1
+    assert sum(b"already evaluated on" in error for error in errors) == 1
     assert len((tmp_path / FILE).read_text().splitlines()) == 1
 
 

@@ -106,13 +106,13 @@ def test_shots_are_scored_by_the_blog_alone(service):
     assert run.manifest.excluded == {}
     assert [task[0] for task in blog["tasks"]] == list(RIGHT)
     assert [task[0] for task in strict["tasks"]] == ["HumanEval/2", "HumanEval/3", "HumanEval/4"]
-    assert "not scored, because the prompts show their solution: HumanEval/0, HumanEval/1" in strict["warnings"]
+    assert "not scored, because the prompts show their solutions: HumanEval/0, HumanEval/1" in strict["warnings"]
     assert {verdict.problem_id for verdict in run.verdicts("strict")} == {
         "HumanEval/2",
         "HumanEval/3",
         "HumanEval/4",
     }
-    with pytest.raises(UserError, match="their prompts show them solved"):
+    with pytest.raises(UserError, match="their prompts show the solutions"):
         truegrade.run("humaneval", model="baseline/lookup", limit=2, profiles=["blog", "strict"], out="two")
 
 
@@ -126,9 +126,9 @@ def test_accepted_rows_are_not_asked_again(service):
     before, notices = len(service.requests), []
     run = truegrade.run("humaneval", n=6, out="next", reuse="accepted.json", notice=notices.append, **options)
     assert len(service.requests) - before == 3 * 6 + 2 * 1
-    assert any("10 samples of accepted.json are taken over" in notice for notice in notices)
+    assert any("10 samples of accepted.json are kept" in notice for notice in notices)
     assert (
-        "10 of 30 samples were taken over from a file, not asked for here"
+        "10 of 30 samples were taken from a file, not generated in this run"
         in run.summary["profiles"][0]["warnings"]
     )
     written = json.loads(Path("next/blog.json").read_text())

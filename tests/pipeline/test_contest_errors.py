@@ -27,7 +27,7 @@ def test_undecodable_tests_are_named_and_in_no_denominator(tmp_path, contest_fil
     rows = [contest_files.row("good"), contest_files.row("bad", private_test_cases="!damaged!")]
     done = graded(tmp_path, contest_files, rows, "--as", profile)
     assert done.exit_code == 1
-    assert "grader errors on 1 task (bad)" in done.output and "private_test_cases is neither" in done.output
+    assert "grader errors on 1 problem (bad)" in done.output and "private_test_cases is neither" in done.output
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     (found,) = summary["profiles"]
     assert found["estimates"][0]["value"] == 1.0 and found["estimates"][0]["tasks"] == 1
@@ -38,4 +38,4 @@ def test_undecodable_tests_are_named_and_in_no_denominator(tmp_path, contest_fil
 
 def test_nothing_but_undecodable_tests_is_no_number(tmp_path, contest_files):
     done = graded(tmp_path, contest_files, [contest_files.row("bad", public_test_cases="no json")])
-    assert done.exit_code == 2 and "no verdict that counts" in done.output
+    assert done.exit_code == 2 and "no valid verdict" in done.output

@@ -35,12 +35,12 @@ def graded(tmp_path, contest_files):
 
 def test_each_harness_prints_its_own_scale(graded):
     run, said, _ = graded
-    assert f"as livecodebench@28fef95 prints it: pass@1 {1 / 3!r}" in said
-    assert "as evalscope@fde259d2 prints it: pass@1 50.0" in said
-    assert said.count(" prints it: ") == 2
+    assert f"as printed by livecodebench@28fef95: pass@1 {1 / 3!r}" in said
+    assert "as printed by evalscope@fde259d2: pass@1 50.0" in said
+    assert said.count("as printed by ") == 2
     summary = json.loads((run / "summary.json").read_text())
     assert [p["published"] for p in summary["profiles"]] == [{"pass@1": 1 / 3}, {"pass@1": 50.0}, {}]
-    assert "pass@1 as printed there" in (run / "report.html").read_text()
+    assert "pass@1 as printed by the harness" in (run / "report.html").read_text()
 
 
 def test_the_exported_files_hold_detail_in_that_scale_and_pass_an_audit(graded):

@@ -65,7 +65,7 @@ def test_a_run_is_counted_on_a_window_and_split_by_groups_and_cutoff(files):
     }  # fmt: skip
     assert profile["after_cutoff"]["difference"] == -0.5
     assert profile["after_cutoff"]["low"] < -0.5 < profile["after_cutoff"]["high"]
-    assert "after 2024-06-30 less that up to it: -50.0 points" in said
+    assert "after 2024-06-30 minus pass@1 up to it: -50.0 points" in said
     assert "after 2024-06-30" in (files / "run" / "report.html").read_text()
 
     said = grade(files, "run", "-T", "start=2024-03-02", "-T", "difficulty=hard")

@@ -45,7 +45,7 @@ def test_a_limited_run_says_what_it_asks_and_whom_it_should_not_ask(four: Path, 
     )  # fmt: skip
     assert "`limit` counts programs: 2 of 3, 8 questions" in said
     (profile,) = run.summary["profiles"]
-    assert any("has not learned to choose" in sentence for sentence in profile["warnings"])
+    assert any("was not trained to choose" in sentence for sentence in profile["warnings"])
 
 
 @pytest.mark.parametrize(("max_tokens", "advised"), [(6, True), (None, False)])

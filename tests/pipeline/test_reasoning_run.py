@@ -100,9 +100,9 @@ def test_prediction_on_originals_and_mutants(rows: Path, tmp_path: Path) -> None
     out = tmp_path / "run"
     arguments = ("run", "execution-prediction", "--data", rows, "--model", f"replay:{said}", "-n", 2, "--out", out)
     printed = truegrade(*arguments)
-    for words in ("execution prediction", "right on all cases", "reverted", "MC - OC: -", "strict_typed"):
+    for words in ("execution prediction", "correct on all cases", "reverted", "MC - OC: -", "strict_typed"):
         assert words in printed
-    assert "on 1 of 12 mutant cases both programs return one value" in " ".join(printed.split())
+    assert "on 1 of 12 mutant cases both programs return the same value" in " ".join(printed.split())
     prediction = Run.open(out).summary["profiles"][0]["reasoning"]["prediction"]
     tables = {(t["cases"], t["weighting"]): metrics(t["estimates"]) for t in prediction["tables"]}
     # the mutant of p5 is right on the case whose values are equal: 7 of 12 cases, 3 of 6 items
@@ -138,7 +138,7 @@ def test_choice_in_both_orders(rows: Path, tmp_path: Path) -> None:
         "run", "execution-choice", "--data", rows, "--model", f"replay:{said}", "-n", 2, "--out", out
     )
     assert "execution choice" in printed
-    assert "position decides more than preference" in " ".join(printed.split())
+    assert "position has more influence than preference" in " ".join(printed.split())
     choice = Run.open(out).summary["profiles"][0]["reasoning"]["choice"]
     # one pair returns one value and is not asked: 11 pairs, two orders, two samples
     assert (choice["samples"], choice["valid"], choice["one_order"]) == (44, 44, 0)

@@ -86,7 +86,7 @@ def test_failures_are_bounded_counted_kept_and_asked_again(scripted):
         assert run.summary["missing"] == 1
         assert run.summary["usage"]["failed_attempts"] == 3
         assert run.summary["usage"]["attempts"] == 5
-        assert "1 of 3 tasks have fewer than 1 graded samples" in run.summary["profiles"][0]["warnings"]
+        assert "1 of 3 problems have fewer than 1 graded samples" in run.summary["profiles"][0]["warnings"]
         assert "1 samples have no reply: 1 × HTTP 500: broken (look into the server's log" in notices[-1]
         calls["healed"] = 1
         again = truegrade.run("humaneval", **options)

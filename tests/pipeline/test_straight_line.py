@@ -91,17 +91,17 @@ def test_a_foreign_file_becomes_a_run(tmp_path):
     notices = []
     run = truegrade.grade("samples.jsonl", benchmark="humaneval", profiles=["strict", "human-eval"],
                           notice=notices.append)  # fmt: skip
-    assert notices == ["samples.jsonl answers 2 of the 164 problems of humaneval; only these count"]
+    assert notices == ["samples.jsonl answers 2 of the 164 problems of humaneval; only these are scored"]
     for profile in run.summary["profiles"]:
         lines = [["HumanEval/23", 3, 3, "HumanEval/23", {}], ["HumanEval/53", 1, 0, "HumanEval/53", {}]]
         assert profile["tasks"] == lines
-        assert "1 of 2 tasks have fewer than 3 graded samples" in profile["warnings"]
+        assert "1 of 2 problems have fewer than 3 graded samples" in profile["warnings"]
     assert run.summary["missing"] == 2
 
 
 def test_k_above_n_is_refused_and_the_verdicts_stay():
     run = truegrade.run("humaneval", model="baseline/empty", limit=2)
-    with pytest.raises(UserError, match="pass@5 needs at least 5 samples per task, this run has 1"):
+    with pytest.raises(UserError, match="pass@5 needs at least 5 samples per problem, this run has 1"):
         truegrade.run("humaneval", model="baseline/empty", limit=2, ks=[5])
     assert len(list(truegrade.load(run.path).verdicts("strict"))) == 2
 

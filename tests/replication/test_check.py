@@ -44,7 +44,7 @@ def test_a_right_claim_about_a_clean_file_is_confirmed_and_graded_once(home):
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("confirmed: pass@1 = 100.0 %")
     assert "the claim equals the flags of the file: 7 of 7 by passed\n" in done.stdout
-    assert "7 in all, 7 done earlier" in done.stderr
+    assert "7 in total, 7 already done" in done.stderr
     assert "<h2" in (home / "r" / "report.html").read_text()
     assert "no audit" not in invoke("replicate", "r", "--claim", "100.0").stdout
 
@@ -55,20 +55,24 @@ def test_a_number_that_rests_on_flags_without_programs_should_not_count(home):
     done = invoke("check", "85.7", path, *OPTIONS, "--out", "r")
     assert done.exit_code == 1
     assert done.stdout.startswith("number reproduced, but it should not count: pass@1 = 85.7 %")
-    said = "the claim equals the flags of the file: 6 of 7 by passed; 1 of these without a program"
+    said = "the claim equals the flags of the file: 6 of 7 by passed; 1 of these have no program"
     assert said in " ".join(done.stdout.split())
     assert "flag-without-program" in done.stdout
     held = invoke("replicate", "r", "--claim", "85.7", "--n", TASKS)
     assert held.exit_code == 1
-    assert "it should not count, says the audit" in held.stdout
-    assert "hold no program" in held.stdout
-    assert "hold no program" in (home / "r" / "report.html").read_text()
+    assert "the audit stored with the run reports errors" in held.stdout
+    assert "contain no program" in held.stdout
+    assert "contain no program" in (home / "r" / "report.html").read_text()
 
 
 @pytest.mark.parametrize(
     ("claim", "answer", "words"),
     [
-        ("100", "not confirmed", "the claim equals the flags of the file: 7 of 7 by passed; 3 of these without"),
+        (
+            "100",
+            "not confirmed",
+            "the claim equals the flags of the file: 7 of 7 by passed; 3 of these have no program",
+        ),
         ("57.4", "cannot be checked", "no count out of 7 prints as 57.4"),
     ],
 )
@@ -123,7 +127,7 @@ def test_a_run_of_a_file_that_nobody_audited_says_so(tmp_path):
     run = make_run(tmp_path / "r", {"strict": [[task < 5] for task in range(10)]})
     done = invoke("replicate", run.path, "--claim", "50.0")
     assert done.exit_code == 0
-    assert "no audit was made of the file behind this run" in " ".join(done.stdout.split())
+    assert "the imported file was not audited" in " ".join(done.stdout.split())
     assert "truegrade check 50.0 FILE" in " ".join(done.stdout.split())
     found = json.loads(invoke("replicate", run.path, "--claim", "50.0", "--json").stdout)
     assert (found["audited"], found["condemned"]) == (False, [])

@@ -59,7 +59,7 @@ def test_digits_that_no_count_prints_are_not_comparable_and_other_denominators_a
     # Nobody says that 164 is the denominator: five samples of each task print 67.9.
     free = replicate(run, "67.9")
     assert free.result.outcome is ReplicationOutcome.REPRODUCED
-    assert any("557 of 820 prints so, 5 samples per task" in sentence for sentence in free.result.why)
+    assert any("557 of 820 prints so, 5 samples per problem" in sentence for sentence in free.result.why)
 
 
 def test_a_number_of_draws_over_the_tasks_is_a_denominator(run):
@@ -71,7 +71,7 @@ def test_a_number_of_draws_over_the_tasks_is_a_denominator(run):
 def test_another_number_of_tasks_or_a_partial_run_is_not_comparable(run, tmp_path):
     found = replicate(run, "67.7", tasks=257)
     assert found.result.outcome is ReplicationOutcome.NOT_COMPARABLE
-    assert "257 tasks, this run about 164" in found.result.why[0]
+    assert "257 problems, this run 164" in found.result.why[0]
     assert found.result.p_independent is None
     part = make_run(tmp_path / "part", {"strict": table(62, 100)}, whole=164)
     assert "100 of the 164 problems" in replicate(part, "62.0").result.why[0]
@@ -91,7 +91,7 @@ def test_grader_errors_and_missing_verdicts_are_not_comparable(tmp_path):
     assert "1 verdicts are grader errors" in replicate(broken, "67.7").result.why[0]
     short = [[task < 111] if task else [] for task in range(164)]
     holes = make_run(tmp_path / "b", {"strict": short})
-    assert "only 163 of 164 tasks" in replicate(holes, "67.7").result.why[0]
+    assert "only 163 of 164 problems" in replicate(holes, "67.7").result.why[0]
 
 
 def test_the_tolerance_widens_the_interval(run):
@@ -127,7 +127,7 @@ def test_a_subset_that_would_print_the_claim_is_named(tmp_path):
 def test_a_split_that_would_print_the_claim_is_named(tmp_path):
     rows = [[11 <= task <= 510] for task in range(1, 975)]
     run = make_run(tmp_path / "r", {"strict": rows}, benchmark="mbpp", prefix="MBPP", first=1)
-    (named,) = [c for c in replicate(run, "99.8").explanations if "test split (500 tasks)" in c.sentence]
+    (named,) = [c for c in replicate(run, "99.8").explanations if "test split (500 problems)" in c.sentence]
     assert named.explains
 
 
@@ -135,8 +135,8 @@ def test_a_split_that_would_print_the_claim_is_named(tmp_path):
     ("reason", "kind", "words"),
     [
         (Reason.TRUNCATED, "truncated", "cut at the token limit"),
-        (Reason.NO_CODE, "unanswered", "nothing to grade"),
-        (Reason.TIME_LIMIT, "time", "ran out of time"),
+        (Reason.NO_CODE, "unanswered", "contained no answer"),
+        (Reason.TIME_LIMIT, "time", "exceeded the time limit"),
     ],
 )
 def test_verdicts_that_could_turn_are_counted_and_weighed(tmp_path, reason, kind, words):
@@ -161,7 +161,7 @@ def test_an_outlier_that_chance_can_make_says_so(tmp_path):
     found = replicate(run, "61.0", tasks=100)
     assert found.result.outcome is ReplicationOutcome.NOT_REPRODUCED
     assert found.result.p_independent > 0.05
-    assert any("chance alone" in sentence for sentence in found.result.why)
+    assert any("not significant" in sentence for sentence in found.result.why)
 
 
 def test_inside_the_interval_and_yet_more_than_chance_on_the_same_tasks(tmp_path):
@@ -169,7 +169,7 @@ def test_inside_the_interval_and_yet_more_than_chance_on_the_same_tasks(tmp_path
     found = replicate(run, "55.0", tasks=100)
     assert found.result.outcome is ReplicationOutcome.REPRODUCED
     assert found.result.p_same_tasks == 0.0
-    assert any("these very tasks" in sentence for sentence in found.result.why)
+    assert any("conditional on these problems" in sentence for sentence in found.result.why)
 
 
 def test_a_fraction_given_for_a_percentage_is_noticed(run):

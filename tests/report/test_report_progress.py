@@ -35,10 +35,10 @@ def test_a_line_every_five_seconds_without_a_terminal() -> None:
     progress.advance(failed=True)
     progress.finish()
     assert out.getvalue().splitlines() == [
-        "generate: 100 in all, 10 done earlier",
-        "generate: 30/100, 4/s, $0.20, 17.5 s to go",
-        "generate: 50/100, 4/s, $0.40, 12.5 s to go",
-        "generate: 56/100, 4.09/s, $0.45, 1 failed, 10.8 s to go, 11.2 s in all",
+        "generate: 100 in total, 10 already done",
+        "generate: 30/100, 4/s, $0.20, 17.5 s remaining",
+        "generate: 50/100, 4/s, $0.40, 12.5 s remaining",
+        "generate: 56/100, 4.09/s, $0.45, 1 failed, 10.8 s remaining, 11.2 s in total",
     ]
 
 
@@ -50,7 +50,7 @@ def test_the_bar_shows_stage_count_rate_cost_failures_and_time_to_go() -> None:
         progress.advance(cost_usd=0.5, failed=number == 0)
     progress.finish()
     shown = out.getvalue()
-    for words in ("grade as strict", "4/8", "2/s", "$2.00", "1 failed", "2.0 s to go"):
+    for words in ("grade as strict", "4/8", "2/s", "$2.00", "1 failed", "2.0 s remaining"):
         assert words in shown
 
 
@@ -93,7 +93,7 @@ def test_standard_error_is_the_default(capfd) -> None:
     progress.finish()
     out, err = capfd.readouterr()
     assert out == ""
-    assert err.startswith("x: 1 in all\n")
+    assert err.startswith("x: 1 in total\n")
 
 
 def test_downloads_show_bytes_on_a_terminal_only() -> None:

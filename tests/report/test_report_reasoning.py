@@ -68,7 +68,7 @@ def test_the_terminal_prints_prediction_and_choice(run, reasoning) -> None:
     words = printed(print_summary, read_summary(run))
     prediction, choice = reasoning.prediction, reasoning.choice
     by_name = {e.metric: f"{e.metric} {fmt.estimate(e)}" for e in prediction.tables[0].estimates}
-    assert f"right {by_name['OC']} {by_name['MC']} {by_name['PC']}" in words
+    assert f"correct {by_name['OC']} {by_name['MC']} {by_name['PC']}" in words
     assert f"reverted {by_name['OR']} {by_name['MR']} –" in words
     for difference in (*prediction.differences, choice.position):
         assert f"{difference.metric}: {fmt.difference(difference)}" in words
@@ -76,8 +76,8 @@ def test_the_terminal_prints_prediction_and_choice(run, reasoning) -> None:
         assert f"{CHOICE[estimate.metric]} {fmt.estimate(estimate)} {fmt.count(estimate.samples)}" in words
     assert "truncated 0 6 0" in words
     assert "samples 32 32 32" in words
-    assert f"without a readable choice {2 * CASES}" in words
-    assert "! on 2 of 16 mutant cases both programs return one value" in words
+    assert f"without a valid choice {2 * CASES}" in words
+    assert "! on 2 of 16 mutant cases both programs return the same value" in words
 
 
 def test_a_kind_without_enough_samples_for_pass_at_k_shows_a_dash(run) -> None:
@@ -90,7 +90,7 @@ def test_a_kind_without_enough_samples_for_pass_at_k_shows_a_dash(run) -> None:
     reasoning = msgspec.structs.replace(summary.profiles[0].reasoning, prediction=fewer)
     profile = msgspec.structs.replace(summary.profiles[0], reasoning=reasoning)
     words = printed(print_summary, msgspec.structs.replace(summary, profiles=[profile]))
-    assert f"right, pass@2 {fmt.estimate(prediction.tables[0].estimates[0])} – –" in words
+    assert f"correct, pass@2 {fmt.estimate(prediction.tables[0].estimates[0])} – –" in words
 
 
 @pytest.mark.parametrize("width", [40, 80])
@@ -177,7 +177,7 @@ def test_several_models_and_data_sets_in_one_table(run, tmp_path: Path) -> None:
     assert "data set" not in words
     words = printed(print_standings, [first, second, third])
     assert f"data set toy {'d' * 8} toy {'d' * 8} toy {'e' * 8}" in words
-    assert "! elsewhere: another data set or profile" in words
+    assert "! elsewhere: different data set or profile" in words
     # 5 items of 8, on 2 cases with 2 samples each
     assert first.prediction[1].samples == ITEMS * CASES * SAMPLES
 

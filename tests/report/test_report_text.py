@@ -48,11 +48,13 @@ def test_summary_has_a_row_a_metric_and_a_column_a_profile(run) -> None:
         assert f"{one.metric} {fmt.estimate(one)} {fmt.estimate(other)}" in lines
     for reason, number in house.reasons.items():
         assert f"{reason} {number} {lenient.reasons.get(reason, 0)}" in lines
-    assert "tasks 12 × 5 samples; 58 of 60 samples answered" in lines
+    assert "problems 12 × 5 samples; 58 of 60 samples answered" in lines
     assert "missing 2" in lines
     assert f"disagreeing {summary.disagreeing} samples" in lines
     assert "cost $0.0029" in lines
-    assert "! 2 of 60 samples have no reply and are not scored; the same command asks for them again" in lines
+    assert (
+        "! 2 of 60 samples have no reply and are not scored; run the same command again to request them" in lines
+    )
 
 
 def test_warnings_shared_by_profiles_are_printed_once(run) -> None:
@@ -84,19 +86,19 @@ def tallies(passing: set[int], tasks: int = 40) -> list[TaskTally]:
 def test_comparison_says_what_the_interval_says() -> None:
     better = compare_paired(tallies(set(range(5))), tallies(set(range(30))))
     words = flat(printed(text.print_comparison, better, first="old", second="new"))
-    assert "new − old: +62.5 points, 95 % interval [" in words
-    assert "The interval excludes 0: new is better on these tasks." in words
+    assert "new − old: +62.5 points, 95 % CI [" in words
+    assert "The interval excludes 0: new is significantly better on these problems." in words
     assert "better 25: t5, t6, t7, t8, t9, t10, t11, t12, t13, t14, t15, t16, and 13 more" in words
     assert "p, McNemar" in words
     worse = compare_paired(tallies(set(range(30))), tallies(set(range(5))))
-    assert "first is better" in printed(text.print_comparison, worse)
+    assert "first is significantly better" in printed(text.print_comparison, worse)
 
 
 def test_comparison_admits_chance_and_names_what_is_left_out() -> None:
     alike = compare_paired(tallies({0, 1}), tallies({1, 2}, tasks=41))
     words = flat(printed(text.print_comparison, alike))
     assert "+0.0 points" in words
-    assert "chance alone can make this difference" in words
+    assert "the difference is not statistically significant" in words
     assert "only in second 1: t40; left out" in words
 
 
@@ -106,7 +108,7 @@ def test_profile_prints_every_rule_and_defect() -> None:
     for rule in profile.rules:
         assert f"{rule.step} {flat(rule.text)} {rule.source}" in words
     assert all(flat(defect) in words for defect in profile.defects)
-    assert "3.0 s of CPU, 4.0 s of wall time, 4,096 MiB of memory" in words
+    assert "3.0 s of CPU, 4.0 s wall-clock time, 4,096 MiB of memory" in words
     assert profile.id in printed(text.print_profiles, [profile])
 
 

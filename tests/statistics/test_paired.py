@@ -104,9 +104,9 @@ def test_one_cluster_has_no_interval():
 
 
 def test_incomparable_runs_are_refused():
-    with pytest.raises(NotComparable, match="no graded task in common"):
+    with pytest.raises(NotComparable, match="no graded problem in common"):
         compare_paired(run([1]), [TaskTally(task_id="other", cluster="other", n=1, c=1)])
-    with pytest.raises(NotComparable, match="task t0 is in cluster 'x'"):
+    with pytest.raises(NotComparable, match="problem t0 is in cluster 'x'"):
         compare_paired(run([1], clusters=["x"]), run([1], clusters=["y"]))
 
 

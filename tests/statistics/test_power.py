@@ -152,7 +152,7 @@ def test_any_two_give_the_third():
         ({"points": 0}, "0 points"),
         ({"points": 2, "alpha": 1.5}, "alpha"),
         ({"points": 2, "power": 80}, "power 80"),
-        ({"tasks": 0}, "0 tasks"),
+        ({"tasks": 0}, "0 problems"),
     ],
 )
 def test_what_cannot_be_is_refused(arguments, said):

@@ -223,7 +223,7 @@ def test_a_pair_asked_in_one_order_has_no_order_metrics_and_says_so():
     reasoning = summarise_reasoning([], orders("a"), {"a~A": [O, O]})
     assert {e.metric for e in reasoning.choice.order} == {"chose_A", "repeat_same"}
     assert reasoning.choice.position is None
-    assert "asked in one order only" in " ".join(reasoning.warnings())
+    assert "presented in one order only" in " ".join(reasoning.warnings())
 
 
 def test_reversion_of_choices_is_defined_as_in_prediction():
@@ -236,8 +236,8 @@ def test_warnings_name_what_misleads():
     pairs = [*orders("a"), *orders("b")]
     draws = {"a~A": [O], "a~B": [M], "b~A": [O], "b~B": [SILENT]}
     said = " ".join(summarise_reasoning([], pairs, draws).warnings())
-    assert "1 of 4 replies hold no choice" in said
-    assert "position decides more than preference" in said
+    assert "1 of 4 replies contain no valid choice" in said
+    assert "position has more influence than preference" in said
     even = {"a~A": [O], "a~B": [O], "b~A": [O], "b~B": [O]}
     assert summarise_reasoning([], pairs, even).warnings() == []
     same = [*both("a", differs=False), *both("b")]

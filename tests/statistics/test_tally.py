@@ -89,12 +89,12 @@ def test_unknown_metrics_are_refused(metric):
 def test_too_few_samples_everywhere_is_an_error_with_the_next_step():
     with pytest.raises(UserError, match=r"pass@10 needs 10 samples.*at most 5.*`n`"):
         estimate("pass@10", TALLIES)
-    with pytest.raises(UserError, match="0 tasks"):
+    with pytest.raises(UserError, match="0 problems"):
         estimate("pass@1", [])
 
 
 def test_impossible_tallies_are_refused():
-    with pytest.raises(UserError, match="task x: c = 3 of n = 2"):
+    with pytest.raises(UserError, match="problem x: c = 3 of n = 2"):
         tally("x", 2, 3)
     with pytest.raises(UserError, match="truncated"):
         tally("x", 2, 1, truncated=-1)

@@ -65,7 +65,7 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def warnings(self) -> list[str]:
-        """What a reader of the headline must know."""
+        """The warnings of the run."""
         said = [f"made by {self.agent}/{self.variant}: {self.label}"]
         if self.settled > self.accepted:
             unaccepted = self.settled - self.accepted

@@ -1,4 +1,4 @@
-"""One answer about a claim and a file: the file graded, the claim held against it, the file audited.
+"""`truegrade check`: grades a file, compares a claim with it and audits it.
 
 Nothing is graded or judged here: that is done by `truegrade.api.grade`, `truegrade.analysis.replication` and
 `truegrade.analysis.audit`.
@@ -93,7 +93,9 @@ def check(
     claimed = parse_claim(claim)
     refuse_wrong_numbers(metric, tasks, samples, tolerance_points)
     if path.is_dir():
-        raise UserError(f"{path}: is a folder; hold a run to a claim: truegrade replicate {path} --claim {claim}")
+        raise UserError(
+            f"{path}: is a folder; to compare a run with a claim use: truegrade replicate {path} --claim {claim}"
+        )
     for file in (path, *previous):
         require_file(file)
     with opened(path) as source:
@@ -206,10 +208,10 @@ def own_flags(claim: Claim, audit: Audit) -> list[str]:
 
 
 _AGAINST = {
-    "flag-without-program": "{} of these without a program",
-    "flag-pass-contradicted": "{} in all fail when graded afresh",
-    "flag-accepted-wrong": "{} of these fail when graded afresh",
-    "flag-of-another-text": "{} of all verdicts made on another program",
+    "flag-without-program": "{} of these have no program",
+    "flag-pass-contradicted": "{} in all fail on regrading",
+    "flag-accepted-wrong": "{} of these fail on regrading",
+    "flag-of-another-text": "{} of all verdicts belong to another program",
 }
 """Code of a finding about flags -> what it takes from a number that is read off them."""
 

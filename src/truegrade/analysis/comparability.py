@@ -1,4 +1,4 @@
-"""What two runs must share before their difference means anything, and what may differ but has to be said."""
+"""Which properties two runs must share to be comparable, and which differences are only reported."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def graded(run: Run, profile: str | None, window: Mapping[str, str] = EVERYTHING
     if window:
         tasks = [task for task in summary.tasks if inside(task.tags, window)]
         if not tasks:
-            raise UserError(f"{run.path}: {described(window)}: none of its {len(summary.tasks)} tasks fits")
+            raise UserError(f"{run.path}: {described(window)}: none of its {len(summary.tasks)} problems fits")
         summary = msgspec.structs.replace(summary, tasks=tasks, reasoning=None)
     own = narrowed(made_for(run.manifest), read_summary(run).window)
     return Graded(run=run, summary=summary, window=narrowed(own, window), prompts=prompts)
@@ -142,7 +142,7 @@ def _rule(run: Run) -> str | None:
 def _settings(run: Run) -> Mapping[str, Any]:
     """What a run was asked with, besides the prompt; the model is what a comparison is usually about."""
     config = run.manifest.generation
-    asked: dict[str, Any] = {"samples per task": run.manifest.samples_per_task}
+    asked: dict[str, Any] = {"samples per problem": run.manifest.samples_per_task}
     if config is None:
         return asked
     asked |= {name.replace("_", " "): value for name, value in msgspec.to_builtins(config.sampling).items()}

@@ -1,4 +1,4 @@
-"""Two or more graded runs against each other, pair by pair and task by task: differences and their worth."""
+"""Paired comparison of two or more graded runs: differences, intervals, tests and power."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PairSplit(msgspec.Struct, frozen=True, kw_only=True):
-    """``second - first`` on one group of tasks."""
+    """``second - first`` on one group of problems."""
 
     by: str
     """As `truegrade.statistics.splits.Split`."""
@@ -65,11 +65,11 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     bootstrap: BootstrapInterval
     """Of the same difference, by resampling clusters."""
     p_value: float
-    """Two-sided: McNemar's exact test where each task has one sample and its own cluster, else sign flips."""
+    """Two-sided: McNemar's exact test where each problem has one sample and its own cluster, else sign flips."""
     p_adjusted: float
     """The same, corrected for all pairs of this comparison; equal to it for a single pair."""
     power: PairPower | None
-    """None where the tasks form a single cluster."""
+    """None where the problems form a single cluster."""
     splits: tuple[PairSplit, ...] = ()
     """By difficulty, platform, kind, month and cut-off; not corrected for their number."""
     obstacles: tuple[str, ...]
@@ -112,11 +112,11 @@ def compare_runs(
         force: compare even what is not comparable, and say so.
         window: arguments of the benchmark that leave problems out (`truegrade.statistics.windows.FILTERS`).
         cutoff: last day of the models' training data, ``YYYY-MM-DD``: contest problems are split by it.
-        points: a difference in percentage points; how many tasks show it is computed.
+        points: a difference in percentage points; how many problems show it is computed.
         confidence: of the intervals.
 
     Raises:
-        NotComparable: data set, profile, selected tasks or prompt rule differ, or no task is in both.
+        NotComparable: data set, profile, selected problems or prompt rule differ, or no problem is in both.
         UserError: too few runs or profiles, one is not graded under the profile asked for, or has nothing in the
             window.
     """
@@ -256,7 +256,7 @@ def _pair(
 def _splits(
     first: ProfileSummary, second: ProfileSummary, paired: PairedComparison, cutoff: str | None
 ) -> tuple[PairSplit, ...]:
-    """The difference on every group of the tasks that both have."""
+    """The difference on every group of the problems that both have."""
     both = {*paired.wins, *paired.losses, *paired.ties}
     groups = split(((task.id, task.tags) for task in first.tasks if task.id in both), cutoff)
     a, b = ({tally.task_id: tally for tally in tallies_of(summary)} for summary in (first, second))
@@ -278,9 +278,9 @@ def _parts(first: ProfileSummary, second: ProfileSummary) -> tuple[Difference, .
 
 
 def _left_out(paired: PairedComparison, first: str, second: str) -> list[str]:
-    """Tasks that only one side has a graded reply to."""
+    """Problems that only one side has a graded reply to."""
     return [
-        f"{'1 task has' if len(only) == 1 else f'{len(only)} tasks have'} a graded reply in {label} only and"
+        f"{'1 problem has' if len(only) == 1 else f'{len(only)} problems have'} a graded reply in {label} only and"
         f" {'is' if len(only) == 1 else 'are'} left out: {only[0]}{' and others' if len(only) > 1 else ''}"
         for label, only in ((first, paired.only_a), (second, paired.only_b))
         if only

@@ -1,4 +1,4 @@
-"""One set of completions under several rules: the matrix of headline numbers, and the spread of rules alone."""
+"""One set of completions under several profiles: headline numbers and the spread between profiles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from truegrade.store import Run
 
 
 class MatrixRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One profile. Each number is None where no task has the samples for it."""
+    """One profile. Each number is None where no problem has the samples for it."""
 
     profile: str
     headline: str
@@ -23,9 +23,9 @@ class MatrixRow(msgspec.Struct, frozen=True, kw_only=True):
     all_solutions: Estimate | None
     """Share of all samples that pass."""
     any_of_n: Estimate | None
-    """Share of tasks with at least one sample that passes."""
+    """Share of problems with at least one sample that passes."""
     first_sample: Estimate | None
-    """Share of tasks whose sample 0 passes."""
+    """Share of problems whose sample 0 passes."""
     pass_at: dict[int, Estimate]
     """pass@k by k."""
 
@@ -113,7 +113,7 @@ def _row(profile: ProfileSummary, outcomes: BriefVerdicts) -> MatrixRow:
 
 
 def first_sample(tasks: list[TaskLine], outcomes: BriefVerdicts) -> Estimate | None:
-    """Share of tasks whose sample 0 passes, over the tasks where it was graded; None if it never was."""
+    """Share of problems whose sample 0 passes, over the problems where it was graded; None if it never was."""
     tallies = []
     for line in tasks:
         first = next(iter(outcomes.get(line.id, ())), None)

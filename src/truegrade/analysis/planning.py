@@ -1,4 +1,4 @@
-"""How large must a benchmark be? Any two of tasks, difference and power give the third."""
+"""Sample size planning: any two of problems, difference and power determine the third."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from truegrade.errors import UserError
 from truegrade.statistics.power import ALPHA, POWER, mcnemar_detectable, mcnemar_power, mcnemar_tasks
 
 USUAL_DISCORDANT = (5.0, 10.0, 20.0, 40.0)
-"""Percent of tasks on which two runs differ: from two versions of one model to two unlike models."""
+"""Percent of problems on which two runs differ: from two versions of one model to two unlike models."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a plan: one sample a task, McNemar's exact test."""
+    """One line of a plan: one sample a problem, McNemar's exact test."""
 
     discordant: float
-    """Percent of tasks on which exactly one of the runs is right."""
+    """Percent of problems on which exactly one of the runs is right."""
     points: float | None
     """Difference in percentage points; None if no difference is seen with this power."""
     tasks: int | None
@@ -34,7 +34,7 @@ def plan(
     discordant: Sequence[float] = (),
     alpha: float = ALPHA,
 ) -> list[Plan]:
-    """Compute what is not given, for each share of tasks on which the runs differ.
+    """Compute what is not given, for each share of problems on which the runs differ.
 
     Args:
         points: a difference in percentage points.
@@ -44,10 +44,10 @@ def plan(
         alpha: significance level, two-sided.
 
     Raises:
-        UserError: neither points nor tasks, all three, or a number that cannot be.
+        UserError: neither points nor problems, all three, or a number that cannot be.
     """
     if points is None and tasks is None:
-        raise UserError("give `points` (to learn how many tasks), `tasks` (to learn which difference), or both")
+        raise UserError("give `points` (to learn how many problems), `tasks` (to learn which difference), or both")
     if points is not None and tasks is not None and power is not None:
         raise UserError("`points`, `tasks` and `power` leave nothing to compute; leave one of them out")
     points = None if points is None else float(points)

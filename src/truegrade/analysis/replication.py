@@ -1,4 +1,4 @@
-"""Does a published number hold? A claim against a stored run: a verdict per profile, and what could explain it.
+"""Comparison of a published number with a stored run: a verdict per profile, and possible explanations.
 
 Pure reading of stored files; nothing is graded here. The statistics are in `truegrade.statistics.replication`.
 """
@@ -59,7 +59,7 @@ class ProfileResult(msgspec.Struct, frozen=True, kw_only=True):
     p_independent: float | None = None
     """See `truegrade.statistics.replication.independent_p`."""
     p_same_tasks: float | None = None
-    """See `truegrade.statistics.replication.same_tasks_p`; None unless every task has two samples or more."""
+    """See `truegrade.statistics.replication.same_tasks_p`; None unless every problem has two samples or more."""
 
 
 class Replication(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ class Replication(msgspec.Struct, frozen=True, kw_only=True):
     claim_high: float
     metric: str
     tasks: int
-    """Tasks of the run."""
+    """Problems of the run."""
     tolerance: float
     """By how much the claim may miss the interval."""
     fits: list[Fit]
@@ -111,8 +111,8 @@ def replicate(
         run: graded.
         claim: in percent as printed; its digits count.
         metric: ``pass@K``, ``any_correct``, ``all_correct`` or ``all_solutions``.
-        tasks: how many tasks, or draws over this run's tasks, the claim is a share of; None if nobody says.
-        samples: samples per task behind the claim; None if nobody says.
+        tasks: how many problems, or draws over this run's problems, the claim is a share of; None if nobody says.
+        samples: samples per problem behind the claim; None if nobody says.
         profile: the rules in question, by name or id; None for the first that the run was graded under.
         tolerance_points: percentage points by which the claim may miss the interval.
 
@@ -200,23 +200,27 @@ def _judge(asked: Question, profile: ProfileSummary) -> ProfileResult:
 def _gaps(asked: Question, profile: ProfileSummary, ours: Estimate | None) -> list[str]:
     """What this profile's verdicts lack for the metric."""
     if ours is None:
-        return [f"{asked.metric} needs more samples per task than this run has"]
+        return [f"{asked.metric} needs more samples per problem than this run has"]
     gaps = []
     errors = profile.reasons.get(Reason.GRADER_ERROR.value, 0)
     if errors:
-        gaps.append(f"{errors} verdicts are grader errors, which say nothing about the model; grade again")
+        gaps.append(
+            f"{errors} verdicts are grader errors, which carry no information about the model; grade again"
+        )
     if ours.tasks < len(profile.tasks):
-        gaps.append(f"only {ours.tasks} of {len(profile.tasks)} tasks have the samples that {asked.metric} needs")
+        gaps.append(
+            f"only {ours.tasks} of {len(profile.tasks)} problems have the samples that {asked.metric} needs"
+        )
     if ours.low is None:
-        gaps.append("all tasks form one cluster, so there is no interval to hold the claim against")
+        gaps.append("all problems form one cluster, so there is no interval to compare the claim with")
     return gaps
 
 
 def _p_values(asked: Question, tallies: Sequence[TaskTally], ours: Estimate | None) -> dict[str, float | None]:
     """Both p-values, where they can be had.
 
-    The claim's draws are taken to be worth its number of tasks, whatever its samples: nobody knows how alike the
-    samples of a task were, and fewer draws mean a larger, more careful p-value.
+    The claim's draws are taken to be worth its number of problems, whatever its samples: nobody knows how alike
+    the samples of a problem were, and fewer draws mean a larger, more careful p-value.
     """
     draws = effective_draws(ours) if ours is not None else None
     if ours is None or draws is None or not asked.same_tasks:
@@ -229,23 +233,23 @@ def _p_values(asked: Question, tallies: Sequence[TaskTally], ours: Estimate | No
 
 
 def _chance(inside: bool, p_independent: float | None, p_same_tasks: float | None) -> list[str]:
-    """What the p-values add to the interval, which is about our number alone and allows for other tasks."""
+    """What the p-values add to the interval, which is about our number alone and allows for other problems."""
     if inside:
         if p_same_tasks is None or p_same_tasks >= SMALL_P:
             return []
-        beyond = f"on these very tasks such a difference is more than chance (p = {p_same_tasks:.2g})"
-        return [f"the interval allows for other tasks; {beyond}"]
+        beyond = f"conditional on these problems the difference is significant (p = {p_same_tasks:.2g})"
+        return [f"the interval covers the sampling of problems; {beyond}"]
     p = p_same_tasks if p_same_tasks is not None else p_independent
     if p is None or p < SMALL_P:
         return []
-    return [f"yet a sampled claim has an error of its own, and chance alone can make the difference (p = {p:.2g})"]
+    return [f"the claim has a sampling error too, and with it the difference is not significant (p = {p:.2g})"]
 
 
 # -------------------------------------------------------------------------------------------- helpers
 
 
 def _estimate(metric: str, tallies: Sequence[TaskTally]) -> Estimate | None:
-    """The metric, or None where no task has the samples for it."""
+    """The metric, or None where no problem has the samples for it."""
     needed = int(match[1]) if (match := re.fullmatch(r"pass@([1-9]\d*)", metric)) else 1
     return estimate(metric, tallies) if any(tally.n >= needed for tally in tallies) else None
 

@@ -1,4 +1,4 @@
-"""What could explain that a claim and a run disagree: another metric, a subset, cut replies, time limits."""
+"""Possible explanations of a difference between claim and run: metric, subset, cut replies, time limits."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _metrics(tallies: Sequence[TaskTally], metric: str, covers: Covers) -> Itera
             yield Explanation(
                 kind="metric",
                 explains=True,
-                sentence=f"read as {other} over {most} samples per task it holds: {100 * found.value:.1f} %",
+                sentence=f"read as {other} over {most} samples per problem it matches: {100 * found.value:.1f} %",
             )
 
 
@@ -95,14 +95,14 @@ def _first_sample(profile: ProfileSummary, outcomes: BriefVerdicts, claim: Claim
         yield Explanation(
             kind="metric",
             explains=True,
-            sentence=f"the first sample of each task alone gives exactly {claim.text} %",
+            sentence=f"the first sample of each problem alone gives exactly {claim.text} %",
         )
 
 
 def _subsets(
     summary: Summary, claim: Claim, tallies: Sequence[TaskTally], metric: str, covers: Covers
 ) -> Iterator[Explanation]:
-    """The claim may be about a part of the tasks; its digits must fit that part."""
+    """The claim may be about a part of the problems; its digits must fit that part."""
     for name, part in _parts(summary.benchmark, tallies).items():
         fitting = 1 < len(part) < len(tallies) and fits(claim, [len(part)], {1, summary.samples_per_task})
         found = covers(part, metric) if fitting else None
@@ -110,7 +110,7 @@ def _subsets(
             yield Explanation(
                 kind="subset",
                 explains=True,
-                sentence=f"on {name} ({len(part)} tasks) it holds: {100 * found.value:.1f} %",
+                sentence=f"on {name} ({len(part)} problems) it matches: {100 * found.value:.1f} %",
             )
 
 
@@ -138,8 +138,8 @@ def _verdicts(
     if claim.low > ours:
         kinds: dict[str, tuple[str, Callable[[BriefVerdict], bool]]] = {
             "truncated": ("were cut at the token limit", lambda o: o.truncated),
-            "unanswered": ("held nothing to grade", lambda o: o.reason in UNANSWERED and not o.truncated),
-            "time": ("ran out of time", lambda o: o.reason is Reason.TIME_LIMIT),
+            "unanswered": ("contained no answer", lambda o: o.reason in UNANSWERED and not o.truncated),
+            "time": ("exceeded the time limit", lambda o: o.reason is Reason.TIME_LIMIT),
         }
         for kind, (words, holds) in kinds.items():
             turned = _turned(outcomes, lambda o, holds=holds: not o.passed and holds(o))  # type: ignore[misc]
@@ -152,7 +152,7 @@ def _verdicts(
 
 
 def _turned(outcomes: BriefVerdicts, holds: Callable[[BriefVerdict], bool]) -> dict[str, int]:
-    """How many outcomes of each task hold, tasks without any left out."""
+    """How many outcomes of each problem hold, problems without any left out."""
     counts = {task: sum(o is not None and holds(o) for o in row) for task, row in outcomes.items()}
     return {task: count for task, count in counts.items() if count}
 
@@ -168,8 +168,10 @@ def _if_turned(
     yield Explanation(
         kind=kind,
         explains=enough,
-        sentence=f"{sum(turned.values())} {words}; were all of them {'right' if sign > 0 else 'wrong'}, the rate"
-        f" would be {100 * reached:.1f} %, {'enough to reach the claim' if enough else 'not enough'}",
+        sentence=f"{sum(turned.values())} {words}; if all of them were {'correct' if sign > 0 else 'wrong'}, the"
+        " rate"
+        f" would be {100 * reached:.1f} %,"
+        f" {'which reaches the claim' if enough else 'which does not reach the claim'}",
     )
 
 
@@ -180,7 +182,7 @@ def _recount(tally: TaskTally, kind: str, change: int) -> TaskTally:
 
 
 def _mean(tallies: Sequence[TaskTally]) -> float:
-    """pass@1 of the tasks that have samples."""
+    """pass@1 of the problems that have samples."""
     shares = [tally.c / tally.n for tally in tallies if tally.n]
     return sum(shares) / len(shares) if shares else 0.0
 
@@ -188,9 +190,11 @@ def _mean(tallies: Sequence[TaskTally]) -> float:
 def _prompt(run: Run) -> Iterator[Explanation]:
     """Nothing stored says how the claim's prompt was worded; say how this run's was."""
     config = run.manifest.generation
-    words = f"worded by {config.prompt_rule}" if config is not None else "imported, so its prompt is not known"
+    words = (
+        f"used the prompts of {config.prompt_rule}" if config is not None else "was imported with unknown prompts"
+    )
     yield Explanation(
         kind="prompt",
         explains=False,
-        sentence=f"this run was {words}; another prompt, model version or temperature may give the claim",
+        sentence=f"this run {words}; another prompt, model version or temperature may account for the difference",
     )

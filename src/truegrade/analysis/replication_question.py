@@ -1,4 +1,4 @@
-"""A claim resolved against a run: which tasks and denominators it is about, and what stands in the way."""
+"""A claim resolved against a run: which problems and denominators it is about, and what stands in the way."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MEANS = ("pass@1", "all_solutions")
 """Metrics that are a share of all draws."""
 
 OF_N = ("any_correct", "all_correct")
-"""Metrics that are a share of tasks and depend on the number of samples."""
+"""Metrics that are a share of problems and depend on the number of samples."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,11 +28,11 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     tasks: int
     samples: int | None
-    """Samples per task behind the claim, where known."""
+    """Samples per problem behind the claim, where known."""
     tolerance: float
     fits: tuple[Fit, ...]
     same_tasks: bool
-    """The claim is about as many tasks as the run."""
+    """The claim is about as many problems as the run."""
     obstacles: tuple[str, ...]
     """Why no profile can be compared; empty if nothing stands in the way."""
 
@@ -48,20 +48,20 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         low, high = (f"{100 * bound:.1f}" if bound is not None else "–" for bound in (ours.low, ours.high))
         allowance = f", widened by {100 * self.tolerance:g} points" if self.tolerance else ""
         value = f"{100 * ours.value:.1f} % [{low}, {high}]"
-        return f"the claim of {self.claim.text} % lies {where} ours, {value}{allowance}"
+        return f"the claim of {self.claim.text} % lies {where} the interval of this run, {value}{allowance}"
 
     def digits(self) -> str:
         """The sentence that says what the digits say about the denominator."""
         if not self.fits:
-            return f"the digits of {self.metric} say nothing about its denominator"
+            return f"the digits of {self.metric} do not determine its denominator"
         best, text = self.fits[0], self.claim.text
         if best.cut_off:
-            return f"{best.first}/{best.denominator} gives {text} only if digits were cut off, not rounded"
+            return f"{best.first}/{best.denominator} gives {text} only if digits were truncated, not rounded"
         one = best.first == best.last
         counts = f"{best.first} of {best.denominator} prints" if one else f"{best.first} to {best.last} print"
         if best.samples == 1 or self.samples is not None:
             return f"{counts} as {text}"
-        each = f"{best.samples} samples per task" if best.decisive else "so many draws that every number fits"
+        each = f"{best.samples} samples per problem" if best.decisive else "with that many draws every value fits"
         return f"no count out of {self.tasks} prints as {text}; {counts} so, {each}"
 
 
@@ -100,14 +100,14 @@ def resolve(
 
 
 def _other_tasks(run: Run, summary: Summary, tasks: int | None) -> list[str]:
-    """Sentences that say that claim and run are about different tasks."""
+    """Sentences that say that claim and run are about different problems."""
     ours, whole = summary.tasks, run.manifest.benchmark.problems
     excluded = f"; {len(summary.excluded)} are not scored" if summary.excluded else ""
     if tasks is not None and tasks != ours:
-        return [f"the claim is about {tasks} tasks, this run about {ours}{excluded}"]
+        return [f"the claim covers {tasks} problems, this run {ours}{excluded}"]
     if tasks is None and ours < whole:
         part = f"the run covers {ours} of the {whole} problems of {summary.benchmark}{excluded}"
-        return [f"{part}; if the claim does so too, say `tasks` {ours}"]
+        return [f"{part}; if the claim does so too, give `tasks` {ours}"]
     return []
 
 
@@ -120,7 +120,7 @@ def _other_width(summary: Summary, metric: str, samples: int | None) -> list[str
 
 
 def _samples_behind(metric: str, samples: int | None, ours: int) -> tuple[int, ...]:
-    """Samples per task that the claim's denominator may count; none where digits cannot decide.
+    """Samples per problem that the claim's denominator may count; none where digits cannot decide.
 
     pass@k of n > k samples is a mean of fractions with large denominators: every number of digits fits.
     """
@@ -139,7 +139,7 @@ def _no_fit(claim: Claim, tasks: int, samples: Sequence[int]) -> str:
         f"{count}/{draws} = {100 * count / draws:.{claim.decimals}f}" for count in (below, below + 1)
     )
     return (
-        f"no count out of {draws} prints as {claim.text} (nearest: {near}); the claim is a share of another number"
+        f"no count out of {draws} prints as {claim.text} (nearest: {near}); the claim has a different denominator"
     )
 
 

@@ -1,4 +1,4 @@
-"""The command that lists what can stand in front of a model: `agents`."""
+"""The command that lists the agents: `agents`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from truegrade.cli.options import json_option, print_json
 @click.command()
 @json_option
 def agents(as_json: bool) -> None:
-    """List the agents (`run --agent NAME`), their arguments with defaults, and what each does."""
+    """List the agents (`run --agent NAME`), their arguments with defaults, and their rules."""
     from truegrade.agents import list_agents
 
     known = list_agents()

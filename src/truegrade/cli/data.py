@@ -19,13 +19,13 @@ def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
 
 @click.group()
 def data() -> None:
-    """Data sets: the pinned ones, and those of one's own."""
+    """Download, inspect, build and publish data sets."""
 
 
 @data.command("list")
 @json_option
 def data_list(as_json: bool) -> None:
-    """List the data sets with their pins, and whether each is at hand."""
+    """List the data sets with their hashes, and whether each is available locally."""
     from truegrade.datasets import list_sources
 
     sources = list_sources()
@@ -68,7 +68,7 @@ def data_pull(names: tuple[str, ...], out: Path | None, as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def data_show(name: str, as_json: bool) -> None:
-    """Print origin, licence, hash and place of one data set."""
+    """Print origin, licence, hash and location of a data set."""
     import msgspec
 
     from truegrade.datasets import source
@@ -85,7 +85,9 @@ def data_show(name: str, as_json: bool) -> None:
         print_json(msgspec.to_builtins(facts))
     else:
         for key, value in facts.items():
-            echo(f"{key:<15} {value if value is not None else '(not at hand: truegrade data pull ' + name + ')'}")
+            echo(
+                f"{key:<15} {value if value is not None else '(not available: truegrade data pull ' + name + ')'}"
+            )
 
 
 @data.command("mutate")
@@ -102,23 +104,23 @@ def data_show(name: str, as_json: bool) -> None:
     type=click.Choice(["coverage", "first", "all"]),
     default="coverage",
     show_default=True,
-    help="Keep the mutant that runs most like the original, the first valid one, or all.",
+    help="Keep the mutant whose execution is most similar to the original's, the first valid one, or all.",
 )
 @click.option(
     "--differ",
     type=click.Choice(["any", "all"]),
     default="any",
     show_default=True,
-    help="On how many cases the outputs must differ.",
+    help="On which cases the outputs must differ.",
 )
 @click.option(
     "--preserve",
     callback=_names,
     metavar="A,B,...",
-    help="Rewritings that keep the meaning, to be added to each row. [default: none]",
+    help="Semantics-preserving rewritings to add to each row. [default: none]",
 )
-@click.option("--raw", is_flag=True, help="Keep the original's layout; it gives the mutant away.")
-@click.option("--seed", default=0, show_default=True, help="Decides between mutants that are equally good.")
+@click.option("--raw", is_flag=True, help="Keep the layout of the original, which makes the mutant recognisable.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the choice between equally good mutants.")
 @click.option(
     "--cpu",
     "cpu_s",
@@ -132,22 +134,26 @@ def data_show(name: str, as_json: bool) -> None:
     default=100_000,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Executed lines after which it is endless.",
+    help="Maximum number of executed lines.",
 )
 @click.option(
-    "--max-chars", default=1000, show_default=True, type=click.IntRange(min=1), help="Characters of an output."
+    "--max-chars",
+    default=1000,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Maximum number of characters of an output.",
 )
 @click.option(
     "--preamble",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Python file run before each program: imports that the rows leave out.",
+    help="Python file that runs before each program, for imports that the rows omit.",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Rows under way at once. [default: one a core]")
+@click.option("--workers", type=click.IntRange(min=1), help="Rows processed at once. [default: one per core]")
 @unsafe_option
 @json_option
 def data_mutate(file: Path, out: Path, workers: int | None, allow_unsafe: bool | None, as_json: bool,
                 preamble: Path | None, **asked: Any) -> None:  # fmt: skip
-    """Give every row of FILE a mutant: a program that differs in one place and returns something else."""
+    """Add a mutant to every row of FILE: a program that differs in one place and returns a different value."""
     from truegrade.builders.leetcode.preamble import OF_LEETCODE
     from truegrade.builders.mutation import MutationOptions, mutate_file
     from truegrade.report.progress import Silent, TerminalProgress
@@ -170,10 +176,10 @@ def data_mutate(file: Path, out: Path, workers: int | None, allow_unsafe: bool |
 
 @data.command("push")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--repo", required=True, metavar="ORG/NAME", help="Data set on the hub; made if there is none.")
-@click.option("--private", is_flag=True, help="Make it private, if it is made now.")
+@click.option("--repo", required=True, metavar="ORG/NAME", help="Data set on the hub; created if absent.")
+@click.option("--private", is_flag=True, help="Create it as private.")
 @click.option(
-    "--licence", default="unknown", show_default=True, help="The hub's name of a licence: cc-by-4.0, mit."
+    "--licence", default="unknown", show_default=True, help="Licence id of the hub, such as cc-by-4.0 or mit."
 )
 @json_option
 def data_push(file: Path, repo: str, private: bool, licence: str, as_json: bool) -> None:

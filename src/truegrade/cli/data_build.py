@@ -1,4 +1,4 @@
-"""`truegrade data build` and `truegrade data check`: data sets of one's own, recorded in the jail."""
+"""`truegrade data build` and `truegrade data check`: data sets of one's own, recorded in the sandbox."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def _out(name: str) -> Callable[[Any], Any]:
 
 def _inputs() -> Callable[[Any], Any]:
     return click.option("--inputs", default=3, show_default=True, type=click.IntRange(min=2),
-                        help="Calls of each program.")  # fmt: skip
+                        help="Number of calls of each program.")  # fmt: skip
 
 
-_verbose = click.option("--verbose", is_flag=True, help="Say of each program that was left out why.")
+_verbose = click.option("--verbose", is_flag=True, help="Print the reason for each program that was left out.")
 _workers = click.option(
-    "--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one a core]"
+    "--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one per core]"
 )
 
 
 @click.group("build")
 def build() -> None:
-    """Make a data set: programs, calls, and what the jail says they return."""
+    """Build a data set of programs, calls and the values recorded in the sandbox."""
 
 
 @build.command("dsl-list")
@@ -50,26 +50,24 @@ def build() -> None:
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same bytes.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path),
               help="File to write, JSON Lines. [default: where `truegrade run dsl-list` looks]")  # fmt: skip
-@click.option("--max-depth", default=4, show_default=True, type=int, help="Levels of a program's tree.")
+@click.option("--max-depth", default=4, show_default=True, type=int, help="Maximum depth of a program's tree.")
 @_inputs()
-@click.option(
-    "--grammar", default="published", show_default=True, help="`published`, or `extended`, which is harder."
-)
+@click.option("--grammar", default="published", show_default=True, help="`published`, or the harder `extended`.")
 @click.option("--returns", type=click.Choice(["list", "int", "bool"]), default="list", show_default=True,
-              help="What the programs return.")  # fmt: skip
+              help="Type of the returned values.")  # fmt: skip
 @click.option("--mutants/--no-mutants", default=True, show_default=True, help="Add a mutant to each program.")
 @click.option(
-    "--weights", type=click.Path(path_type=Path), help="JSON file of weights of the grammar's productions."
+    "--weights", type=click.Path(path_type=Path), help="JSON file with weights of the grammar's productions."
 )
 @click.option("--fit", "examples", type=click.Path(path_type=Path),
-              help="Execution rows whose programs the weights are fitted to.")  # fmt: skip
+              help="File of execution rows; the weights are fitted to its programs.")  # fmt: skip
 @_workers
 @unsafe_option
 @json_option
 def build_dsl_list(out: Path | None, returns: str, mutants: bool, weights: Path | None, examples: Path | None,
                    workers: int | None, allow_unsafe: bool | None, as_json: bool,
                    **asked: Any) -> None:  # fmt: skip
-    """Draw programs from a small language of list functions."""
+    """Generate programs from a grammar of list functions."""
     from truegrade.builders.dsl_list import DslListOptions, Type
     from truegrade.builders.dsl_list import build as rows_of
     from truegrade.datasets.built import built_path
@@ -98,7 +96,7 @@ def build_dsl_list(out: Path | None, returns: str, mutants: bool, weights: Path 
 @json_option
 def build_leetcode(submissions: tuple[Path, ...], out: Path, per_question: int, workers: int | None,
                    verbose: bool, allow_unsafe: bool | None, as_json: bool) -> None:  # fmt: skip
-    """Make rows of submissions that you collected: JSON files, or folders of them."""
+    """Convert collected submissions, JSON files or folders of them, to rows."""
     from truegrade.builders.leetcode import LeetcodeOptions, read_submissions
     from truegrade.builders.leetcode import build as rows_of
 
@@ -121,7 +119,7 @@ def build_leetcode(submissions: tuple[Path, ...], out: Path, per_question: int, 
 @json_option
 def build_mine(path: Path, out: Path, workers: int | None, verbose: bool, allow_unsafe: bool | None, as_json: bool,
                **asked: Any) -> None:  # fmt: skip
-    """Find pure functions in your own code at PATH and call them, in the jail, so that they go many ways."""
+    """Find pure functions in the code at PATH and record calls that cover many of their branches."""
     from truegrade.builders.mine import MineOptions
     from truegrade.builders.mine import build as rows_of
 
@@ -131,25 +129,25 @@ def build_mine(path: Path, out: Path, workers: int | None, verbose: bool, allow_
 
 
 @build.command("llm-list")
-@click.option("--model", "-m", required=True, help="provider/name of the model that proposes.")
+@click.option("--model", "-m", required=True, help="Model that proposes programs: provider/name.")
 @click.option("--base-url", help="Address of an OpenAI-compatible service.")
 @click.option("--size", default=100, show_default=True, type=click.IntRange(min=1), help="Programs.")
 @_out("llm-list.jsonl")
 @_inputs()
 @click.option("--temperature", type=Number(min=0), help="[default: the service's]")
-@click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens per reply. [default: the service's]")
-@click.option("--max-connections", default=4, show_default=True, type=click.IntRange(min=1),
-              help="Programs worked on at once.")  # fmt: skip
 @click.option(
-    "--max-cost", "max_cost_usd", type=Number(min=0), help="Stop asking once this command has cost this much."
+    "--max-tokens", type=click.IntRange(min=1), help="Maximum tokens per reply. [default: the service's]"
 )
+@click.option("--max-connections", default=4, show_default=True, type=click.IntRange(min=1),
+              help="Programs processed at once.")  # fmt: skip
+@click.option("--max-cost", "max_cost_usd", type=Number(min=0), help="Cost limit of this command in US dollars.")
 @_verbose
 @unsafe_option
 @json_option
 def build_llm_list(model: str, base_url: str | None, size: int, out: Path, inputs: int, temperature: float | None,
                    max_tokens: int | None, max_connections: int, max_cost_usd: float | None, verbose: bool,
                    allow_unsafe: bool | None, as_json: bool) -> None:  # fmt: skip
-    """Let a model propose functions and inputs; keep what the jail validates. The same command resumes."""
+    """Let a model propose functions and inputs; keep the valid ones. The same command resumes."""
     from truegrade.builders.llm_list import Entry, LlmListOptions
     from truegrade.builders.llm_list import build as rows_of
     from truegrade.models import open_model
@@ -188,7 +186,7 @@ def build_llm_list(model: str, base_url: str | None, size: int, out: Path, input
 @json_option
 @click.pass_context
 def check(ctx: click.Context, file: Path, workers: int | None, allow_unsafe: bool | None, as_json: bool) -> None:
-    """Re-execute every program of FILE, mutants included; exit code 1 if an output is not what FILE says."""
+    """Re-execute every program of FILE, mutants included; exit code 1 if an output differs from FILE."""
     from truegrade.builders.checking import check_rows
     from truegrade.datasets.written import read_rows
     from truegrade.report.progress import Silent, TerminalProgress
@@ -233,7 +231,7 @@ def _weights(grammar: str, weights: Path | None, examples: Path | None) -> Any:
     if grammar not in GRAMMARS:
         raise UnknownName("grammar", grammar, GRAMMARS)
     if weights is not None and examples is not None:
-        raise UserError("--weights and --fit both decide the weights: give one of them")
+        raise UserError("--weights and --fit both set the weights: give one of them")
     if weights is not None:
         return read_weights(weights, GRAMMARS[grammar])
     if examples is None:
@@ -241,9 +239,7 @@ def _weights(grammar: str, weights: Path | None, examples: Path | None) -> Any:
     fitted = fit((row.code for row in read_rows(examples)), GRAMMARS[grammar])
     if not fitted.read:
         raise UserError(f"{examples}: the {grammar} grammar has none of its {fitted.unread} programs")
-    notice(
-        f"weights fitted to {fitted.read} programs; {fitted.unread} are not in the grammar and count for nothing"
-    )
+    notice(f"weights fitted to {fitted.read} programs; {fitted.unread} are not in the grammar and are ignored")
     return fitted.weights
 
 
@@ -281,7 +277,7 @@ def _write(out: Path, built: Iterable[ExecutionRow | Refused], total: int | None
             echo(f"{out}: {len(rows)} rows, sha256 {digest}")
         _tell(refused, verbose)
     if not rows:
-        hint = "" if verbose or as_json or not refused else "; --verbose says of each program why it was left out"
+        hint = "" if verbose or as_json or not refused else "; --verbose prints the reason for each program"
         raise UserError(f"{out}: not written, since no row could be made{hint}")
 
 

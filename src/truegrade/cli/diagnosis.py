@@ -61,11 +61,13 @@ def _sandbox() -> Finding:
         cheat = sandbox.judge("import os\ndef f():\n    os._exit(0)\n", "assert f() == 1", ["f"])
         level, protection = sandbox.level, sandbox.protection
     if honest.status != Reason.PASSED or cheat.status == Reason.PASSED:
-        detail = f"self-test failed: right program {honest.status} ({honest.detail}), cheat {cheat.status}"
+        detail = (
+            f"self-test failed: correct program {honest.status} ({honest.detail}), cheating program {cheat.status}"
+        )
         return Finding(name="sandbox", state="warning", detail=detail)
     detail = f"level {level}, self-test passed: {protection}"
     if level == 1:
-        detail += "; programs can read files and reach the network as you can"
+        detail += "; programs can read files and use the network with your rights"
     return Finding(name="sandbox", state="ok" if level > 1 else "warning", detail=detail)
 
 

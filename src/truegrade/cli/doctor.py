@@ -14,13 +14,13 @@ from truegrade.cli.options import adapted_arguments, adapter_option, json_option
 @click.option("--model", "-m", help="Probe this model instead: provider/name, preset, embedded/NAME, hf/NAME.")
 @click.option("--base-url", help="Address of an OpenAI-compatible service.")
 @adapter_option
-@click.option("--base-model", help="The model that an adapter was made for, where a service offers both by name.")
+@click.option("--base-model", help="Base model of an adapter, where a service offers both by name.")
 @model_args_option
-@click.option("--text", is_flag=True, help="Ask for text to continue, as base models are asked, not for chat.")
+@click.option("--text", is_flag=True, help="Use text completion, as for base models, instead of chat.")
 @json_option
 def doctor(model: str | None, base_url: str | None, adapter: Path | None, base_model: str | None,
            model_args: dict[str, Any], text: bool, as_json: bool) -> None:  # fmt: skip
-    """Say what this machine offers: protection level and why, cores, keys, extras, data, response cache.
+    """Check this machine: protection level and its reasons, cores, keys, extras, data, response cache.
 
     With --model, ask that model a dozen short questions of 32 tokens and say which of n, seed, stop, temperature,
     max_tokens, logprobs and model name its server honours, ignores or refuses, and whether an adapter has an

@@ -1,4 +1,4 @@
-"""`truegrade evolve`: adapters of a model, bred, compared with baselines, reported on once."""
+"""`truegrade evolve`: search for adapters of a model and compare them with baselines."""
 
 from __future__ import annotations
 
@@ -15,25 +15,35 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("config", required=False)
-@click.option("--quick", is_flag=True, help="The shipped configuration micro-quick: to see that it works.")
-@click.option("--init", type=click.Path(dir_okay=False, path_type=Path), help="Write an annotated configuration.")
-@click.option("--searcher", help="Search with this strategy instead of the configuration's.")
-@click.option("--generations", type=click.IntRange(min=1), help="times population is every search's budget.")
-@click.option("--population", type=click.IntRange(min=1), help="Genomes of a generation.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of roles, searches, training and sampling.")
-@click.option("--replicates", type=click.IntRange(min=1), help="Of every search, each with a seed of its own.")
-@click.option("--no-baselines", is_flag=True, help="Leave the baselines out.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder. [default: runs/evolve-NAME-HASH]")
+@click.option("--quick", is_flag=True, help="Use the configuration micro-quick, a short search.")
+@click.option(
+    "--init", type=click.Path(dir_okay=False, path_type=Path), help="Write an annotated configuration file."
+)
+@click.option("--searcher", help="Search strategy, instead of the configuration's.")
+@click.option(
+    "--generations",
+    type=click.IntRange(min=1),
+    help="Generations; times the population size this is the budget of every search.",
+)
+@click.option("--population", type=click.IntRange(min=1), help="Genomes per generation.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the splits, searches, training and sampling.")
+@click.option(
+    "--replicates", type=click.IntRange(min=1), help="Replicates of every search, each with its own seed."
+)
+@click.option("--no-baselines", is_flag=True, help="Do not run the baselines.")
+@click.option("--out", type=click.Path(path_type=Path), help="Output folder. [default: runs/evolve-NAME-HASH]")
 @click.option("--data", type=click.Path(path_type=Path), help="Local data file, or a folder that holds it.")
 @click.option(
-    "--adapters", type=click.Path(path_type=Path), help="Folder that keeps adapters. [default: the cache]"
+    "--adapters", type=click.Path(path_type=Path), help="Folder of trained adapters. [default: the cache]"
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Processes; results do not depend on it.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="Processes; the results do not depend on their number."
+)
 @click.option(
     "--executor", default="local", show_default=True, metavar="NAME[:ADDRESS]",
     help="Where genomes are evaluated: local; ray (a cluster of this machine's cores); ray:auto; ray://HOST:PORT.",
 )  # fmt: skip
-@click.option("--again", is_flag=True, help="Look at the final problems once more; the report says so.")
+@click.option("--again", is_flag=True, help="Evaluate the final problems again; the report states this.")
 @unsafe_option
 @json_option
 def evolve(
@@ -77,7 +87,7 @@ def evolve(
         print_json({"folder": str(folder), "final": final})
     else:
         print_summary(material)
-        echo(f"{folder}: best/ is the adapter, final.json the numbers, {page.name} the page")
+        echo(f"{folder}: best/ holds the adapter, final.json the numbers, {page.name} the report")
 
 
 def _settings(config: str | None, quick: bool) -> Settings:

@@ -20,10 +20,12 @@ from truegrade.cli.options import Number, data_options, echo, json_option, print
     help="human-eval, evalplus, evalplus-results, bigcode, blog, seed-results, livecodebench, livecodebench-eval,"
     " livecodebench-eval-all, evalscope-eval or inspect.",
 )
-@click.option("--as", "profile", metavar="PROFILE", help="Rules that cut out the answers. [default: the format's]")
-@click.option("--benchmark", "-b", metavar="FILE.py", help="The benchmark file, of a run that was made with one.")
+@click.option(
+    "--as", "profile", metavar="PROFILE", help="Profile whose rules extract the answers. [default: the format's]"
+)
+@click.option("--benchmark", "-b", metavar="FILE.py", help="Benchmark file of a run that was made with one.")
 @click.option("--data", type=click.Path(path_type=Path), help="Local data file, or a folder that holds it.")
-@click.option("--out", type=click.Path(path_type=Path), help="The file. [default: in the run's folder]")
+@click.option("--out", type=click.Path(path_type=Path), help="Output file. [default: in the run's folder]")
 @json_option
 def export(
     run: Path,
@@ -34,7 +36,7 @@ def export(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Write a run as a file that another tool reads (docs/formats.md)."""
+    """Write a run in the file format of another tool (docs/formats.md)."""
     from truegrade import api
 
     path = api.export(run, file_format, profile=profile, benchmark=benchmark, data=data, out=out)
@@ -47,14 +49,16 @@ def export(
 @click.command("lm-eval-tasks")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.argument("benchmarks", nargs=-1, required=True, metavar="BENCHMARK...")
-@click.option("--as", "profile", default="strict", show_default=True, help="Profile that words and grades.")
+@click.option(
+    "--as", "profile", default="strict", show_default=True, help="Profile that writes the prompts and grades."
+)
 @data_options
 @click.option(
-    "-n", "--repeats", default=1, show_default=True, type=click.IntRange(min=1), help="Replies per task."
+    "-n", "--repeats", default=1, show_default=True, type=click.IntRange(min=1), help="Samples per problem."
 )
-@click.option("--temperature", type=Number(min=0), help="[default: 0 for one reply, 0.8 for several]")
+@click.option("--temperature", type=Number(min=0), help="[default: 0 for one sample, 0.8 for several]")
 @click.option(
-    "--max-tokens", default=2048, show_default=True, type=click.IntRange(min=1), help="Tokens per reply."
+    "--max-tokens", default=2048, show_default=True, type=click.IntRange(min=1), help="Maximum tokens per reply."
 )
 @json_option
 def lm_eval_tasks(

@@ -72,7 +72,7 @@ unsafe_option = click.option(
     help="Run programs even where only resource limits protect this machine (level 1).",
 )  # fmt: skip
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines instead of tables.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 
 executor_option = click.option(
     "--executor", default="local", show_default=True, metavar="NAME[:ADDRESS]",
@@ -91,29 +91,29 @@ data_options = together(
 
 window_option = click.option(
     "-T", "window", multiple=True, callback=_pairs, metavar="K=V",
-    help="Only a part of the problems: start, end, month, platform or difficulty of contests. Repeatable.",
+    help="Filter contest problems by start, end, month, platform or difficulty. Repeatable.",
 )  # fmt: skip
 
 cutoff_option = click.option(
     "--cutoff", metavar="DATE",
-    help="Last day of the model's training data, YYYY-MM-DD: split contest problems by it.",
+    help="Training cut-off of the model, YYYY-MM-DD: splits contest problems by date.",
 )  # fmt: skip
 
 grading_options = together(
     click.option("--as", "profiles", multiple=True, default=("strict",), show_default=True, metavar="PROFILE",
-                 help="Rules to grade under; repeat it to see several side by side."),
+                 help="Profile to grade under. Repeatable."),
     click.option("-k", "ks", multiple=True, type=click.IntRange(min=1), help="Report pass@K. Repeatable."),
-    click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one a core]"),
+    click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one per core]"),
     cutoff_option,
     click.option("--packages", callback=_names, metavar="NAMES",
-                 help="Installed packages that programs may import besides the profile's, as a,b,c."),
+                 help="Installed packages that programs may import in addition to the profile's, as a,b,c."),
     executor_option,
     unsafe_option,
 )  # fmt: skip
 
 adapter_option = click.option(
     "--adapter", type=click.Path(path_type=Path), metavar="FOLDER",
-    help="LoRA or DoRA adapter that PEFT or evolve wrote; for embedded/NAME and hf/NAME (-M adapter=FOLDER).",
+    help="LoRA or DoRA adapter in PEFT format; for embedded/NAME and hf/NAME (-M adapter=FOLDER).",
 )  # fmt: skip
 
 model_args_option = click.option(
@@ -126,41 +126,44 @@ generation_options = together(
                  help="provider/name, preset, embedded/NAME, hf/NAME, replay:FILE, baseline/NAME."),
     adapter_option,
     click.option("--agent", metavar="NAME",
-                 help="Work in several steps in front of the model: agentcoder, self-repair."),
+                 help="Agent that calls the model in several steps: agentcoder, self-repair."),
     click.option("-A", "agent_args", multiple=True, callback=_json_pairs, metavar="K=V",
                  help="Agent argument, e.g. -A variant=repaired (truegrade agents). Repeatable."),
     click.option("--base-url", help="Address of an OpenAI-compatible service."),
     click.option("-n", "--epochs", "n", default=1, show_default=True, type=click.IntRange(min=1),
-                 help="Samples per task."),
+                 help="Samples per problem."),
     click.option("--limit", metavar="N|A-B", callback=read_limit,
-                 help="The first N problems, or a 1-based range; programs, where several are about one program."),
+                 help="The first N problems, or a 1-based range; counts programs where several problems share"
+                 " one."),
     click.option("--id", "ids", multiple=True, help="One problem, by its id. Repeatable."),
     click.option("--temperature", type=Number(min=0), help="[default: the service's]"),
     click.option("--top-p", type=Number(0, 1, min_open=True), help="[default: the service's]"),
     click.option("--top-k", type=click.IntRange(min=1),
-                 help="Draw from the K likeliest tokens only. For models in this process; a service: -M top_k=K."),
+                 help="Sample from the K most likely tokens. For models in this process; for services: -M"
+                 " top_k=K."),
     click.option("--repetition-penalty", type=Number(min=0, min_open=True),
-                 help="Make tokens that were written or read before less likely; 1 is none. As --top-k."),
+                 help="Repetition penalty; 1 is none. For models in this process, as --top-k."),
     click.option("--max-tokens", type=click.IntRange(min=1),
-                 help="Tokens per reply. [default: the preset's or the service's]"),
-    click.option("--seed", type=int, help="Seed of sample 0; sample i asks with seed + i."),
-    click.option("--stop", multiple=True, help="Stop string, added to those of the prompt's rule. Repeatable."),
+                 help="Maximum tokens per reply. [default: the preset's or the service's]"),
+    click.option("--seed", type=int, help="Seed of sample 0; sample i uses seed + i."),
+    click.option("--stop", multiple=True, help="Stop string, in addition to those of the profile. Repeatable."),
     click.option("--reasoning-effort", help="For reasoning models: minimal, low, medium, high."),
     model_args_option,
     click.option("--max-connections", default=10, show_default=True, type=click.IntRange(min=1),
-                 help="Requests under way at once."),
+                 help="Concurrent requests."),
     click.option("--max-attempts", default=6, show_default=True, type=click.IntRange(min=1),
-                 help="Requests for one sample, at most."),
+                 help="Maximum requests for one sample."),
     click.option("--timeout", "timeout_s", default=600.0, show_default=True, type=Number(min=0, min_open=True),
-                 help="Seconds for one request."),
+                 help="Timeout of a request in seconds."),
     click.option("--max-cost", "max_cost_usd", type=Number(min=0),
-                 help="Stop asking once the run has cost this much."),
+                 help="Cost limit of the run in US dollars."),
     click.option("--reuse", type=click.Path(path_type=Path),
-                 help="File of completion lists; rows with need_reproduce false are not asked again."),
+                 help="File of completion lists; rows with need_reproduce false are not requested again."),
     click.option("--cache/--no-cache", default=None,
-                 help="Answer equal requests from earlier replies. [default: at a provider's own address]"),
+                 help="Answer repeated requests from the response cache. [default: on for providers' own"
+                 " addresses]"),
     click.option("--probe", is_flag=True,
-                 help="Look first which parameters the server honours; the manifest keeps it."),
+                 help="Probe first which parameters the server honours; the manifest records the result."),
     click.option("--out", type=click.Path(path_type=Path), help="Folder of the run. [default: runs/<name>]"),
 )  # fmt: skip
 
@@ -198,7 +201,7 @@ def generation_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
 def adapted_arguments(model_args: Mapping[str, Any], adapter: Path | None) -> dict[str, Any]:
     """Model arguments, ``--adapter`` among them."""
     if adapter is not None and "adapter" in model_args:
-        raise click.UsageError("--adapter and -M adapter say the same: give one of them")
+        raise click.UsageError("--adapter and -M adapter are the same option: give one of them")
     return {**model_args} if adapter is None else {**model_args, "adapter": str(adapter)}
 
 

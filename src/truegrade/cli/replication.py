@@ -1,4 +1,4 @@
-"""The commands that hold published numbers and files to account: `check`, `replicate` and `audit`."""
+"""The commands that verify published numbers and files: `check`, `replicate` and `audit`."""
 
 from __future__ import annotations
 
@@ -30,36 +30,36 @@ claim_options = together(
         "--n",
         "tasks",
         type=click.IntRange(min=1),
-        help="Tasks (or draws over the run's tasks) behind the claim. [default: the run's tasks]",
+        help="Problems (or draws over the run's problems) behind the claim. [default: the run's problems]",
     ),
-    click.option("--samples", type=click.IntRange(min=1), help="Samples per task behind the claim, if known."),
+    click.option("--samples", type=click.IntRange(min=1), help="Samples per problem behind the claim, if known."),
     click.option(
         "--tolerance",
         "tolerance_points",
         default=0.0,
         show_default=True,
-        help="Points by which the claim may miss the interval.",
+        help="Tolerance in percentage points around the interval.",
     ),
 )
 
 audit_options = together(
-    click.option("--benchmark", "-b", help="What the completions answer; a log of Inspect says."),
-    click.option("--as", "profile", default="strict", show_default=True, help="Rules of the grading."),
+    click.option("--benchmark", "-b", help="Benchmark that the completions answer; Inspect logs record it."),
+    click.option("--as", "profile", default="strict", show_default=True, help="Profile to grade under."),
     click.option(
         "--previous",
         multiple=True,
         type=click.Path(path_type=Path),
-        help="An earlier file of the same pipeline, to look for feedback and copies. Repeatable.",
+        help="Earlier file of the same pipeline, checked for test feedback and copies. Repeatable.",
     ),
     click.option(
         "--shots",
         multiple=True,
         callback=_ids,
         metavar="ID[,ID...]",
-        help="Problems that the prompt shows solved, such as HumanEval/0,HumanEval/1.",
+        help="Problems whose solutions the prompt shows, such as HumanEval/0,HumanEval/1.",
     ),
-    click.option("--label", help="Model the file is said to come from. [default: read off its name]"),
-    click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one a core]"),
+    click.option("--label", help="Claimed model of the file. [default: from the file name]"),
+    click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one per core]"),
     data_options,
     unsafe_option,
 )
@@ -70,14 +70,14 @@ audit_options = together(
 @click.argument("file", type=click.Path(path_type=Path))
 @audit_options
 @claim_options
-@click.option("--format", "file_format", help="Format of the file. [default: recognised]")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the run that the file becomes.")
+@click.option("--format", "file_format", help="Format of the file. [default: detected]")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of the run that is made from the file.")
 @json_option
 @click.pass_context
 def check(
     ctx: click.Context, /, claim: str, file: Path, as_json: bool, allow_unsafe: bool | None, **options: Any
 ) -> None:
-    """Grade a file, hold a published number against it and audit it: one answer, such as "confirmed".
+    """Grade a file, compare it with a published number and audit it: one answer, such as "confirmed".
 
     Exit code 0: confirmed, and no finding of the audit is an error. 1: any other answer. 2: the input is at fault.
     """
@@ -113,11 +113,11 @@ def _progress(as_json: bool) -> Progress:
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--claim", required=True, metavar="PERCENT", help="The published number as printed, such as 67.7.")
 @claim_options
-@click.option("--as", "profile", metavar="PROFILE", help="The rules in question. [default: the run's first]")
+@click.option("--as", "profile", metavar="PROFILE", help="Profile of the claim. [default: the run's first]")
 @json_option
 @click.pass_context
 def replicate(ctx: click.Context, /, run: Path, claim: str, as_json: bool, **options: Any) -> None:
-    """Hold a published number against a graded run: reproduced, not reproduced or not comparable, and why."""
+    """Compare a published number with a graded run: reproduced, not reproduced or not comparable, and why."""
     from truegrade.analysis.replication import replicate as hold
     from truegrade.store import Run
 
@@ -138,7 +138,7 @@ def replicate(ctx: click.Context, /, run: Path, claim: str, as_json: bool, **opt
 @json_option
 @click.pass_context
 def audit(ctx: click.Context, /, file: Path, as_json: bool, allow_unsafe: bool | None, **options: Any) -> None:
-    """Look for rows of a file of completions that should not count, and for protocols that measure otherwise."""
+    """Audit a file of completions for rows that must not count and for deviations from the protocol."""
     import msgspec
 
     from truegrade.analysis.checking import audit_file

@@ -19,7 +19,7 @@ from truegrade.cli.options import cutoff_option, data_option, echo, json_option,
     default="html",
     show_default=True,
     metavar="FORMAT",
-    help="html, one page; or a file for each table or figure: png, svg, latex, markdown, csv, json, bibtex.",
+    help="html (one page), or one file per table or figure: png, svg, latex, markdown, csv, json, bibtex.",
 )
 @click.option(
     "--out",
@@ -34,7 +34,7 @@ from truegrade.cli.options import cutoff_option, data_option, echo, json_option,
 def report(
     runs: tuple[Path, ...], file_format: str, out: Path | None, open_page: bool, as_json: bool, **part: Any
 ) -> None:
-    """Write the report of graded runs anew: a page, or its tables and figures as files."""
+    """Write the report of graded runs: a page, or its tables and figures as files."""
     from truegrade import api
 
     if out is not None and len(runs) > 1:

@@ -1,4 +1,4 @@
-"""The commands that listen: `serve` grades for others, `serve-model` answers for a model, `view` shows runs."""
+"""The servers: `serve` (grading service), `serve-model` (OpenAI protocol), `view` (run viewer)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ from truegrade.cli.options import (
 
 
 @click.command("serve-model")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", default=8000, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 selects a free one."
+)
 @click.option("--model", "-m", "name", help="embedded/PATH or hf/NAME. [default: embedded/truegrade-micro]")
 @adapter_option
 @json_option
 def serve_model(host: str, port: int, name: str | None, adapter: Path | None, as_json: bool) -> None:
-    """Serve a local model over the OpenAI protocol: chat completions, completions, models. Ctrl-C ends it."""
+    """Serve a local model over the OpenAI protocol: chat completions, completions, models. Stop with Ctrl-C."""
     from truegrade.errors import UserError
     from truegrade.models import TRUEGRADE_MICRO, open_model
     from truegrade.models.local import LocalModel
@@ -35,16 +37,14 @@ def serve_model(host: str, port: int, name: str | None, adapter: Path | None, as
 
     model = open_model(name or TRUEGRADE_MICRO, args=adapted_arguments({}, adapter))
     if not isinstance(model, LocalModel):
-        raise UserError(
-            f"{model.name} does not run here, so there is nothing to serve: name embedded/... or hf/..."
-        )
+        raise UserError(f"{model.name} does not run here, so it cannot be served: name embedded/... or hf/...")
     with ModelServer(model.engine, host, port) as server:
 
         def announce() -> None:
             if as_json:
                 print_json({"base_url": server.url, "model": server.model_id})
             else:
-                echo(f"{model.name} at {server.url}; ask it with")
+                echo(f"{model.name} at {server.url}; use it with")
                 echo(f"  truegrade run BENCHMARK --model openai/{server.model_id} --base-url {server.url}")
             sys.stdout.flush()
 
@@ -61,15 +61,17 @@ def _benchmark_files(
 
 
 @click.command("serve")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
-@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 selects a free one."
+)
 @click.option(
     "--token",
     envvar="TRUEGRADE_SERVE_TOKEN",
     show_envvar=True,
-    help="What clients must send as a bearer token. [default: a new one, printed]",
+    help="Bearer token that clients must send. [default: a new one, printed]",
 )
-@click.option("--no-token", is_flag=True, help="Ask for no token; only at a loopback address.")
+@click.option("--no-token", is_flag=True, help="Require no token; only on a loopback address.")
 @click.option(
     "--benchmark",
     "-b",
@@ -77,7 +79,7 @@ def _benchmark_files(
     multiple=True,
     metavar="NAME[=FILE]",
     callback=_benchmark_files,
-    help="Load a benchmark, so that requests may name its problems. Repeatable.",
+    help="Load a benchmark whose problems requests can name. Repeatable.",
 )
 @click.option(
     "--as",
@@ -86,15 +88,15 @@ def _benchmark_files(
     multiple=True,
     default=("strict",),
     show_default=True,
-    help="Rules where a request names none. Repeatable.",
+    help="Profile for requests that name none. Repeatable.",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one a core]")
+@click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one per core]")
 @click.option(
     "--max-queue",
     default=4096,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Programs that may wait or run; beyond it, requests are answered 429.",
+    help="Maximum programs waiting or running; further requests get 429.",
 )
 @click.option(
     "--max-body",
@@ -102,7 +104,7 @@ def _benchmark_files(
     default=64,
     show_default=True,
     type=click.IntRange(min=1),
-    help="MiB that a request may hold.",
+    help="Maximum size of a request in MiB.",
 )
 @click.option(
     "--max-cpu",
@@ -125,7 +127,7 @@ def _benchmark_files(
     default=512,
     show_default=True,
     type=click.IntRange(min=2),
-    help="Open connections; beyond it, they are answered 503.",
+    help="Maximum open connections; further ones get 503.",
 )
 @click.option(
     "--patience",
@@ -133,7 +135,7 @@ def _benchmark_files(
     default=30.0,
     show_default=True,
     type=Number(min=1),
-    help="Seconds in which a client must have sent its request.",
+    help="Timeout for receiving a request, in seconds.",
 )
 @click.option(
     "--drain",
@@ -141,13 +143,13 @@ def _benchmark_files(
     default=60.0,
     show_default=True,
     type=Number(min=0),
-    help="Seconds that running programs get to finish after SIGTERM.",
+    help="Seconds for running programs to finish after SIGTERM.",
 )
 @unsafe_option
 @json_option
 def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: int, max_memory_mib: int,
           allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
-    """Grade and run programs for others over HTTP, in the jail (docs/service.md). SIGTERM or Ctrl-C drains it."""
+    """Grade and run programs over HTTP, in the sandbox (docs/service.md). SIGTERM or Ctrl-C drains it."""
     from truegrade.web.service.grading_server import new_token, serve_until_stopped
     from truegrade.web.service.service_settings import MIB, Settings
 
@@ -166,7 +168,7 @@ def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: 
         if as_json:
             print_json({"address": address, "token": settings.token, "protection": protection})
         else:
-            echo(f"grading at {address} (about it: {address}/docs), {settings.workers} at once; {protection}")
+            echo(f"grading at {address} (API: {address}/docs), {settings.workers} workers; {protection}")
             if settings.token is not None and not token:
                 echo(f"token: {settings.token}")
         sys.stdout.flush()
@@ -177,14 +179,18 @@ def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: 
 
 @click.command("view")
 @click.argument("runs", default="runs", type=click.Path(path_type=Path), metavar="[RUNS]")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="A free one where it is taken."
+    "--port",
+    default=8765,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port; a free one is used if it is taken.",
 )
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @json_option
 def view(runs: Path, host: str, port: int, open_page: bool, as_json: bool) -> None:
-    """Show a folder of runs as a web page: list, samples, comparison, also while they run. Ctrl-C ends it."""
+    """Show a folder of runs in a browser: list, samples, comparison, live. Stop with Ctrl-C."""
     from truegrade.web.viewer.viewer_server import ViewServer
 
     with ViewServer(runs, host, port) as server:
@@ -193,9 +199,9 @@ def view(runs: Path, host: str, port: int, open_page: bool, as_json: bool) -> No
             if as_json:
                 print_json({"address": server.url, "runs": str(runs)})
             else:
-                echo(f"{runs} at {server.url}; Ctrl-C ends it")
+                echo(f"{runs} at {server.url}; stop with Ctrl-C")
                 if not server.local_only:
-                    echo(f"note: everybody who reaches {host} can read these runs", err=True)
+                    echo(f"note: everyone who can reach {host} can read these runs", err=True)
             sys.stdout.flush()
             if open_page:
                 click.launch(server.url)

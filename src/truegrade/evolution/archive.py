@@ -1,4 +1,4 @@
-"""Everything worth keeping that a search has found: all genomes that no other dominates, and their volume."""
+"""The archive of a search: its non-dominated genomes and their hypervolume."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which genome a search hands in: decided by its own scores, before anything else is looked at."""
+"""Which genome a search submits: decided by its scores on the selection problems alone."""
 
 from __future__ import annotations
 

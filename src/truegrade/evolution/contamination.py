@@ -1,4 +1,4 @@
-"""What was trained on is not what is tested on: by name, by program, and by how much text is shared.
+"""Overlap between training and test problems: by name, by program, and by shared text.
 
 A shared name or a shared program is refused. Shared text is reported: generated programs and textbook algorithms
 share phrases without being the same, so a person decides.

@@ -85,7 +85,7 @@ class Evaluator:
         return self._subject
 
     def close(self) -> None:
-        """End the jail, release the model."""
+        """End the sandbox, release the model."""
         self._stack.close()
 
     def evaluate(self, job: Job) -> Result:
@@ -94,7 +94,7 @@ class Evaluator:
         Raises:
             UserError: the adapter cannot be made, or is damaged.
             Contamination: a problem to be scored was trained on.
-            SandboxError: the jail failed; a failure of ours is never scored as the model's.
+            SandboxError: the sandbox failed; a failure of ours is never scored as the model's.
         """
         cpu_s, wall_s = time.process_time(), time.perf_counter()
         if job.genome is None:

@@ -140,10 +140,10 @@ class Contest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Final(msgspec.Struct, frozen=True, kw_only=True):
-    """The final report: one look, at the end."""
+    """The final report: one evaluation, at the end."""
 
     look: int
-    """1, or more where the final problems were looked at again."""
+    """1, or more where the final problems were evaluated again."""
     rule: str
     """How each search chose, as a sentence."""
     chosen: str

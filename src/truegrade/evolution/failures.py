@@ -1,4 +1,4 @@
-"""What stopped a worker, in words: exceptions of ours do not all survive the way to another process."""
+"""Failures of workers as text, because not every exception can be sent between processes."""
 
 from __future__ import annotations
 

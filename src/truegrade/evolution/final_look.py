@@ -1,4 +1,4 @@
-"""The final problems are looked at once: who looks is written down before anything is seen.
+"""The final problems are evaluated once: each access to the test split is logged first.
 
 The record lies in the folder of the search and, so that another folder is no way round it, in the user's ledger.
 """
@@ -22,18 +22,18 @@ _LOCK = "final-looks.lock"
 
 
 class FinalLook(msgspec.Struct, frozen=True, kw_only=True):
-    """One look at the final problems."""
+    """One access to the final problems."""
 
     subject: str
     """Hash of what is evaluated: adapters, problems, sampling. The same subject again is a resumption."""
     number: int
-    """From 1; a report of a later look says so, because choices may have been made after the first."""
+    """From 1; reports of later accesses state the number, because choices may have been made after the first."""
     created: str
     """UTC, ISO 8601."""
 
 
 class LedgerLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One look, as the ledger keeps it."""
+    """One access, as the ledger records it."""
 
     problems: str
     """Hash of the final problems and of the base model."""
@@ -47,7 +47,7 @@ class LedgerLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ledger:
-    """A user's looks at final problems, whatever folder their searches are in.
+    """A user's accesses to final problems, over all folders of searches.
 
     Args:
         problems: hash of the final problems and of the base model of the search in question.
@@ -61,7 +61,7 @@ class Ledger:
         self.path, self.notice = path or ledger_path(), notice
 
     def looks(self) -> list[LedgerLine]:
-        """The looks at these problems, first to last, each subject once."""
+        """The accesses to these problems in order, each subject once."""
         lines = read_journal(self.path, LedgerLine, notice=self.notice) if self.path.exists() else ()
         first: dict[str, LedgerLine] = {}
         for line in lines:
@@ -70,7 +70,7 @@ class Ledger:
         return list(first.values())
 
     def refuse_other(self) -> None:
-        """See, before anything is trained, that no other search has looked at these problems.
+        """Check, before training, that no other search has accessed these problems.
 
         Raises:
             UserError: one has.
@@ -80,7 +80,7 @@ class Ledger:
                 raise UserError(_refusal(line.folder, line.created))
 
     def note(self, subject: str, folder: Path) -> None:
-        """Write a look down."""
+        """Log an access."""
         line = LedgerLine(
             problems=self.problems, settings=self.settings, subject=subject, folder=str(folder.resolve()),
             created=now(),
@@ -93,7 +93,7 @@ class Ledger:
             ):
                 journal.append(line)
         except (OSError, UserError) as error:
-            self.notice(f"{self.path}: this look at the final problems cannot be written down there ({error})")
+            self.notice(f"{self.path}: the access to the final problems cannot be logged there ({error})")
 
 
 def ledger_path() -> Path:
@@ -105,7 +105,7 @@ def ledger_path() -> Path:
 def look_at_final(
     folder: Path, subject: str, *, ledger: Ledger | None = None, again: bool = False, notice: Notice = ignore
 ) -> FinalLook:
-    """Ask for a look; it is on the disk before this returns.
+    """Log an access; it is on disk before this returns.
 
     A killed report asks with the same subject and goes on: what it scores was decided before the first look. So
     does the same search in another folder: it has chosen the same.
@@ -134,7 +134,7 @@ def look_at_final(
         number = [*before, subject].index(subject) + 1
         look = FinalLook(subject=subject, number=number, created=now())
         if number > 1:
-            notice(f"{folder}: look {number} at the final problems; the report says so")
+            notice(f"{folder}: evaluation {number} of the final problems; the report states this")
         if ledger is not None:
             ledger.note(subject, folder)
         with Journal[FinalLook](folder / FILE, notice=notice, fsync_every=1) as journal:
@@ -144,14 +144,14 @@ def look_at_final(
 
 def _refusal(folder: str, created: str) -> str:
     return (
-        f"the final problems were looked at on {created} for another result, in {folder}, so what is chosen"
-        " now may have been chosen by them; report that one, search with another seed, or give `again=True`, which"
-        " marks the report"
+        f"the final problems were already evaluated on {created} for another result, in {folder}, so a new choice"
+        " may depend on them; report that result, search with another seed, or give `again=True`, which marks the"
+        " report"
     )
 
 
 def looks(folder: Path, *, notice: Notice = ignore) -> tuple[FinalLook, ...]:
-    """All looks so far, first to last."""
+    """All accesses so far, in order."""
     return tuple(read_journal(folder / FILE, FinalLook, notice=notice))
 
 

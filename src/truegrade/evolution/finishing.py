@@ -1,4 +1,4 @@
-"""The end of an evolution: what was chosen, on problems that no choice has seen, and the adapter for use."""
+"""The end of an evolution: the selected genomes on the final problems, and the exported adapter."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Finish:
         self._ledger = ledger
 
     def report(self, *, again: bool = False) -> Final:
-        """Choose, write down that the final problems are looked at, look, compare, write ``final.json``.
+        """Select, log the access to the final problems, evaluate, compare, and write ``final.json``.
 
         A report that was made is read; one that was killed is made again, of the same choice.
 

@@ -1,4 +1,4 @@
-"""What a search varies: one adapter, how it is trained, and how it is asked."""
+"""The genome: an adapter, its training and its sampling parameters."""
 
 from __future__ import annotations
 

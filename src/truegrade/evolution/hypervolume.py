@@ -1,4 +1,4 @@
-"""Exact hypervolume: how much of the space above a fixed reference point is dominated. Everything is maximised.
+"""Exact hypervolume: the volume dominated above a fixed reference point. All objectives are maximised.
 
 By the WFG algorithm (While, Bradstreet & Barone 2012, IEEE TEC 16:86): the volume is the sum over points of what
 each adds to those after it. Points are taken in rising order of the last objective, so every later point, limited

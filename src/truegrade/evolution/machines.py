@@ -1,4 +1,4 @@
-"""Other machines, as far as evolving needs them: the seam that a cluster is plugged into, by name.
+"""The interface through which an evolution uses other machines, by name of the executor.
 
 Evolution does not know whose machines they are, and who has them does not know evolution: it takes a function
 there, and orders for it.

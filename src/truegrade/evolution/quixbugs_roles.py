@@ -1,4 +1,4 @@
-"""The roles of QuixBugs' programs: the seed's lists, and a final report on what neither of them holds."""
+"""The roles of QuixBugs' programs: the seed's lists, and final problems outside both of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A repair item, whatever kind of task holds it: a name, a program with a bug, and the program without it."""
+"""A repair problem of any kind: a name, the buggy program and the correct one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which problems train, which select, and which are kept for the final report.
+"""The roles of problems: training, selection, final report, forgetting.
 
     train        adapters learn from these
     selection    the search sees these scores, so they flatter what it chose

@@ -1,4 +1,4 @@
-"""An evolution from its settings to its final report; the same call goes on where an earlier one stopped."""
+"""An evolution from its settings to its final report; the same call resumes it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def evolve(
     Raises:
         Contamination: something is trained on and tested on.
         UserError: a setting, package, address or file is at fault.
-        SandboxError: the jail failed, or other machines did.
+        SandboxError: the sandbox failed, or other machines did.
     """
     watching = watcher or Unwatched()
     machines = _machines(settings, executor, workers)
@@ -86,7 +86,7 @@ def evolve(
 
 
 def _looked_at(workplace: Workplace, identity: Evolution) -> str:
-    """Hash of the final problems, by their programs, and of the base model: what a look wears out."""
+    """Hash of the final problems, by their programs, and of the base model."""
     programs = sorted(sorted(repair_of(problem).programs) for problem in workplace.roles.final)
     return sha256_json([identity.base_sha256, programs])
 

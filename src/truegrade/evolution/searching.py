@@ -1,4 +1,4 @@
-"""What every search strategy looks like to the loop that runs it."""
+"""The interface of search strategies to the loop that runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an evolution is told to do: a TOML file, every field checked before anything is computed."""
+"""The configuration of an evolution: a TOML file, validated before any computation."""
 
 from __future__ import annotations
 

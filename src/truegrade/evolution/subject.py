@@ -1,4 +1,4 @@
-"""The model that is evolved: its base is loaded once, adapters are trained for it and put on it."""
+"""The model under evolution: its base is loaded once; adapters are trained for it and merged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an evolution tells whoever watches it."""
+"""The interface through which an evolution reports progress."""
 
 from __future__ import annotations
 

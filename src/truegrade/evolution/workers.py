@@ -1,4 +1,4 @@
-"""Where genomes are evaluated: in this process, or in several, each with the base model loaded once.
+"""Workers that evaluate genomes: this process, or several, each with the base model loaded once.
 
 Results come in the order of the jobs and do not depend on the map. `truegrade.evolution.distant` has one for other
 machines.

@@ -78,7 +78,7 @@ def probe_for(model: Model, worded: Worded, n: int) -> ProbeReport:
     """Look what the model's server honours, before anything of the benchmark is asked.
 
     Raises:
-        UserError: several samples per task are wanted of a server that ignores the temperature.
+        UserError: several samples per problem are wanted of a server that ignores the temperature.
         ModelError: the service refuses everything.
     """
     style = worded.items[0][1].style if worded.items else "chat"
@@ -103,9 +103,9 @@ def hire(name: str | None, args: Mapping[str, Any], model: str | Model, variant:
             raise UserError(f"`agent_args` {', '.join(args)}: there is no agent to take it; name one with `agent`")
         return None
     if variant is not None:
-        raise UserError(f"`task_args` prompt={variant}: agent {name!r} words its own questions; leave it out")
+        raise UserError(f"`task_args` prompt={variant}: agent {name!r} writes its own prompts; leave it out")
     if isinstance(model, str) and model.startswith("replay:"):
-        raise UserError(f"{model}: stored answers are whole already; leave `agent` {name} out to replay them")
+        raise UserError(f"{model}: stored answers are complete; leave `agent` {name} out to replay them")
     return open_agent(name, args)
 
 

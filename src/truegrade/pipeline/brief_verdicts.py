@@ -12,7 +12,7 @@ from truegrade.records import Reason, SampleKey
 from truegrade.store.facts import VerdictFacts
 
 SHOWN_ERRORS = 5
-"""Tasks, or packages, that a warning names."""
+"""Problems, or packages, that a warning names."""
 
 
 class BriefVerdict(msgspec.Struct, frozen=True):
@@ -32,7 +32,7 @@ BriefVerdicts = Mapping[str, Sequence[BriefVerdict | None]]
 def read_brief_verdicts(
     verdicts: Iterable[VerdictFacts], tasks: Container[str], samples_per_task: int
 ) -> BriefVerdicts:
-    """Brief verdicts of the tasks and samples that count; a later verdict on a sample replaces an earlier one.
+    """Brief verdicts of the problems and samples that count; a later verdict on a sample replaces an earlier one.
 
     Args:
         verdicts: of one profile, in the order they were written.
@@ -77,7 +77,7 @@ def disputed(row: Iterable[BriefVerdict | None]) -> bool:
 
 
 def grader_errors(verdicts: Iterable[VerdictFacts], outcomes: BriefVerdicts) -> dict[str, str]:
-    """What went wrong on our side, by task.
+    """What went wrong on our side, by problem.
 
     Args:
         verdicts: of one profile.
@@ -93,9 +93,9 @@ def grader_errors(verdicts: Iterable[VerdictFacts], outcomes: BriefVerdicts) -> 
 def errors_named(errors: Mapping[str, str]) -> str:
     """The warning about `grader_errors`."""
     shown = ", ".join(list(errors)[:SHOWN_ERRORS]) + (", …" if len(errors) > SHOWN_ERRORS else "")
-    tasks = "1 task" if len(errors) == 1 else f"{len(errors)} tasks"
+    tasks = "1 problem" if len(errors) == 1 else f"{len(errors)} problems"
     return (
-        f"grader errors on {tasks} ({shown}) say nothing about the model and are in no estimate; the first:"
+        f"grader errors on {tasks} ({shown}) are excluded from all estimates; the first:"
         f" {next(iter(errors.values()), 'unknown')}"
     )
 

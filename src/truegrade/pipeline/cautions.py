@@ -39,8 +39,8 @@ def _trained_on(manifest: Manifest, problems: Mapping[str, Problem]) -> list[str
     if not shown:
         return []
     counts = ", ".join(f"{shown[kind]} of {asked[kind]} {_PLURAL[kind]}" for kind in asked)
-    kept = "seed 0 of `truegrade data build dsl-list` was kept out of it"
-    return [f"{generation.model} saw programs of this data set in its training: {counts}; {kept}"]
+    kept = "seed 0 of `truegrade data build dsl-list` was held out"
+    return [f"{generation.model} was trained on programs of this data set: {counts}; {kept}"]
 
 
 def _is_shipped(model: str) -> bool:
@@ -62,7 +62,7 @@ def _not_trained(manifest: Manifest, problems: Mapping[str, Problem]) -> list[st
         return []
     if not any(isinstance(problem.task, ChoiceTask) for problem in problems.values()):
         return []
-    return [f"{generation.model} has not learned to choose between programs: ask another model"]
+    return [f"{generation.model} was not trained to choose between programs: use another model"]
 
 
 def partial(manifest: Manifest, tasks: int, window: Window) -> list[str]:
@@ -74,7 +74,7 @@ def partial(manifest: Manifest, tasks: int, window: Window) -> list[str]:
 
 def unscored(shown: Sequence[str]) -> list[str]:
     """The warning that the run asked problems which this profile does not score."""
-    return [f"not scored, because the prompts show their solution: {', '.join(shown)}"] if shown else []
+    return [f"not scored, because the prompts show their solutions: {', '.join(shown)}"] if shown else []
 
 
 def count_warnings(
@@ -88,7 +88,7 @@ def count_warnings(
     warnings = []
     short = sum(tally.n < n for tally in tallies)
     if short:
-        warnings.append(f"{short} of {len(tallies)} tasks have fewer than {n} graded samples")
+        warnings.append(f"{short} of {len(tallies)} problems have fewer than {n} graded samples")
     warnings += missing_packages(outcomes)
     truncated = sum(o.truncated for o in outcomes)
     if truncated:

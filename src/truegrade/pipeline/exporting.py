@@ -43,7 +43,7 @@ def export_run(
     benchmark = run.manifest.benchmark.name
     if exporter.covers and benchmark not in exporter.covers:
         covered = ", ".join(exporter.covers)
-        raise UserError(f"format {exporter.name!r} has no shape for {benchmark!r}; it covers {covered}")
+        raise UserError(f"format {exporter.name!r} does not cover {benchmark!r}; it covers {covered}")
     if exporter.verdicts:
         _demand_verdicts(run, profile, exporter)
     path = out or run.path / exporter.file

@@ -70,7 +70,7 @@ def generate(run: Run, worded: Worded, model: Model, *, progress: Progress, noti
     """
     config = run.manifest.generation
     if config is None:
-        raise BadRecord(run.path, "this run was imported, so there is no model to ask", field="generation")
+        raise BadRecord(run.path, "this run was imported, so there is no model", field="generation")
     budget = Budget(model.patience.max_cost_usd)
     for facts in run.completion_facts():
         budget.spend(facts.cost_usd)

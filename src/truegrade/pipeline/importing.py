@@ -80,7 +80,9 @@ def import_file(
         manifest = _manifest(source, importer, loaded, spool.facts, positions)
         covered = len({facts.problem_id for facts in spool.facts})
         if covered < len(known):
-            notice(f"{path} answers {covered} of the {len(known)} problems of {loaded.name}; only these count")
+            notice(
+                f"{path} answers {covered} of the {len(known)} problems of {loaded.name}; only these are scored"
+            )
         name = f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{source.sha256()[:8]}"
         run = Run.create_or_resume(out or RUNS / name, manifest, notice=notice)
         with run.locked():
@@ -136,7 +138,7 @@ def benchmark_of(source: SourceFile, importer: Importer) -> str:
         UserError: it does not say.
     """
     if importer.answers is None:
-        raise UserError(f"{source.path} does not say what it answers; name the `benchmark`, such as humaneval")
+        raise UserError(f"{source.path} does not record its benchmark; give `benchmark`, such as humaneval")
     return importer.answers(source)
 
 
@@ -147,7 +149,7 @@ def take_over(run: Run, path: Path, loaded: Benchmark, asked: Collection[str], n
 
     Args:
         run: receives them; samples beyond its number, or already answered, are left.
-        path: JSON with a ``completion_list`` per task.
+        path: JSON with a ``completion_list`` per problem.
         loaded: what they answer.
         asked: ids of the problems that the run asks.
         notice: told how many samples were taken.
@@ -169,7 +171,7 @@ def take_over(run: Run, path: Path, loaded: Benchmark, asked: Collection[str], n
     with run.append_completions() as journal:
         for completion in rows:
             journal.append(msgspec.structs.replace(completion, latency_s=None, config_sha256=config))
-    notice(f"{len(rows)} samples of {path} are taken over and not asked again (need_reproduce is false)")
+    notice(f"{len(rows)} samples of {path} are kept and not requested again (need_reproduce is false)")
 
 
 def identity_of(loaded: Benchmark) -> BenchmarkIdentity:

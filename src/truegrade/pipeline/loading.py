@@ -58,7 +58,7 @@ def load_for(run_: Run, benchmark: str | None, data: Path | None, notice: Notice
     if loaded.dataset_sha256 != identity.dataset_sha256:
         raise NotComparable(
             f"{run_.path} was made from another version of {identity.name} ({identity.dataset_sha256[:12]}…) than"
-            f" the data at hand ({loaded.dataset_sha256[:12]}…); give the right file with `data`"
+            f" the data at hand ({loaded.dataset_sha256[:12]}…); give the matching file with `data`"
         )
     return loaded
 

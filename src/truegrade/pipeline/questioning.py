@@ -51,12 +51,12 @@ class Asker:
             ModelError: the service failed after all attempts, or the money is spent.
         """
         if self._budget.exhausted:
-            raise ModelError("the cost limit is reached; the same command goes on with a higher `max_cost_usd`")
+            raise ModelError("the cost limit is reached; the same command continues with a higher `max_cost_usd`")
         prompt = Prompt(messages=(Message(role="user", content=question),), source="ours")
         answering = self._model.generate(prompt, self._sampling)
         reply = asyncio.run_coroutine_threadsafe(answering, self._loop).result()
         self._budget.spend(reply.cost_usd)
         if reply.text is None:
             why = next((attempt.error for attempt in reversed(reply.attempts) if attempt.error), "no reason given")
-            raise ModelError(f"{self._model.name} gave no answer: {why}; the same command goes on from here")
+            raise ModelError(f"{self._model.name} gave no answer: {why}; the same command resumes")
         return reply.text

@@ -23,7 +23,7 @@ class Questions(msgspec.Struct, frozen=True):
 
 
 def questions(problems: Iterable[Problem]) -> Questions:
-    """Find the tasks of prediction and choice; a program without a pairing is an original with one call."""
+    """Find the problems of prediction and choice; a program without a pairing is an original with one call."""
     found = Questions([], [])
     for problem in problems:
         if isinstance(problem.task, OutputTask):

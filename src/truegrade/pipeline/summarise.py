@@ -25,7 +25,7 @@ def summarise(
     """Count, with intervals, and write ``summary.json``; arguments as of `summarise_run`.
 
     Raises:
-        UserError: a k of pass@k exceeds the samples per task.
+        UserError: a k of pass@k exceeds the samples per problem.
     """
     summary = summarise_run(run, problems, profiles, ks, window=window, cutoff=cutoff)
     run.write("summary.json", encode(summary, indent=2) + b"\n")

@@ -41,7 +41,7 @@ USUAL_K = (1, 5, 10, 25, 50, 100)
 
 
 class TaskLine(msgspec.Struct, frozen=True, array_like=True):
-    """One task in a summary: ``[id, samples, passes, cluster, tags]``."""
+    """One problem in a summary: ``[id, samples, passes, cluster, tags]``."""
 
     id: str
     n: int
@@ -64,7 +64,7 @@ class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
     reasons: dict[str, int]
     """Verdicts by reason, all of them, in order of frequency."""
     grader_errors: dict[str, str] = {}
-    """Tasks with a verdict ``grader_error``, each with what went wrong; such verdicts are in no estimate."""
+    """Problems with a verdict ``grader_error``, each with what went wrong; such verdicts are in no estimate."""
     tasks: list[TaskLine]
     time_sensitive: int
     """Verdicts that a time limit decided, or of which half of one was used."""
@@ -78,7 +78,7 @@ class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
     after_cutoff: Gap | None = None
     """pass@1 after the model's cut-off less that up to it, where one is given."""
     reasoning: ReasoningSummary | None = None
-    """Of execution prediction and choice; None for other tasks."""
+    """Of execution prediction and choice; None for other kinds of problem."""
     warnings: list[str] = []
 
 
@@ -119,7 +119,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     cutoff: str | None = None
     """Last day of the model's training data, as it was given."""
     tasks: int
-    """Tasks that were to be answered."""
+    """Problems that were to be answered."""
     samples_per_task: int
     expected: int
     """Samples that were to be answered."""
@@ -178,7 +178,7 @@ def refuse_ks(ks: Sequence[int] | None, n: int) -> None:
     for k in ks or ():
         if k > n:
             raise UserError(
-                f"pass@{k} needs at least {k} samples per task, this run has {n}; raise `n` or lower `ks`"
+                f"pass@{k} needs at least {k} samples per problem, this run has {n}; raise `n` or lower `ks`"
             )
 
 
@@ -202,7 +202,7 @@ def summarise_run(
         cutoff: last day of the model's training data, ``YYYY-MM-DD``.
 
     Raises:
-        UserError: a k exceeds the samples per task, or nothing was graded.
+        UserError: a k exceeds the samples per problem, or nothing was graded.
     """
     manifest = run.manifest
     n = manifest.samples_per_task
@@ -268,12 +268,12 @@ def _profile(
 ) -> ProfileSummary:
     """The numbers of one profile over the problems that it scores."""
     if not problems:
-        raise UserError(f"{profile.id} scores none of the chosen problems: their prompts show them solved")
+        raise UserError(f"{profile.id} scores none of the selected problems: their prompts show the solutions")
     if not outcomes:
         raise UserError(f"nothing was graded under {profile.id}: no sample has a reply")
     tallies = [_tally(profile, problem, counted(outcomes.get(task, ()))) for task, problem in problems.items()]
     if not any(tally.n for tally in tallies):
-        raise UserError(f"{profile.id} has no verdict that counts: {errors_named(errors)}")
+        raise UserError(f"{profile.id} has no valid verdict: {errors_named(errors)}")
     n, agent = shared.n, shared.agent
     metrics = [f"pass@{k}" for k in shared.ks]
     if n > 1:
@@ -419,7 +419,7 @@ class _Completions:
         warnings = []
         if self._reused:
             warnings.append(
-                f"{self._reused} of {self.answered} samples were taken over from a file, not asked for here"
+                f"{self._reused} of {self.answered} samples were taken from a file, not generated in this run"
             )
         if self._attempts["cached"]:
             warnings.append(

@@ -110,7 +110,7 @@ class Patience(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     max_connections: int = 10
-    """Requests under way at once."""
+    """Concurrent requests."""
     timeout_s: float = 600.0
     """Wall seconds for one request."""
     max_attempts: int = 6

@@ -1,1 +1,1 @@
-"""What a person sees: text for the terminal, progress, and one self-contained page. Reads runs, runs nothing."""
+"""Terminal output, progress and report pages. Reads runs and executes nothing."""

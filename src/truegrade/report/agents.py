@@ -1,4 +1,4 @@
-"""Agents on the terminal and on the page: what their numbers may be called, and what each of them took."""
+"""Agents in terminal output and reports: the label of their results, and their usage."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def agent_facts(summary: Summary) -> list[tuple[str, str]]:
 
 def _accepted(agent: AgentSummary) -> str:
     if not agent.tests_itself:
-        return f"{fmt.plural(agent.settled, 'sample')}; the others are kept as they were"
+        return f"{fmt.plural(agent.settled, 'sample')}; other samples were kept unchanged"
     by_rounds = ", ".join(f"{count} after {number}" for number, count in agent.rounds.items())
     return (
         f"{fmt.count(agent.accepted)} of {fmt.plural(agent.settled, 'sample')} by self-made tests;"
@@ -44,7 +44,7 @@ def _accepted(agent: AgentSummary) -> str:
 def _use(use: RoleUse) -> str:
     parts = [
         fmt.plural(use.calls, "call"),
-        f"{fmt.count(use.input_tokens)} tokens in, {fmt.count(use.output_tokens)} out",
+        f"{fmt.count(use.input_tokens)} input tokens, {fmt.count(use.output_tokens)} output tokens",
         fmt.seconds(use.latency_s),
     ]
     if use.cost_usd is not None:
@@ -59,7 +59,7 @@ def agent(summary: Summary) -> Markup:
     about = summary.agent
     if about is None:
         return Markup()
-    head = ["agent", "calls", "requests", "failed", "empty", "tokens in", "tokens out", "seconds", "cost"]
+    head = ["agent", "calls", "requests", "failed", "empty", "input tokens", "output tokens", "seconds", "cost"]
     rows: list[list[Child]] = [
         [
             name,
@@ -72,20 +72,20 @@ def agent(summary: Summary) -> Markup:
     ]
     return section(
         "agent",
-        "The agent",
+        "Agent",
         el("p", f"{about.agent}/{about.variant}: {about.label}.", class_="prose"),
         facts(*_page_facts(about)),
-        table("What each agent took, all samples together", head, rows),
+        table("Usage of each agent over all samples", head, rows),
     )
 
 
 def _page_facts(about: AgentSummary) -> list[tuple[str, str]]:
     if not about.tests_itself:
-        return [("samples asked about; the others are kept", fmt.count(about.settled))]
+        return [("samples repaired; other samples were kept unchanged", fmt.count(about.settled))]
     return [
         ("accepted by its own tests", f"{fmt.count(about.accepted)} of {fmt.count(about.settled)}"),
         ("samples without a test", fmt.count(about.without_tests)),
-        ("asserts parsed", fmt.count(about.tests)),
+        ("assertions parsed", fmt.count(about.tests)),
         ("programs run", f"{fmt.count(about.trials)}, {fmt.seconds(about.trial_cpu_s)} of CPU"),
     ]
 

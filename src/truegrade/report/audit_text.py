@@ -1,4 +1,4 @@
-"""An audit on the terminal: what the file says, what it is, and the findings, the gravest first."""
+"""Terminal output of an audit: recorded flags, fresh estimates, and findings by severity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from truegrade.analysis.audit import Audit, Finding
 
 SHOWN_ROWS = 8
-"""Rows of a finding that are named before it says how many more there are; --json names all."""
+"""Number of rows that a finding lists; --json lists all."""
 
 COLOURS = {"error": "red", "warning": "yellow", "info": "dim"}
 
@@ -27,13 +27,13 @@ def print_audit(audit: Audit, *, console: Console | None = None) -> None:
 
     out = open_console(console)
     out.print(Text.assemble((audit.file, "bold"), f" · {audit.benchmark} · graded as {audit.profile}"))
-    facts = [("samples", f"{fmt.count(audit.samples)} of {fmt.plural(audit.tasks, 'task')}")]
+    facts = [("samples", f"{fmt.count(audit.samples)} of {fmt.plural(audit.tasks, 'problem')}")]
     facts += [(estimate.metric, fmt.estimate(estimate)) for estimate in audit.estimates]
     facts += [(f"recorded {name}", _recorded(name, count)) for name, count in audit.recorded.items()]
     out.print(fact_grid(facts))
     for finding in audit.findings:
         out.print(_line(finding))
-    out.print(Text("clean: nothing that should not count" if audit.clean else _total(audit), "bold"))
+    out.print(Text("clean: no errors or warnings" if audit.clean else _total(audit), "bold"))
 
 
 def _line(finding: Finding) -> object:
@@ -48,7 +48,7 @@ def _line(finding: Finding) -> object:
 
 
 def _recorded(name: str, count: int) -> str:
-    """How many rows a flag speaks well of."""
+    """How many rows a flag counts as successful."""
     return f"{fmt.count(count)} {'accepted (false)' if name in REVERSED else 'passed'}"
 
 

@@ -29,7 +29,7 @@ def sample_browser(browser: Browser) -> Markup:
         outcomes.append(("disputed", "profiles differ"))
     controls = el(
         "form",
-        el("label", "Search texts", el("input", type="search", id="find", placeholder="task or text")),
+        el("label", "Search texts", el("input", type="search", id="find", placeholder="problem or text")),
         _choice("profile", "Profile", [(name, name) for name in browser.profiles]),
         _choice("outcome", "Outcome", [("", "any"), *outcomes]),
         _choice("reason", "Reason", [("", "any"), *((reason, reason) for reason in reasons)]),
@@ -43,7 +43,7 @@ def sample_browser(browser: Browser) -> Markup:
         "samples",
         "Samples",
         el("p", _what_is_shown(browser), class_="note"),
-        el("noscript", el("p", "The sample browser needs JavaScript; everything else on this page does not.")),
+        el("noscript", el("p", "The sample browser requires JavaScript; the rest of this page does not.")),
         el("div", controls, el("p", id="found", role="status", class_="note"), id="browser", hidden=True),
         el("p", id="browser-problem", class_="note", role="status"),
         el("div", listed, el("article", id="sample", tabindex=-1, aria_label="Sample"), id="split", hidden=True),
@@ -57,10 +57,10 @@ def _choice(name: str, label: str, options: Sequence[tuple[str, str]]) -> Markup
 
 def _what_is_shown(browser: Browser) -> str:
     shown, graded = len(browser.samples), fmt.plural(browser.graded, "graded sample")
-    keys = "Arrow keys go through the list, Enter goes to the text, Escape comes back."
+    keys = "Arrow keys move through the list, Enter opens a sample, Escape returns to the list."
     if shown >= browser.graded:
         return f"All {graded} are on this page. {keys}"
-    words = f"{fmt.count(shown)} of {graded} are on this page: a seeded random choice, each reason in equal number"
+    words = f"{fmt.count(shown)} of {graded} are on this page: a seeded random selection, balanced by reason"
     if browser.disputed:
         words += f", and {browser.disputed_shown} of the {browser.disputed} on which profiles differ"
-    return f"{words}; all of them are in the run's folder. {keys}"
+    return f"{words}; the run folder contains all of them. {keys}"

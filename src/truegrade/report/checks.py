@@ -1,4 +1,4 @@
-"""What is doubtful about the samples of a run: checks of an audit that a stored run allows, and a stored audit."""
+"""Warnings about the samples of a run: the audit checks that a stored run allows, and a stored audit."""
 
 from __future__ import annotations
 

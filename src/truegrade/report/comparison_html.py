@@ -1,4 +1,4 @@
-"""The page of a comparison: one file that carries everything it shows and asks the network for nothing."""
+"""The page of a comparison: a self-contained file that makes no network requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAVIGATION = (
     ("result", "Result"),
     ("reasoning", "Reasoning"),
     ("groups", "Groups"),
-    ("tasks", "Tasks"),
+    ("tasks", "Problems"),
     ("replies", "Replies"),
     ("methods", "Methods"),
 )
@@ -54,7 +54,7 @@ def differences_figure(comparison: Comparison) -> Chart:
     rows = [
         (words.title(pair), pair.paired.difference, pair.paired.low, pair.paired.high) for pair in comparison.pairs
     ]
-    return difference_rows(rows, "Paired differences, in points")
+    return difference_rows(rows, "Paired differences in percentage points")
 
 
 def _header(comparison: Comparison, body: Markup) -> Child:
@@ -64,7 +64,7 @@ def _header(comparison: Comparison, body: Markup) -> Child:
     return [
         el("p", "Truegrade comparison", class_="kicker"),
         el("h1", benchmarks, el("span", " · ", class_="dim"), words.scope(comparison)),
-        el("p", f"paired by task · graded under {profiles}", class_="asked"),
+        el("p", f"paired by problem · graded under {profiles}", class_="asked"),
         el("nav", links, aria_label="Sections"),
     ]
 
@@ -74,7 +74,7 @@ def _header(comparison: Comparison, body: Markup) -> Child:
 
 def _result(comparison: Comparison) -> Markup:
     confidence = 100 * comparison.pairs[0].paired.confidence
-    caption = f"Second less first, in percentage points; the bar is the {confidence:g} % interval."
+    caption = f"Second run minus first run, in percentage points, with {confidence:g} % confidence intervals."
     said = words.correction(comparison)
     plotted = el("div", figure(differences_figure(comparison), caption), _conclusions(comparison))
     return section(
@@ -104,10 +104,10 @@ def _conclusions(comparison: Comparison) -> Child:
 def _doubts(comparison: Comparison) -> Markup:
     """What must be known before the difference is quoted; first what should have forbidden it."""
     forced, noted = words.forced(comparison), words.noted(comparison)
-    items = [el("li", el("b", "not comparable, forced: "), sentence) for sentence in forced]
+    items = [el("li", el("b", "not comparable (--force given): "), sentence) for sentence in forced]
     items += [el("li", sentence) for sentence in noted]
-    title = el("h3", "Before you quote this", id="warnings-title")
-    said = el("ul", items) if items else el("p", "Data set, tasks, prompts and profile are the same.")
+    title = el("h3", "Warnings", id="warnings-title")
+    said = el("ul", items) if items else el("p", "Data set, problems, prompts and profile are the same.")
     kind = "warnings" if items else "warnings none"
     return el("aside", title, said, id="warnings", class_=kind, aria_labelledby="warnings-title")
 
@@ -116,9 +116,9 @@ def _pairs(comparison: Comparison) -> Markup:
     corrected = comparison.correction is not None
     planned = any(pair.power is not None and words.needed(pair.power) for pair in comparison.pairs)
     head = ["difference", "points", "bootstrap", "p", *(["p corrected"] if corrected else [])]
-    head += ["better", "worse", "same", "tasks", "can show", *(["needed"] if planned else [])]
+    head += ["better", "worse", "same", "tasks", "detectable", *(["needed"] if planned else [])]
     rows = [_pair(pair, corrected=corrected, planned=planned) for pair in comparison.pairs]
-    return table("Every pair, compared task by task", head, rows, class_="numeric")
+    return table("All pairs, compared by problem", head, rows, class_="numeric")
 
 
 def _pair(pair: Pairing, *, corrected: bool, planned: bool) -> list[Child]:
@@ -150,12 +150,12 @@ def _sides(comparison: Comparison) -> Markup:
         ]
         for side in comparison.sides
     ]
-    head = ["run", "model", "pass@1", "tasks × samples", "profile", "prompt rule"]
-    return table("The runs, each over its own tasks", head, rows)
+    head = ["run", "model", "pass@1", "problems × samples", "profile", "prompt rule"]
+    return table("Results of each run over all its problems", head, rows)
 
 
 def _groups(comparison: Comparison) -> Child:
-    """The difference by difficulty, platform and so on; nothing where the tasks form no groups."""
+    """The difference by difficulty, platform and so on; nothing where the problems form no groups."""
     rows: list[Sequence[Child]] = [
         [
             join(found.value, el("small", found.by)),
@@ -169,7 +169,7 @@ def _groups(comparison: Comparison) -> Child:
     ]
     if not rows:
         return None
-    note = "Paired inside each group; p-values of sign flips, not corrected for the number of groups."
+    note = "Paired within each group; p-values of the sign-flip test, not corrected for the number of groups."
     head = ["group", "difference", "tasks", "points", "p"]
     return section(
         "groups",
@@ -183,7 +183,7 @@ def _groups(comparison: Comparison) -> Child:
 
 
 def _reasoning(comparison: Comparison) -> Child:
-    """The metrics of execution reasoning, pair by pair; nothing for other tasks."""
+    """The metrics of execution reasoning, pair by pair; nothing for other kinds of problem."""
     pairs = [pair for pair in comparison.pairs if pair.paired.parts]
     if not pairs:
         return None

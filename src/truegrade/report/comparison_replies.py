@@ -1,4 +1,4 @@
-"""The replies behind a comparison: of every task on which two runs differ, what each of them answered."""
+"""The replies behind a comparison: of every problem on which two runs differ, what each of them answered."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from truegrade.report.samples import read_prompts, read_views
 from truegrade.store import Run
 
 SAMPLES_A_TASK = 10
-"""Samples of a task that the page shows of each run: the first ones."""
+"""Samples of a problem that the page shows of each run: the first ones."""
 TASKS_A_BLOCK = 25
 MAX_CHARS = 15_000_000
-"""Tasks whose texts would go beyond this are left out; packed, this many make a page of some 5 MB."""
+"""Problems whose texts would go beyond this are left out; packed, this many make a page of some 5 MB."""
 
 
 class Answers(msgspec.Struct, frozen=True, kw_only=True):
-    """What one run answered to one task."""
+    """What one run answered to one problem."""
 
     prompt: list[tuple[str, Excerpt]]
     """Role and text of each message; empty where the run stores none."""
@@ -41,9 +41,9 @@ class Replies(msgspec.Struct, frozen=True, kw_only=True):
     tasks: list[str]
     """Those shown, in the data set's order."""
     answers: list[list[Answers]]
-    """By task, then by side."""
+    """By problem, then by side."""
     differing: int
-    """Tasks on which any two runs differ, of which ``tasks`` are the first."""
+    """Problems on which any two runs differ, of which ``tasks`` are the first."""
 
 
 def reasons(replies: Replies) -> Mapping[tuple[str, str], list[str]]:
@@ -56,7 +56,7 @@ def reasons(replies: Replies) -> Mapping[tuple[str, str], list[str]]:
 
 
 def collect_replies(comparison: Comparison, *, max_chars: int = MAX_CHARS) -> Replies:
-    """Gather the replies to the tasks on which runs differ, reading each side's run once.
+    """Gather the replies to the problems on which runs differ, reading each side's run once.
 
     Raises:
         BadRecord: a line of a journal is not a record.

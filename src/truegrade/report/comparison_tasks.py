@@ -1,4 +1,6 @@
-"""A comparison task by task: a strip a pair, the tasks on which runs differ, and both replies side by side."""
+"""A comparison problem by problem: a strip a pair, the problems on which runs differ, and both replies side by
+side.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,18 @@ from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.parts import folded, section, table
 
 Reasons = Mapping[tuple[str, str], Sequence[str]]
-"""By side's label and task."""
+"""By side's label and problem."""
 MAX_OPEN = 3
 """Pairs whose strip is shown at once; the others are folded."""
 _KEYS = (("won", "second better"), ("lost", "first better"), ("both", "equal, right"), ("neither", "equal, wrong"))
 
 
 def tasks_section(comparison: Comparison, replies: Replies) -> Markup:
-    """A strip and a table of discordant tasks for each pair."""
+    """A strip and a table of discordant problems for each pair."""
     keys = (el("li", el("span", class_=f"swatch {kind}"), said) for kind, said in _KEYS)
-    hint = "One cell a task, in the data set's order; one on which the runs differ leads to both replies."
+    hint = (
+        "One cell per problem, in data set order. Cells of problems on which the runs differ link to both replies."
+    )
     strips = [_strip(comparison, pair, replies) for pair in comparison.pairs]
     why = reasons(replies)
     more = folded(f"{len(strips) - MAX_OPEN} more pairs", strips[MAX_OPEN:]) if strips[MAX_OPEN:] else None
@@ -69,13 +73,13 @@ def _counts(comparison: Comparison, label: str) -> dict[str, TaskLine]:
 
 
 def _link(comparison: Comparison, pair: Pairing, task: str) -> dict[str, object]:
-    """Attributes that lead to the replies of a task."""
+    """Attributes that lead to the replies of a problem."""
     labels = [side.label for side in comparison.sides]
     return {"data_task": task, "data_left": labels.index(pair.first), "data_right": labels.index(pair.second)}
 
 
 def _differing(comparison: Comparison, pair: Pairing, why: Reasons) -> Child:
-    """Tasks on which a pair differs, won ones first; each leads to both replies."""
+    """Problems on which a pair differs, won ones first; each leads to both replies."""
     rows: list[list[Child]] = []
     for one, two in discordant(comparison, pair):
         shown = (pair.first, one.id) in why
@@ -84,8 +88,8 @@ def _differing(comparison: Comparison, pair: Pairing, why: Reasons) -> Child:
         sides = ((pair.first, one), (pair.second, two))
         rows.append([link, better, *(_outcome(task, why.get((label, task.id), ())) for label, task in sides)])
     if not rows:
-        return el("p", f"{words.title(pair)}: no task has one pass rate here and another there.", class_="note")
-    caption = f"{words.title(pair)}: {fmt.plural(len(rows), 'task')} on which they differ"
+        return el("p", f"{words.title(pair)}: both runs have the same pass rate on every problem.", class_="note")
+    caption = f"{words.title(pair)}: {fmt.plural(len(rows), 'problem')} on which they differ"
     made = table(caption, ["task", "better", pair.first, pair.second], rows, class_="badges")
     return folded(caption, made)
 
@@ -100,7 +104,7 @@ def _outcome(task: TaskLine, why: Sequence[str]) -> Child:
 
 
 def replies_section(replies: Replies) -> Child:
-    """The frame of the replies side by side; the page's script fills it. Nothing where no task differs."""
+    """The frame of the replies side by side; the page's script fills it. Nothing where no problem differs."""
     if not replies.tasks:
         return None
     places = (("left", "Left", 0), ("right", "Right", 1))
@@ -110,8 +114,8 @@ def replies_section(replies: Replies) -> Child:
         el("label", "Task", el("select", tasks, id="choose-task")),
         el("label", "Sample", el("select", id="choose-sample")),
         (_side_choice(replies, name, title, start) for name, title, start in places),
-        el("button", "Previous task", type="button", id="before"),
-        el("button", "Next task", type="button", id="next"),
+        el("button", "Previous problem", type="button", id="before"),
+        el("button", "Next problem", type="button", id="next"),
         id="choose",
         hidden=True,
     )
@@ -120,7 +124,7 @@ def replies_section(replies: Replies) -> Child:
         "replies",
         "Replies side by side",
         el("p", _what_is_shown(replies), class_="note"),
-        el("noscript", el("p", "The replies need JavaScript; everything else on this page does not.")),
+        el("noscript", el("p", "Showing replies requires JavaScript; the rest of this page does not.")),
         controls,
         el("p", id="replies-problem", class_="note", role="status"),
         el("div", articles, id="beside", class_="beside", hidden=True),
@@ -135,9 +139,9 @@ def _side_choice(replies: Replies, name: str, title: str, start: int) -> Markup:
 
 
 def _what_is_shown(replies: Replies) -> str:
-    said = f"The tasks on which runs differ: {fmt.count(replies.differing)}"
+    said = f"The problems on which runs differ: {fmt.count(replies.differing)}"
     if len(replies.tasks) < replies.differing:
         said += f", of which the first {fmt.count(len(replies.tasks))} are on this page"
     if any(side.samples_per_task > SAMPLES_A_TASK for side in replies.sides):
         said += f"; the first {SAMPLES_A_TASK} samples of each"
-    return f"{said}. All others are in the runs' folders."
+    return f"{said}. The run folders contain all of them."

@@ -1,4 +1,4 @@
-"""A comparison of runs on the terminal: one pair in full, several in a table, and a table of power."""
+"""Comparison of runs for the terminal: one pair in full, several pairs as a table, and the table of power."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def print_comparisons(comparison: Comparison, *, console: Console | None = None) -> None:
-    """Print what separates the runs; what should not have been compared, and what else differs, comes first."""
+    """Print warnings about comparability first, then the differences between the runs."""
     from rich.text import Text
 
     out = open_console(console)
     for sentence in words.forced(comparison):
-        out.print(Text(f"! not comparable, forced: {sentence}", "bold yellow"))
+        out.print(Text(f"! not comparable (--force given): {sentence}", "bold yellow"))
     for sentence in words.noted(comparison):
         out.print(Text(f"! {sentence}", "yellow"))
     if len(comparison.pairs) == 1:
@@ -43,7 +43,7 @@ def print_comparisons(comparison: Comparison, *, console: Console | None = None)
 
 
 def _print_tasks(out: Console, pair: Pairing) -> None:
-    """The tasks of one of several pairs, and its metrics of reasoning."""
+    """The problems of one of several pairs, and its metrics of reasoning."""
     from rich.text import Text
 
     c = pair.paired
@@ -66,7 +66,7 @@ def _print_groups(out: Console, pair: Pairing) -> None:
     """The difference by difficulty, platform and so on, where there is more than one group."""
     if not pair.splits:
         return
-    table = plain_table("by group", "tasks", "points", "p")
+    table = plain_table("by group", "problems", "points", "p")
     for found in pair.splits:
         c = found.paired
         shown = f"{fmt.points(c.difference)} {fmt.bounds(c.low, c.high)}"
@@ -84,7 +84,7 @@ def _more(pair: Pairing) -> list[tuple[str, str]]:
 
 
 def _sides(comparison: Comparison) -> Table:
-    table = plain_table("", "model", "pass@1", "tasks")
+    table = plain_table("", "model", "pass@1", "problems")
     for side in comparison.sides:
         named = (side.label, side.model, fmt.estimate(side.rate), fmt.count(side.rate.tasks))
         row(table, *named, bold=side.label == comparison.baseline)
@@ -103,20 +103,21 @@ def _pairs(comparison: Comparison) -> Table:
 
 
 def print_plans(plans: Sequence[Plan], *, console: Console | None = None) -> None:
-    """Print tasks, difference and power for each share of tasks on which two runs differ."""
+    """Print problems, difference and power for each share of problems on which two runs differ."""
     from rich.text import Text
 
     out = open_console(console)
-    table = plain_table("runs differ on", "difference", "tasks", "power")
+    table = plain_table("runs differ on", "difference", "problems", "power")
     for plan in plans:
         points = "none" if plan.points is None else f"{plan.points:.3g} points"
         tasks = "–" if plan.tasks is None else fmt.count(plan.tasks)
-        row(table, f"{plan.discordant:g} % of tasks", points, tasks, f"{100 * plan.power:.1f} %")
+        row(table, f"{plan.discordant:g} % of problems", points, tasks, f"{100 * plan.power:.1f} %")
     out.print(table)
     out.print(
         Text(
-            f"McNemar's exact test, one sample a task, two-sided at {plans[0].alpha:g}; Connor 1987 with"
-            " continuity correction. truegrade compare RUN RUN --power POINTS takes from two runs how often they"
-            " differ."
+            f"McNemar's exact test, one sample per problem, two-sided, significance level {plans[0].alpha:g};"
+            " sample"
+            " size by Connor 1987 with continuity correction. `truegrade compare RUN RUN --power POINTS` estimates"
+            " from two runs how often they differ."
         )
     )

@@ -1,4 +1,4 @@
-"""What a comparison of runs says in sentences, once for the terminal, the page and the files."""
+"""The sentences of a comparison, shared by terminal, page and files."""
 
 from __future__ import annotations
 
@@ -29,19 +29,22 @@ def noted(comparison: Comparison) -> list[str]:
 
 
 def detectable(power: PairPower | None) -> str:
-    """The smallest difference that the tasks at hand show."""
+    """The minimum detectable difference of these problems."""
     if power is None:
-        return "none: a single cluster"
+        return "not available (one cluster)"
     if power.detectable is None:
-        return f"no difference, however large, is seen {fmt.percent(power.power)} of the time"
-    return f"{100 * power.detectable:.1f} points are seen {100 * power.power:g} % of the time"
+        return f"no difference is detectable at {fmt.percent(power.power)} power"
+    return f"minimum detectable difference {100 * power.detectable:.1f} points at {100 * power.power:g} % power"
 
 
 def needed(power: PairPower) -> str | None:
-    """How many tasks show the difference asked about; None where none was."""
+    """How many problems are needed to detect the wanted difference; None where none was given."""
     if power.wanted is None or power.tasks_needed is None:
         return None
-    return f"{fmt.plural(power.tasks_needed, 'task')} to see {100 * power.wanted:g} points"
+    return (
+        f"{fmt.plural(power.tasks_needed, 'problem')} to detect {100 * power.wanted:g} points at"
+        f" {100 * power.power:g} % power"
+    )
 
 
 def correction(comparison: Comparison) -> str | None:
@@ -50,7 +53,7 @@ def correction(comparison: Comparison) -> str | None:
         return None
     return (
         f"p-values are corrected for {fmt.plural(len(comparison.pairs), 'comparison')} ({comparison.correction});"
-        " each interval holds for its own comparison alone"
+        " the intervals are not corrected"
     )
 
 
@@ -58,7 +61,7 @@ def scope(comparison: Comparison) -> str:
     """What is compared, in one line."""
     names = [side.label for side in comparison.sides]
     if comparison.baseline is None:
-        return f"every two of {', '.join(names)}"
+        return f"all pairs of {', '.join(names)}"
     others = [name for name in names if name != comparison.baseline]
     return f"{', '.join(others)} against {comparison.baseline}"
 
@@ -72,23 +75,29 @@ def sentences(comparison: Comparison) -> list[str]:
         else "McNemar's exact test (McNemar 1947)"
         for p in comparison.pairs
     )
-    paired = "paired by task: a difference is the second run's mean share of right samples less the first's"
+    paired = (
+        "paired by problem: a difference is the mean share of correct samples of the second run minus that"
+        " of the first"
+    )
     shown = f"{fmt.count(draws.draws)} draws, seed {draws.seed}"
     sources = f"{first.method} (Tango 1998; Miller 2024, arXiv 2411.00640)"
     said = [
-        f"Compared are {scope(comparison)}, {paired}, over the tasks that both answered.",
-        f"Intervals of {100 * first.confidence:g} % are by {sources}.",
-        f"Beside them stands a percentile bootstrap of whole clusters ({shown}).",
-        f"p-values are two-sided, by {' or '.join(dict.fromkeys(tests))}.",
+        f"The comparison is {scope(comparison)}, {paired}, over the problems that both runs answered.",
+        f"{100 * first.confidence:g} % confidence intervals: {sources}.",
+        f"A percentile bootstrap of whole clusters ({shown}) is given for comparison.",
+        f"p-values are two-sided: {' or '.join(dict.fromkeys(tests))}.",
     ]
     if comparison.correction is not None:
         several = fmt.plural(len(comparison.pairs), "comparison")
         said.append(f"They are corrected for {several} by Holm's method (Holm 1979).")
-        said.append("Intervals are not, and neither are the metrics of execution reasoning.")
+        said.append("Intervals and the metrics of execution reasoning are not corrected.")
     powers = [pair.power for pair in comparison.pairs if pair.power is not None]
     for method in dict.fromkeys(power.method for power in powers):
         chance, level = f"{100 * powers[0].power:g} %", f"{100 * powers[0].alpha:g} %"
-        said.append(f"What can be seen is seen {chance} of the time at a level of {level} ({method}).")
+        said.append(
+            f"The minimum detectable difference is given at {chance} power and a significance level of"
+            f" {level} ({method})."
+        )
     return [*said, *map(_described, comparison.sides)]
 
 
@@ -98,6 +107,6 @@ def _described(side: Side) -> str:
     window = f" ({described(side.window)})" if side.window else ""
     return (
         f"{side.label}: {side.model} on {side.benchmark} (data set SHA-256 {side.dataset_sha256[:16]}…),"
-        f" {fmt.plural(len(side.tasks), 'task')}{window}, {each} each, {rule}, graded under {side.profile},"
-        f" {side.created[:10]}."
+        f" {fmt.plural(len(side.tasks), 'problem')}{window}, {each} per problem, {rule}, graded under"
+        f" {side.profile}, {side.created[:10]}."
     )

@@ -43,7 +43,7 @@ def read_distributions(run: Run, outcomes: BriefVerdicts, samples_per_task: int)
 
     Args:
         run: graded.
-        outcomes: under the first profile; they name the tasks that count.
+        outcomes: under the first profile; they name the problems that count.
         samples_per_task: samples beyond this number do not count.
     """
     values: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name, _, _ in _MEASURES}

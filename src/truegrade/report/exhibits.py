@@ -164,7 +164,7 @@ def _reasoning(summary: Summary) -> Iterator[Exhibit]:
         if found.choice is not None:
             tables = {aggregation(t): t.estimates for t in found.choice.tables}
             yield _by_metric(f"choice{suffix}", f"Execution choice under {profile.profile}", tables)
-            caption = f"Program or position under {profile.profile}"
+            caption = f"Preference by program and by position under {profile.profile}"
             yield _by_metric(f"choice-order{suffix}", caption, {"mean": found.choice.order})
 
 

@@ -1,4 +1,4 @@
-"""The failing test, what it expected and what came, read back out of a verdict's one line of detail.
+"""The failing test with expected and actual value, parsed from the one-line detail of a verdict.
 
 Plain searches, no patterns: the line quotes what a program returned, which may be hostile.
 """

@@ -81,25 +81,27 @@ def distribution_chart(found: Distribution) -> Chart:
 def prediction_chart(prediction: PredictionSummary, words: Mapping[str, str]) -> Chart:
     """Originals against mutants and rewritings."""
     drawn = [*prediction.tables[0].estimates, *prediction.stability]
-    return dot_range(_rows(drawn, words), "Execution prediction: original against mutant")
+    return dot_range(_rows(drawn, words), "Execution prediction: originals and mutants")
 
 
 def choice_chart(choice: ChoiceSummary, words: Mapping[str, str]) -> Chart:
     """What is chosen, and whether it is executed rightly."""
-    return dot_range(
-        _rows(choice.tables[0].estimates, words), "Execution choice: what is chosen and executed rightly"
-    )
+    return dot_range(_rows(choice.tables[0].estimates, words), "Execution choice: choice and correctness")
 
 
 def order_chart(choice: ChoiceSummary, words: Mapping[str, str]) -> Chart | None:
     """Program or position."""
-    return dot_range(_rows(choice.order, words), "Execution choice: program or position") if choice.order else None
+    return (
+        dot_range(_rows(choice.order, words), "Execution choice: preference by program and by position")
+        if choice.order
+        else None
+    )
 
 
 def differences_chart(differences: Sequence[Difference]) -> Chart | None:
     """Paired differences around zero; None where there are none."""
     rows = [(found.metric, found.difference, found.low, found.high) for found in differences]
-    return difference_rows(rows, "Paired differences, in points") if rows else None
+    return difference_rows(rows, "Paired differences in percentage points") if rows else None
 
 
 def mutation_chart(by_mutation: Mapping[str, Sequence[Estimate]]) -> Chart | None:
@@ -109,7 +111,7 @@ def mutation_chart(by_mutation: Mapping[str, Sequence[Estimate]]) -> Chart | Non
         return None
     known = {name: {e.metric: e.value for e in estimates} for name, estimates in by_mutation.items()}
     shares = [[values.get(metric) for metric in metrics] for values in known.values()]
-    return heat_map(list(known), [f"{metric}, %" for metric in metrics], shares, "By operator of the mutation")
+    return heat_map(list(known), [f"{metric}, %" for metric in metrics], shares, "By mutation operator")
 
 
 def _rows(estimates: Sequence[Estimate], words: Mapping[str, str]) -> list[DotRow]:

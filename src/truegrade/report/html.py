@@ -1,4 +1,4 @@
-"""``report.html``: one page that carries everything it shows and asks the network for nothing."""
+"""``report.html``: a self-contained page that makes no network requests."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _NAVIGATION = (
     ("reasoning", "Reasoning"),
     ("metrics", "Metrics"),
     ("groups", "Groups"),
-    ("tasks", "Tasks"),
-    ("reasons", "Why"),
+    ("tasks", "Problems"),
+    ("reasons", "Reasons"),
     ("usage", "Cost"),
     ("audit", "Audit"),
     ("samples", "Samples"),
@@ -95,7 +95,7 @@ def render(material: Material, browser: Browser) -> str:
 def _header(material: Material, body: Markup) -> Child:
     summary = material.summary
     links = (el("a", words, href=f"#{name}") for name, words in _NAVIGATION if f'<section id="{name}"' in body)
-    asked = f"{fmt.plural(summary.tasks, 'task')}, {fmt.plural(summary.samples_per_task, 'sample')} each"
+    asked = f"{fmt.plural(summary.tasks, 'problem')}, {fmt.plural(summary.samples_per_task, 'sample')} per problem"
     rules = ", ".join(profile.profile for profile in summary.profiles[:3])
     more = f" and {len(summary.profiles) - 3} more" if len(summary.profiles) > 3 else ""
     return [

@@ -1,4 +1,4 @@
-"""What Truegrade knows, as tables: benchmarks, profiles, models, data sets, findings about this machine."""
+"""Tables of benchmarks, profiles, models, data sets and findings about this machine."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Finding(Protocol):
 def print_benchmarks(specs: Iterable[BenchmarkSpec], *, console: Console | None = None) -> None:
     """Print the benchmarks, and below them the task arguments with those that take them."""
     out = open_console(console)
-    table = plain_table("benchmark", "tasks", "what it asks", "licence")
+    table = plain_table("benchmark", "tasks", "content", "licence")
     takers: dict[tuple[str, str], list[str]] = {}
     for spec in specs:
         row(table, spec.name, "–" if spec.size is None else fmt.count(spec.size), spec.summary, spec.licence)
@@ -75,7 +75,7 @@ def print_profile(profile: Profile, *, console: Console | None = None) -> None:
         row(rules, rule.step, rule.text, rule.source)
     out.print(rules)
     if profile.defects:
-        defects = plain_table("known defects, reproduced on purpose")
+        defects = plain_table("known defects, reproduced deliberately")
         for defect in profile.defects:
             row(defects, defect)
         out.print(defects)
@@ -104,7 +104,7 @@ def _sourced(rule: Rule) -> str:
 
 
 def _limits(limits: Limits) -> str:
-    times = f"{fmt.seconds(limits.cpu_s)} of CPU, {fmt.seconds(limits.wall_backstop_s)} of wall time"
+    times = f"{fmt.seconds(limits.cpu_s)} of CPU, {fmt.seconds(limits.wall_backstop_s)} wall-clock time"
     sizes = (
         f"{fmt.count(limits.memory_bytes / MIB)} MiB of memory, {fmt.count(limits.output_bytes / MIB)} of output"
     )
@@ -114,7 +114,7 @@ def _limits(limits: Limits) -> str:
 
 def print_models(models: Iterable[ModelInfo], *, console: Console | None = None) -> None:
     """Print what ``--model`` takes, kind by kind."""
-    table = plain_table("model", "what it is")
+    table = plain_table("model", "description")
     for _, group in groupby(models, key=lambda model: model.kind):
         table.add_section()
         for model in group:
@@ -126,7 +126,7 @@ def print_models(models: Iterable[ModelInfo], *, console: Console | None = None)
 
 def print_sources(sources: Iterable[Listed], *, console: Console | None = None) -> None:
     """Print the pinned data sets, and where each lies."""
-    table = plain_table("data set", "rows", "licence", "SHA-256", "at hand")
+    table = plain_table("data set", "rows", "licence", "SHA-256", "available")
     for listed in sources:
         source = listed.source
         place = "no: truegrade data pull " + source.name if listed.local is None else str(listed.local.path)

@@ -21,7 +21,7 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
     manifest: Manifest
     summary: Summary
     outcomes: Mapping[str, BriefVerdicts]
-    """By profile id, of the tasks that it scores."""
+    """By profile id, of the problems that it scores."""
     matrix: Matrix
     distributions: list[Distribution]
     findings: list[Finding]

@@ -1,4 +1,4 @@
-"""The rule matrix on the terminal: one row a profile, the spread below."""
+"""Terminal table of a run's profiles: one row per profile, and the spread between them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def print_matrix(matrix: Matrix, *, console: Console | None = None) -> None:
-    """Print the matrix of a run's profiles and how far the rules alone move its number."""
+    """Print the results of each profile and the spread between profiles."""
     from rich.text import Text
 
     out = open_console(console)

@@ -1,4 +1,4 @@
-"""How far a stage is, on standard error: a bar on a terminal, a line now and then elsewhere, or nothing."""
+"""Progress of a stage on standard error: a bar on a terminal, periodic lines elsewhere, or nothing."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Meter:
             facts.append(f"{fmt.count(self.failed)} failed")
         eta_s = self.eta_s(now_s)
         if eta_s is not None and self.done < self.total:
-            facts.append(f"{fmt.seconds(eta_s)} to go")
+            facts.append(f"{fmt.seconds(eta_s)} remaining")
         return facts
 
     def line(self, now_s: float) -> str:
@@ -106,8 +106,8 @@ class TerminalProgress:
             self._bar.add_task(stage, total=total, completed=done, facts="")
             self._bar.start()
         else:
-            already = f", {fmt.count(done)} done earlier" if done else ""
-            self._print(f"{stage}: {fmt.count(total)} in all{already}")
+            already = f", {fmt.count(done)} already done" if done else ""
+            self._print(f"{stage}: {fmt.count(total)} in total{already}")
 
     def advance(self, *, cost_usd: float | None = None, failed: bool = False) -> None:
         """Show that one more is finished."""
@@ -130,7 +130,7 @@ class TerminalProgress:
             self._show(self._bar, self._meter, now_s)
             self._bar.stop()
         else:
-            self._print(f"{self._meter.line(now_s)}, {fmt.seconds(now_s - self._meter.started_s)} in all")
+            self._print(f"{self._meter.line(now_s)}, {fmt.seconds(now_s - self._meter.started_s)} in total")
         self._meter = self._bar = None
 
     def _show(self, bar: RichProgress, meter: Meter, now_s: float) -> None:

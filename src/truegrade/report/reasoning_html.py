@@ -38,7 +38,7 @@ def has_reasoning(summary: Summary) -> bool:
 
 
 def reasoning(summary: Summary) -> Markup:
-    """The section; empty for other tasks."""
+    """The section; empty for other kinds of problem."""
     if not has_reasoning(summary):
         return Markup()
     parts = [_profile(profile) for profile in summary.profiles]
@@ -61,30 +61,30 @@ def _prediction(prediction: PredictionSummary, profile: str) -> Child:
         el("h3", f"Prediction under {profile}"),
         _plot(
             prediction_chart(prediction, PREDICTION),
-            "Original against mutant",
+            "Originals and mutants",
             _meanings([*headline, *prediction.stability], PREDICTION),
         ),
         _differences(prediction.differences),
         facts(
             ("mutant cases with the original's value", fmt.count(prediction.same_value)),
-            ("left out as boolean", fmt.count(prediction.boolean)),
+            ("excluded because the value is boolean", fmt.count(prediction.boolean)),
             ("unanswered", fmt.count(sum(e.unanswered for e in _correctness(headline)))),
             ("truncated", fmt.count(sum(e.truncated for e in _correctness(headline)))),
         ),
         _table(
-            "By mode of comparison, and given an answer",
+            "By comparison mode, and given an answer",
             {**prediction.modes, "given an answer": prediction.given_answer},
         ),
         _aggregations(prediction.tables),
         _table("pass@k", prediction.pass_at) if _several(prediction.pass_at) else None,
-        _plot(mutation_chart(prediction.by_mutation), "By operator of the mutation"),
+        _plot(mutation_chart(prediction.by_mutation), "By mutation operator"),
         _table("By operator", prediction.by_mutation) if prediction.by_mutation else None,
         _strata(prediction.by_covariate),
     ]
 
 
 def _strata(strata: Sequence[Stratum]) -> Child:
-    """What else than the mutation may explain the loss."""
+    """Differences within strata of covariates, which may explain the loss."""
     if not strata:
         return None
     rows = {stratum_name(stratum): stratum.estimates for stratum in strata}
@@ -93,7 +93,7 @@ def _strata(strata: Sequence[Stratum]) -> Child:
         for stratum in strata
         if stratum.difference is not None
     )
-    return [_table("By syntax, length, depth and steps, of the mutant where there is one", rows), said]
+    return [_table("By syntax, length, depth and steps (of the mutant, where there is one)", rows), said]
 
 
 def _choice(choice: ChoiceSummary, profile: str) -> Child:
@@ -101,17 +101,19 @@ def _choice(choice: ChoiceSummary, profile: str) -> Child:
         el("h3", f"Choice under {profile}"),
         _plot(
             choice_chart(choice, CHOICE),
-            "What is chosen, and whether it is executed rightly",
+            "Choice, and correctness of the executed program",
             _meanings(choice.tables[0].estimates, CHOICE),
         ),
-        _plot(order_chart(choice, CHOICE), "Program or position", _meanings(choice.order, CHOICE)),
+        _plot(
+            order_chart(choice, CHOICE), "Preference by program and by position", _meanings(choice.order, CHOICE)
+        ),
         _differences([choice.position] if choice.position is not None else []),
         facts(
             ("choices", fmt.count(choice.samples)),
-            ("without a readable choice", fmt.count(choice.samples - choice.valid)),
+            ("without a valid choice", fmt.count(choice.samples - choice.valid)),
             ("truncated", fmt.count(choice.truncated)),
-            ("asked in one order only", fmt.plural(choice.one_order, "pair")),
-            ("pairs of choices incomplete", fmt.count(choice.incomplete)),
+            ("presented in one order only", fmt.plural(choice.one_order, "pair")),
+            ("incomplete pairs of choices", fmt.count(choice.incomplete)),
         ),
         _table("Given an answer", {"given an answer": choice.given_answer}) if choice.given_answer else None,
         _aggregations(choice.tables),
@@ -133,11 +135,11 @@ def _plot(chart: Chart | None, title: str, numbers: Child = None) -> Child:
 def _meanings(estimates: Sequence[Estimate], words: Mapping[str, str]) -> Markup:
     """Each metric, what it is the share of, and its estimate."""
     rows: list[list[Child]] = [[e.metric, words[e.metric], fmt.estimate(e)] for e in estimates]
-    return table("Metrics and their meaning", ["metric", "share of samples", "estimate"], rows)
+    return table("Metrics", ["metric", "share of samples that are", "estimate"], rows)
 
 
 def _differences(differences: Sequence[Difference]) -> Child:
-    drawn = _plot(differences_chart(differences), "Paired differences, in points; the interval beside them")
+    drawn = _plot(differences_chart(differences), "Paired differences in percentage points, with intervals")
     said = (
         el("p", el("b", found.metric), f": {fmt.difference(found)} in {fmt.plural(found.clusters, 'cluster')}")
         for found in differences
@@ -147,7 +149,7 @@ def _differences(differences: Sequence[Difference]) -> Child:
 
 def _aggregations(tables: Sequence[Aggregated]) -> Markup:
     rows = {aggregation(found): found.estimates for found in tables}
-    return _table("Every aggregation", rows, notes=AGGREGATIONS)
+    return _table("All aggregations", rows, notes=AGGREGATIONS)
 
 
 def _table(

@@ -42,21 +42,21 @@ def reasoning_parts(profiles: Sequence[ProfileSummary]) -> Iterator[RenderableTy
 
 
 def _prediction(prediction: PredictionSummary) -> Table:
-    """Kinds of programs across; correctness by aggregation, mode and condition, reversion and counts down."""
+    """Kinds of programs as columns; correctness, reversion and counts as rows."""
     per_case = by_metric(prediction.tables[0].estimates)
     kinds = [kind for kind, (name, _) in KINDS.items() if name in per_case]
     table = plain_table("", *kinds)
-    _correct(table, "right", per_case, kinds, bold=True)
+    _correct(table, "correct", per_case, kinds, bold=True)
     for found in prediction.tables:
         if (found.cases, found.weighting) == ("all_cases", "mean"):
-            _correct(table, "right on all cases", by_metric(found.estimates), kinds)
-    _correct(table, "right, given an answer", by_metric(prediction.given_answer), kinds)
+            _correct(table, "correct on all cases", by_metric(found.estimates), kinds)
+    _correct(table, "correct, given an answer", by_metric(prediction.given_answer), kinds)
     for mode, estimates in prediction.modes.items():
         if mode != "python_eq":
-            _correct(table, f"right, {mode}", by_metric(estimates), kinds)
+            _correct(table, f"correct, {mode}", by_metric(estimates), kinds)
     further = {kind: by_metric(prediction.pass_at.get(kind, [])) for kind in kinds}
     for name in dict.fromkeys(name for known in further.values() for name in known if name != "pass@1"):
-        row(table, f"right, {name}", *(_plain(further[kind].get(name)) for kind in kinds))
+        row(table, f"correct, {name}", *(_plain(further[kind].get(name)) for kind in kinds))
     reversions = [per_case.get(KINDS[kind][1] or "") for kind in kinds]
     if any(reversions):
         row(table, "reverted", *map(_cell, reversions))
@@ -64,7 +64,7 @@ def _prediction(prediction: PredictionSummary) -> Table:
     again = by_metric(prediction.stability)
     if "stability" in again:
         shown = {"original": again.get("repeat_agreement"), "preserved": again["stability"]}
-        row(table, "same outcome again", *(_plain(shown.get(kind)) for kind in kinds))
+        row(table, "same outcome when repeated", *(_plain(shown.get(kind)) for kind in kinds))
     table.add_section()
     first = [per_case[KINDS[kind][0]] for kind in kinds]
     row(table, "cases", *(fmt.count(e.tasks) for e in first))
@@ -76,10 +76,10 @@ def _prediction(prediction: PredictionSummary) -> Table:
 
 
 def _strata(table: Table, prediction: PredictionSummary, kinds: Sequence[str]) -> None:
-    """Whether the programs that return another value also are of another kind."""
+    """Correctness and reversion, split by whether the syntax of the mutant is familiar."""
     strata = [stratum for stratum in prediction.by_covariate if stratum.covariate == "unfamiliar"]
     for stratum in strata:
-        _correct(table, f"right, {stratum.name}", by_metric(stratum.estimates), kinds)
+        _correct(table, f"correct, {stratum.name}", by_metric(stratum.estimates), kinds)
     for stratum in strata:
         known = by_metric(stratum.estimates)
         reversions = [known.get(KINDS[kind][1] or "") for kind in kinds]
@@ -108,14 +108,14 @@ def _choice(choice: ChoiceSummary) -> Table:
         _share(table, estimate, CHOICE[estimate.metric], "choices", bold=estimate.metric == "preference")
     for estimate in choice.given_answer:
         if estimate.samples < headline[estimate.metric].samples:
-            _share(table, estimate, "the same, given an answer", "choices")
+            _share(table, estimate, "as above, given an answer", "choices")
     table.add_section()
     for estimate in choice.order:
         of = "choices" if estimate.metric == "chose_A" else "pairs of choices"
         _share(table, estimate, CHOICE[estimate.metric], of)
     table.add_section()
     row(table, "replies", fmt.count(choice.samples), f"{fmt.plural(len(choice.lines), 'pair')} of programs")
-    row(table, "without a readable choice", fmt.count(choice.samples - choice.valid), "")
+    row(table, "without a valid choice", fmt.count(choice.samples - choice.valid), "")
     row(table, "truncated", fmt.count(choice.truncated), "")
     return table
 

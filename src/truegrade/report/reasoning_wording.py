@@ -16,40 +16,40 @@ KINDS: Mapping[str, tuple[str, str | None]] = MappingProxyType(
 
 PREDICTION: Mapping[str, str] = MappingProxyType(
     {
-        "OC": "right on originals",
-        "MC": "right on mutants",
-        "PC": "right on rewritings that mean the same",
-        "MC_differing": "right on mutants whose value differs from the original's",
-        "OR": "original shown, the mutant's value answered",
-        "MR": "mutant shown, the original's value answered",
-        "stability": "one outcome on a rewriting and on its original",
-        "repeat_agreement": "one outcome on an original asked twice",
+        "OC": "correct on originals",
+        "MC": "correct on mutants",
+        "PC": "correct on semantics-preserving rewritings",
+        "MC_differing": "correct on mutants whose value differs from the original's",
+        "OR": "shown the original, answers the mutant's value",
+        "MR": "shown the mutant, answers the original's value",
+        "stability": "same outcome on a rewriting and its original",
+        "repeat_agreement": "same outcome on two samples of the same original",
     }
 )
 
 CHOICE: Mapping[str, str] = MappingProxyType(
     {
         "preference": "chooses the original",
-        "OC": "right, having chosen the original",
-        "MC": "right, having chosen the mutant",
+        "OC": "correct, having chosen the original",
+        "MC": "correct, having chosen the mutant",
         "OR": "the mutant's value, having chosen the original",
         "MR": "the original's value, having chosen the mutant",
-        "accuracy": "right for the program chosen",
+        "accuracy": "correct for the chosen program",
         "same_program": "the same program in both orders",
         "always_A": "A in both orders",
         "always_B": "B in both orders",
         "preference_consistent": "the original, where both orders agree",
         "chose_A": "chooses A",
-        "repeat_same": "the same program when asked twice in one order",
+        "repeat_same": "the same program in two samples of one order",
     }
 )
 
 AGGREGATIONS: Mapping[str, str] = MappingProxyType(
     {
-        "per_case/mean": "every case counts for itself and weighs the same",
-        "per_case/micro": "every case counts for itself; every sample weighs the same",
-        "all_cases/mean": "all cases of an item must hold; every item weighs the same",
-        "all_cases/micro": "all cases of an item must hold; every sample weighs the same",
+        "per_case/mean": "mean over cases",
+        "per_case/micro": "mean over samples, case by case",
+        "all_cases/mean": "all cases of a program must be correct; mean over programs",
+        "all_cases/micro": "all cases of a program must be correct; mean over samples",
     }
 )
 

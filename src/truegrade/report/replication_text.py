@@ -1,4 +1,4 @@
-"""A claim against a run, on the terminal: the verdict, why, every profile, and what could explain a difference."""
+"""Terminal output of a replication: verdict, reasons, results by profile, possible explanations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHOWN_FITS = 4
 def print_replication(
     replication: Replication, *, console: Console | None = None, worded: Callable[[str], str] = str
 ) -> None:
-    """Print what became of a claim; ``worded`` as of `truegrade.report.text.print_summary`."""
+    """Print the result of comparing a claim with a run; ``worded`` as of `truegrade.report.text.print_summary`."""
     from rich.text import Text
 
     out = open_console(console)
@@ -38,14 +38,14 @@ def print_replication(
     for sentence in result.why:
         out.print(Text(f"  {worded(sentence)}"))
     if replication.condemned:
-        out.print(Text("  but it should not count, says the audit that the run keeps:", "bold red"))
+        out.print(Text("  the audit stored with the run reports errors:", "bold red"))
         for sentence in replication.condemned:
             out.print(Text(f"    {sentence}"))
     elif replication.audited is False:
         out.print(
             Text(
-                "  ! no audit was made of the file behind this run, so nothing says that its rows should count;"
-                f" truegrade check {replication.claim} FILE grades, holds and audits in one",
+                "  ! the imported file was not audited, so the validity of its rows is unknown;"
+                f" `truegrade check {replication.claim} FILE` grades, compares and audits it",
                 "yellow",
             )
         )
@@ -61,7 +61,7 @@ def print_check(
     console: Console | None = None,
     worded: Callable[[str], str] = str,
 ) -> None:
-    """Print the one answer, then the two stations that it rests on (see `truegrade.analysis.checking.Check`).
+    """Print the answer, then the replication and the audit behind it (see `truegrade.analysis.checking.Check`).
 
     ``worded`` as of `truegrade.report.text.print_summary`.
     """
@@ -85,11 +85,11 @@ def _print_details(out: Console, replication: Replication) -> None:
     from rich.text import Text
 
     result = replication.result
-    table = plain_table("profile", f"ours, {replication.metric}", "verdict", "p", "p, same tasks")
+    table = plain_table("profile", f"measured {replication.metric}", "verdict", "p", "p, same problems")
     for item in (result, *replication.others):
         row(table, item.profile, *_cells(item), bold=item is result)
     out.print(table)
-    out.print(fact_grid([("fits", _fits(replication.fits))]))
+    out.print(fact_grid([("denominators", _fits(replication.fits))]))
     for cause in replication.explanations:
         out.print(Text(f"{'→' if cause.explains else '·'} {cause.kind}: {cause.sentence}"))
 
@@ -104,17 +104,17 @@ def _p(value: float | None) -> str:
 
 
 def _fits(fits: list[Fit]) -> str:
-    """The denominators that say something; the first that does not, for all larger ones."""
+    """The informative denominators, and whether larger ones fit any value."""
     decisive = [fit for fit in fits if fit.decisive]
     shown = [_fit(fit) for fit in decisive[:SHOWN_FITS]]
     if len(decisive) > SHOWN_FITS:
         shown.append(f"{len(decisive) - SHOWN_FITS} more")
     if len(fits) > len(decisive):
-        shown.append("numbers of draws so large that every value fits")
-    return "; ".join(shown) or "no denominator looked at"
+        shown.append("larger denominators fit every value")
+    return "; ".join(shown) or "not examined"
 
 
 def _fit(fit: Fit) -> str:
     counts = str(fit.first) if fit.first == fit.last else f"{fit.first}–{fit.last}"
     each = f" = {fit.tasks} × {fit.samples}" if fit.samples > 1 else ""
-    return f"{counts}/{fit.denominator}{each}{' (digits cut off)' if fit.cut_off else ''}"
+    return f"{counts}/{fit.denominator}{each}{' (truncated, not rounded)' if fit.cut_off else ''}"

@@ -1,4 +1,4 @@
-"""One set of replies under several profiles: the spread of the rules alone, the matrix, the rows that differ."""
+"""One set of replies under several profiles: spread, results by profile, and samples with different verdicts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def rules(matrix: Matrix, summary: Summary) -> Markup:
     chart = rules_chart(matrix, summary)
     if chart is None:
         return Markup()
-    spread = f"The rules alone move the result by {100 * matrix.spread:.1f} points"
+    spread = f"The grading rules alone change the result by {100 * matrix.spread:.1f} points"
     words = (
         f"{spread}: from {matrix.lowest} to {matrix.highest}. The profiles disagree on"
         f" {fmt.count(matrix.disagreeing)} of {fmt.plural(matrix.compared, 'sample')}."
     )
-    caption = "The same replies under each profile, on a part of the axis; grey: smallest to largest."
+    caption = "The same replies under each profile (axis cropped); grey: range."
     return section(
         "rules",
         "Profiles",
@@ -38,7 +38,7 @@ def rules(matrix: Matrix, summary: Summary) -> Markup:
 def _matrix(matrix: Matrix) -> Markup:
     ks = sorted({k for row in matrix.rows for k in row.pass_at})
     head = ["profile", *(f"pass@{k}" for k in ks), "any of N", "all solutions", "first sample"]
-    return table("Rules down, numbers across", head, [_row(row, ks) for row in matrix.rows], class_="numeric")
+    return table("Results by profile", head, [_row(row, ks) for row in matrix.rows], class_="numeric")
 
 
 def _row(row: MatrixRow, ks: Sequence[int]) -> list[Child]:
@@ -53,7 +53,7 @@ def _cell(estimate: Estimate | None) -> Child:
 def _differing(summary: Summary) -> Child:
     """Samples that pass under one profile and fail under another."""
     if not summary.disagreeing:
-        return el("p", "No sample has one outcome here and another there.", class_="note")
+        return el("p", "All profiles agree on every sample.", class_="note")
     profiles = [profile.profile for profile in summary.profiles]
     rows = [_disagreement(item, profiles) for item in summary.disagreements]
     caption = f"{fmt.plural(summary.disagreeing, 'sample')} graded differently"

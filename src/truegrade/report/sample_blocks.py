@@ -33,7 +33,7 @@ class Index(msgspec.Struct, frozen=True, kw_only=True):
     profiles: list[str]
     reasons: list[str]
     tasks: list[str]
-    """Ids; the prompt of task i is in block ``i // prompts_a_block``."""
+    """Ids; the prompt of problem i is in block ``i // prompts_a_block``."""
     lines: list[str]
     """Distinct lines of detail."""
     prompted: bool

@@ -144,7 +144,7 @@ def _utf16_units(text: str) -> int:
 def _verdict_view(verdict: Verdict, answer: int | None) -> VerdictView:
     notes = [*verdict.marks]
     if verdict.time_sensitive:
-        notes.append("at a time limit, or half of it used")
+        notes.append("reached a time limit or used half of it")
     if verdict.truncated:
         notes.append("reply cut at the token limit")
     return VerdictView(

@@ -31,7 +31,7 @@ class Browser(msgspec.Struct, frozen=True, kw_only=True):
     samples: list[SampleView]
     """In the data set's order."""
     prompts: Prompts
-    """Of the tasks of `samples`, where the run stores them."""
+    """Of the problems of `samples`, where the run stores them."""
     profiles: list[str]
     graded: int
     """Samples with a verdict, of which `samples` is a choice."""
@@ -123,7 +123,7 @@ class _Draw:
 
 
 def _tasks(summary: Summary) -> list[str]:
-    """Tasks of all profiles, in the data set's order as far as the first profile scores them."""
+    """Problems of all profiles, in the data set's order as far as the first profile scores them."""
     return list(dict.fromkeys(task.id for profile in summary.profiles for task in profile.tasks))
 
 
@@ -159,7 +159,7 @@ def _within_budget(views: Iterable[SampleView], prompts: Prompts, max_chars: int
 
 
 def read_prompts(prompts: Mapping[str, Prompt], tasks: set[str]) -> Prompts:
-    """The messages of some tasks, cut for the page."""
+    """The messages of some problems, cut for the page."""
     return {
         task: [(message.role, excerpt(message.content)) for message in prompt.messages]
         for task, prompt in prompts.items()

@@ -1,4 +1,4 @@
-"""The sections of the page about results: pure functions to HTML, empty if they say nothing."""
+"""Sections of the report page about results: pure functions that return HTML, empty without content."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from truegrade.report.material import Material
 from truegrade.report.parts import facts, figure, folded, section, table
 
 MAX_CARDS = 2
-"""With more profiles the first has the card, and all are compared in the section about profiles."""
+"""With more profiles only the first gets a card; the section on profiles compares all of them."""
 MAX_DOUBTS = 4
-"""Sentences beside the headline; the others are folded. Those about the first profile come first."""
+"""Number of warnings shown unfolded; those about the first profile come first."""
 MAX_STRIPS = 3
 
 
@@ -26,7 +26,7 @@ MAX_STRIPS = 3
 
 
 def overview(material: Material) -> Markup:
-    """The first screen: the headline, under which rules, and what is doubtful about it."""
+    """The first section: headline estimates by profile, and warnings."""
     summary = material.summary
     several = len(summary.profiles)
     cards = summary.profiles if several <= MAX_CARDS else summary.profiles[:1]
@@ -35,9 +35,9 @@ def overview(material: Material) -> Markup:
         matrix = material.matrix
         other = el(
             "p",
-            f"Under {several} profiles the same replies give {_range(summary)}: a spread of"
-            f" {100 * matrix.spread:.1f} points by the rules alone. ",
-            el("a", "Compare them", href="#rules"),
+            f"Under {several} profiles the same replies give {_range(summary)}: the grading rules alone change the"
+            f" result by {100 * matrix.spread:.1f} points. ",
+            el("a", "Compare the profiles", href="#rules"),
             ".",
         )
     shown = el("div", (_card(profile, summary) for profile in cards), class_="cards")
@@ -56,9 +56,9 @@ def _range(summary: Summary) -> str:
 
 def _card(profile: ProfileSummary, summary: Summary) -> Markup:
     first = profile.estimates[0]
-    interval = f"{100 * first.confidence:g} % interval {fmt.bounds(first.low, first.high)}"
+    interval = f"{100 * first.confidence:g} % CI {fmt.bounds(first.low, first.high)}"
     if first.low is None:
-        interval = "no interval can be had from a single cluster"
+        interval = f"{100 * first.confidence:g} % CI: not available (one cluster)"
     scale = el("div", el("span", "0"), el("span", "50"), el("span", "100 %"), class_="scale", aria_hidden="true")
     return el(
         "article",
@@ -68,28 +68,28 @@ def _card(profile: ProfileSummary, summary: Summary) -> Markup:
         interval_plot(first, f"{first.metric} under {profile.profile}"),
         scale,
         facts(
-            ("tasks × samples", f"{fmt.count(first.tasks)} × {summary.samples_per_task}"),
+            ("problems × samples", f"{fmt.count(first.tasks)} × {summary.samples_per_task}"),
             ("clusters", fmt.count(first.clusters)),
             ("unanswered", fmt.count(first.unanswered)),
             ("truncated", fmt.count(first.truncated)),
             ("interval by", first.method),
             ("protection", wording.level(profile.level)),
             *((e.metric, fmt.percent(e.value)) for e in profile.estimates if e.metric in profile.reported),
-            *((f"{name} as printed there", repr(value)) for name, value in profile.published.items()),
+            *((f"{name} as printed by the harness", repr(value)) for name, value in profile.published.items()),
         ),
         class_="card",
     )
 
 
 def _coverage(summary: Summary) -> Markup:
-    asked = f"{fmt.plural(summary.tasks, 'task')} × {summary.samples_per_task}"
+    asked = f"{fmt.plural(summary.tasks, 'problem')} × {summary.samples_per_task}"
     tiles = [
         ("samples expected", summary.expected, asked),
-        ("answered", summary.answered, "a reply came, be it empty"),
+        ("answered", summary.answered, "replies received, empty ones included"),
         ("missing", summary.missing, wording.why_missing(summary)),
     ]
     if summary.excluded:
-        tiles.append(("excluded tasks", len(summary.excluded), "never scored; see Methods"))
+        tiles.append(("excluded problems", len(summary.excluded), "not scored; see Methods"))
     rows = (
         el("div", el("dt", name), el("dd", fmt.count(number)), el("dd", what, class_="what"))
         for name, number, what in tiles
@@ -98,7 +98,7 @@ def _coverage(summary: Summary) -> Markup:
 
 
 def _doubts(material: Material) -> Markup:
-    """What a reader of the headline must know."""
+    """The warnings of the run."""
     summary = material.summary
     lines = _shared_lines({profile.profile: profile.warnings for profile in summary.profiles})
     if summary.missing:
@@ -106,8 +106,8 @@ def _doubts(material: Material) -> Markup:
     grave = [finding for finding in material.findings if finding.severity.value != "info"]
     items = [el("li", finding.sentence, " ", el("a", "Audit", href="#audit")) for finding in grave]
     items += [el("li", line) for line in lines]
-    title = el("h3", "Before you quote this", id="warnings-title")
-    said = el("ul", items[:MAX_DOUBTS]) if items else el("p", "Nothing doubtful was found in the stored run.")
+    title = el("h3", "Warnings", id="warnings-title")
+    said = el("ul", items[:MAX_DOUBTS]) if items else el("p", "No warnings for this run.")
     rest = folded(f"{len(items) - MAX_DOUBTS} more", el("ul", items[MAX_DOUBTS:])) if items[MAX_DOUBTS:] else None
     kind = "warnings" if items else "warnings none"
     return el("aside", title, said, rest, id="warnings", class_=kind, aria_labelledby="warnings-title")
@@ -139,7 +139,7 @@ def metrics(summary: Summary) -> Markup:
     head = ["metric", *(profile.profile for profile in summary.profiles)]
     shown = table("Estimates with their intervals", head, rows, class_="metrics")
     chart = curve_chart(summary)
-    words = "pass@k against k samples (logarithmic); shaded: the interval. The table holds the same numbers."
+    words = "pass@k by number of samples k (logarithmic axis), with intervals. The table gives the same numbers."
     return section("metrics", "Metrics", figure(chart, words) if chart else None, shown)
 
 
@@ -151,7 +151,7 @@ def _estimate_cell(estimate: Estimate | None, name: str) -> Child:
     if not estimate.left_out:
         return join(number, plot)
     return join(
-        number, plot, el("small", f"{fmt.plural(estimate.left_out, 'task')} with too few samples left out")
+        number, plot, el("small", f"{fmt.plural(estimate.left_out, 'problem')} with too few samples left out")
     )
 
 
@@ -159,7 +159,7 @@ def _estimate_cell(estimate: Estimate | None, name: str) -> Child:
 
 
 def tasks(summary: Summary) -> Markup:
-    """One cell a task, shaded by the share of its samples that pass."""
+    """One cell a problem, shaded by the share of its samples that pass."""
     scale = el(
         "p",
         "no sample passes ",
@@ -167,13 +167,13 @@ def tasks(summary: Summary) -> Markup:
         " every sample passes",
         class_="note",
     )
-    hint = "One cell a task, in the data set's order; click one, or search below, to see that task's samples."
+    hint = "One cell per problem, in data set order. Select a cell, or search below, to see the samples."
     strips = [_strip(profile) for profile in summary.profiles]
     more = (
         folded(f"{len(strips) - MAX_STRIPS} more profiles", strips[MAX_STRIPS:]) if strips[MAX_STRIPS:] else None
     )
     shown = [*strips[:MAX_STRIPS], more, scale, _task_table(summary)]
-    return section("tasks", "Tasks", el("p", hint, class_="note"), shown)
+    return section("tasks", "Problems", el("p", hint, class_="note"), shown)
 
 
 def _strip(profile: ProfileSummary) -> Markup:
@@ -182,7 +182,7 @@ def _strip(profile: ProfileSummary) -> Markup:
     ungraded = sum(task.n == 0 for task in profile.tasks)
     mixed = len(profile.tasks) - solved - unsolved - ungraded
     words = (
-        f"of {fmt.plural(len(profile.tasks), 'task')} {solved} always pass, {mixed} sometimes, {unsolved} never"
+        f"of {fmt.plural(len(profile.tasks), 'problem')} {solved} always pass, {mixed} sometimes, {unsolved} never"
     )
     words += f", {ungraded} not graded" if ungraded else ""
     cells = (
@@ -200,7 +200,7 @@ def _strip(profile: ProfileSummary) -> Markup:
 
 
 def _task_table(summary: Summary) -> Markup:
-    """The strips as numbers, for those who cannot see or point; each task leads to its samples."""
+    """The same data as a table; each problem links to its samples."""
     known = [{task.id: task for task in profile.tasks} for profile in summary.profiles]
     names = dict.fromkeys(name for of in known for name in of)
     rows: list[list[Child]] = []
@@ -208,8 +208,8 @@ def _task_table(summary: Summary) -> Markup:
         found = [of.get(name) for of in known]
         link = el("a", name, href="#samples", data_find=f"{name}#")
         rows.append([link, *(f"{task.c} / {task.n}" if task else "–" for task in found)])
-    head = ["task", *(profile.profile for profile in summary.profiles)]
-    return folded("Passes of every task as a table", table("Passes / samples", head, rows, class_="numeric"))
+    head = ["problem", *(profile.profile for profile in summary.profiles)]
+    return folded("Passes of every problem as a table", table("Passes / samples", head, rows, class_="numeric"))
 
 
 # ---------------------------------------------------------------------------------------------- reasons
@@ -235,15 +235,15 @@ def reasons(summary: Summary) -> Markup:
         f"{p.profile}: {fmt.plural(number, 'verdict')} {what}"
         for p in summary.profiles
         for number, what in (
-            (p.time_sensitive, "at a time limit, or half of it used"),
-            (p.inside, "whose tests shared a process with the candidate"),
+            (p.time_sensitive, "reached a time limit or used half of it"),
+            (p.inside, "had their tests run in the process of the candidate"),
         )
         if number
     ]
     drawn = el("figure", svg.inline(reasons_chart(summary)))
     shown = table("Verdicts by reason", head, rows, class_="reasons")
     noted = el("ul", (el("li", line) for line in also), class_="note") if also else None
-    return section("reasons", "Why", drawn, shown, noted)
+    return section("reasons", "Verdicts by reason", drawn, shown, noted)
 
 
 def _bar(number: int, total: int, family: str) -> Markup:

@@ -12,11 +12,11 @@ from truegrade.report.wording import after_cutoff
 
 
 def splits(summary: Summary) -> Child:
-    """The section; nothing where the tasks form no groups."""
+    """The section; nothing where the problems form no groups."""
     rows = split_rows(summary)
     if not rows:
         return None
-    head = ["group", "tasks", *(profile.profile for profile in summary.profiles)]
+    head = ["group", "problems", *(profile.profile for profile in summary.profiles)]
     cells: list[list[Child]] = [
         [
             join(value, el("small", kind)),

@@ -1,4 +1,4 @@
-"""Tokens, time, cost and truncation: their totals, and how they are spread over the samples."""
+"""Tokens, time, cost and truncation: totals and distributions over samples."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def spread(summary: Summary, distributions: Sequence[Distribution]) -> Markup:
     rows = _usage_rows(used)
     if not rows and not distributions and not used.attempts and used.cost_usd is None:
         return Markup()
-    head = ["per sample or task", "known", "total", "mean", "median", "p90", "p99", "largest"]
-    caption = "Tokens as the service counted them; seconds of wall time"
+    head = ["per sample or problem", "known", "total", "mean", "median", "p90", "p99", "largest"]
+    caption = "Tokens as counted by the service; wall-clock seconds"
     shown = table(caption, head, rows, class_="numeric") if rows else None
     drawn = el("div", map(_histogram, distributions), class_="pair")
     return section(
@@ -35,7 +35,7 @@ def _totals(used: RunUsage, tasks: int) -> Child:
         return None
     money = [("cost", fmt.usd(used.cost_usd))]
     if used.cost_usd is not None and tasks:
-        money.append(("cost per task", fmt.usd(used.cost_usd / tasks)))
+        money.append(("cost per problem", fmt.usd(used.cost_usd / tasks)))
     return facts(
         *money,
         ("requests", fmt.count(used.attempts)),
@@ -59,7 +59,7 @@ def _truncation(summary: Summary) -> Child:
     chart = truncation_chart(summary)
     if chart is None:
         return None
-    caption = el("b", "Replies without an answer, and replies cut at the token limit, in percent of the verdicts")
+    caption = el("b", "Replies without an answer and replies cut at the token limit, in percent of verdicts")
     return el("figure", el("figcaption", caption), inline(chart), class_="narrow")
 
 
@@ -68,8 +68,8 @@ def _usage_rows(used: RunUsage) -> list[list[Child]]:
         ("input tokens", used.input_tokens),
         ("output tokens", used.output_tokens),
         ("latency, s", used.latency_s),
-        ("tokens per task", used.tokens_per_task),
-        ("latency per task, s", used.latency_s_per_task),
+        ("tokens per problem", used.tokens_per_task),
+        ("latency per problem, s", used.latency_s_per_task),
     )
     return [
         [name, fmt.count(s.count), *map(fmt.quantity, (s.total, s.mean, s.median, s.p90, s.p99, s.high))]

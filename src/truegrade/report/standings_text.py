@@ -1,4 +1,4 @@
-"""Several runs on the terminal: one column a run, metrics down; below, how far each is from the first."""
+"""Terminal table of several runs: one column per run, then each run's differences from the first."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ if TYPE_CHECKING:
 
 
 def print_standings(found: Sequence[Standing], *, console: Console | None = None) -> None:
-    """Print every run with its intervals, and what separates the others from the first."""
+    """Print every run with its intervals, and the paired differences from the first run."""
     from rich.text import Text
 
     out = open_console(console)
     out.print(_numbers(found))
     paired = [standing for standing in found[1:] if standing.against_first]
     if paired:
-        out.print(Text(f"minus {found[0].model}, paired by task", "bold"))
+        out.print(Text(f"minus {found[0].model}, paired by problem", "bold"))
         out.print(_differences(paired))
     for standing in found[1:]:
         if not standing.against_first:
-            out.print(Text(f"! {standing.run.name}: another data set or profile, nothing can be paired", "yellow"))
+            out.print(
+                Text(f"! {standing.run.name}: different data set or profile, so no paired comparison", "yellow")
+            )
 
 
 def _numbers(found: Sequence[Standing]) -> Table:

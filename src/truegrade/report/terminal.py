@@ -1,4 +1,4 @@
-"""Text of models, programs and files on a terminal: shown, never obeyed.
+"""Text of models, programs and files on a terminal, with control characters escaped.
 
 An escape sequence can move the cursor over other lines, change the window's title, or answer in the user's name.
 On a terminal every control character but newline and tab is therefore written out, as ``\\x1b``; a pipe or a file

@@ -41,11 +41,11 @@ __all__ = [
 ]
 
 SHOWN_TASKS = 12
-"""Task ids of a comparison that are named before it says how many more there are."""
+"""Number of problem ids that a comparison lists before it gives the count of the rest."""
 
 
 def print_summary(summary: Summary, *, console: Console | None = None, worded: Callable[[str], str] = str) -> None:
-    """Print the numbers of a graded run: estimates by profile, then what stands behind them.
+    """Print the results of a graded run: estimates by profile, then counts, intervals, usage and warnings.
 
     Args:
         summary: of the run.
@@ -59,7 +59,7 @@ def print_summary(summary: Summary, *, console: Console | None = None, worded: C
     out.print(_estimates(summary.profiles))
     for profile in summary.profiles:
         if profile.reported or profile.published:
-            out.print(Text(f"as {profile.profile} prints it: {_as_reported(profile)}", "bold"))
+            out.print(Text(f"as printed by {profile.profile}: {_as_reported(profile)}", "bold"))
     for part in reasoning_parts(summary.profiles):
         out.print(part)
     if groups := split_rows(summary):
@@ -76,7 +76,7 @@ def print_summary(summary: Summary, *, console: Console | None = None, worded: C
 
 
 def _estimates(profiles: Sequence[ProfileSummary]) -> Table:
-    """Metrics down, profiles across; below them what was not an ordinary failure, and the reasons."""
+    """Metrics by profile, then unanswered and truncated replies, protection level and verdicts by reason."""
     table = plain_table("", *(profile.profile for profile in profiles))
     by_profile = [{e.metric: fmt.estimate(e) for e in profile.estimates} for profile in profiles]
     metrics = dict.fromkeys(name for estimates in by_profile for name in estimates)
@@ -96,7 +96,7 @@ def _estimates(profiles: Sequence[ProfileSummary]) -> Table:
 
 def _groups(summary: Summary, groups: Sequence[SplitRow]) -> Table:
     """pass@1 by difficulty, platform and so on; profiles across."""
-    table = plain_table("pass@1 by group", "tasks", *(profile.profile for profile in summary.profiles))
+    table = plain_table("pass@1 by group", "problems", *(profile.profile for profile in summary.profiles))
     for kind, value, tasks, rates in groups:
         shown = ("–" if rate is None else fmt.estimate(rate) for rate in rates)
         row(table, f"{kind} {value}", fmt.count(tasks), *shown)
@@ -112,18 +112,18 @@ def _as_reported(profile: ProfileSummary) -> str:
 
 
 def _facts(summary: Summary) -> list[tuple[str, str]]:
-    """Name and value of what holds for the whole run."""
+    """Name and value of the facts about the whole run."""
     first = summary.profiles[0].estimates[0]
     answered = f"{fmt.count(summary.answered)} of {fmt.plural(summary.expected, 'sample')} answered"
     facts = [
-        ("tasks", f"{fmt.count(summary.tasks)} × {summary.samples_per_task} samples; {answered}"),
+        ("problems", f"{fmt.count(summary.tasks)} × {summary.samples_per_task} samples; {answered}"),
         *([("window", described(summary.window))] if summary.window else []),
         ("missing", fmt.count(summary.missing)),
-        ("brackets", f"{100 * first.confidence:g} % intervals, {first.method}, {first.clusters} clusters"),
+        (f"{100 * first.confidence:g} % CI", wording.interval(first)),
     ]
     if summary.excluded:
         excluded = list(summary.excluded)
-        facts.append(("excluded", f"{fmt.plural(len(excluded), 'task')}{listed(excluded)}"))
+        facts.append(("excluded", f"{fmt.plural(len(excluded), 'problem')}{listed(excluded)}"))
     if len(summary.profiles) > 1:
         facts.append(("disagreeing", fmt.plural(summary.disagreeing, "sample")))
     return facts + agent_facts(summary) + _usage(summary)
@@ -133,8 +133,10 @@ def _usage(summary: Summary) -> list[tuple[str, str]]:
     used = summary.usage
     facts = []
     if used.input_tokens is not None and used.output_tokens is not None:
-        each = f"mean {fmt.quantity(used.output_tokens.mean)} out a sample"
-        tokens = f"{fmt.count(used.input_tokens.total)} in, {fmt.count(used.output_tokens.total)} out; {each}"
+        each = f"mean {fmt.quantity(used.output_tokens.mean)} output tokens per sample"
+        tokens = (
+            f"{fmt.count(used.input_tokens.total)} input, {fmt.count(used.output_tokens.total)} output; {each}"
+        )
         facts.append(("tokens", tokens))
     if used.latency_s is not None:
         latency = f"median {fmt.seconds(used.latency_s.median)}, p99 {fmt.seconds(used.latency_s.p99)}"
@@ -155,10 +157,10 @@ def print_comparison(
     second: str = "second",
     more: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """Print how much better the second run is than the first, and whether chance could do it.
+    """Print the difference of two runs with its interval, tests, wins and losses.
 
     Args:
-        comparison: paired by task.
+        comparison: paired by problem.
         console: where to print; None for standard output.
         first: name of the run compared with.
         second: name of the run in question.
@@ -168,21 +170,21 @@ def print_comparison(
 
     c = comparison
     out = open_console(console)
-    interval = f", {100 * c.confidence:g} % interval {fmt.bounds(c.low, c.high)}"
+    interval = f", {100 * c.confidence:g} % CI {fmt.bounds(c.low, c.high)}"
     out.print(Text.assemble((f"{second} − {first}: {fmt.points(c.difference)} points", "bold"), interval))
     out.print(Text(wording.conclusion(comparison, first, second)))
     facts = [
         (first, fmt.percent(c.rate_a)),
         (second, fmt.percent(c.rate_b)),
-        ("tasks", f"{c.tasks} in {c.clusters} clusters, compared pair by pair"),
+        ("problems", f"{c.tasks} in {fmt.plural(c.clusters, 'cluster')}, paired"),
         ("better", f"{len(c.wins)}{listed(c.wins)}"),
         ("worse", f"{len(c.losses)}{listed(c.losses)}"),
         ("same", str(len(c.ties))),
         ("interval", c.method),
-        ("p, sign flips", fmt.p_value(c.permutation_p, digits=3)),
+        ("p, sign-flip test", fmt.p_value(c.permutation_p, digits=3)),
     ]
     if c.mcnemar_p is not None:
-        facts.append(("p, McNemar", f"{c.mcnemar_p:.3g}"))
+        facts.append(("p, McNemar test", f"{c.mcnemar_p:.3g}"))
     for name, only in ((first, c.only_a), (second, c.only_b)):
         if only:
             facts.append((f"only in {name}", f"{len(only)}{listed(only)}; left out"))

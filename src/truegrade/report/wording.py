@@ -1,4 +1,4 @@
-"""What codes mean, in words for a reader who sees them for the first time."""
+"""Explanations of codes and metrics for readers of reports."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from truegrade.pipeline.summary import ProfileSummary, Summary
-from truegrade.records import UNANSWERED, Reason
+from truegrade.records import UNANSWERED, Estimate, Reason
 from truegrade.report import format as fmt
 from truegrade.statistics import PairedComparison
 
 REASONS: Mapping[Reason, str] = MappingProxyType(
     {
-        Reason.PASSED: "the answer is right",
-        Reason.WRONG_ANSWER: "it ran, and gave something else",
-        Reason.RUNTIME_ERROR: "it raised an exception",
-        Reason.SYNTAX_ERROR: "it is not valid Python",
-        Reason.NO_CODE: "the reply holds no program",
-        Reason.NO_ANSWER: "the reply holds no answer in the form asked for",
+        Reason.PASSED: "the answer is correct",
+        Reason.WRONG_ANSWER: "the program ran and gave a wrong result",
+        Reason.RUNTIME_ERROR: "the program raised an exception",
+        Reason.SYNTAX_ERROR: "the program is not valid Python",
+        Reason.NO_CODE: "the reply contains no program",
+        Reason.NO_ANSWER: "the reply contains no answer in the required form",
         Reason.TRUNCATED: "the reply was cut at the token limit before an answer",
-        Reason.EXTRACTION_LIMIT: "the reply takes too much work to read",
+        Reason.EXTRACTION_LIMIT: "extracting the answer exceeds the work limit",
         Reason.NOT_LITERAL: "the answer is an expression, not a value",
-        Reason.TIME_LIMIT: "it used up its time",
-        Reason.MEMORY_LIMIT: "it used up its memory",
-        Reason.OUTPUT_LIMIT: "it wrote too much",
-        Reason.KILLED: "its process was ended by a signal",
-        Reason.TAMPERING: "it tried to reach the grader",
-        Reason.GRADER_ERROR: "the grader failed: nothing is known about the answer",
+        Reason.TIME_LIMIT: "the time limit was exceeded",
+        Reason.MEMORY_LIMIT: "the memory limit was exceeded",
+        Reason.OUTPUT_LIMIT: "the output limit was exceeded",
+        Reason.KILLED: "the process was ended by a signal",
+        Reason.TAMPERING: "the program tried to influence the grader",
+        Reason.GRADER_ERROR: "the grader failed, so the answer was not judged",
     }
 )
 
 METRICS: Mapping[str, str] = MappingProxyType(
     {
-        "any_correct": "tasks with at least one right sample",
-        "all_correct": "tasks whose every sample is right",
-        "all_solutions": "right samples of all samples",
+        "any_correct": "problems with at least one correct sample",
+        "all_correct": "problems for which every sample is correct",
+        "all_solutions": "correct samples among all samples",
     }
 )
 
@@ -59,32 +59,34 @@ _LEVELS: Mapping[int, str] = MappingProxyType(
 
 
 def missing(summary: Summary) -> str:
-    """That samples have no reply, and what can be done about it."""
+    """How many samples have no reply, and how to request them."""
     absent = f"{fmt.count(summary.missing)} of {fmt.plural(summary.expected, 'sample')}"
     if summary.imported:
-        most = f"whose tasks have up to {fmt.plural(summary.samples_per_task, 'sample')}"
+        most = f"which has up to {fmt.plural(summary.samples_per_task, 'sample')} per problem"
         return f"{absent} are not in the file, {most}, and are not scored"
-    return f"{absent} have no reply and are not scored; the same command asks for them again"
+    return f"{absent} have no reply and are not scored; run the same command again to request them"
 
 
 def why_missing(summary: Summary) -> str:
     """What a missing sample is, for a table."""
-    return "not in the file" if summary.imported else "never asked, or every attempt failed"
+    return "not in the file" if summary.imported else "not requested, or every attempt failed"
 
 
 def level(number: int | None) -> str:
-    """A protection level in words; None says that no program was run."""
+    """A protection level in words; None: no program was run."""
     if number is None:
-        return "nothing was executed"
+        return "no program was executed"
     return _LEVELS.get(number, f"level {number}")
 
 
 def metric(name: str) -> str:
-    """What a metric is the share of."""
+    """Definition of a metric."""
     if name.startswith("pass@"):
         k = name.removeprefix("pass@")
         return (
-            "chance that one sample is right" if k == "1" else f"chance that at least one of {k} samples is right"
+            "probability that one sample is correct"
+            if k == "1"
+            else f"probability that at least one of {k} samples is correct"
         )
     return METRICS.get(name, "")
 
@@ -101,10 +103,20 @@ def family(reason: str) -> str:
 def conclusion(c: PairedComparison, first: str, second: str) -> str:
     """What the interval of a difference says, in words."""
     if c.low is None or c.high is None:
-        return "No interval can be had, so nothing can be said about chance."
+        return "No interval is available (one cluster), so significance is not assessed."
     if c.low <= 0 <= c.high:
-        return "The interval holds 0: chance alone can make this difference."
-    return f"The interval excludes 0: {second if c.difference > 0 else first} is better on these tasks."
+        return "The interval includes 0: the difference is not statistically significant."
+    return (
+        f"The interval excludes 0: {second if c.difference > 0 else first} is significantly better on these"
+        " problems."
+    )
+
+
+def interval(estimate: Estimate) -> str:
+    """How an interval was computed, or why there is none."""
+    if estimate.low is None:
+        return f"not available ({'one cluster' if estimate.clusters == 1 else estimate.method})"
+    return f"{estimate.method}, {fmt.plural(estimate.clusters, 'cluster')}"
 
 
 def after_cutoff(profile: ProfileSummary, cutoff: str | None) -> str | None:
@@ -113,7 +125,7 @@ def after_cutoff(profile: ProfileSummary, cutoff: str | None) -> str | None:
     if gap is None:
         return None
     return (
-        f"{profile.profile}: pass@1 after {cutoff} less that up to it: {fmt.points(gap.difference)} points"
-        f" {fmt.bounds(gap.low, gap.high)}; other problems, which may be harder or easier, so this alone does not"
-        " show that the earlier ones were learned"
+        f"{profile.profile}: pass@1 after {cutoff} minus pass@1 up to it: {fmt.points(gap.difference)} points"
+        f" {fmt.bounds(gap.low, gap.high)}; the two groups hold different problems, so a gap alone does not show"
+        " contamination"
     )

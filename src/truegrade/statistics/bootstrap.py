@@ -2,8 +2,9 @@
 
 Whole clusters are drawn with replacement, each with its paired differences (Efron 1979, Annals of Statistics
 7:1-26; by cluster: Field & Welsh 2007, J. Royal Statistical Society B 69:369-390). Pairs stay pairs, and samples
-of a task and tasks of a question stay together. The interval is the percentile one. It is too narrow with few
-clusters, and of width zero where no task differs; so it stands beside the score interval, never in its place.
+of a problem and problems of a question stay together. The interval is the percentile one. It is too narrow with
+few clusters, and of width zero where no problem differs; so it stands beside the score interval, never in its
+place.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def bootstrap_interval(
     """Percentile interval for the mean of paired differences, given cluster by cluster.
 
     Args:
-        clusters: the differences of the tasks of each cluster; none is empty.
+        clusters: the differences of the problems of each cluster; none is empty.
         confidence: strictly between 0 and 1.
         draws: resamples.
         seed: of the draws: the same data give the same interval.

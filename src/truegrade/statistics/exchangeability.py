@@ -1,8 +1,8 @@
-"""Are the N samples of a task exchangeable, or is sample 0 better than sample 4?
+"""Whether the N samples of a problem are exchangeable, by Cochran's Q over their positions.
 
 If a position differs, "pass@1" read off sample 0 measures something else than the mean over samples. Cochran's Q
 (Cochran 1950, Biometrika 37:256-266) compares the positions; its p-value comes from shuffling the samples inside
-each task, so no approximation for large numbers of tasks is needed.
+each problem, so no approximation for large numbers of problems is needed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Exchangeability(msgspec.Struct, frozen=True, kw_only=True):
     rates: tuple[float, ...]
     """Pass rate at each position."""
     tasks: int
-    """Tasks that hold a sample at every position."""
+    """Problems that hold a sample at every position."""
     positions: int
 
     def warning(self) -> str | None:
@@ -39,9 +39,9 @@ class Exchangeability(msgspec.Struct, frozen=True, kw_only=True):
         mean = sum(self.rates) / self.positions
         odd = max(range(self.positions), key=lambda position: abs(self.rates[position] - mean))
         return (
-            f"the {self.positions} samples of a task are not exchangeable (Cochran's Q = {self.q:.1f},"
+            f"the {self.positions} samples of a problem are not exchangeable (Cochran's Q = {self.q:.1f},"
             f" p {told(self.p_value, self.permutations)}): sample {odd} passes {self.rates[odd]:.1%} of"
-            f" {self.tasks} tasks where the mean over all samples is {mean:.1%}; report that mean, not sample 0"
+            f" {self.tasks} problems; the mean over all samples is {mean:.1%}: report that mean, not sample 0"
         )
 
 
@@ -51,12 +51,12 @@ def exchangeability(
     """Test whether the pass rate depends on the position of the sample.
 
     Args:
-        passed: one row per task, one verdict per position; rows shorter than the longest are left out.
+        passed: one row per problem, one verdict per position; rows shorter than the longest are left out.
         permutations: shuffles; the smallest p-value possible is ``1 / (permutations + 1)``.
         seed: of the shuffles.
 
     Returns:
-        None where Q is not defined: fewer than two positions, or no task whose samples differ.
+        None where Q is not defined: fewer than two positions, or no problem whose samples differ.
     """
     import numpy as np
 

@@ -1,7 +1,7 @@
-"""Intervals for a share: Wilson's score interval, at the sample size that the clusters really support.
+"""Intervals for a share: Wilson's score interval at the cluster-robust effective sample size.
 
-Samples of one task, and tasks that share a question, succeed and fail together; an interval that takes them for
-independent is too narrow (Miller 2024, arXiv 2411.00640). Here
+Samples of one problem, and problems that share a question, succeed and fail together; an interval that takes them
+for independent is too narrow (Miller 2024, arXiv 2411.00640). Here
 
 1. the variance of the estimate is taken over clusters: linearised residuals are summed inside a cluster, squared,
    and scaled by G/(G-1);
@@ -67,10 +67,10 @@ def cluster_interval(
     """Interval for ``sum(scores) / sum(weights)``, a mean when every weight is 1.
 
     Args:
-        scores: one per task, between 0 and its weight.
-        weights: one positive number per task.
-        clusters: the cluster of each task; clusters are taken for independent of each other.
-        draws: independent draws that each task holds at most, e.g. its number of samples.
+        scores: one per problem, between 0 and its weight.
+        weights: one positive number per problem.
+        clusters: the cluster of each problem; clusters are taken for independent of each other.
+        draws: independent draws that each problem holds at most, e.g. its number of samples.
         confidence: strictly between 0 and 1.
     """
     variance = cluster_variance(scores, weights, clusters)
@@ -114,7 +114,7 @@ def effective_sample_size(share: float, variance: float, draws: int, clusters: i
     - Where no variance was seen (share 0 or 1, or equal clusters) nothing is known about how alike the draws of
       a cluster are, so they are taken for identical: the size is the number of clusters.
 
-    With one draw per task and one task per cluster this is exactly the number of tasks.
+    With one draw per problem and one problem per cluster this is exactly the number of problems.
     """
     binomial = share * (1.0 - share)
     # Equal clusters leave a variance of rounding errors, by which nothing is to be divided.

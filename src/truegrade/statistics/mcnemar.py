@@ -1,8 +1,8 @@
-"""McNemar's exact test: of the tasks on which exactly one of two runs is right, is one run right too often?
+"""McNemar's exact test on the problems that exactly one of two runs solves.
 
-Tasks on which both are right or both are wrong say nothing about which is better, so only the others count. It
-holds for one sample a task and tasks independent of each other; elsewhere `sign_flip_p` of the module ``paired``
-takes its place, and with single samples the two are the same number.
+Problems on which both are right or both are wrong say nothing about which is better, so only the others count. It
+holds for one sample a problem and problems independent of each other; elsewhere `sign_flip_p` of the module
+``paired`` takes its place, and with single samples the two are the same number.
 """
 
 from __future__ import annotations

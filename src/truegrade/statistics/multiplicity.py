@@ -1,4 +1,4 @@
-"""Several comparisons at once: the more there are, the likelier one of them looks good by chance."""
+"""Correction of p-values for multiple comparisons."""
 
 from __future__ import annotations
 

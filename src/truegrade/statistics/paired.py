@@ -1,4 +1,4 @@
-"""Two runs compared task by task: how much better is B than A, and could it be chance?"""
+"""Paired comparison of two runs: difference, interval and tests."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ EXACT_UP_TO = 14
 
 
 class PairedComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Run B against run A on the tasks both hold. Rates and differences are fractions."""
+    """Run B against run A on the problems both hold. Rates and differences are fractions."""
 
     rate_a: float
-    """Mean over tasks of the share of right samples."""
+    """Mean over problems of the share of right samples."""
     rate_b: float
     difference: float
     """``rate_b - rate_a``: positive where B is better."""
     low: float | None
     high: float | None
-    """None where the tasks form a single cluster."""
+    """None where the problems form a single cluster."""
     confidence: float
     method: str
     permutation_p: float
     """Two-sided p-value of the sign-flip test by cluster, or of the score test where that is larger; the interval
     holds 0 exactly where it is not below ``1 - confidence``."""
     mcnemar_p: float | None
-    """Two-sided exact McNemar p-value; None where a task holds several samples or shares its cluster."""
+    """Two-sided exact McNemar p-value; None where a problem holds several samples or shares its cluster."""
     wins: tuple[str, ...]
-    """Tasks on which B has the higher pass rate."""
+    """Problems on which B has the higher pass rate."""
     losses: tuple[str, ...]
     ties: tuple[str, ...]
     tasks: int
     clusters: int
     only_a: tuple[str, ...]
-    """Tasks that B lacks: left out of everything above."""
+    """Problems that B lacks: left out of everything above."""
     only_b: tuple[str, ...]
     parts: tuple[Difference, ...] = ()
-    """The metrics of execution reasoning, each compared in the same way; empty for other tasks."""
+    """The metrics of execution reasoning, each compared in the same way; empty for other kinds of problem."""
 
 
 def compare_paired(
@@ -59,7 +59,7 @@ def compare_paired(
     flips: int = FLIPS,
     seed: int = 0,
 ) -> PairedComparison:
-    """Compare B with A, paired by task. Tasks without samples count as missing.
+    """Compare B with A, paired by problem. Problems without samples count as missing.
 
     Args:
         a: tallies of the run compared with.
@@ -69,7 +69,7 @@ def compare_paired(
         seed: of those flips.
 
     Raises:
-        NotComparable: no task in common, or a task in different clusters.
+        NotComparable: no problem in common, or a problem in different clusters.
     """
     of_a = {tally.task_id: tally for tally in a if tally.n}
     of_b = {tally.task_id: tally for tally in b if tally.n}
@@ -102,7 +102,7 @@ def compare_paired(
 
 
 def gains_by_cluster(a: Sequence[TaskTally], b: Sequence[TaskTally]) -> list[list[float]]:
-    """Pass rate in B less that in A of every task that both hold, cluster by cluster.
+    """Pass rate in B less that in A of every problem that both hold, cluster by cluster.
 
     Raises:
         NotComparable: as for `compare_paired`.
@@ -119,13 +119,13 @@ def gains_by_cluster(a: Sequence[TaskTally], b: Sequence[TaskTally]) -> list[lis
 
 
 def _refuse_mismatch(common: Sequence[str], of_a: dict[str, TaskTally], of_b: dict[str, TaskTally]) -> None:
-    """Raise NotComparable unless the runs share tasks and agree on their clusters."""
+    """Raise NotComparable unless the runs share problems and agree on their clusters."""
     if not common:
-        raise NotComparable("the two runs have no graded task in common; compare runs of the same benchmark")
+        raise NotComparable("the two runs have no graded problem in common; compare runs of the same benchmark")
     for task in common:
         if of_a[task].cluster != of_b[task].cluster:
             raise NotComparable(
-                f"task {task} is in cluster {of_a[task].cluster!r} in one run and {of_b[task].cluster!r} in the"
+                f"problem {task} is in cluster {of_a[task].cluster!r} in one run and {of_b[task].cluster!r} in the"
                 " other; grade both against the same data set"
             )
 
@@ -160,7 +160,7 @@ def assess_difference(
     larger of the two, and the interval is stretched to 0 where p is not below ``1 - confidence``.
 
     Args:
-        clusters: the differences of the tasks of each cluster; none is empty.
+        clusters: the differences of the problems of each cluster; none is empty.
         confidence: of the interval.
         exact_p: McNemar's p-value, where it is the same test; None flips signs.
         flips: as for `sign_flip_p`.

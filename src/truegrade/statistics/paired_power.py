@@ -1,4 +1,4 @@
-"""What a comparison could have shown: the power of two given runs, from how often they differ on a task."""
+"""Power of the comparison of two given runs: minimum detectable difference and problems needed."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class PairPower(msgspec.Struct, frozen=True, kw_only=True):
     """Differences are fractions. Not the power to see the difference that was found: that only restates its p."""
 
     detectable: float | None
-    """Smallest difference that this many tasks show with probability ``power``; None if they show none."""
+    """Smallest difference that this many problems show with probability ``power``; None if they show none."""
     wanted: float | None
     """The difference asked about."""
     tasks_needed: int | None
-    """Tasks that show ``wanted`` with probability ``power``, if runs go on to differ as these do."""
+    """Problems that show ``wanted`` with probability ``power``, if runs go on to differ as these do."""
     discordant: float | None
-    """Share of tasks on which exactly one run is right; None with several samples a task or in clusters."""
+    """Share of problems on which exactly one run is right; None with several samples a problem or in clusters."""
     variance: float
-    """Of the paired difference of a task: the variance of their mean, times the number of tasks."""
+    """Of the paired difference of a problem: the variance of their mean, times the number of problems."""
     power: float
     alpha: float
     method: str
@@ -93,7 +93,7 @@ def _shrunken_variance(clusters: Sequence[Sequence[float]]) -> float:
 
     Two clusters of average size are added, one that differs by +1 and one by -1: Bonett & Price 2012 (J.
     Educational and Behavioral Statistics 37:479-488) add one pair on either side. Without them, runs that agree on
-    every task would need no task to be told apart.
+    every problem would need no problem to be told apart.
     """
     count = len(clusters)
     average = sum(len(cluster) for cluster in clusters) / count

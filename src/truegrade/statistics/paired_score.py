@@ -1,14 +1,14 @@
 """The score interval for a mean paired difference in clusters, and the test that it inverts.
 
-For one sample a task and tasks by themselves this is Tango's score interval for the difference of paired
+For one sample a problem and problems by themselves this is Tango's score interval for the difference of paired
 proportions (Tango 1998, Statistics in Medicine 17:891-908; recommended by Fagerland, Lydersen & Laake 2014,
 Statistics in Medicine 33:2850-2875): all differences that the score test does not reject, whose variance is that
-of the hypothesis, not of the data. At a difference of 0 it is McNemar's test. Runs that agree on every task get
+of the hypothesis, not of the data. At a difference of 0 it is McNemar's test. Runs that agree on every problem get
 an interval of a width that the number of clusters warrants.
 
 In clusters the variance is multiplied by the design effect about the same hypothesis: squared residuals of whole
-clusters over those of single tasks (Miller 2024, arXiv 2411.00640). At a difference of 0 the variance is then the
-sum of squared cluster sums, which is that of the sign-flip test: the two are the same test, one by the normal
+clusters over those of single problems (Miller 2024, arXiv 2411.00640). At a difference of 0 the variance is then
+the sum of squared cluster sums, which is that of the sign-flip test: the two are the same test, one by the normal
 approximation and one by counting.
 """
 
@@ -27,7 +27,7 @@ _NOTHING = 1e-12
 
 
 class ScoreTest:
-    """Of the paired differences, each in [-1, 1], of the tasks of each cluster; none is empty."""
+    """Of the paired differences, each in [-1, 1], of the problems of each cluster; none is empty."""
 
     def __init__(self, clusters: Sequence[Sequence[float]]) -> None:
         self._sums = [sum(cluster) for cluster in clusters]
@@ -35,8 +35,9 @@ class ScoreTest:
         self._tasks, self._total = sum(self._sizes), sum(self._sums)
         moved = [abs(gain) for cluster in clusters for gain in cluster if gain]
         self._least_effect = min(moved, default=1.0)
-        """Several samples make a task steadier than one, but not steadier than as many tasks: as gains are shares
-        of samples, the smallest says how many there are."""
+        """Several samples make a problem steadier than one, but not steadier than as many problems: as gains are
+        shares of samples, the smallest says how many there are.
+        """
         self._won = sum(gain for cluster in clusters for gain in cluster if gain > 0)
         self._lost = self._won - self._total
 

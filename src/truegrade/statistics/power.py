@@ -1,7 +1,7 @@
-"""Power: how many tasks does it take to see a difference, and which difference can so many tasks show?
+"""Power of paired comparisons: problems needed, minimum detectable difference, and power.
 
-One sample a task, ``mcnemar_*``: the two runs differ on a share ``discordant`` of the tasks, and B is right on
-``difference`` more of them than A. Connor 1987 (Biometrics 43:207-211) gives, for McNemar's test,
+One sample a problem, ``mcnemar_*``: the two runs differ on a share ``discordant`` of the problems, and B is right
+on ``difference`` more of them than A. Connor 1987 (Biometrics 43:207-211) gives, for McNemar's test,
 
     n * difference = z(alpha) * sqrt(n * discordant) + z(power) * sqrt(n * (discordant - difference**2)) + 1
 
@@ -9,8 +9,9 @@ without the 1, which is Edwards' continuity correction (1948, Psychometrika 13:1
 those of the exact test, the one reported here, or a little too careful; the tests of this module count the exact
 power out.
 
-Several samples a task, or tasks in clusters, ``mean_*``: a difference of means whose variance over n tasks is
-``variance / n`` needs n = (z(alpha) + z(power))**2 * variance / difference**2 (Miller 2024, arXiv 2411.00640).
+Several samples a problem, or problems in clusters, ``mean_*``: a difference of means whose variance over n
+problems is ``variance / n`` needs n = (z(alpha) + z(power))**2 * variance / difference**2 (Miller 2024, arXiv
+2411.00640).
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from truegrade.statistics.quantiles import two_sided_z
 
 POWER = 0.8
 ALPHA = 0.05
-"""Customary: four times in five the difference is seen, one time in twenty one that is not there."""
+"""Conventional values: 80 % power at a significance level of 5 %."""
 _STEPS = 60
 """Of a bisection: more than a double can tell apart."""
 
 
 def mcnemar_power(tasks: int, discordant: float, difference: float, *, alpha: float = ALPHA) -> float:
-    """Chance that the exact test on ``tasks`` tasks is significant at ``alpha``.
+    """Chance that the exact test on ``tasks`` problems is significant at ``alpha``.
 
     Raises:
         UserError: a share outside of (0, 1], or a difference that exceeds the discordant share.
@@ -46,7 +47,7 @@ def mcnemar_power(tasks: int, discordant: float, difference: float, *, alpha: fl
 
 
 def mcnemar_tasks(discordant: float, difference: float, *, power: float = POWER, alpha: float = ALPHA) -> int:
-    """Tasks that it takes to see ``difference`` with probability ``power``.
+    """Problems that it takes to see ``difference`` with probability ``power``.
 
     Raises:
         UserError: as for `mcnemar_power`.
@@ -63,9 +64,9 @@ def mcnemar_tasks(discordant: float, difference: float, *, power: float = POWER,
 def mcnemar_detectable(
     tasks: int, discordant: float, *, power: float = POWER, alpha: float = ALPHA
 ) -> float | None:
-    """Smallest difference that ``tasks`` tasks show with probability ``power``; None if they show none.
+    """Smallest difference that ``tasks`` problems show with probability ``power``; None if they show none.
 
-    Where it exceeds ``discordant`` every task that differs is taken to be won.
+    Where it exceeds ``discordant`` every problem that differs is taken to be won.
     """
     _check(tasks=tasks, alpha=alpha, power=power)
 
@@ -76,7 +77,7 @@ def mcnemar_detectable(
 
 
 def mean_power(tasks: int, variance: float, difference: float, *, alpha: float = ALPHA) -> float:
-    """Chance that a difference of means over ``tasks`` tasks is significant at ``alpha``.
+    """Chance that a difference of means over ``tasks`` problems is significant at ``alpha``.
 
     Raises:
         UserError: a number that cannot be.
@@ -88,7 +89,7 @@ def mean_power(tasks: int, variance: float, difference: float, *, alpha: float =
 
 
 def mean_tasks(variance: float, difference: float, *, power: float = POWER, alpha: float = ALPHA) -> int:
-    """Tasks that it takes to see ``difference`` with probability ``power``, at least 2.
+    """Problems that it takes to see ``difference`` with probability ``power``, at least 2.
 
     Raises:
         UserError: a number that cannot be.
@@ -98,7 +99,7 @@ def mean_tasks(variance: float, difference: float, *, power: float = POWER, alph
 
 
 def mean_detectable(tasks: int, variance: float, *, power: float = POWER, alpha: float = ALPHA) -> float | None:
-    """Smallest difference that ``tasks`` tasks show with probability ``power``; None if that exceeds 1."""
+    """Smallest difference that ``tasks`` problems show with probability ``power``; None if that exceeds 1."""
     _check(tasks=tasks, alpha=alpha, power=power)
     found = _both(power, alpha) * sqrt(variance / tasks)
     return found if found <= 1.0 else None
@@ -121,7 +122,7 @@ def _smallest(reached: Callable[[float], bool]) -> float:
 def _check(*, tasks: int = 1, difference: float = 1.0, alpha: float = ALPHA, power: float = POWER) -> None:
     """Refuse numbers that cannot be."""
     if tasks < 1:
-        raise UserError(f"{tasks} tasks: at least one is needed")
+        raise UserError(f"{tasks} problems: at least one is needed")
     if not 0.0 < abs(difference) <= 1.0:
         raise UserError(f"a difference of {100 * difference:g} points is not between 0 and 100")
     for name, share in (("alpha", alpha), ("power", power)):
@@ -132,6 +133,6 @@ def _check(*, tasks: int = 1, difference: float = 1.0, alpha: float = ALPHA, pow
 def _check_discordant(discordant: float, difference: float) -> None:
     if not abs(difference) <= discordant <= 1.0:
         raise UserError(
-            f"runs that differ on {100 * discordant:g} % of tasks are not {100 * abs(difference):g} points apart;"
+            f"runs that differ on {100 * discordant:g} % of problems are not {100 * abs(difference):g} points apart;"
             " raise `discordant`, to 100 at most, or lower `points`"
         )

@@ -48,8 +48,8 @@ def _prediction_warnings(prediction: PredictionSummary | None) -> list[str]:
     if prediction is None or not prediction.same_value:
         return []
     mutants = sum(line.shown == "mutant" for line in prediction.programs)
-    where = f"on {prediction.same_value} of {mutants} mutant cases both programs return one value"
-    return [f"{where}: MC repeats OC there (see MC_differing), and OR and MR leave them out"]
+    where = f"on {prediction.same_value} of {mutants} mutant cases both programs return the same value"
+    return [f"{where}: MC equals OC on these (see MC_differing), and OR and MR exclude them"]
 
 
 def _choice_warnings(choice: ChoiceSummary | None) -> list[str]:
@@ -58,20 +58,18 @@ def _choice_warnings(choice: ChoiceSummary | None) -> list[str]:
     said = []
     unread = choice.samples - choice.valid
     if unread:
-        said.append(
-            f"{unread} of {choice.samples} replies hold no choice that could be read; they count in accuracy alone"
-        )
+        said.append(f"{unread} of {choice.samples} replies contain no valid choice; they count only in accuracy")
     if choice.one_order:
         said.append(
-            f"{choice.one_order} of {len(choice.lines)} pairs were asked in one order only: preference cannot be"
-            " told from position there"
+            f"{choice.one_order} of {len(choice.lines)} pairs were presented in one order only: there preference"
+            " cannot be separated from position"
         )
     order = {estimate.metric: estimate.value for estimate in choice.order}
     letter, program = order.get("always_A", 0.0) + order.get("always_B", 0.0), order.get("same_program", 0.0)
     if letter > program:
         said.append(
-            f"position decides more than preference: in both orders the same letter {letter:.0%} of the time, the"
-            f" same program {program:.0%}"
+            f"position has more influence than preference: both orders have the same letter in {letter:.0%} of"
+            f" pairs, the same program in {program:.0%}"
         )
     return said
 

@@ -29,10 +29,10 @@ def present(estimates: Sequence[Estimate | None]) -> list[Estimate]:
 
 
 def difference(metric: str, first: Sequence[TaskTally], second: Sequence[TaskTally]) -> Difference | None:
-    """``second - first``, paired by task id; None where no task has samples on both sides.
+    """``second - first``, paired by problem id; None where no problem has samples on both sides.
 
     Raises:
-        NotComparable: a task is in different clusters on the two sides.
+        NotComparable: a problem is in different clusters on the two sides.
     """
     if not {t.task_id for t in first if t.n} & {t.task_id for t in second if t.n}:
         return None

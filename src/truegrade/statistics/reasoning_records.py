@@ -1,4 +1,4 @@
-"""What a run of execution reasoning asked and what came back, as little of it as the metrics need.
+"""The records of a run of execution reasoning that its metrics need.
 
 A *program* is one prompt of execution prediction: an original, its mutant or a rewriting that means the same, on
 one call. A *pair* is one prompt of execution choice: original and mutant in one of the two orders.

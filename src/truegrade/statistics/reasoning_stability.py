@@ -1,4 +1,4 @@
-"""Does a rewriting that means the same change the outcome, and would asking the original again?
+"""Stability: whether semantics-preserving rewritings change the outcome, compared with repeated samples.
 
 Samples are paired by their number, disjointly, so that the pairs are independent draws.
 """

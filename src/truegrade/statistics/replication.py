@@ -1,4 +1,4 @@
-"""A printed percentage against a measured one: which counts print like it, and could chance explain the rest?
+"""Comparison of a printed percentage with a measured one: matching counts, and p-values.
 
 A claim such as "67.7" is a rounded share of a whole number of draws. Its digits exclude denominators, and it has
 a sampling error of its own, which a comparison must not forget.
@@ -22,10 +22,10 @@ from truegrade.statistics.tally import TaskTally
 
 USUAL_TASKS = (164, 974, 500, 427, 257, 378, 399, 224, 800)
 """Sizes that published scores are shares of: HumanEval; MBPP whole, test split, sanitized, its test split; MBPP+
-v0.2.0, v0.1.0, and the test tasks of v0.2.0; CRUXEval."""
+v0.2.0, v0.1.0, and the test problems of v0.2.0; CRUXEval."""
 
 USUAL_SAMPLES = (1, 2, 5, 10, 20, 50, 100, 200)
-"""Samples per task that papers use."""
+"""Samples per problem that papers use."""
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -111,7 +111,7 @@ def fit_cut_off(claim: Claim, denominator: int) -> range:
 
 
 def fits(claim: Claim, tasks: Iterable[int], samples: Iterable[int] = USUAL_SAMPLES) -> tuple[Fit, ...]:
-    """Every number of tasks and of samples per task that can print like the claim, each pair once.
+    """Every number of problems and of samples per problem that can print like the claim, each pair once.
 
     Rounded fits first; a pair without one shows a fit of cut-off digits, if there is one.
     """
@@ -165,10 +165,10 @@ def independent_p(claim: Claim, claimed_draws: int, value: float, draws: float) 
     """Two-sided p-value that claim and measurement have one expected score: pooled two-proportion z test.
 
     The claim is taken for ``claimed_draws`` independent draws, the measurement for the ``draws`` that its
-    clustered interval is worth. Both are thereby allowed the luck of which tasks they met. On the *same* tasks
-    they share that luck, so the true p-value is smaller: a small one is evidence, a large one is none. A claim
-    made by greedy decoding has no luck in its draws at all; then only `same_tasks_p` with care, or a rerun, can
-    tell. The claim is moved inside its printed range as far towards ``value`` as it goes.
+    clustered interval is worth. Both are thereby allowed the luck of which problems they met. On the *same*
+    problems they share that luck, so the true p-value is smaller: a small one is evidence, a large one is none. A
+    claim made by greedy decoding has no luck in its draws at all; then only `same_tasks_p` with care, or a rerun,
+    can tell. The claim is moved inside its printed range as far towards ``value`` as it goes.
     """
     claimed = nearest(claim, value)
     pooled = (claimed * claimed_draws + value * draws) / (claimed_draws + draws)
@@ -177,13 +177,13 @@ def independent_p(claim: Claim, claimed_draws: int, value: float, draws: float) 
 
 
 def same_tasks_p(claim: Claim, claimed_samples: int, tallies: Sequence[TaskTally]) -> float | None:
-    """Two-sided p-value given the tasks: only the draws of either side vary, the tasks are common to both.
+    """Two-sided p-value given the problems: only the draws of either side vary, the problems are common to both.
 
-    Each task's variance of one draw is estimated without bias from its samples, ``c (n - c) / (n (n - 1))``, and
-    taken to hold for the claimed model too. For mean scores per task (pass@1).
+    Each problem's variance of one draw is estimated without bias from its samples, ``c (n - c) / (n (n - 1))``,
+    and taken to hold for the claimed model too. For mean scores per problem (pass@1).
 
     Returns:
-        None where a task has a single sample, so that the variance of its draws is not known.
+        None where a problem has a single sample, so that the variance of its draws is not known.
     """
     if not tallies or min(tally.n for tally in tallies) < 2:
         return None

@@ -13,18 +13,18 @@ from truegrade.statistics.windows import CUTOFF, Tags, split
 
 
 class Split(msgspec.Struct, frozen=True, kw_only=True):
-    """One group of tasks."""
+    """One group of problems."""
 
     by: str
     """``difficulty``, ``platform``, ``kind``, ``month`` or ``cut-off``."""
     value: str
     """Which group: ``hard``, ``2024-09``, ``after 2024-08-01``."""
     rate: Estimate
-    """pass@1 over its tasks."""
+    """pass@1 over its problems."""
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True):
-    """The rate of one group less that of another; other tasks, so nothing is paired."""
+    """The rate of one group less that of another; other problems, so nothing is paired."""
 
     difference: float
     """A fraction; negative where the newer contests are solved less often."""
@@ -40,8 +40,8 @@ def split_rates(tallies: Sequence[TaskTally], tags: Mapping[str, Tags], cutoff: 
     """pass@1 of every group that has a graded sample.
 
     Args:
-        tallies: of all tasks.
-        tags: of each task, by id.
+        tallies: of all problems.
+        tags: of each problem, by id.
         cutoff: last day of a model's training data, ``YYYY-MM-DD``.
     """
     known = {tally.task_id: tally for tally in tallies if tally.n}

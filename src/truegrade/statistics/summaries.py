@@ -63,7 +63,7 @@ def percentile(ordered: Sequence[float], percent: float) -> float:
 
 
 def totals_by_task(values: Iterable[tuple[str, float | None]]) -> dict[str, float | None]:
-    """Sum (task id, value) pairs per task; None where a sample lacks its value, for a part is no total."""
+    """Sum (problem id, value) pairs per problem; None where a sample lacks its value, for a part is no total."""
     parts: dict[str, list[float | None]] = defaultdict(list)
     for task_id, value in values:
         parts[task_id].append(value)

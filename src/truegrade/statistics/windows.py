@@ -96,7 +96,7 @@ def groups_of(tags: Tags, cutoff: str | None) -> dict[str, str]:
 
 
 def split(tasks: Iterable[tuple[str, Tags]], cutoff: str | None) -> dict[tuple[str, str], list[str]]:
-    """Tasks by kind of group and group, in order; a kind that puts all tasks in one group says nothing.
+    """Problems by kind of group and group, in order; a kind that puts all problems in one group says nothing.
 
     Args:
         tasks: id and tags of each.

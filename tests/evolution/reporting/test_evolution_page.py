@@ -76,7 +76,7 @@ def test_every_full_evaluation_is_drawn_in_every_pair(folder, page):
 
 
 def test_the_hypervolume_that_is_shown_is_that_of_optuna(folder, page):
-    table = page[page.index("At the end of the budget") :].split("</table>")[0]
+    table = page[page.index("At the largest budget") :].split("</table>")[0]
     shown = list(map(float, CELL.findall(table)))
     found = rows(folder)
     for search, value in zip(("nsga2", "random"), shown, strict=True):
@@ -94,7 +94,7 @@ def test_the_page_says_what_the_folder_says(folder, page):
         assert f"{100 * one['against_base']['value']:+.1f} [{low}, {high}]" in text
     assert "In security all genomes are equal" in text
     assert "micro/3 and micro/204, Jaccard similarity 0.41" in text
-    assert "look 1 on" in text
+    assert "number 1 on" in text
     assert '"generations": 4' in text
     assert "@article{nsga2," in text
     assert "@misc{lora," in text
@@ -123,8 +123,8 @@ def test_problem_cells_are_the_shares(folder, page):
 def test_an_unfinished_evolution_has_a_page(tmp_path):
     folder = build_folder(tmp_path / "run", plans=WITHOUT_OPTUNA, generations=3, population=4, finished=False)
     parsed = StrictPage(write_report(gather(folder)).read_text())
-    assert "Not finished: nothing can be claimed yet" in parsed.text
-    assert "so gains are flattered" in parsed.text
+    assert "Not finished: no result yet" in parsed.text
+    assert "so gains are optimistic" in parsed.text
     assert "final" not in parsed.ids
 
 
@@ -160,14 +160,15 @@ def test_a_second_look_is_marked(tmp_path):
     folder = build_folder(tmp_path / "run", plans=WITHOUT_OPTUNA, generations=2, population=3)
     final = msgspec.json.decode((folder / FINAL).read_bytes())
     (folder / FINAL).write_bytes(msgspec.json.encode({**final, "look": 2}))
-    assert "This is look 2 at the final problems" in StrictPage(write_report(gather(folder)).read_text()).text
+    text = StrictPage(write_report(gather(folder)).read_text()).text
+    assert "This is evaluation 2 on the final problems" in text
 
 
 def test_markdown_and_terminal_say_the_same(folder):
     from rich.console import Console
 
     markdown = markdown_summary(gather(folder))
-    assert "| search | selected by | final | against base | forgetting |" in markdown
+    assert "| search | selection | final | minus base | forgetting |" in markdown
     out = io.StringIO()
     print_summary(gather(folder), Console(file=out, width=200, highlight=False))
     printed = " ".join(out.getvalue().split())

@@ -105,7 +105,7 @@ def test_the_report_is_about_problems_that_no_choice_has_seen(evolved, final, ev
 def test_the_terminal_says_whether_the_improvement_is_real(evolved, final):
     own = final.selected[0]
     said = " ".join(evolved.result.output.split())
-    assert ("The improvement over the base is real" in said) is (own.against_base.low > 0)
+    assert ("The improvement over the base is significant" in said) is (own.against_base.low > 0)
     assert "of the kinds that the base was trained on" in said
     assert all(f" {one.search} " in said for one in final.selected)
     assert (evolved.folder / "report.html").is_file()

@@ -39,7 +39,7 @@ def test_from_the_list_to_a_comparison(page, viewer):
 
     page.click("[data-run=parrot] a")
     page.wait_for_selector("#sample h3")
-    assert "Before you quote this" in page.inner_text("#overview")
+    assert "Warnings" in page.inner_text("#overview")
     page.select_option("#filter-outcome", "passed")
     wait_found(page, r"\d+ of 90 samples")
     page.locator("#list [aria-selected=true] .badge", has_text="passed").wait_for()

@@ -166,10 +166,10 @@ def test_the_stored_report_is_shown_until_the_run_grows(graded, view):
         verdicts.write_bytes(b"".join(lines[:4]))
         assert viewer.json("/api/run", run="he")["report"] == "counted"
         status, _, four = viewer.get("/report", run="he")
-        assert status == 200 and b"2 of 6 tasks have fewer than 1 graded samples" in four
+        assert status == 200 and b"2 of 6 problems have fewer than 1 graded samples" in four
         assert viewer.get("/report", run="he")[2] == four
         with verdicts.open("ab") as file:
             file.write(lines[4])
         five = viewer.get("/report", run="he")[2]
-        assert b"1 of 6 tasks have fewer than 1 graded samples" in five
+        assert b"1 of 6 problems have fewer than 1 graded samples" in five
         assert not (graded / "summary.json").exists() and not (graded / "report.html").exists()

@@ -1,4 +1,4 @@
-"""Audit of a file of completions: rows that should not count, and protocols that measure something else.
+"""Audit of a file of completions: rows that must not count, and deviations from the protocol.
 
 Everything is graded anew; nothing that a file says about itself is believed.
 """

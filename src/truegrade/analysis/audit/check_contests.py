@@ -1,4 +1,4 @@
-"""Contest answers: are the programs cut and graded as said, and was it the program that failed or the capture?"""
+"""Checks of contest answers: extraction, recorded verdicts, and failures caused by the grader."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from truegrade.extraction.parsing import Fault, Parser
 def check_rows(submissions: Submissions) -> Iterator[Finding]:
     """What the file says of whole questions."""
     if submissions.repeated:
-        told = f"{len(submissions.repeated)} questions stand in the file more than once; each counts again"
+        told = (
+            f"{len(submissions.repeated)} questions occur more than once in the file, and each occurrence is"
+            " counted"
+        )
         yield finding("question-repeated", Severity.ERROR, submissions.repeated, told)
     if submissions.contrary:
-        told = (
-            f"of {len(submissions.contrary)} questions the stored pass@1 is not the share of true flags beside it"
-        )
+        told = f"the stored pass@1 of {len(submissions.contrary)} questions differs from the share of true flags"
         yield finding("metric-contradicts-results", Severity.ERROR, submissions.contrary, told)
     judged = [item for item in submissions.items if item.graded is not None]
     without = [item for item in submissions.items if item.graded is None]
@@ -41,8 +42,8 @@ def check_submissions(submitted: Sequence[Submitted]) -> Iterator[Finding]:
             "extraction-differs",
             Severity.WARNING,
             _names(differing),
-            f"{len(differing)} of {len(kept)} programs are not what stands between the last two fences of their"
-            f" reply; {first} of them stand between the first two",
+            f"{len(differing)} of {len(kept)} programs differ from the text between the last two fences of"
+            f" their reply; {first} of them equal the text between the first two",
         )
     judged = [item for item in submitted if item.graded is not None and item.metadata is not None]
     contrary = [item for item in judged if item.graded == ("error_code" in (item.metadata or {}))]
@@ -51,7 +52,7 @@ def check_submissions(submitted: Sequence[Submitted]) -> Iterator[Finding]:
             "flag-contradicts-metadata",
             Severity.ERROR,
             _names(contrary),
-            f"{len(contrary)} of {len(judged)} verdicts are not what their own metadata say: passed with an"
+            f"{len(contrary)} of {len(judged)} verdicts contradict their own metadata: passed with an"
             " error_code, or failed without one",
         )
 
@@ -80,8 +81,8 @@ def _contradicted(reruns: Sequence[Rerun]) -> Iterator[Finding]:
             "flag-pass-contradicted",
             Severity.WARNING,
             _names(wrong),
-            f"{len(wrong)} of {len(passed)} answers that are recorded as passed fail a public sample in a process"
-            " of their own; look at the sample first: it is parsed from the statement where no data set is given",
+            f"{len(wrong)} of {len(passed)} answers that are recorded as passed fail a public sample in a separate"
+            " process; check the sample first: without a data set it is parsed from the problem statement",
         )
 
 
@@ -96,7 +97,7 @@ def _lost(reruns: Sequence[Rerun]) -> Iterator[Finding]:
             Severity.WARNING,
             _names(threads),
             f"{len(threads)} of {len(failed)} failed answers start a thread without joining it and pass every"
-            " public sample in a process of their own: the harness stopped reading before the thread had printed",
+            " public sample in a separate process: the harness stopped reading before the thread had printed",
         )
     empty = [item for item in right if item.output == "" and item not in threads]
     if empty:
@@ -105,7 +106,7 @@ def _lost(reruns: Sequence[Rerun]) -> Iterator[Finding]:
             Severity.WARNING,
             _names(empty),
             f"{len(empty)} of {len(failed)} failed answers are recorded with empty output and pass every public"
-            " sample in a process of their own",
+            " sample in a separate process",
         )
 
 

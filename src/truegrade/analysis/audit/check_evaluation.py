@@ -1,4 +1,4 @@
-"""An ``_eval.json`` against itself: do its numbers follow from its own results?"""
+"""Consistency of an ``_eval.json``: whether its metrics follow from its own results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def audit_evaluation(source: SourceFile, benchmark: str) -> Audit:
         file_sha256=source.sha256(),
         benchmark=benchmark,
         dataset_sha256="",
-        profile="its own results, nothing was run",
+        profile="its own results (no program was run)",
         tasks=len(passed),
         samples=sum(map(len, passed.values())),
         recorded={"results": sum(map(sum, passed.values()))},
@@ -41,7 +41,7 @@ def check_evaluation(said: Evaluation) -> Iterator[Finding]:
     scale = _scale(said)
     metrics = published_metrics(said.passed, scale)
     wrong = [
-        f"{name} {value!r}, not {metrics[name]!r}" if name in metrics else f"{name}, for which samples are too few"
+        f"{name} {value!r}, not {metrics[name]!r}" if name in metrics else f"{name}, which needs more samples"
         for name, value in said.metrics.items()
         if name not in metrics or not isclose(value, metrics[name], rel_tol=_TOLERANCE)
     ]
@@ -54,7 +54,7 @@ def check_evaluation(said: Evaluation) -> Iterator[Finding]:
         if not isclose(value, metrics["detail"].get(name, {}).get(place, -1.0), rel_tol=_TOLERANCE)
     ]
     if parts:
-        sentence = f"{len(parts)} parts of the detail are not what the results give"
+        sentence = f"{len(parts)} per-problem values contradict the results"
         yield finding("metric-contradicts-results", Severity.ERROR, parts, sentence)
     lengths = {len(rows) for rows in said.results.values()}
     if len(lengths) > 1:

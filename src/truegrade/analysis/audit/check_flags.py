@@ -1,4 +1,4 @@
-"""Recorded verdicts against fresh ones."""
+"""Recorded verdicts compared with those of regrading."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def _stale(evidence: Evidence, name: tuple[str, ...], items: list[Recorded]) -> 
             Severity.ERROR,
             rows,
             f"{len(rows)} of {len(items)} verdicts in {', '.join(name)!r} were made on another program: the row's"
-            " full_code is not its completion between imports and tests; they are not held against it",
+            " full_code does not consist of its completion between imports and tests; they are not counted as"
+            " contradictions",
             name,
         )
 
@@ -68,7 +69,7 @@ def _without_program(evidence: Evidence, name: tuple[str, ...], items: list[Reco
             "flag-without-program",
             Severity.ERROR,
             rows,
-            f"{len(rows)} of the {len(passed)} {_kind(items)} that {_said(name, items)} hold no"
+            f"{len(rows)} of the {len(passed)} {_kind(items)} that {_said(name, items)} contain no"
             f" {_wanted(evidence)}; without them {len(passed) - len(rows)} of {len(items)} remain",
             name,
         )
@@ -127,7 +128,7 @@ def _sensitive(evidence: Evidence, items: list[Recorded]) -> str:
     """How many of the fresh verdicts hang on the speed of the machine."""
     outcomes = (evidence.outcome(item.problem_id, item.sample) for item in items)
     close = sum(outcome is not None and outcome.time_sensitive for outcome in outcomes)
-    return f"; {close} of these verdicts came close to a time limit" if close else ""
+    return f"; {close} of these verdicts were close to a time limit" if close else ""
 
 
 def _name(evidence: Evidence, item: Recorded) -> str:

@@ -1,4 +1,4 @@
-"""Was the right thing measured: the benchmark's own questions, all of them, by a model with a name?"""
+"""Checks of the protocol: prompts, tests and references of the benchmark, coverage, and the model id."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODEL_FAMILIES = re.compile(
 
 
 def check_protocol(evidence: Evidence, shots: Sequence[str], label: str | None) -> Iterator[Finding]:
-    """Changed questions, missing tasks, scored shots, unclear models.
+    """Changed questions, missing problems, scored shots, unclear models.
 
     Args:
         evidence: of the file.
@@ -39,14 +39,13 @@ def _changed(evidence: Evidence) -> Iterator[Finding]:
             if not rows:
                 continue
             fields = ", ".join(sorted({d.field for d in found}))
-            differ, them = ("task differs", "it") if len(rows) == 1 else ("tasks differ", "them")
+            differ = "problem differs" if len(rows) == 1 else "problems differ"
             how = "in white space only" if blanks else f"(sha256 {found[0].found_sha256[:12]}… in the first)"
             yield finding(
                 f"{part}-changed",
                 Severity.INFO if blanks else severity,
                 rows,
-                f"{len(rows)} {differ} from the benchmark's own {fields} {how}; graded here as the"
-                f" benchmark has {them}",
+                f"{len(rows)} {differ} from the benchmark's own {fields} {how}; regraded with the benchmark's own",
             )
 
 
@@ -58,8 +57,8 @@ def _missing(evidence: Evidence) -> Iterator[Finding]:
             "tasks-missing",
             Severity.WARNING,
             missing,
-            f"the file answers {answered} of {len(evidence.problems)} problems; a share of {answered} is not"
-            f" a share of {len(evidence.problems)}",
+            f"the file answers {answered} of {len(evidence.problems)} problems; a rate over {answered} is"
+            f" not a rate over {len(evidence.problems)}",
         )
 
 
@@ -71,7 +70,7 @@ def _shots(evidence: Evidence, shots: Sequence[str]) -> Iterator[Finding]:
             "shot-scored",
             Severity.ERROR,
             scored,
-            f"{len(scored)} problems that the prompt shows solved are scored; {passed} of them pass",
+            f"{len(scored)} problems whose solution the prompt shows are scored; {passed} of them pass",
         )
 
 
@@ -85,10 +84,8 @@ def _models(evidence: Evidence, label: str | None) -> Iterator[Finding]:
     named = label or label_in(evidence.survey.path.name)
     if not models:
         whose = "its label" if label else "the name of the file"
-        said = f"; {whose} says {named!r}, and nothing else does" if named else ""
-        yield finding(
-            "model-unrecorded", Severity.INFO, [], f"no row records the id of the model that answered{said}"
-        )
+        said = f"; {whose} says {named!r}, without further evidence" if named else ""
+        yield finding("model-unrecorded", Severity.INFO, [], f"no row records the model id{said}")
         return
     wrong = [name for name in models if named and not _same_model(named, name)]
     if wrong and named:

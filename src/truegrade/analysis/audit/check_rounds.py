@@ -1,7 +1,7 @@
-"""Two files of one pipeline: is the second new, and did the official tests choose what was asked again?
+"""Two files of one pipeline: duplicates, and official tests used as feedback.
 
-A pipeline that samples anew exactly those tasks whose completion failed the benchmark's own tests reports the best
-of several attempts with an oracle. It shows in the files: no completion that passed was ever changed.
+A pipeline that samples anew exactly those problems whose completion failed the benchmark's own tests reports the
+best of several attempts with an oracle. It shows in the files: no completion that passed was ever changed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from truegrade.analysis.audit.evidence import Evidence
 from truegrade.analysis.audit.findings import Finding, Severity, finding
 
 CHANCE = 1e-3
-"""Feedback is claimed only where chance would leave this few passed tasks unchanged less often than this."""
+"""Feedback is claimed only where chance would leave this few passed problems unchanged less often than this."""
 
 SLIPS = 0.15
-"""Share of the changed tasks that may have passed here: another grader's time limit or rules failed them."""
+"""Share of the changed problems that may have passed here: another grader's time limit or rules failed them."""
 
 
 class Rounds(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,12 +27,12 @@ class Rounds(msgspec.Struct, frozen=True, kw_only=True):
     tasks: int
     """In both files."""
     failed: int
-    """Tasks of the earlier file that do not pass."""
+    """Problems of the earlier file that do not pass."""
     changed: list[str]
     changed_passed: list[str]
     """Changed although they pass."""
     p_value: float
-    """Chance of so few passed tasks among the changed, had these been chosen regardless of the verdict."""
+    """Chance of so few passed problems among the changed, had these been chosen regardless of the verdict."""
 
 
 def check_rounds(evidence: Evidence, previous: Evidence) -> Iterator[Finding]:
@@ -40,28 +40,28 @@ def check_rounds(evidence: Evidence, previous: Evidence) -> Iterator[Finding]:
     name = previous.survey.path.name
     rounds = compare_rounds(evidence, previous)
     if evidence.survey.file_sha256 == previous.survey.file_sha256:
-        yield finding("file-duplicated", Severity.ERROR, [], f"byte for byte the same file as {name}")
+        yield finding("file-duplicated", Severity.ERROR, [], f"identical to {name}, byte for byte")
     elif rounds.tasks and not rounds.changed:
         yield finding(
             "completions-duplicated",
             Severity.ERROR,
             [],
-            f"all completions of the {rounds.tasks} tasks it shares with {name} are the same texts",
+            f"all completions of the {rounds.tasks} problems shared with {name} are identical",
         )
     elif rounds.p_value < CHANCE and len(rounds.changed_passed) <= SLIPS * len(rounds.changed):
         yield finding(
             "official-feedback",
             Severity.ERROR,
             rounds.changed,
-            f"{len(rounds.changed)} of {rounds.tasks} tasks changed since {name}, {_who(rounds)} fail the"
+            f"{len(rounds.changed)} of {rounds.tasks} problems changed since {name}, {_who(rounds)} fail the"
             f" benchmark's own tests there under {evidence.profile} ({rounds.failed} do;"
-            f" p = {rounds.p_value:.1g}): the tests served as feedback, so this is a best of several attempts with"
-            " an oracle, not pass@1",
+            f" p = {rounds.p_value:.1g}): the official tests were used as feedback, so the result is best of"
+            " several attempts with an oracle, not pass@1",
         )
 
 
 def compare_rounds(evidence: Evidence, previous: Evidence) -> Rounds:
-    """Which tasks changed, and how many of those had passed.
+    """Which problems changed, and how many of those had passed.
 
     The p-value is the lower tail of the hypergeometric distribution.
     """

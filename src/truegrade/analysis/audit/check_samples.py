@@ -1,4 +1,4 @@
-"""Are the samples what a number over them takes them for: whole, several, different, exchangeable?"""
+"""Checks of the samples: truncation, number per problem, duplicates, exchangeability."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def _truncated(evidence: Evidence) -> Iterator[Finding]:
             "truncated",
             Severity.WARNING,
             rows,
-            f"{len(rows)} texts are cut: {limited} by the service's own word (finish_reason),"
-            f" {len(rows) - limited} end inside a statement; {failed} of them fail, perhaps for no fault of the"
-            " model",
+            f"{len(rows)} texts are cut: {limited} according to finish_reason,"
+            f" {len(rows) - limited} end inside a statement; {failed} of them fail, possibly because of the"
+            " cut",
         )
 
 
@@ -52,13 +52,13 @@ def _uneven(evidence: Evidence) -> Iterator[Finding]:
             "samples-uneven",
             Severity.WARNING,
             short,
-            f"{len(short)} of the file's {len(evidence.survey.samples)} tasks have fewer than {width} samples;"
+            f"{len(short)} of the file's {len(evidence.survey.samples)} problems have fewer than {width} samples;"
             " any-of-N favours the others",
         )
 
 
 def _repeated_positions(evidence: Evidence) -> Iterator[Finding]:
-    """A position whose text equals an earlier one's in every task was not sampled."""
+    """A position whose text equals an earlier one's in every problem was not sampled."""
     texts = [evidence.survey.texts(task) for task in evidence.survey.samples]
     whole = [row for row in texts if len(row) == evidence.survey.width]
     for second in range(1, evidence.survey.width):
@@ -68,12 +68,13 @@ def _repeated_positions(evidence: Evidence) -> Iterator[Finding]:
                 "position-repeated",
                 Severity.ERROR,
                 list(evidence.survey.samples),
-                f"sample {second} is sample {first} again in all {len(whole)} tasks: one answer is counted twice",
+                f"sample {second} repeats sample {first} for all {len(whole)} problems: the same answers are"
+                " counted twice",
             )
 
 
 def _identical(evidence: Evidence) -> Iterator[Finding]:
-    """All samples of a task equal: greedy decoding, a cache, a copy, or short answers of a model that is sure."""
+    """Problems whose samples are all equal: greedy decoding, a cache, copied rows or a confident model."""
     several = [task for task, facts in evidence.survey.samples.items() if len(facts) > 1]
     same = [task for task in several if len(set(evidence.survey.texts(task))) == 1]
     if same:
@@ -82,8 +83,9 @@ def _identical(evidence: Evidence) -> Iterator[Finding]:
             "samples-identical",
             Severity.WARNING if share >= 0.5 else Severity.INFO,
             same,
-            f"{len(same)} of {len(several)} tasks hold one text in all their samples, as greedy decoding, a cache"
-            " or a copy gives; so may a model that is sure",
+            f"{len(same)} of {len(several)} problems have identical samples; possible causes are greedy"
+            " decoding, a"
+            " cache, copied rows or a confident model",
         )
 
 

@@ -1,4 +1,4 @@
-"""Contest answers run again on public samples: in a process of their own, and as two official versions do."""
+"""Contest answers run again on public samples: in a separate process and under two official graders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the checks look at: a surveyed file and its fresh verdicts."""
+"""The input of the checks: a surveyed file and its verdicts on regrading."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
         return row[sample] if sample is not None and sample < len(row) else None
 
     def passes_all(self, problem_id: str) -> bool:
-        """Whether every sample of a task passes."""
+        """Whether every sample of a problem passes."""
         row = counted(self.outcomes.get(problem_id, ()))
         return bool(row) and all(outcome.passed for outcome in row)
 
     def tallies(self, profile: Profile) -> list[TaskTally]:
-        """Counts of each task that the file answers, as the profile counts them."""
+        """Counts of each problem that the file answers, as the profile counts them."""
         return [
             _tally(profile, self.problems[name], counted(self.outcomes.get(name, ())))
             for name in self.problems

@@ -1,4 +1,4 @@
-"""What an audit says: findings with a code, a severity, the rows and a sentence."""
+"""The results of an audit: findings with a code, a severity, rows and a sentence."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Stable name, documented in `CODES`."""
     severity: Severity
     count: int
-    """Rows or tasks concerned."""
+    """Rows or problems concerned."""
     rows: list[str]
-    """All of them: problem ids, with ``#sample`` where a task has several samples."""
+    """All of them: problem ids, with ``#sample`` where a problem has several samples."""
     sentence: str
     flags: tuple[str, ...] = ()
     """Recorded flags that it is about; empty where it is about something else."""
@@ -52,7 +52,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     recorded: dict[str, int]
     """Flag name -> how many rows it calls passed."""
     estimates: list[Estimate]
-    """pass@1 of the fresh grading, and the share of any correct sample where tasks have several."""
+    """pass@1 on regrading, and the share of any correct sample where problems have several."""
     findings: list[Finding]
 
     @property
@@ -63,36 +63,36 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
 
 CODES: Mapping[str, str] = MappingProxyType(
     {
-        "flag-pass-contradicted": "recorded as passed, fails when graded afresh",
-        "flag-fail-contradicted": "recorded as failed, passes when graded afresh",
-        "flag-without-program": "recorded as passed with no program behind it",
-        "flag-of-another-text": "the recorded verdict was made on another text than the completion",
+        "flag-pass-contradicted": "recorded as passed, fails on regrading",
+        "flag-fail-contradicted": "recorded as failed, passes on regrading",
+        "flag-without-program": "recorded as passed although no program is given",
+        "flag-of-another-text": "the recorded verdict belongs to a text other than the completion",
         "flag-accepted-wrong": "accepted by a pipeline's own checks, fails the benchmark's tests",
         "prompt-changed": "the prompt differs from the benchmark's",
         "test-changed": "the tests differ from the benchmark's",
         "reference-changed": "the reference solution or entry point differs from the benchmark's",
-        "shot-scored": "a problem that the prompt shows solved is scored",
+        "shot-scored": "a problem whose solution the prompt shows is scored",
         "tasks-missing": "problems of the benchmark that the file does not answer",
         "metric-contradicts-results": "a stated pass@k does not follow from the file's own results",
-        "question-repeated": "a question stands in the file more than once (LiveCodeBench)",
+        "question-repeated": "a question occurs more than once in the file (LiveCodeBench)",
         "flags-missing": "answers without a recorded verdict in a file that records others (LiveCodeBench)",
-        "samples-uneven": "tasks with fewer samples than others",
+        "samples-uneven": "problems with fewer samples than others",
         "not-exchangeable": "the pass rate depends on the position of the sample",
-        "position-repeated": "one position repeats another in every task",
-        "samples-identical": "all samples of a task are the same text",
-        "official-feedback": "since an earlier file, hardly any but tasks that failed the official tests changed",
-        "file-duplicated": "byte for byte an earlier file",
+        "position-repeated": "one position repeats another in every problem",
+        "samples-identical": "all samples of a problem are the same text",
+        "official-feedback": "almost only problems that failed the official tests changed since an earlier file",
+        "file-duplicated": "identical to an earlier file",
         "completions-duplicated": "every completion equals the earlier file's",
         "model-mixed": "rows name several models",
-        "model-label": "the label and the recorded model id do not name one model",
-        "model-unrecorded": "no row names the model that answered",
-        "extraction-differs": "a program is not what its reply's last two fences hold (LiveCodeBench)",
-        "flag-contradicts-metadata": "the recorded verdict is not what its own metadata say (LiveCodeBench)",
-        "thread-not-joined": "failed for a thread whose output the harness did not wait for (LiveCodeBench)",
-        "output-lost": "failed with empty output, right in a process of its own (LiveCodeBench)",
-        "version-regression": "passes as graded in January 2025, fails as graded since (LiveCodeBench)",
+        "model-label": "the label and the recorded model id name different models",
+        "model-unrecorded": "no row names the model",
+        "extraction-differs": "a program is not the text between the last two fences of its reply (LiveCodeBench)",
+        "flag-contradicts-metadata": "the recorded verdict contradicts its own metadata (LiveCodeBench)",
+        "thread-not-joined": "failed because the harness did not wait for the output of a thread (LiveCodeBench)",
+        "output-lost": "failed with empty output, correct when run in a separate process (LiveCodeBench)",
+        "version-regression": "passes under the LiveCodeBench grader of January 2025, fails under later versions",
         "samples-unknown": "problems whose public samples are not known (LiveCodeBench)",
-        "truncated": "cut at the token limit, or the text ends inside a statement that Python would read on",
+        "truncated": "cut at the token limit, or the text ends inside an unfinished statement",
     }
 )
 """Every code and what it means."""

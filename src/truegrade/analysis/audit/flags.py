@@ -1,4 +1,4 @@
-"""What a file says about its own completions: the names under which harnesses record verdicts."""
+"""Recorded verdicts of a file: the field names that harnesses use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that keep task, text and verdict at different depths, laid flat: logs of lm-eval, EvalScope and Inspect,
+"""Rows that keep problem, text and verdict at different depths, laid flat: logs of lm-eval, EvalScope and Inspect,
 results of code-reasoning runs."""
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ GENERATIONS, SCORES = "raw_generations", "raw_scored_generations"
 
 
 class RawRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One row: a task and the texts that answer it."""
+    """One row: a problem and the texts that answer it."""
 
     place: str
     """Key or index inside a document; empty in a file of lines."""

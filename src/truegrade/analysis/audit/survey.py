@@ -60,7 +60,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def width(self) -> int:
-        """The largest number of samples of a task."""
+        """The largest number of samples of a problem."""
         return max((len(facts) for facts in self.samples.values()), default=0)
 
     def texts(self, problem_id: str) -> tuple[str, ...]:
@@ -156,5 +156,5 @@ def _recorded(row: RawRow, problem_id: str, start: int, benchmark: str) -> list[
 
 
 def label(key: SampleKey, several: bool) -> str:
-    """How a finding names a sample: its problem, and its number where a task has several."""
+    """How a finding names a sample: its problem, and its number where a problem has several."""
     return f"{key.problem_id}#{key.sample}" if several else key.problem_id

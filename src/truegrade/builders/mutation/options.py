@@ -28,13 +28,13 @@ class MutationOptions(msgspec.Struct, frozen=True, kw_only=True):
     select: Literal["coverage", "first", "all"] = "coverage"
     """The mutant that runs most like the original; the first valid one, as the published tool; every valid one."""
     differ: Literal["any", "all"] = "any"
-    """On how many cases the outputs must differ."""
+    """On which cases the outputs must differ."""
     preserve: tuple[str, ...] = ()
     """Names of `REWRITINGS`: semantics-preserving variants to add."""
     raw: bool = False
     """Keep the original's layout and change only the mutated span, which gives the mutant away."""
     seed: int = 0
-    """Decides between mutants that are equally good."""
+    """Seed of the choice between equally good mutants."""
     cpu_s: float = 2.0
     """CPU seconds of one mutant on all cases; the backstop behind ``max_steps``."""
     max_steps: int = 100_000

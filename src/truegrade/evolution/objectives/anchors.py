@@ -1,4 +1,4 @@
-"""What objectives are worth: the scores of replies that need no model."""
+"""Anchors: the scores of replies that need no model."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What a program costs to run, as a number that is the same on every machine: executed lines.
+"""The cost of running a program, as a number that is the same on every machine: executed lines.
 
 Line events of `sys.settrace` are identical in every process, where wall time of such short calls varies by a
-quarter. They are counted in the jail, by the watcher that also watches mutants; a program could spoil the count,
-and one that names the means to (`_TRACERS`) is not measured.
+quarter. They are counted in the sandbox, by the watcher that also watches mutants; a program could spoil the
+count, and one that names the means to (`_TRACERS`) is not measured.
 """
 
 from __future__ import annotations

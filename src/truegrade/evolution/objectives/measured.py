@@ -1,4 +1,4 @@
-"""Objectives that are measured, and pull against each other.
+"""Measured objectives, which conflict with each other.
 
 | objective | is | worst |
 | --- | --- | --- |

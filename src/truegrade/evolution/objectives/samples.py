@@ -1,4 +1,4 @@
-"""What objectives look at: a reply, the code taken out of it, and what became of each of its tests."""
+"""The input of objectives: a reply, the extracted code, and the result of each test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was kept apart: the roles of problems, and what trained and tested ones share."""
+"""The splits: the role of each problem, and overlap between training and test problems."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def apart_section(material: Material) -> Markup:
     report = material.evolution.contamination
     refused, near = (fmt.count(len(pairs)) if pairs else "none" for pairs in (report.refused, report.near))
     words = [
-        f"{fmt.plural(report.pairs, 'pair')} of a trained and a tested problem were compared.",
+        f"{fmt.plural(report.pairs, 'pair')} of a training and a test problem were compared.",
         f"Pairs that share a name or a program: {refused}.",
-        f"Near duplicates, sharing {100 * CONTAINED:.0f} % or more of their n-grams (names left out): {near}.",
+        f"Near duplicates (at least {100 * CONTAINED:.0f} % of n-grams shared, names normalised): {near}.",
     ]
     if report.closest is not None:
         most = report.closest
         alike = f"{most.trained} and {most.tested}, Jaccard similarity {most.jaccard:.2f} of their 6-grams"
-        words.append(f"The most alike are {alike}.")
+        words.append(f"The most similar pair: {alike}.")
     compared = el("p", " ".join(words), class_="prose")
     return section(
-        "apart", "Kept apart", _roles(material), _notes(material), compared, _near(material), _looks(material)
+        "apart", "Splits", _roles(material), _notes(material), compared, _near(material), _looks(material)
     )
 
 
@@ -57,9 +57,9 @@ def _near(material: Material) -> Child:
     if not pairs:
         return None
     more = f" The first {MAX_NEAR} of {fmt.count(len(pairs))}." if len(pairs) > MAX_NEAR else ""
-    caption = f"Pairs that share a name, a program or much of their text.{more}"
+    caption = f"Pairs that share a name, a program or n-grams.{more}"
     rows = list(map(_pair, pairs[:MAX_NEAR]))
-    head = ["trained", "tested", "shared", "share of the tested", "Jaccard"]
+    head = ["training", "test", "shared", "share of the test problem", "Jaccard"]
     return folded(f"{fmt.plural(len(pairs), 'pair')} in detail", table(caption, head, rows))
 
 
@@ -69,6 +69,6 @@ def _pair(pair: Overlap) -> list[Child]:
 
 def _looks(material: Material) -> Markup:
     if not material.looks:
-        return el("p", "The final problems have not been looked at.", class_="note")
-    listed = ", ".join(f"look {look.number} on {look.created[:10]}" for look in material.looks)
-    return el("p", f"Looks at the final problems: {listed}.", class_="note")
+        return el("p", "The final problems have not been evaluated.", class_="note")
+    listed = ", ".join(f"number {look.number} on {look.created[:10]}" for look in material.looks)
+    return el("p", f"Evaluations of the final problems: {listed}.", class_="note")

@@ -25,11 +25,11 @@ def budget_section(material: Material) -> Markup:
         figures.append(figure(budget_chart(timed, "CPU seconds"), caption, _table(timed, "CPU seconds")))
     point = ", ".join(f"{name} {fmt.quantity(v)}" for name, v in material.evolution.reference_point.items())
     words = (
-        "Hypervolume is how much of the space of objectives is dominated: one number for a whole front. It is"
-        f" counted above the reference point ({point}), fixed before the search. Only full evaluations count."
+        "Hypervolume is the volume of objective space that the front dominates, above the reference point"
+        f" ({point}), which was fixed before the search. Only full evaluations count."
     )
     return section(
-        "budget", "What the budget bought", el("p", words, class_="note"), el("div", figures, class_="pair")
+        "budget", "Hypervolume by budget", el("p", words, class_="note"), el("div", figures, class_="pair")
     )
 
 
@@ -45,14 +45,14 @@ def budget_chart(found: Sequence[Budgeted], unit: str) -> Chart:
 
 def _timing(material: Material) -> str:
     reused, unknown = cached(material), len(untimed(material))
-    words = [f"{fmt.seconds(total_cpu_s(material))} of CPU in all."]
+    words = [f"{fmt.seconds(total_cpu_s(material))} of CPU time in total."]
     if reused:
         found = fmt.plural(reused, "evaluation")
-        words.append(
-            f"{found} found the adapter made; where another search had made it, its cost there is charged."
-        )
+        words.append(f"{found} reused a trained adapter, and are charged the cost of its training.")
     if unknown:
-        words.append(f"{fmt.plural(unknown, 'evaluation')} without a time, after a kill: charged the mean.")
+        words.append(
+            f"{fmt.plural(unknown, 'evaluation')} without a recorded time (interrupted) are charged the mean."
+        )
     return " ".join(words)
 
 
@@ -67,5 +67,5 @@ def _table(found: Sequence[Budgeted], unit: str) -> Markup:
         ]
         for one in found
     ]
-    head = ["search", "replicates", unit, "hypervolume, mean", "of replicates"]
-    return table("At the end of the budget that all replicates have spent", head, rows, class_="numeric")
+    head = ["search", "replicates", unit, "hypervolume, mean", "range over replicates"]
+    return table("At the largest budget that all replicates have spent", head, rows, class_="numeric")

@@ -1,4 +1,4 @@
-"""How much volume a search had for how much budget, and how replicates differ."""
+"""Hypervolume of a search by budget, with the range over replicates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search against its baselines, on problems that no choice has seen."""
+"""The search compared with its baselines on the final problems."""
 
 from __future__ import annotations
 

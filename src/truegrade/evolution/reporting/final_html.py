@@ -1,4 +1,4 @@
-"""The final report: the search, its baselines and the base on problems that no choice has seen."""
+"""The final report: the search, its baselines and the base on problems not used for selection."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def final_section(material: Material) -> Markup:
     final, found = material.final, contenders(material)
     if final is None or not found:
         return Markup()
-    look = "once" if final.look == 1 else f"{final.look} times; this is the last look"
+    look = "once" if final.look == 1 else f"{final.look} times; this is the last evaluation"
     words = (
-        f"{fmt.plural(final.base.tasks, 'problem')}, looked at {look}. {final.rule.rstrip('.')}. Intervals are"
-        f" {100 * final.base.confidence:g} % ({final.base.method})."
+        f"{fmt.plural(final.base.tasks, 'problem')}, evaluated {look}. {final.rule.rstrip('.')}."
+        f" {100 * final.base.confidence:g} % confidence intervals ({final.base.method})."
     )
     return section(
         "final",
@@ -68,15 +68,16 @@ def _comparison(final: Final, found: Sequence[Contender]) -> Markup:
     head = [
         "",
         "final",
-        "against base",
+        "minus base",
         "forgetting",
-        f"{ours} minus it",
-        "problems won : lost",
-        "replicates won : lost",
+        f"{ours} minus this",
+        "problems better : worse",
+        "replicates better : worse",
     ]
     note = (
-        f"All at the same budget; differences in points. The last three columns compare {ours} with each search,"
-        " on means over replicates; p is of the sign test over replicates."
+        "All searches have the same budget; differences in percentage points. The last three columns compare"
+        f" {ours}"
+        " with each search, on means over replicates; p is from the sign test over replicates."
     )
     return join(el("p", note, class_="note"), table("Final comparison", head, rows, class_="lasting"))
 
@@ -89,10 +90,10 @@ def _contest(one: Contender, *, first: bool) -> list[str]:
 
 
 def _fresh(material: Material, final: Final, found: Sequence[Contender]) -> Markup:
-    """Selected against fresh: the winner's curse."""
+    """Pass rates on selection and on final problems: the selection bias."""
     base = material.anchor("base")
     rate = None if base is None else base.scores.objectives.get(PASSING)
-    drawn = [] if rate is None else [Dumbbell(name="base, not chosen", before=rate, after=final.base.value)]
+    drawn = [] if rate is None else [Dumbbell(name="base, not selected", before=rate, after=final.base.value)]
     drawn += [
         Dumbbell(name=label(selected, one), before=selected.selection, after=selected.final.value)
         for one in found
@@ -104,11 +105,11 @@ def _fresh(material: Material, final: Final, found: Sequence[Contender]) -> Mark
     ]
     head = ["", "selection problems", "final problems", "difference, points"]
     caption = [
-        el("b", "Selected against fresh"),
-        " A choice among noisy scores prefers lucky ones: the score that a genome was chosen by is too high. ",
-        "What the problems themselves differ by shows in the base, which nobody chose.",
+        el("b", "Selection and final problems"),
+        " The score by which a genome was selected is biased upwards (winner's curse). ",
+        "The base was not selected: its difference is that of the problems.",
     ]
-    chart = dumbbells(drawn, "Selected against fresh", "selection problems", "final problems")
+    chart = dumbbells(drawn, "Selection and final problems", "selection problems", "final problems")
     return figure(chart, caption, table("Pass rates", head, rows, class_="numeric"))
 
 
@@ -121,7 +122,10 @@ def _forgetting(found: Sequence[Contender]) -> Child:
     ]
     if not rows:
         return el("p", "Forgetting was not measured.", class_="note")
-    caption = [el("b", "Forgetting"), " Against the base, on problems that it could do before; left of 0 is lost."]
+    caption = [
+        el("b", "Forgetting"),
+        " Difference from the base on problems of the kinds that it was trained on; negative values are losses.",
+    ]
     return el("figure", el("figcaption", caption), inline(difference_rows(rows, "Forgetting, in points")))
 
 

@@ -31,9 +31,10 @@ def front_section(material: Material) -> Markup:
         return Markup()
     charts = [inline(chart) for chart in pair_charts(material)]
     counted = (
-        f"{fmt.plural(len(material.front), 'genome')} of {fmt.count(len(material.events))} evaluations that no"
-        " other dominates in all objectives together; in a chart of two of them such a point may lie inside. Right"
-        " and up is better. A dashed mark lies beyond the edge. Scores are those of the selection problems."
+        f"{fmt.plural(len(material.front), 'genome')} of {fmt.count(len(material.events))} evaluations are not"
+        " dominated in all objectives together; in a chart of two objectives such a point may lie inside the"
+        " front."
+        " Higher values are better. A dashed mark is outside the axes. Scores are on the selection problems."
     )
     more = folded(f"{len(charts) - PAIRS} more pairs", el("div", charts[PAIRS:], class_="pair"))
     return section(
@@ -146,7 +147,7 @@ def _table(material: Material) -> Markup:
         *(join(name, el("small", wording.objective(name))) for name in objectives),
         "genes",
     ]
-    shown = table("Genomes that no other dominates, and the anchors", head, [*rows, *anchors], class_="lasting")
+    shown = table("Non-dominated genomes, and the anchors", head, [*rows, *anchors], class_="lasting")
     return folded("The front as a table", shown)
 
 

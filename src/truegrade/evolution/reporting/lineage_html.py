@@ -66,8 +66,8 @@ def _family_table(family: list[Ancestor], objective: str) -> Markup:
         ]
         for one in family
     ]
-    head = ["genome", "generation", "origin", "parents", objective, "otherwise than its parents"]
-    return table("Ancestors, and what each has otherwise than its parents", head, rows)
+    head = ["genome", "generation", "origin", "parents", objective, "changes from its parents"]
+    return table("Ancestors, and their changes from their parents", head, rows)
 
 
 def _origins_table(track: Track) -> Markup:
@@ -81,5 +81,5 @@ def _origins_table(track: Track) -> Markup:
         for origin in origins(track)
     ]
     head = ["origin", "genomes", "on its front", "share"]
-    caption = f"Which ways of making genomes paid, in {track.plan.name}, replicate {track.replicate + 1}"
+    caption = f"Operators by result, in {track.plan.name}, replicate {track.replicate + 1}"
     return table(caption, head, rows, class_="numeric")

@@ -1,4 +1,4 @@
-"""How the numbers came about: a paragraph made of the folder, BibTeX, and the configuration."""
+"""The methods section: a paragraph, BibTeX, and the configuration."""
 
 from __future__ import annotations
 
@@ -40,14 +40,20 @@ def sentences(material: Material) -> list[str]:
     adapters = f"{' and '.join(kinds)} adapters" if kinds else "Adapters"
     plans = [_plan(plan) for plan in evolution.searches]
     model = f"{evolution.base} (SHA-256 {evolution.base_sha256[:16]}…)"
-    replicates = f"{fmt.plural(evolution.replicates, 'replicate')} of each with seeds of its own"
+    replicates = f"{fmt.plural(evolution.replicates, 'replicate')} of each search, each with its own seed"
     version = evolution.versions.get("truegrade", "of unknown version")
     return [
-        f"{adapters} of {model} were searched for on {evolution.benchmark}, graded under {evolution.profile}.",
-        f"Problems were divided once: {roles}.",
-        f"The objectives, all maximised, were {', '.join(evolution.objectives)}.",
-        f"Strategies: {'; '.join(plans)}; {replicates}, {fmt.plural(len(material.events), 'evaluation')} in all.",
-        "Fronts are of full evaluations; hypervolume is exact, above a reference point fixed before the search.",
+        f"{adapters} of {model} were optimised on {evolution.benchmark}, graded under {evolution.profile}.",
+        f"The problems were split once: {roles}.",
+        f"Objectives (all maximised): {', '.join(evolution.objectives)}.",
+        (
+            f"Strategies: {'; '.join(plans)}; {replicates}, {fmt.plural(len(material.events), 'evaluation')} in"
+            " total."
+        ),
+        (
+            "Fronts contain full evaluations only; hypervolume is exact, above a reference point fixed before the"
+            " search."
+        ),
         *_final(material),
         f"Truegrade {version}; settings {evolution.settings_sha256[:16]} (SHA-256).",
     ]
@@ -58,7 +64,10 @@ def _final(material: Material) -> list[str]:
     if final is None or chosen is None:
         return []
     return [
-        f"{final.rule.rstrip('.')}; what was chosen was then scored on the final problems (look {final.look}).",
+        (
+            f"{final.rule.rstrip('.')}; the selected genome was then scored on the final problems (evaluation"
+            f" {final.look})."
+        ),
         f"Differences are paired by problem ({chosen.against_base.method}).",
         "Searches are compared by the sign test over problems, on means over replicates.",
     ]

@@ -20,9 +20,9 @@ def objectives_section(material: Material) -> Markup:
         return Markup()
     caption = [
         el("b", "Objectives side by side"),
-        " Each axis runs from the worst to the best value shown, upwards is better. Thin lines are the front.",
+        " Each axis runs from the worst to the best value shown; higher is better. Thin lines are the front.",
     ]
-    same = f"Not drawn, because all genomes are equal in it: {', '.join(material.constant)}."
+    same = f"Omitted, because all genomes are equal: {', '.join(material.constant)}."
     note = el("p", same, class_="note") if material.constant else None
     return section("objectives", "Objectives", figure(chart, caption, _table(material)), note)
 

@@ -1,4 +1,4 @@
-"""The first screen: whether the improvement is real, by how much, and what is doubtful about it."""
+"""The first section: the conclusion, the size of the effect, and the warnings."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def _number(material: Material) -> Child:
         return None
     gain = chosen.against_base
     return [
-        el("p", fmt.points(gain.value), " ", el("small", "points against the base"), class_="value"),
-        el("p", f"interval {fmt.bounds(gain.low, gain.high)}, {gain.method}", class_="interval-text"),
+        el("p", fmt.points(gain.value), " ", el("small", "points relative to the base"), class_="value"),
+        el("p", f"CI {fmt.bounds(gain.low, gain.high)}, {gain.method}", class_="interval-text"),
     ]
 
 
 def _doubts(judged: Verdict) -> Markup:
     items = [el("li", line) for line in judged.doubts]
-    said = el("ul", items[:MAX_DOUBTS]) if items else el("p", "Nothing doubtful was found.")
+    said = el("ul", items[:MAX_DOUBTS]) if items else el("p", "No warnings.")
     rest = folded(f"{len(items) - MAX_DOUBTS} more", el("ul", items[MAX_DOUBTS:])) if items[MAX_DOUBTS:] else None
     kind = "warnings" if items else "warnings none"
-    title = el("h3", "Before you quote this", id="warnings-title")
+    title = el("h3", "Warnings", id="warnings-title")
     return el("aside", title, said, rest, id="warnings", class_=kind, aria_labelledby="warnings-title")
 
 
@@ -61,7 +61,7 @@ def _tiles(material: Material) -> Markup:
             f"{len(searches)} × {material.evolution.replicates}",
             ", ".join(searches),
         ),
-        ("on the front", fmt.count(len(material.front)), "no other is better in everything"),
+        ("on the front", fmt.count(len(material.front)), "not dominated by another genome"),
         ("hypervolume", fmt.quantity(material.volume), "of that front"),
     ]
     if material.clocks:

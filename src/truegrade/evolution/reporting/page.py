@@ -1,4 +1,4 @@
-"""``report.html`` of an evolution: one page that carries everything it shows and asks the network for nothing."""
+"""``report.html`` of an evolution: a self-contained page that makes no network requests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NAVIGATION = (
     ("objectives", "Objectives"),
     ("lineage", "Lineage"),
     ("genes", "Genes"),
-    ("apart", "Kept apart"),
+    ("apart", "Splits"),
     ("methods", "Methods"),
 )
 

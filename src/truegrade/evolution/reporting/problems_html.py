@@ -37,14 +37,14 @@ def problems_section(material: Material) -> Markup:
     roles = material.evolution.roles
     return section(
         "problems",
-        "Problem by problem",
+        "Results by problem",
         el(
             "p",
-            f"One column a problem, from the top: {_said(rows)}. Cells hold the share of samples passed.",
+            f"One column per problem, from the top: {_said(rows)}. Cells show the share of samples that pass.",
             class_="note",
         ),
         _map("Final problems", rows, roles.get("final", ())),
-        _map("Problems of the kinds that the base knew: forgetting", rows, roles.get("forgetting", ())),
+        _map("Forgetting: problems of the kinds that the base was trained on", rows, roles.get("forgetting", ())),
         _scale(),
     )
 
@@ -56,10 +56,10 @@ def grouped(base: Shares, selected: Shares, problems: Sequence[str]) -> list[Gro
         Group("gained", tuple(name for name, gain in gains.items() if gain > 0)),
         Group("lost", tuple(name for name, gain in gains.items() if gain < 0)),
         Group(
-            "as before, solved at least once",
+            "unchanged, solved at least once",
             tuple(name for name, gain in gains.items() if gain == 0 < base[name]),
         ),
-        Group("as before, never solved", tuple(name for name, gain in gains.items() if gain == 0 == base[name])),
+        Group("unchanged, never solved", tuple(name for name, gain in gains.items() if gain == 0 == base[name])),
     ]
 
 
@@ -83,11 +83,11 @@ def _while_searching(material: Material) -> Markup:
         for words, of in (("base", base.scores), (f"best {name} so far", followed[1].evaluated.scores))
     ]
     said = (
-        f"One column a selection problem, from the top: {_said(rows)}. Genomes are chosen by these very problems,"
-        f" so gains are flattered. Cells hold the objective {name}."
+        f"One column per selection problem, from the top: {_said(rows)}. Genomes are selected by these problems,"
+        f" so gains are optimistic. Cells show the objective {name}."
     )
     drawn = _map("Selection problems", rows, material.evolution.roles.get("selection", ()))
-    return section("problems", "Problem by problem", el("p", said, class_="note"), drawn, _scale())
+    return section("problems", "Results by problem", el("p", said, class_="note"), drawn, _scale())
 
 
 def _map(title: str, rows: Sequence[Contestant], problems: Sequence[str]) -> Child:

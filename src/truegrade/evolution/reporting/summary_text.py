@@ -1,4 +1,4 @@
-"""An evolution in a few lines: for the terminal, and as Markdown for a pull request or a log."""
+"""Summary of an evolution for the terminal and as Markdown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def print_summary(material: Material, console: Console | None = None) -> None:
-    """Print whether the improvement is real, the comparison, and what is doubtful."""
+    """Print the conclusion, the comparison and the warnings."""
     from rich.text import Text
 
     judged, out = verdict(material), open_console(console)
@@ -53,7 +53,7 @@ def markdown_summary(material: Material) -> str:
 
 
 def tables(material: Material) -> list[Exhibit]:
-    """The final comparison, or how far the searches are."""
+    """The final comparison, or the progress of the searches."""
     return [_final(material)] if material.final is not None else [_so_far(material)]
 
 
@@ -72,7 +72,7 @@ def _final(material: Material) -> Exhibit:
         for one in contenders(material)
         for selected in one.selected
     ]
-    head = ("search", "selected by", "final", "against base", "forgetting")
+    head = ("search", "selection", "final", "minus base", "forgetting")
     caption = f"Pass rates on {fmt.plural(final.base.tasks, 'final problem')}; differences in points"
     return Exhibit(slug="final", caption=caption, head=head, rows=rows)
 
@@ -96,4 +96,9 @@ def _so_far(material: Material) -> Exhibit:
             ]
         )
     head = ("search", "evaluated", f"best {name}", "front", "hypervolume")
-    return Exhibit(slug="progress", caption="On the selection problems, which flatter", head=head, rows=rows)
+    return Exhibit(
+        slug="progress",
+        caption="On the selection problems (optimistic, because genomes are selected by them)",
+        head=head,
+        rows=rows,
+    )

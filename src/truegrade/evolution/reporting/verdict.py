@@ -1,4 +1,4 @@
-"""Whether the improvement is real, in plain words, and what a reader must know before quoting it."""
+"""The conclusion of an evolution: whether the improvement is significant, and the warnings."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from truegrade.evolution.reporting.material import Material
 from truegrade.report import format as fmt
 
 FEW_PROBLEMS = 50
-"""Final problems below which intervals are too wide for anything but large effects."""
+"""Number of final problems below which only large effects are detectable."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page says first."""
+    """The conclusion at the top of the page."""
 
     kind: Literal["real", "unclear", "worse", "unfinished"]
     title: str
@@ -25,21 +25,21 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verdict(material: Material) -> Verdict:
-    """Judge an evolution. Before the final report nothing is claimed."""
+    """The conclusion of an evolution; before the final report there is none."""
     chosen = material.chosen
     if chosen is None:
         return Verdict(
             kind="unfinished",
-            title="Not finished: nothing can be claimed yet",
+            title="Not finished: no result yet",
             sentences=(_progress(material), _not_yet()),
             doubts=_common_doubts(material),
         )
     gain, found = chosen.against_base, contenders(material)
     kind = judged(gain)
     titles = {
-        "real": "The improvement over the base is real",
-        "unclear": "No improvement over the base is shown",
-        "worse": "The adapted model is worse than its base",
+        "real": "The improvement over the base is significant",
+        "unclear": "No significant improvement over the base",
+        "worse": "The adapted model is significantly worse than its base",
     }
     sentences = (
         _gain(chosen, material),
@@ -53,22 +53,22 @@ def verdict(material: Material) -> Verdict:
 
 
 def judged(difference: Difference) -> Literal["real", "unclear", "worse"]:
-    """By its interval: wholly above zero, wholly below, or neither."""
+    """Whether the interval is above zero, below zero, or includes it."""
     if difference.low > 0:
         return "real"
     return "worse" if difference.high < 0 else "unclear"
 
 
 def forgetting(selected: Selected) -> str:
-    """What the adapter lost of what the base could do."""
+    """The change on problems of the kinds that the base was trained on."""
     lost = selected.forgetting
     if lost is None:
-        return "What it forgot was not measured: there are no problems of that role."
+        return "Forgetting was not measured: there are no problems of that role."
     change = f"{_change(lost)} on {fmt.plural(lost.tasks, 'problem')} of the kinds that the base was trained on"
     words = {
-        "real": f"It forgot nothing there, it gained: {change}.",
-        "worse": f"It forgot something: {change}.",
-        "unclear": f"No forgetting is shown: {change}; the interval includes 0.",
+        "real": f"No forgetting, but a gain: {change}.",
+        "worse": f"Forgetting: {change}.",
+        "unclear": f"No significant forgetting: {change}; the interval includes 0.",
     }
     return words[judged(lost)]
 
@@ -79,13 +79,14 @@ def _gain(chosen: Selected, material: Material) -> str:
     gain = chosen.against_base
     rates = f"from {fmt.percent(final.base.value)} to {fmt.percent(chosen.final.value)}"
     said = (
-        f"On {fmt.plural(gain.tasks, 'problem')} that no choice has seen, {_who(chosen, material)} took the pass"
-        f" rate {rates}: {_change(gain)}"
+        f"On {fmt.plural(gain.tasks, 'problem')} not used for training or selection, {_who(chosen, material)}"
+        " changed"
+        f" the pass rate {rates}: {_change(gain)}"
     )
     ends = {
         "real": "the interval excludes 0",
         "worse": "the interval excludes 0",
-        "unclear": "the interval includes 0, so chance explains it",
+        "unclear": "the interval includes 0",
     }
     return f"{said}; {ends[judged(gain)]}."
 
@@ -96,23 +97,23 @@ def _replicates(found: list[Contender]) -> list[str]:
     own = found[0].selected
     real = sum(judged(one.against_base) == "real" for one in own)
     gains = [one.against_base.value for one in own]
-    said = f"Of {len(own)} replicates of {found[0].search}, {real} improved by more than chance"
-    return [f"{said}; their gains are {fmt.points(min(gains))} to {fmt.points(max(gains))} points."]
+    said = f"Of {len(own)} replicates of {found[0].search}, {real} improved significantly"
+    return [f"{said}; the gains range from {fmt.points(min(gains))} to {fmt.points(max(gains))} points."]
 
 
 def _against_baselines(found: list[Contender]) -> list[str]:
     best = best_baseline(found)
     if best is None or best.contest is None:
-        return ["No baseline was run, so whether searching paid is not known."]
+        return ["No baseline was run, so the search cannot be compared with simpler ones."]
     gap, ours = best.contest.difference, found[0].search
     said = (
-        f"The best baseline at the same budget, {best.search}, reaches {fmt.percent(best.final)}: {ours} is"
-        f" {_change(gap)} against it ({best.won} problems won, {best.lost} lost)"
+        f"The best baseline at the same budget, {best.search}, reaches {fmt.percent(best.final)}; {ours}"
+        f" minus {best.search}: {_change(gap)} ({best.won} problems better, {best.lost} worse)"
     )
     ends = {
-        "real": "the search beats it",
-        "worse": "the baseline is better",
-        "unclear": "the two are not told apart, so nothing shows that this strategy finds more",
+        "real": "the search beat the baseline",
+        "worse": "the search did not beat the baseline, which is significantly better",
+        "unclear": "the search did not beat the baseline significantly",
     }
     return [f"{said}; {ends[judged(gap)]}."]
 
@@ -123,8 +124,8 @@ def _flattery(chosen: Selected, material: Material) -> str:
         return ""
     kept = len(material.evolution.roles.get("selection", ()))
     return (
-        f"On the {fmt.plural(kept, 'problem')} that it was selected by it scored {fmt.percent(chosen.selection)},"
-        f" {100 * fall:.1f} points more: the best of many measurements flatters itself, and the problems differ."
+        f"On the {fmt.plural(kept, 'selection problem')} it scored {fmt.percent(chosen.selection)},"
+        f" {100 * fall:.1f} points more: selection bias, and a different set of problems."
     )
 
 
@@ -145,8 +146,9 @@ def _progress(material: Material) -> str:
 
 def _not_yet() -> str:
     return (
-        "All scores below are on the selection problems, by which the search chooses: they flatter. The same"
-        " command goes on from here; the final problems are looked at once, at the end."
+        "All scores below are on the selection problems and are optimistic, because the search selects by them."
+        " The"
+        " same command continues from here; the final problems are evaluated once, at the end."
     )
 
 
@@ -155,14 +157,15 @@ def _final_doubts(material: Material) -> list[str]:
     assert final is not None
     if final.look > 1:
         doubts.append(
-            f"This is look {final.look} at the final problems: what is reported now may have been chosen by an"
-            " earlier look."
+            f"This is evaluation {final.look} on the final problems: choices made after an earlier evaluation"
+            " may bias"
+            " it."
         )
     number = len(material.evolution.roles.get("final", ()))
     if number < FEW_PROBLEMS:
-        doubts.append(f"{fmt.plural(number, 'final problem')}: only large effects can be told from chance.")
+        doubts.append(f"{fmt.plural(number, 'final problem')}: only large effects are detectable.")
     if material.evolution.replicates < 2:
-        doubts.append("One replicate: how much another seed would change is not known.")
+        doubts.append("One replicate: the variation between seeds is not known.")
     return doubts
 
 
@@ -170,16 +173,18 @@ def _common_doubts(material: Material) -> tuple[str, ...]:
     evolution, doubts = material.evolution, list[str]()
     shared, near = evolution.contamination.refused, evolution.contamination.near
     if shared:
-        doubts.append(f"Pairs of trained and tested problems that share a name or a program: {len(shared)}.")
+        doubts.append(f"Pairs of training and test problems that share a name or a program: {len(shared)}.")
     if near:
-        doubts.append(f"Pairs of trained and tested problems that are near duplicates by their text: {len(near)}.")
+        doubts.append(f"Pairs of training and test problems that are near duplicates by text: {len(near)}.")
     base = material.anchor("base")
     if base is not None and material.front:
         best = max(event.evaluated.scores.objectives[material.headline] for event in material.front)
         if best <= base.scores.objectives[material.headline]:
             doubts.append(f"No genome has a better {material.headline} than the base on the selection problems.")
     if material.constant:
-        doubts.append(f"In {', '.join(material.constant)} all genomes are equal: it decided nothing.")
+        doubts.append(
+            f"In {', '.join(material.constant)} all genomes are equal, so the objective had no influence."
+        )
     return tuple(doubts)
 
 

@@ -1,4 +1,4 @@
-"""What names mean, in words for a reader who sees them for the first time."""
+"""Explanations of objectives, anchors, origins and roles for readers of the report."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ OBJECTIVES: Mapping[str, str] = MappingProxyType(
         "solved": "share of replies that pass every test",
         "parameters": "minus the adapter's parameters, in thousands",
         "training": "minus the tokens it was trained on, in thousands",
-        "bugfix": "the seed's: share of tests passed, 0.2 for a valid program that passes none",
-        "style": "the seed's: flake8",
-        "security": "the seed's: bandit",
-        "runtime": "the seed's: a guess from the text of the program",
-        "syntax": "the seed's: whether the program parses",
+        "bugfix": "as in CORAL-X: share of tests passed, 0.2 for a valid program that passes none",
+        "style": "as in CORAL-X: flake8",
+        "security": "as in CORAL-X: bandit",
+        "runtime": "as in CORAL-X: estimated from the text of the program",
+        "syntax": "as in CORAL-X: whether the program parses",
     }
 )
 """All are to be maximised."""
@@ -27,9 +27,9 @@ OBJECTIVES: Mapping[str, str] = MappingProxyType(
 ANCHORS: Mapping[str, str] = MappingProxyType(
     {
         "base": "the model without an adapter",
-        "identity": "the buggy program given back",
-        "stub": "a function that returns None",
-        "reference": "the right program",
+        "identity": "returns the buggy program",
+        "stub": "returns a function that returns None",
+        "reference": "returns the correct program",
     }
 )
 
@@ -55,10 +55,10 @@ _ORIGIN_COLOURS = {
 
 ROLES: Mapping[str, str] = MappingProxyType(
     {
-        "train": "adapters learn from them",
-        "selection": "genomes are scored by them: what is best here is flattered",
-        "final": "looked at once, after all choices",
-        "forgetting": "what the base could do before",
+        "train": "used to train adapters",
+        "selection": "used to score and select genomes, so the best scores here are optimistic",
+        "final": "evaluated once, after all choices",
+        "forgetting": "kinds of problems that the base was trained on",
     }
 )
 

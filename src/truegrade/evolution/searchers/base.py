@@ -1,4 +1,4 @@
-"""What search strategies share: their task, what they were told, and how they avoid asking twice."""
+"""Common parts of search strategies: their problem, received scores, and avoiding repetitions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     space: Space
     seed: int
     population: int
-    """Genomes of a generation."""
+    """Genomes per generation."""
     objectives: tuple[str, ...]
     reference_point: tuple[float, ...]
     """One number per objective: what a genome must exceed for its hypervolume to count."""

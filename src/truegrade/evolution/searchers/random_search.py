@@ -1,4 +1,4 @@
-"""``random``: genomes drawn at random, none twice. What any strategy must beat at the same budget."""
+"""``random``: random genomes without repetition; the baseline of every strategy."""
 
 from __future__ import annotations
 

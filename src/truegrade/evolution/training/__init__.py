@@ -1,1 +1,1 @@
-"""Training adapters: what is learned from, by which engine, and where the result is kept."""
+"""Training adapters: lessons, trainers and the cache."""

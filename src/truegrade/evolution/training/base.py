@@ -1,4 +1,4 @@
-"""What an adapter is trained from, and what training one gives."""
+"""Orders for training an adapter, and their results."""
 
 from __future__ import annotations
 

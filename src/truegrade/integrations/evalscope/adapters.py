@@ -131,7 +131,7 @@ def _meta(name: str, spec: BenchmarkSpec) -> BenchmarkMeta:
         name=name,
         pretty_name=f"Truegrade {spec.name}",
         tags=[Tags.CODING],
-        description=f"{spec.summary} Worded, extracted and graded by Truegrade; programs run in its jail.",
+        description=f"{spec.summary} Prompts, extraction and grading by Truegrade; programs run in its sandbox.",
         dataset_id=f"truegrade/{spec.name}",
         metric_list=[METRIC],
         aggregation="mean_and_pass_at_k",

@@ -43,7 +43,7 @@ class GraderName(msgspec.Struct, frozen=True, kw_only=True):
         if grader.benchmark.dataset_sha256 != self.dataset_sha256:
             raise UserError(
                 f"the tasks were written from another version of {self.benchmark} ({self.dataset_sha256[:12]}…)"
-                f" than the data at hand ({grader.benchmark.dataset_sha256[:12]}…); write them again with"
+                f" than the local data ({grader.benchmark.dataset_sha256[:12]}…); write them again with"
                 " `truegrade lm-eval-tasks`"
             )
         return grader

@@ -59,7 +59,7 @@ def png(svg: str) -> bytes:
     try:
         import resvg_py
     except ImportError:
-        message = "PNG needs the package resvg-py; pip install 'truegrade[png]', or take `file_format` svg"
+        message = "PNG needs resvg-py: pip install 'truegrade[png]', or use `file_format` svg"
         raise UserError(message) from None
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=PNG_SCALE))
 

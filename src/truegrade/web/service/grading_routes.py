@@ -100,7 +100,7 @@ ROUTES: tuple[Endpoint, ...] = (
              handle=_grade, takes=messages.GradeRequest, gives=messages.GradeResponse),
     Endpoint(method="POST", path="/v1/reward", summary="The same as numbers, for reinforcement learning.",
              handle=_reward, takes=messages.RewardRequest, gives=messages.RewardResponse),
-    Endpoint(method="POST", path="/v1/execute", summary="Run a Python program in the jail.", handle=_execute,
+    Endpoint(method="POST", path="/v1/execute", summary="Run a Python program in the sandbox.", handle=_execute,
              takes=messages.ExecuteRequest, gives=messages.ExecuteResponse),
     Endpoint(method="POST", path="/run_code", summary="Run a Python program; SandboxFusion's shape.",
              handle=_run_code, takes=sandboxfusion.RunCodeRequest, gives=sandboxfusion.RunCodeResponse),

@@ -70,5 +70,5 @@ class Service:
         with self.executors.lend(Limits(cpu_s=self.settings.max_cpu_s)) as sandbox:
             ended = sandbox.script("print(6 * 7)")
             if ended.stdout != "42\n":
-                raise SandboxError(f"the jail does not run programs: {ended.status}, {ended.detail}")
+                raise SandboxError(f"the sandbox does not run programs: {ended.status}, {ended.detail}")
             return sandbox.level, sandbox.protection

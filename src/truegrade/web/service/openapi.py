@@ -42,7 +42,7 @@ def document(routes: Sequence[Endpoint]) -> dict[str, Any]:
         "info": {
             "title": "Truegrade grading service",
             "version": __version__,
-            "description": "Grades what models answer: programs run in a jail, verdicts are made outside.",
+            "description": "Grades model answers: programs run in a sandbox and are judged outside it.",
         },
         "paths": paths,
         "components": {

@@ -18,7 +18,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     host: str = "127.0.0.1"
     port: int = 8080
-    """0 takes a free one."""
+    """Port; 0 selects a free one."""
     token: str | None = None
     """What clients must show; None asks for nothing, which only a loopback address allows."""
     workers: int = os.cpu_count() or 1

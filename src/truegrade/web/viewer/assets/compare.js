@@ -4,7 +4,7 @@ function showCompare(view, query, runs) {
   const state = { profile: query.profile || "", force: query.force || "" };
   const profile = choice("filter-profile"), force = put("input", { type: "checkbox", id: "force" });
   force.checked = state.force === "true";
-  const form = put("form", { id: "filters" }, labelled("Profile", profile), put("label", { class: "check" }, force, " compare even what is not comparable"));
+  const form = put("form", { id: "filters" }, labelled("Profile", profile), put("label", { class: "check" }, force, " compare runs that are not comparable"));
   const table = put("div", { id: "compared" }), sides = put("section", { id: "sides", hidden: true, tabindex: -1, "aria-label": "Both replies" });
   view.node.append(put("p", { class: "acts" }, put("a", { href: lastList }, "← All runs")), form, table, sides);
   setHeading("Comparison", runs.length ? `with ${runs[0]}` : "");
@@ -24,9 +24,9 @@ function showCompare(view, query, runs) {
   function contender(first, one) {
     const title = put("h2", {}, put("a", { href: runAddress(one.run) }, one.run), put("span", { class: "dim" }, " minus "), put("a", { href: runAddress(first) }, first));
     if (one.problem) return put("section", { class: "contender" }, title, put("p", { class: "trouble" }, one.problem));
-    const verdict = one.low === null ? "No interval can be had, so nothing can be said about chance." : one.low <= 0 && one.high >= 0 ? "The interval holds 0: chance alone can make this difference." : `The interval excludes 0: ${one.difference > 0 ? one.run : first} is better on these tasks.`;
-    const rows = [["first", percent(one.rate_first)], ["this one", percent(one.rate)], ["tasks", `${whole(one.tasks)} in ${whole(one.clusters)} clusters`], ["p, sign flips", chance(one.permutation_p, 0.0002)], ["interval by", one.method]];
-    if (one.mcnemar_p !== null) rows.push(["p, McNemar", chance(one.mcnemar_p)]);
+    const verdict = one.low === null ? "No interval is available (one cluster), so significance is not assessed." : one.low <= 0 && one.high >= 0 ? "The interval includes 0: the difference is not statistically significant." : `The interval excludes 0: ${one.difference > 0 ? one.run : first} is significantly better on these problems.`;
+    const rows = [["first", percent(one.rate_first)], ["this one", percent(one.rate)], ["problems", `${whole(one.tasks)} in ${whole(one.clusters)} clusters`], ["p, sign-flip test", chance(one.permutation_p, 0.0002)], ["interval by", one.method]];
+    if (one.mcnemar_p !== null) rows.push(["p, McNemar test", chance(one.mcnemar_p)]);
     if (one.only_first) rows.push(["only in the first", whole(one.only_first)]);
     if (one.only_here) rows.push(["only in this one", whole(one.only_here)]);
     for (const part of one.parts) rows.push([part.metric, `${points(part.difference)} ${bounds(part.low, part.high)}`]);
@@ -35,7 +35,7 @@ function showCompare(view, query, runs) {
       put("p", { class: "interval-text" }, `${100 * one.confidence} % interval ${bounds(one.low, one.high)} under ${one.profile}`),
       drawnDifference(one.difference, one.low, one.high),
       put("p", { class: "conclusion" }, verdict), facts(rows),
-      taskList("Better", one.wins, first, one), taskList("Worse", one.losses, first, one), put("p", { class: "note" }, `${whole(one.ties)} tasks are the same in both.`));
+      taskList("Better", one.wins, first, one), taskList("Worse", one.losses, first, one), put("p", { class: "note" }, `${whole(one.ties)} problems are the same in both.`));
   }
 
   function taskList(words, tasks, first, one) {
@@ -54,7 +54,7 @@ function showCompare(view, query, runs) {
       const inner = shown[k] instanceof Error ? [put("p", { class: "trouble" }, shown[k].message)] : viewNodes(shown[k], one.profile, () => { location.hash = `#/run?${new URLSearchParams({ run, task, sample: numbers[k], q: `${task}#` })}`; });
       return put("article", { class: "side" }, put("h3", { class: "dim" }, put("a", { href: `#/run?${new URLSearchParams({ run, q: `${task}#` })}` }, run)), ...inner);
     });
-    sides.replaceChildren(put("h2", {}, task), put("p", { class: "note" }, `Sample ${[...new Set(numbers)].join(" and ")}; the names lead to all samples of this task.`), put("div", { class: "sides" }, ...columns));
+    sides.replaceChildren(put("h2", {}, task), put("p", { class: "note" }, `Sample ${[...new Set(numbers)].join(" and ")}; the names lead to all samples of this problem.`), put("div", { class: "sides" }, ...columns));
     sides.hidden = false;
     sides.focus({ preventScroll: true });
     sides.scrollIntoView();

@@ -41,7 +41,7 @@ function overviewNodes({ run, profiles, facts: known, report }) {
   else nodes.push(progress(run));
   if (profiles.length) nodes.push(put("div", { class: "cards" }, ...profiles.map(profileCard)));
   const warnings = [...new Set(profiles.flatMap((profile) => profile.warnings))];
-  if (warnings.length) nodes.push(put("aside", { class: "warnings" }, put("h3", {}, "Before you quote this"), put("ul", {}, ...warnings.map((line) => put("li", {}, line)))));
+  if (warnings.length) nodes.push(put("aside", { class: "warnings" }, put("h3", {}, "Warnings"), put("ul", {}, ...warnings.map((line) => put("li", {}, line)))));
   nodes.push(put("details", {}, put("summary", {}, "What was asked"), facts(known)));
   return nodes;
 }
@@ -60,7 +60,7 @@ function profileCard(profile) {
   return put("article", { class: "card" },
     put("h3", {}, profile.profile, put("span", { class: "metric" }, first.metric)),
     put("p", { class: "value" }, percent(first.value)),
-    put("p", { class: "interval-text" }, first.low === null ? "no interval can be had from a single cluster" : `${100 * first.confidence} % interval ${bounds(first.low, first.high)}`),
+    put("p", { class: "interval-text" }, first.low === null ? `${100 * first.confidence} % CI: not available (one cluster)` : `${100 * first.confidence} % CI ${bounds(first.low, first.high)}`),
     drawn(first.value, first.low, first.high, 0, 1),
     scale("0", "50", "100 %"),
     others.length ? facts(others) : null,

@@ -4,7 +4,7 @@ const SAMPLE_ROW_PX = 54, SAMPLE_PAGE = 100;
 
 function showSamples(view, run, query) {
   const state = { profile: "", outcome: "", reason: "", q: "", order: "failing", ...query };
-  const find = put("input", { type: "search", id: "find", placeholder: "task or text", value: state.q });
+  const find = put("input", { type: "search", id: "find", placeholder: "problem or text", value: state.q });
   const profile = choice("filter-profile"), reason = choice("filter-reason");
   const outcome = choice("filter-outcome", ["", "any"], ["failed", "failed"], ["passed", "passed"], ["disputed", "profiles differ"], ["ungraded", "not graded"]);
   const order = choice("filter-order", ["failing", "failing first"], ["written", "as they came"], ["task", "task"], ["disputed", "profiles differ first"], ["longest", "longest reply first"], ["slowest", "slowest reply first"]);
