@@ -133,6 +133,6 @@ def _check(*, tasks: int = 1, difference: float = 1.0, alpha: float = ALPHA, pow
 def _check_discordant(discordant: float, difference: float) -> None:
     if not abs(difference) <= discordant <= 1.0:
         raise UserError(
-            f"runs that differ on {100 * discordant:g} % of problems are not {100 * abs(difference):g} points apart;"
-            " raise `discordant`, to 100 at most, or lower `points`"
+            f"runs that differ on {100 * discordant:g} % of problems are not {100 * abs(difference):g} points"
+            " apart; raise `discordant`, to 100 at most, or lower `points`"
         )

@@ -108,8 +108,8 @@ def _estimate(
     if not counted:
         most = max((tally.n for tally in tallies), default=0)
         raise UserError(
-            f"{metric} needs {needed} samples of at least one problem; {len(tallies)} problems have at most {most};"
-            " generate more samples (`n`) or ask for another metric"
+            f"{metric} needs {needed} samples of at least one problem; {len(tallies)} problems have at most"
+            f" {most}; generate more samples (`n`) or ask for another metric"
         )
     terms = [term(tally) for tally in counted]
     clusters = [tally.cluster for tally in counted]
