@@ -5,6 +5,7 @@ import json
 import pytest
 
 import truegrade
+from support import scripted_server as scripted
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import TruegradeError, UserError
 from truegrade.profiles import PROFILES, open_profile, open_stored
@@ -64,7 +65,7 @@ def test_what_grading_would_refuse_is_refused_before(name):
         assert late is None or early is not None, late
 
 
-def test_nothing_is_asked_where_a_profile_does_not_cover_the_benchmark(scripted, tmp_path):
+def test_nothing_is_asked_where_a_profile_does_not_cover_the_benchmark(tmp_path):
     with scripted.scripted_server([scripted.Answer(scripted.chat("text"))]) as server:
         with pytest.raises(UserError, match="'human-eval' has no rules for 'micro-repair'"):
             truegrade.run("micro-repair", model="openai-compatible/x", base_url=server.url, limit=1,

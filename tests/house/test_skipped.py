@@ -2,6 +2,8 @@
 
 import pytest
 
+from support import skipped
+
 
 @pytest.mark.parametrize(
     ("reason", "way"),
@@ -15,11 +17,11 @@ import pytest
         ("they stay as they are", "see the reason"),
     ],
 )
-def test_a_reason_leads_to_a_way(skipped, reason, way):
+def test_a_reason_leads_to_a_way(reason, way):
     assert skipped.way_of(reason).startswith(way) or way in skipped.way_of(reason)
 
 
-def test_one_line_for_each_way_the_most_frequent_first(skipped):
+def test_one_line_for_each_way_the_most_frequent_first():
     lines = skipped.table(
         ["torch is not installed", "peft is not installed", "peers not present: set TRUEGRADE_PEERS"]
     )
