@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from support import execution_files, tiny_llama
+from support import costs, execution_files, tiny_llama
 from support.skipped import table as table_of_skips
 from support.tiny_code_llama import write_code_llama
 
@@ -22,6 +22,24 @@ os.environ.setdefault("TRUEGRADE_ALLOW_UNSAFE", "1")
 
 settings.register_profile("deterministic", derandomize=True, deadline=None)
 settings.load_profile("deterministic")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--write-costly", action="store_true", help="measure the tests; write tests/costly.txt anew")
+
+
+def pytest_configure(config):
+    if config.getoption("write_costly"):
+        config.pluginmanager.register(costs.Costs())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """The tests of the list are slow ones."""
+    costly = costs.read_costly()
+    for item in items:
+        if costs.function_of(item.nodeid) in costly:
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session")
