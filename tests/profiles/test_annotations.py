@@ -1,7 +1,9 @@
 """What our own files import from ``__future__`` applies to no program that they run."""
 
 import ast
+import functools
 import re
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -47,18 +49,24 @@ MAKE = {
 PAIRS = [(name, covered) for name in PROFILES for covered in open_profile(name).covers if covered in MAKE]
 
 
+@pytest.fixture(scope="module")
+def sandbox_of():
+    """A sandbox of a profile's limits, one for all profiles with the same."""
+    with ExitStack() as opened:
+        yield functools.cache(lambda limits: opened.enter_context(Sandbox(limits, workers=1)))
+
+
 @pytest.mark.parametrize(("name", "benchmark"), PAIRS)
-def test_an_annotation_that_names_what_is_not_imported_fails_under_every_profile(name, benchmark):
+def test_an_annotation_that_names_what_is_not_imported_fails_under_every_profile(name, benchmark, sandbox_of):
     profile, task = open_profile(name), MAKE[benchmark]()
-    with Sandbox(profile.limits, workers=1) as sandbox:
 
-        def passes(program):
-            answer = profile.answer(task, completion(program, "program"))
-            return profile.grade(task, answer, sandbox).passed
+    def passes(program):
+        answer = profile.answer(task, completion(program, "program"))
+        return profile.grade(task, answer, sandbox_of(profile.limits)).passed
 
-        assert passes(PLAIN)
-        # LiveCodeBench's own preamble and AgentCoder's imports bring the names of `typing`.
-        assert not passes(ANNOTATED["List"].replace("List", "Unheard"))
+    assert passes(PLAIN)
+    # LiveCodeBench's own preamble and AgentCoder's imports bring the names of `typing`.
+    assert not passes(ANNOTATED["List"].replace("List", "Unheard"))
 
 
 def test_no_text_is_compiled_with_what_our_file_imports_from_the_future():
