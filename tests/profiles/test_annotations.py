@@ -1,20 +1,17 @@
 """What our own files import from ``__future__`` applies to no program that they run."""
 
 import ast
-import functools
 import re
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from contest_rows import contest
 from peer_calls import ANNOTATED
-from profile_rows import completion, oracle, problem
+from profile_rows import completion, oracle, problem, sandbox_of
 
 import truegrade
 from truegrade.profiles import PROFILES, open_profile
 from truegrade.records import Case, CasesTask, Problem
-from truegrade.sandbox import Sandbox
 
 SOURCES = Path(truegrade.__file__).parent
 PLAIN = "def add(a, b):\n    return a + b\n"
@@ -49,15 +46,8 @@ MAKE = {
 PAIRS = [(name, covered) for name in PROFILES for covered in open_profile(name).covers if covered in MAKE]
 
 
-@pytest.fixture(scope="module")
-def sandbox_of():
-    """A sandbox of a profile's limits, one for all profiles with the same."""
-    with ExitStack() as opened:
-        yield functools.cache(lambda limits: opened.enter_context(Sandbox(limits, workers=1)))
-
-
 @pytest.mark.parametrize(("name", "benchmark"), PAIRS)
-def test_an_annotation_that_names_what_is_not_imported_fails_under_every_profile(name, benchmark, sandbox_of):
+def test_an_annotation_that_names_what_is_not_imported_fails_under_every_profile(name, benchmark):
     profile, task = open_profile(name), MAKE[benchmark]()
 
     def passes(program):
