@@ -1,8 +1,8 @@
 """What each test costs in CPU time, and the list of those that ``make test-fast`` leaves out.
 
-``pytest --write-costly`` measures every test that it runs and writes ``tests/costly.txt`` anew; a test that is not
-in that list counts as quick. CPU time of the process and of all that it started is measured, since a busy machine
-stretches every wall clock.
+``pytest --write-costly`` measures every test that it runs, whole files of them, and writes ``tests/costly.txt``
+anew; a test that is not in that list counts as quick. CPU time of the process and of what it started is measured,
+since a busy machine stretches every wall clock.
 """
 
 from __future__ import annotations
