@@ -15,7 +15,7 @@ APT    := { test "$$(id -u)" = 0 && { apt-get install -y bubblewrap || \
 # Whatever the caller's environment says: the tests start hundreds of interpreters, which would all compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-fast fuzz check docs jail runc browser wheel bench parity integrations train-check aarch64 lock clean
+.PHONY: help demo test test-fast costs fuzz check docs jail runc browser wheel bench parity integrations train-check aarch64 lock clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -28,8 +28,11 @@ demo: $(VENV)/.ready jail  ## Evaluate the model in the box on DSL-List and on r
 test: $(VENV)/.ready-dev jail  ## Run the whole test suite.
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-test-fast: $(VENV)/.ready-dev jail  ## Run the tests that take no more than a few seconds each.
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
+test-fast: $(VENV)/.ready-dev jail  ## Run the quick tests, at most a minute on two cores.
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" --durations 5 --durations-min 2
+
+costs: $(VENV)/.ready-dev jail  ## Run everything, measure it, and write tests/costly.txt: what test-fast leaves out.
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --write-costly
 
 fuzz: $(VENV)/.ready-dev jail  ## Mutate frames, values, replies, import files, live answers: SECONDS=60 SEED=16 or random.
 	$(BIN)/python tests/fuzz/fuzzer.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))

@@ -6,20 +6,40 @@ import importlib.util
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from support import costs, execution_files, tiny_llama
+from support.skipped import table as table_of_skips
+from support.tiny_code_llama import write_code_llama
 
 # The programs of the tests are our own: they may run where only resource limits protect the machine.
 os.environ.setdefault("TRUEGRADE_ALLOW_UNSAFE", "1")
 
 settings.register_profile("deterministic", derandomize=True, deadline=None)
 settings.load_profile("deterministic")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--write-costly", action="store_true", help="measure the tests; write tests/costly.txt anew")
+
+
+def pytest_configure(config):
+    if config.getoption("write_costly"):
+        config.pluginmanager.register(costs.Costs())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """The tests of the list are slow ones."""
+    costly = costs.read_costly()
+    for item in items:
+        if costs.function_of(item.nodeid) in costly:
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session")
@@ -41,61 +61,24 @@ def humaneval_file() -> Path:
     return Path(spec.submodule_search_locations[0]) / "data" / "HumanEval.jsonl.gz"
 
 
-def load_support(name: str) -> ModuleType:
-    path = Path(__file__).parent / "support" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"support_{name}", path)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="session")
-def scripted():
-    """The module of the scripted server: ``scripted_server``, ``Answer``, ``chat``, ``error``."""
-    return load_support("scripted_server")
-
-
-@pytest.fixture(scope="session")
-def skipped():
-    """The module of the table of skips."""
-    return load_support("skipped")
-
-
-@pytest.fixture(scope="session")
-def hub_support():
-    """The module of the hub's stand-in: ``hub_server``."""
-    return load_support("hub_server")
-
-
 @pytest.fixture(scope="session")
 def execution_rows(tmp_path_factory):
     """A file of programs, mutants and rewritings for the execution benchmarks."""
-    return load_support("execution_files").write_rows(tmp_path_factory.mktemp("rows"))
-
-
-@pytest.fixture(scope="session")
-def contest_files():
-    """The module that writes rows of contest problems."""
-    return load_support("contest_files")
+    return execution_files.write_rows(tmp_path_factory.mktemp("rows"))
 
 
 @pytest.fixture(scope="session")
 def llama_server(tmp_path_factory):
     """Base URL of a real engine with random weights."""
     pytest.importorskip("xllamacpp", reason="the engine's wheel is not installed")
-    with load_support("llama_engine").llama_server(tmp_path_factory.mktemp("llama")) as base_url:
+    from support.llama_engine import llama_server
+
+    with llama_server(tmp_path_factory.mktemp("llama")) as base_url:
         yield base_url
 
 
 @pytest.fixture(scope="session")
-def tiny_llama():
-    """The module that writes tiny Llama models."""
-    return load_support("tiny_llama")
-
-
-@pytest.fixture(scope="session")
-def llama_folder(tiny_llama, tmp_path_factory):
+def llama_folder(tmp_path_factory):
     """A folder with the Hugging Face files of a tiny Llama with random weights."""
     return tiny_llama.write_llama(tmp_path_factory.mktemp("llama-files") / "tiny")
 
@@ -138,8 +121,7 @@ def code_llama(tmp_path_factory):
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # of a model so small, two threads mostly wait for each other
-    write = load_support("tiny_code_llama").write_code_llama
-    yield write(tmp_path_factory.mktemp("code-llama") / "tiny")
+    yield write_code_llama(tmp_path_factory.mktemp("code-llama") / "tiny")
     torch.set_num_threads(threads)
 
 
@@ -156,17 +138,11 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def listening():
-    """`tests/support/listening.py`: ``with listening(window, own) as trouble``."""
-    return load_support("listening").listening
-
-
 def pytest_terminal_summary(terminalreporter):
     """Say what a plain run does not show, and how to have it run."""
     skipped = [report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.stats.get("skipped", [])
                if isinstance(report.longrepr, tuple)]  # fmt: skip
     if skipped:
         terminalreporter.section(f"{len(skipped)} skipped; to have them run")
-        for line in load_support("skipped").table(skipped):
+        for line in table_of_skips(skipped):
             terminalreporter.write_line(line)

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 import truegrade
+from support import scripted_agents as agents
+from support import scripted_server as scripted
 from truegrade.agents.steps import read_steps
 from truegrade.records.config import Patience
 
 PATIENCE = Patience(max_connections=1, max_attempts=2, backoff_s=0.01, backoff_max_s=0.02, timeout_s=20)
-
-
-@pytest.fixture(scope="session")
-def agents(scripted):
-    """The module of the scripted agents: ``Agents``, ``fence``."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-    try:
-        import scripted_agents
-    finally:
-        sys.path.pop(0)
-    return scripted_agents
 
 
 @pytest.fixture(autouse=True)
@@ -33,14 +22,14 @@ def in_an_empty_folder(tmp_path, monkeypatch, humaneval_file):
 
 
 @pytest.fixture
-def play(scripted, agents):
+def play():
     """Run AgentCoder against ``programmer`` and ``tester``; gives the run and what was asked of them.
 
     HumanEval/53 is ``add(x, y)``, HumanEval/23 is ``strlen(string)``.
     """
 
     def run(programmer, tester, *, benchmark="humaneval", ids=("HumanEval/53",), patience=PATIENCE, **options):
-        played = agents.Agents(scripted, programmer, tester)
+        played = agents.Agents(programmer, tester)
         agent_args = options.pop("agent_args", {})
         with scripted.scripted_server(played) as server:
             made = truegrade.run(
@@ -63,12 +52,12 @@ def steps():
 
 
 @pytest.fixture
-def serving(scripted, agents):
+def serving():
     """A service of both agents that outlives a run: (server, agents)."""
 
     @contextmanager
     def serve(programmer, tester):
-        played = agents.Agents(scripted, programmer, tester)
+        played = agents.Agents(programmer, tester)
         with scripted.scripted_server(played) as server:
             yield server, played
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from support import scripted_agents as agents
 from truegrade.benchmarks import load_benchmark
 
 GOOD = "def square_perimeter(a):\n    return 4 * a"
@@ -16,7 +17,7 @@ def with_data(data_dir, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("benchmark", ["mbpp", "mbpp-sanitized"])
-def test_both_variants_work_on_mbpp(play, agents, benchmark):
+def test_both_variants_work_on_mbpp(play, benchmark):
     task = "MBPP/17"
     for variant, programs in (("published", 5), ("repaired", 2)):
         run, played = play(
@@ -31,7 +32,7 @@ def test_both_variants_work_on_mbpp(play, agents, benchmark):
         assert "You are a code developer." in played.of("programmer")[0].text
 
 
-def test_shown_tests_are_shown_to_the_programmer_alone_and_the_label_says_so(play, agents):
+def test_shown_tests_are_shown_to_the_programmer_alone_and_the_label_says_so(play):
     official = load_benchmark("mbpp", None, {}).by_id()["MBPP/17"].task.shown_tests
     run, played = play(lambda _: agents.fence(GOOD), lambda _: agents.fence(TESTS), benchmark="mbpp",
                        ids=("MBPP/17",), agent_args={"shown_tests": 2})  # fmt: skip
@@ -44,14 +45,14 @@ def test_shown_tests_are_shown_to_the_programmer_alone_and_the_label_says_so(pla
     assert "the prompt shows 2 official tests a task" in run.summary["agent"]["label"]
 
 
-def test_problems_that_the_prompts_give_away_are_neither_asked_nor_scored(play, agents):
+def test_problems_that_the_prompts_give_away_are_neither_asked_nor_scored(play):
     ids = ("MBPP/2", "MBPP/3", "MBPP/11", "MBPP/12", "MBPP/17")
     run, played = play(lambda _: agents.fence(GOOD), lambda _: agents.fence(TESTS), benchmark="mbpp", ids=ids)
     assert len(played.calls) == 10
     assert set(run.manifest.excluded) == set(ids[:4])
 
 
-def test_a_benchmark_whose_prompt_holds_official_tests_is_refused(play, agents):
+def test_a_benchmark_whose_prompt_holds_official_tests_is_refused(play):
     from truegrade.errors import UserError
 
     with pytest.raises(UserError, match="no prompts for 'mbppplus'; it covers humaneval"):

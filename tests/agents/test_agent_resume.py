@@ -13,6 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
+from support import scripted_agents as agents
+from support import scripted_server as scripted
 from truegrade.agents.steps import Step, read_steps, steps_path
 from truegrade.cli import main
 from truegrade.errors import BadRecord, UserError
@@ -32,9 +34,7 @@ def by_seed(*codes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", ["published", "repaired"])
-def test_kill_9_at_any_step_then_the_same_command_asks_only_for_what_is_missing(
-    serving, agents, scripted, variant, tmp_path
-):
+def test_kill_9_at_any_step_then_the_same_command_asks_only_for_what_is_missing(serving, variant, tmp_path):
     def slowly(say):
         return lambda call: scripted.Answer(scripted.chat(agents.fence(say(call))), delay_s=0.02)
 
@@ -103,7 +103,7 @@ def _accounts(run):
 
 
 @pytest.fixture
-def repaired_twice(serving, agents):
+def repaired_twice(serving):
     """Make a run, let ``meanwhile(run)`` change its files, run again at the same address."""
 
     def run_twice(meanwhile):
@@ -149,7 +149,7 @@ def test_steps_of_other_words_are_not_mixed_in(repaired_twice):
         repaired_twice(reword)
 
 
-def test_server_errors_end_after_bounded_tries_are_counted_once_and_asked_again(serving, agents, scripted):
+def test_server_errors_end_after_bounded_tries_are_counted_once_and_asked_again(serving):
     broken = True
 
     def programmer(_):
@@ -176,7 +176,7 @@ def test_server_errors_end_after_bounded_tries_are_counted_once_and_asked_again(
     assert run.summary["missing"] == 0
 
 
-def test_a_designer_that_fails_costs_its_tests_and_no_answer(play, agents, scripted, steps):
+def test_a_designer_that_fails_costs_its_tests_and_no_answer(play, steps):
     run, played = play(lambda _: agents.fence(GOOD), lambda _: scripted.error(500, "broken"),
                        agent_args={"rounds": 2, "candidates": 1, "tests": 2})  # fmt: skip
     assert len(played.of("tester")) == 2 * 2 * 2, "rounds x replies x attempts"
@@ -186,7 +186,7 @@ def test_a_designer_that_fails_costs_its_tests_and_no_answer(play, agents, scrip
     assert [verdict.passed for verdict in run.verdicts()] == [True]
 
 
-def test_empty_replies_end_after_bounded_tries_and_are_counted(play, agents):
+def test_empty_replies_end_after_bounded_tries_and_are_counted(play):
     run, played = play(lambda _: "", lambda _: "", agent_args={"rounds": 2, "candidates": 2, "tests": 1},
                        patience=Patience(max_attempts=3, backoff_s=0.01, max_connections=1))  # fmt: skip
     attempts = run.summary["usage"]["attempts"]
@@ -196,7 +196,7 @@ def test_empty_replies_end_after_bounded_tries_and_are_counted(play, agents):
     assert run.summary["profiles"][0]["reasons"] == {"no_answer": 1}
 
 
-def test_a_cost_limit_holds_inside_a_sample_and_a_higher_one_goes_on(serving, agents):
+def test_a_cost_limit_holds_inside_a_sample_and_a_higher_one_goes_on(serving):
     prices = {"input_price": 10_000, "output_price": 20_000}  # dollars per million: $0.5 a reply of 10 + 20 tokens
     with serving(lambda _: agents.fence(GOOD), lambda _: agents.fence(TESTS)) as (server, played):
         options = {"model": "openai-compatible/m", "base_url": server.url, "ids": ("HumanEval/53",), "out": "run",
@@ -214,7 +214,7 @@ def test_a_cost_limit_holds_inside_a_sample_and_a_higher_one_goes_on(serving, ag
 # ---------------------------------------------------------------------------------- names and identities
 
 
-def test_a_run_of_another_agent_variant_or_none_is_another_run(play, agents):
+def test_a_run_of_another_agent_variant_or_none_is_another_run(play):
     says = [lambda _: agents.fence(GOOD), lambda _: agents.fence(TESTS)]
     run, _ = play(*says, agent_args=REPAIRED)
     with pytest.raises(UserError, match=r"generation\.agent\.args\.variant \(repaired there, published asked\)"):
@@ -278,7 +278,7 @@ def test_agents_are_listed_with_their_arguments():
     assert all(rule["text"] in text for rule in listed["rules"])
 
 
-def test_every_line_of_steps_fits_its_schema(play, agents):
+def test_every_line_of_steps_fits_its_schema(play):
     import jsonschema
 
     from truegrade.cli.schemas import json_schema

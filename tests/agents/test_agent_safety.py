@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
+from support import scripted_agents as agents
 from truegrade.agents import open_agent
 from truegrade.agents.model import AgentModel, AgentPrompts
 from truegrade.agents.steps import StepLog, read_steps
@@ -34,7 +35,7 @@ WRONG = "def add(x, y):\n    return x - y"
         "assert add(__import__('pathlib').Path('{mark}').write_text('x'), 3)",
     ],
 )
-def test_hostile_tests_are_failed_tests(play, agents, steps, test, tmp_path):
+def test_hostile_tests_are_failed_tests(play, steps, test, tmp_path):
     mark = tmp_path / "mark"
     hostile = test.replace("{mark}", str(mark))
     for variant in ("published", "repaired"):
@@ -48,7 +49,7 @@ def test_hostile_tests_are_failed_tests(play, agents, steps, test, tmp_path):
     assert not mark.exists()
 
 
-def test_tests_that_always_hold_choose_nothing_and_change_no_verdict(play, agents):
+def test_tests_that_always_hold_choose_nothing_and_change_no_verdict(play):
     for out, test in (("a", "assert True"), ("b", "assert add(1, 1) or True")):
         args = {"variant": "repaired", "rounds": 2}
         run, _ = play(
@@ -59,7 +60,7 @@ def test_tests_that_always_hold_choose_nothing_and_change_no_verdict(play, agent
 
 
 @pytest.mark.slow
-def test_an_endless_test_ends_and_is_a_failed_one(play, agents, steps, monkeypatch):
+def test_an_endless_test_ends_and_is_a_failed_one(play, steps, monkeypatch):
     monkeypatch.setattr("truegrade.agents.trials.CPU_S", 0.3)
     loop = "while True: pass\nassert add(1, 1) == 2"
     args = {"rounds": 1, "candidates": 1, "tests": 1}
@@ -90,7 +91,7 @@ def test_a_program_that_used_up_its_time_often_enough_is_not_run_on_the_other_as
 
 
 @pytest.mark.parametrize("variant", ["published", "repaired"])
-def test_the_test_designer_sees_the_task_and_no_program(play, agents, variant):
+def test_the_test_designer_sees_the_task_and_no_program(play, variant):
     _, played = play(
         lambda call: agents.fence(f"{WRONG}  # MARK{call.number}"),
         lambda _: agents.fence("assert add(2, 3) == 5"),
@@ -106,7 +107,7 @@ def test_the_test_designer_sees_the_task_and_no_program(play, agents, variant):
 @pytest.mark.parametrize("variant", ["published", "repaired"])
 @pytest.mark.parametrize(("benchmark", "ids"), [("humaneval", ("HumanEval/53", "HumanEval/23")),
                                                 ("mbpp", ("MBPP/17", "MBPP/20"))])  # fmt: skip
-def test_no_official_test_is_sent_to_anybody(play, agents, data_dir, monkeypatch, benchmark, ids, variant):
+def test_no_official_test_is_sent_to_anybody(play, data_dir, monkeypatch, benchmark, ids, variant):
     monkeypatch.setenv("TRUEGRADE_DATA", str(data_dir))
     problems = load_benchmark(benchmark, None, {}).by_id()
     _, played = play(

@@ -2,6 +2,8 @@
 
 import pytest
 
+from support import scripted_agents as agents
+
 GOOD = "def add(x, y):\n    return x + y"
 WRONG = "def add(x, y):\n    return x - y"
 RIGHT_TEST = "assert add(2, 3) == 5\nassert add(-1, 1) == 0"
@@ -9,7 +11,7 @@ WRONG_TEST = "assert add(2, 3) == 6"
 
 
 @pytest.fixture
-def says(agents):
+def says():
     """Texts by number of the call, as fenced replies; the last repeats."""
     return lambda *codes: lambda call: agents.fence(codes[min(call.number, len(codes) - 1)])
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from support import scripted_agents as agents
 from truegrade.agents.agentcoder_settings import read_settings
 
 GOOD = "def add(x, y):\n    return x + y"
@@ -11,7 +12,7 @@ REPAIRED = {"variant": "repaired"}
 
 
 @pytest.fixture
-def says(agents):
+def says():
     return lambda *codes: lambda call: agents.fence(codes[min(call.number, len(codes) - 1)])
 
 
@@ -37,7 +38,7 @@ def test_the_failing_test_and_its_error_go_back_and_the_repair_is_accepted(play,
     assert run.summary["agent"]["label"].startswith("pass@1 of an agent, up to 5 rounds of repair")
 
 
-def test_every_assert_is_a_test_of_its_own_also_in_replies_cut_short(play, agents, steps):
+def test_every_assert_is_a_test_of_its_own_also_in_replies_cut_short(play, steps):
     cut = "```python\nimport math\nassert add(0, 0) == 0\nassert add(1, 1) == math.floor(2.5)\nassert add(5, "
     run, _ = play(lambda _: agents.fence(GOOD), lambda _: cut, agent_args=REPAIRED)
     (tried,) = steps(run, "tried")
@@ -57,7 +58,7 @@ def test_rounds_are_bounded_and_the_first_that_passed_most_is_handed_in(play, sa
     assert better in completion.text and "again" not in completion.text
 
 
-def test_a_reply_without_tests_is_said_asked_again_and_accepts_nothing(play, says, agents):
+def test_a_reply_without_tests_is_said_asked_again_and_accepts_nothing(play, says):
     args = {**REPAIRED, "rounds": 3}
     run, played = play(says(GOOD), lambda _: "I would test zero, one and many.", agent_args=args)
     assert (len(played.of("programmer")), len(played.of("tester"))) == (3, 3)
@@ -67,7 +68,7 @@ def test_a_reply_without_tests_is_said_asked_again_and_accepts_nothing(play, say
     assert "no self-made test could be parsed in 1 of 1 samples" in run.summary["profiles"][0]["warnings"]
 
 
-def test_each_candidate_repairs_its_own_program(play, agents, steps):
+def test_each_candidate_repairs_its_own_program(play, steps):
     codes = {0: WRONG, 1: "def add(x, y):\n    return x * y", 2: f"{WRONG}  # still", 3: GOOD}
     run, played = play(lambda call: agents.fence(codes[call.number]), lambda _: agents.fence(TESTS),
                        agent_args={**REPAIRED, "candidates": 2})  # fmt: skip
@@ -79,7 +80,7 @@ def test_each_candidate_repairs_its_own_program(play, agents, steps):
     assert run.summary["agent"]["label"].startswith("best-of-2 chosen by self-made tests, up to 5 rounds")
 
 
-def test_a_body_alone_is_a_program_here(play, agents):
+def test_a_body_alone_is_a_program_here(play):
     run, _ = play(lambda _: agents.fence("    return x + y"), lambda _: agents.fence(TESTS), agent_args=REPAIRED)
     assert run.summary["agent"]["accepted"] == 1
     assert [verdict.passed for verdict in run.verdicts()] == [True]

@@ -8,6 +8,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from support import contest_files
+from support import scripted_server as scripted
 from truegrade.agents import open_agent
 from truegrade.agents.steps import read_steps
 from truegrade.cli import main
@@ -31,7 +33,7 @@ def digest(messages):
 
 
 @pytest.fixture
-def truegrade_(tmp_path, contest_files, scripted):
+def truegrade_(tmp_path):
     """Run a command against a script; gives the result and the requests' messages."""
     rows = [contest_files.row("a"), contest_files.row("b", function="add"), contest_files.row("c")]
     data = contest_files.write_rows(tmp_path / "rows.jsonl", rows)

@@ -7,6 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from support import contest_files
 from truegrade.analysis.audit.check_contests import leaves_thread
 from truegrade.analysis.audit.findings import CODES
 from truegrade.cli.replication import audit as command
@@ -32,7 +33,7 @@ def fenced(code):
 
 
 @pytest.fixture
-def submission(tmp_path, contest_files):
+def submission(tmp_path):
     """Rows as published: (code, reply, graded, metadata) by problem."""
 
     def write(answers, name="submission.json"):
@@ -98,7 +99,7 @@ def test_a_file_with_nothing_to_say_against_it_is_clean(submission):
     assert found["clean"] and rows == {}
 
 
-def test_with_the_data_set_its_tests_decide_too(submission, tmp_path, contest_files):
+def test_with_the_data_set_its_tests_decide_too(submission, tmp_path):
     """The private test finds what the sample did not, and the samples are the data set's own."""
     three = "print(3)"
     path = submission({"three": (three, fenced(three), True, {}), "lost": ANSWERS["lost"]})
@@ -161,7 +162,7 @@ def review_row(row, index, code, acc, metadata):
     return {"index": index, "messages": [{"role": "user", "content": prompt}], "sample_score": {"score": score}}
 
 
-def test_samples_of_lm_eval_and_reviews_of_evalscope_are_read(tmp_path, contest_files):
+def test_samples_of_lm_eval_and_reviews_of_evalscope_are_read(tmp_path):
     """The two harnesses that seed 003 compares."""
     rows = [contest_files.row("a"), contest_files.row("b")]
     rows[1]["question_content"] = rows[1]["question_content"].replace("Add two", "Sum two")

@@ -9,6 +9,7 @@ from datetime import datetime
 import pytest
 from click.testing import CliRunner
 
+from support import contest_files
 from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
 from truegrade.datasets.contest_releases import RELEASES, select_files
@@ -19,7 +20,7 @@ from truegrade.records import FileSpan
 
 
 @pytest.fixture
-def rows(contest_files):
+def rows():
     return [
         contest_files.row("b", contest_date="2024-03-02T00:00:00", difficulty="hard"),
         contest_files.row("10", function="add", contest_date="2024-03-03T10:00:00"),
@@ -31,7 +32,7 @@ def ids(path, **args):
     return [problem.id for problem in load_benchmark("livecodebench", path, args).problems]
 
 
-def test_a_file_is_read_sorted_by_id_as_text(tmp_path, rows, contest_files):
+def test_a_file_is_read_sorted_by_id_as_text(tmp_path, rows):
     loaded = load_benchmark("livecodebench", contest_files.write_rows(tmp_path / "mine.jsonl", rows))
     assert [problem.id for problem in loaded.problems] == ["10", "9", "b"]
     functional, stdin, _ = loaded.problems
@@ -45,7 +46,7 @@ def test_a_file_is_read_sorted_by_id_as_text(tmp_path, rows, contest_files):
     assert functional.task.private_tests == rows[1]["private_test_cases"], "stays as it is stored"
 
 
-def test_array_gzip_and_lines_hold_the_same_problems(tmp_path, rows, contest_files):
+def test_array_gzip_and_lines_hold_the_same_problems(tmp_path, rows):
     lines = contest_files.write_rows(tmp_path / "a.jsonl", rows)
     (tmp_path / "b.json").write_text(json.dumps(rows, indent=1))
     (tmp_path / "c.jsonl.gz").write_bytes(gzip.compress(lines.read_bytes()))
@@ -55,7 +56,7 @@ def test_array_gzip_and_lines_hold_the_same_problems(tmp_path, rows, contest_fil
     assert tasks[0] == tasks[1] == tasks[2]
 
 
-def test_both_ends_of_a_window_are_midnights(tmp_path, rows, contest_files):
+def test_both_ends_of_a_window_are_midnights(tmp_path, rows):
     path = contest_files.write_rows(tmp_path / "rows.jsonl", rows)
     assert ids(path, start="2024-03-02") == ["10", "b"]
     assert ids(path, end="2024-03-02") == ["9", "b"]
@@ -76,7 +77,7 @@ def test_releases_are_upstreams_files():
     assert RELEASES["v4_v5"].problems == 880 - 612
 
 
-def test_a_release_chooses_files_of_a_folder_and_is_counted(tmp_path, rows, contest_files):
+def test_a_release_chooses_files_of_a_folder_and_is_counted(tmp_path, rows):
     for name, row in zip(("test.jsonl", "test2.jsonl"), rows, strict=False):
         contest_files.write_rows(tmp_path / name, [row])
     with pytest.raises(BadRecord, match="2 problems where the release has 511"):
@@ -93,7 +94,7 @@ def test_a_release_chooses_files_of_a_folder_and_is_counted(tmp_path, rows, cont
         ids(tmp_path / "test.jsonl", release="v1")
 
 
-def test_other_folders_are_read_whole_or_by_the_tags_own_folder(tmp_path, rows, contest_files):
+def test_other_folders_are_read_whole_or_by_the_tags_own_folder(tmp_path, rows):
     contest_files.write_rows(tmp_path / "one.jsonl", rows[:1])
     contest_files.write_rows(tmp_path / "two.jsonl", rows[1:])
     assert ids(tmp_path) == ["10", "9", "b"]
@@ -107,7 +108,7 @@ def test_other_folders_are_read_whole_or_by_the_tags_own_folder(tmp_path, rows, 
         ids(tmp_path / "empty")
 
 
-def test_disagreeing_kinds_are_tagged(tmp_path, contest_files):
+def test_disagreeing_kinds_are_tagged(tmp_path):
     on_stdin = '[{"input": "", "output": "", "testtype": "stdin"}]'
     rows = [
         contest_files.row("starter", starter_code="class Solution: ..."),
@@ -123,7 +124,7 @@ def test_disagreeing_kinds_are_tagged(tmp_path, contest_files):
     assert "disagreement" not in loaded["broken"].tags, "its grading says what is wrong"
 
 
-def test_long_tests_stay_in_their_file(tmp_path, contest_files):
+def test_long_tests_stay_in_their_file(tmp_path):
     import random
 
     noise = random.Random(0).randbytes(LEFT_IN_FILE_CHARS).hex()
@@ -147,7 +148,7 @@ def test_long_tests_stay_in_their_file(tmp_path, contest_files):
         ({"question_content": None}, "question_content"),
     ],
 )
-def test_bad_rows_are_named(tmp_path, contest_files, fields, place):
+def test_bad_rows_are_named(tmp_path, fields, place):
     path = contest_files.write_rows(
         tmp_path / "rows.jsonl", [contest_files.row("a"), contest_files.row("b", **fields)]
     )
@@ -155,7 +156,7 @@ def test_bad_rows_are_named(tmp_path, contest_files, fields, place):
         load_benchmark("livecodebench", path)
 
 
-def test_repeated_ids_missing_data_and_parquet(tmp_path, contest_files):
+def test_repeated_ids_missing_data_and_parquet(tmp_path):
     path = contest_files.write_rows(tmp_path / "rows.jsonl", [contest_files.row("a"), contest_files.row("a")])
     with pytest.raises(BadRecord, match="'a' names more than one row"):
         load_benchmark("livecodebench", path)
@@ -165,7 +166,7 @@ def test_repeated_ids_missing_data_and_parquet(tmp_path, contest_files):
         load_benchmark("livecodebench", tmp_path / "nothing")
 
 
-def test_parquet_is_read_or_its_package_named(tmp_path, contest_files, rows):
+def test_parquet_is_read_or_its_package_named(tmp_path, rows):
     path = tmp_path / "rows.parquet"
     try:
         import pyarrow
@@ -179,7 +180,7 @@ def test_parquet_is_read_or_its_package_named(tmp_path, contest_files, rows):
     assert ids(path) == ["10", "9", "b"]
 
 
-def test_modelscopes_layout_is_a_folder_a_release_of_parquet_parts(tmp_path, contest_files, rows):
+def test_modelscopes_layout_is_a_folder_a_release_of_parquet_parts(tmp_path, rows):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
@@ -200,7 +201,7 @@ def test_modelscopes_layout_is_a_folder_a_release_of_parquet_parts(tmp_path, con
     assert [(problem.task, problem.tags) for problem in read] == [(p.task, p.tags) for p in plain]
 
 
-def test_folders_of_releases_are_chosen_from_and_never_mixed(tmp_path, contest_files, rows):
+def test_folders_of_releases_are_chosen_from_and_never_mixed(tmp_path, rows):
     for tag in ("release_v1", "v2"):
         (tmp_path / tag).mkdir()
         contest_files.write_rows(tmp_path / tag / "test.jsonl", rows[:1])
@@ -211,7 +212,7 @@ def test_folders_of_releases_are_chosen_from_and_never_mixed(tmp_path, contest_f
     assert ids(tmp_path, release="v2", allow_modified="true") == ["b"]
 
 
-def test_hugging_faces_layout_is_six_files_and_releases_nest(tmp_path, contest_files):
+def test_hugging_faces_layout_is_six_files_and_releases_nest(tmp_path):
     names = [f"test{number or ''}.jsonl" for number in (0, 2, 3, 4, 5, 6)]
     for number, name in enumerate(names, start=1):
         row = contest_files.row(f"q{number}", contest_date=f"2024-0{number}-15T00:00:00")

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import truegrade
+from support import scripted_server as scripted
 from truegrade.api import check
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import TruegradeError, UserError
@@ -76,7 +77,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_nothing_is_asked_where_a_run_cannot_end_well(scripted, cli, tmp_path, case):
+def test_nothing_is_asked_where_a_run_cannot_end_well(cli, tmp_path, case):
     """Not even the probe, which comes before the run."""
     (tmp_path / "file").touch()
     arguments, options, message = REFUSED[case]
@@ -91,7 +92,7 @@ def test_nothing_is_asked_where_a_run_cannot_end_well(scripted, cli, tmp_path, c
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_nothing_is_generated_where_the_profile_has_no_words_or_the_folder_cannot_be_made(scripted, cli, tmp_path):
+def test_nothing_is_generated_where_the_profile_has_no_words_or_the_folder_cannot_be_made(cli, tmp_path):
     (tmp_path / "file").touch()
     with scripted.scripted_server([scripted.Answer(scripted.chat("text"))]) as server:
         service = ("-m", "openai-compatible/x", "--base-url", server.url, "--limit", "1", "--probe")

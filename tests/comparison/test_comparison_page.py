@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from comparison_runs import build, single, task
 
+from support.listening import listening
 from truegrade.analysis.comparison import compare_runs
 from truegrade.report.comparison_export import export_comparison
 from truegrade.report.comparison_html import render_comparison
@@ -136,7 +137,7 @@ def test_several_pairs_are_corrected_and_planned(runs):
 
 
 @pytest.fixture(scope="module")
-def window(runs, chromium, listening, tmp_path_factory):
+def window(runs, chromium, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "comparison.html"
     export_comparison(compare_runs(runs), "html", path)
     page = chromium.new_page(viewport={"width": 1100, "height": 800})

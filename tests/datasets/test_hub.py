@@ -6,6 +6,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from support.hub_server import hub_server
 from truegrade.cli import main
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.datasets.hub_card import hash_in, write_card
@@ -32,9 +33,9 @@ def rows_file(tmp_path):
 
 
 @pytest.fixture
-def hub(monkeypatch, tmp_path, hub_support):
+def hub(monkeypatch, tmp_path):
     pytest.importorskip("huggingface_hub", reason="the extra [hub] is not installed")
-    with hub_support.hub_server() as running:
+    with hub_server() as running:
         monkeypatch.setenv("HF_ENDPOINT", running.url)
         monkeypatch.setenv("HF_TOKEN", running.token)
         monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))

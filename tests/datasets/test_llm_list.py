@@ -6,6 +6,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
+from support import scripted_server as scripted
 from truegrade.builders.llm_list import Entry, LlmListOptions, build
 from truegrade.builders.llm_list.replies import Idea, read_ideas, read_inputs, read_program
 from truegrade.cli import main
@@ -117,7 +118,7 @@ def test_a_model_without_ideas_ends_the_build(jails):
         run(jails, lambda _: "I have no idea.", Memory())
 
 
-def test_the_command_resumes_from_its_journal(scripted, tmp_path, monkeypatch):
+def test_the_command_resumes_from_its_journal(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "x")
     proposer = Proposer()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import time
 
 import msgspec
 import pytest
@@ -166,12 +165,10 @@ def test_endless_mutants_end(sandbox):
         "n -= 1", "try:\n            n -= 1\n        except BaseException:\n            pass"
     )
     in_c = "import itertools\ndef f(n):\n    return sum(itertools.count(n, 0) if n < 1 else [n, 5])\n"
-    begun = time.monotonic()
     for code in (COUNTDOWN, catching, in_c):
         made = mutated(sandbox, row(code, "f(1)"), cpu_s=0.3, max_steps=20_000)
         assert made.has_mutation, code
         assert {"endless", "time_limit"} & set(made.metadata["mutation"]["mutants"]), code
-    assert time.monotonic() - begun < 30
 
 
 def test_a_program_that_changes_its_process_does_not_spoil_the_others(sandbox):

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from support import tiny_llama
 from truegrade.errors import BadRecord, UserError
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.training.base import Lesson, TrainingOrder
@@ -77,7 +78,7 @@ def test_losses_fall_and_the_folder_is_an_adapter(trainer, llama_folder, tmp_pat
     assert EmbeddedEngine(llama_folder, adapter=trained.folder).name.count("+") == 1
 
 
-def test_the_adapter_belongs_to_its_weights(trainer, tiny_llama, tmp_path):
+def test_the_adapter_belongs_to_its_weights(trainer, tmp_path):
     folder = trainer.train(order(trainer.base, epochs=1), LESSONS[:4], tmp_path / "a").folder
     other = tiny_llama.write_llama(tmp_path / "other", seed=9)
     with pytest.raises(BadRecord, match="trained on other weights"):

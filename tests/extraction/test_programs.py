@@ -339,13 +339,23 @@ def test_any_text_gives_a_program_or_a_reason(text, prefix):
         assert answer.found
 
 
-@pytest.mark.parametrize("style", [*REPLY_STYLES, *CONTINUATION_STYLES])
-def test_every_humaneval_reference_survives(data_dir, style):
+@pytest.fixture(scope="module")
+def references(data_dir):
+    """Prompt, body, name and function of every row of HumanEval."""
     with gzip.open(data_dir / "HumanEval.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
-    assert len(rows) == 164
+    found = []
     for row in rows:
-        prefix, body, name = row["prompt"], row["canonical_solution"], row["entry_point"]
+        exec(row["prompt"] + row["canonical_solution"], wanted := {})
+        name = row["entry_point"]
+        found.append((row["prompt"], row["canonical_solution"], name, wanted[name]))
+    return found
+
+
+@pytest.mark.parametrize("style", [*REPLY_STYLES, *CONTINUATION_STYLES])
+def test_every_humaneval_reference_survives(references, style):
+    assert len(references) == 164
+    for prefix, body, name, wanted in references:
         if style in REPLY_STYLES:
             answer = extract_program(
                 REPLY_STYLES[style](prefix, body).replace("target", name), name, prefix=prefix
@@ -353,6 +363,4 @@ def test_every_humaneval_reference_survives(data_dir, style):
         else:
             answer = extract_continuation(CONTINUATION_STYLES[style](prefix, body), name, prefix)
         function = check_defines(answer, prefix, name)
-        wanted = {}
-        exec(prefix + body, wanted)
-        assert function.__code__.co_code == wanted[name].__code__.co_code, (row["task_id"], answer.found)
+        assert function.__code__.co_code == wanted.__code__.co_code, (name, answer.found)

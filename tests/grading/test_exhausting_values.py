@@ -35,6 +35,7 @@ def test_it_is_the_programs_own_failure(graded, name):
     assert seen["after"] == "passed"
 
 
+@pytest.mark.slow  # whoever asks first pays for all gradings
 def test_the_grading_process_stays_small(graded):
     assert max(line["peak_mb"] for line in graded.values()) < MAX_PEAK_MB
 

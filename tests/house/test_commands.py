@@ -13,6 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
+from support import contest_files
+from support import scripted_server as scripted
 from truegrade.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +59,7 @@ def smaller(line, address):
 
 
 @pytest.fixture(scope="session")
-def service(scripted):
+def service():
     body = {
         "id": "1",
         "object": "chat.completion",
@@ -73,7 +75,7 @@ def service(scripted):
 
 
 @pytest.fixture
-def at_home(tmp_path, monkeypatch, data_dir, contest_files):
+def at_home(tmp_path, monkeypatch, data_dir):
     """A folder with the files that the pages speak of."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRUEGRADE_CACHE", str(tmp_path / "cache"))

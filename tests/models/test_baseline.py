@@ -24,7 +24,7 @@ from truegrade.records import (
     Prompt,
     SampleKey,
 )
-from truegrade.records.config import Sampling
+from truegrade.records.config import Patience, Sampling
 
 HUMANEVAL_PROMPT = '''from typing import List
 
@@ -97,10 +97,10 @@ def test_every_listed_baseline_opens_and_answers(name):
         "stop",
         None,
     )
-    assert reply.latency_s >= 0
-    assert [attempt.outcome for attempt in reply.attempts] == ["ok"]
+    assert [(attempt.outcome, attempt.latency_s) for attempt in reply.attempts] == [("ok", reply.latency_s)]
+    assert reply.latency_s > 0
     assert ask(name, FUNCTION, HUMANEVAL_PROMPT).text == reply.text
-    assert model.patience.max_connections >= 1
+    assert model.patience == Patience()
     asyncio.run(model.close())
 
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from support import scripted_server as scripted
 from truegrade.cli import main
 from truegrade.models import open_model
 from truegrade.models.base import Reply, generate_sample
@@ -148,7 +149,7 @@ def test_what_is_cached(monkeypatch, name, base_url, args, wanted, expected):
 
 
 @pytest.fixture
-def service(scripted):
+def service():
     """A service that never says the same twice."""
     numbers = iter(range(10_000))
     with scripted.scripted_server(lambda body: scripted.Answer(scripted.chat(f"reply {next(numbers)}"))) as server:
@@ -218,7 +219,7 @@ def test_an_agent_is_not_answered_from_the_cache(service, tmp_path, humaneval_fi
 
 
 @pytest.mark.slow
-def test_a_killed_run_starts_anew_elsewhere_without_paying_twice(scripted, tmp_path):
+def test_a_killed_run_starts_anew_elsewhere_without_paying_twice(tmp_path):
     """The first process dies in the middle; a run in another folder takes over what it had paid for."""
     count = iter(range(10_000))
 

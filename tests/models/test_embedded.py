@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from support import tiny_llama
 from truegrade.errors import BadRecord, UserError
 from truegrade.models import open_model
 from truegrade.models.base import generate_sample
@@ -85,7 +86,7 @@ def test_a_stop_string_cuts_even_across_tokens(model, make_request):
     assert cut.usage.output_tokens < 60
 
 
-def test_the_end_token_ends(tiny_llama, tmp_path, make_request):
+def test_the_end_token_ends(tmp_path, make_request):
     folder = tiny_llama.write_llama(tmp_path)
     (whole,) = ask(open_model(f"embedded/{folder}"), make_request("a", max_tokens=12))
     last = EmbeddedEngine(folder)._decoder.tokenizer.encode(whole.text)[-1]
@@ -97,7 +98,7 @@ def test_the_end_token_ends(tiny_llama, tmp_path, make_request):
     assert len(ended.text) < len(whole.text)
 
 
-def test_limits_come_from_the_request_the_model_and_the_context(tiny_llama, tmp_path, make_request):
+def test_limits_come_from_the_request_the_model_and_the_context(tmp_path, make_request):
     def tokens(context, default, **sampling):
         folder = tiny_llama.write_llama(
             tmp_path / f"{context}-{default}", max_position_embeddings=context, max_new_tokens=default
@@ -186,7 +187,7 @@ def test_mistakes_are_named(name, settings, message):
         open_model(name, **settings)
 
 
-def test_effort_and_foreign_layouts_are_refused(model, make_request, tiny_llama, tmp_path):
+def test_effort_and_foreign_layouts_are_refused(model, make_request, tmp_path):
     with pytest.raises(UserError, match="leave `reasoning_effort` out"):
         ask(model, make_request(reasoning_effort="low"))
     folder = tiny_llama.write_llama(tmp_path)

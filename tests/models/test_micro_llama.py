@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from support import tiny_llama
 from truegrade.errors import BadRecord
 from truegrade.models.micro.blas import use_one_thread
 from truegrade.models.micro.llama import CHUNK, ROWS, Cache, Llama
@@ -65,7 +66,7 @@ def test_greedy_tokens_are_those_of_transformers(llama):
         {"rope_theta": None, "rope_parameters": {"rope_type": "default", "rope_theta": 700.0}},
     ],
 )
-def test_logits_beside_transformers_itself(tiny_llama, tmp_path, changes):
+def test_logits_beside_transformers_itself(tmp_path, changes):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     folder = tiny_llama.write_llama(tmp_path, seed=3, **changes)
@@ -101,7 +102,7 @@ def test_neighbours_do_not_change_a_single_bit(llama):
 
 
 @pytest.mark.parametrize(("dtype", "error"), [("F16", 2e-3), ("BF16", 2e-2)])
-def test_half_precision_is_widened(tiny_llama, tmp_path, dtype, error):
+def test_half_precision_is_widened(tmp_path, dtype, error):
     weights = tiny_llama.random_weights(tiny_llama.SHAPE, 0)
     tiny_llama.write_safetensors(tmp_path / "w", weights, dtype)
     for name, tensor in read_tensors(tmp_path / "w").items():

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support import tiny_llama
 from truegrade.errors import BadRecord
 from truegrade.models.micro.tokenizer import read_tokenizer
 
@@ -14,7 +15,7 @@ GOLDEN = json.loads(Path(__file__).with_name("golden_llama.json").read_text())
 
 
 @pytest.fixture(scope="module")
-def write(tiny_llama, tmp_path_factory):
+def write(tmp_path_factory):
     """Write a tokenizer.json, changed by a function, and return its path."""
 
     def write(pre_tokenizer=None, change=lambda document: None):

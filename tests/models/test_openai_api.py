@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from support import scripted_server as scripted
 from truegrade.errors import ModelError, UserError
 from truegrade.models import open_model
 from truegrade.models.base import generate_sample
@@ -37,7 +38,7 @@ def outcomes(reply):
 # ------------------------------------------------------------------------------------------------- answers
 
 
-def test_an_answer_is_kept_untouched_with_its_accounts(scripted, make_request):
+def test_an_answer_is_kept_untouched_with_its_accounts(make_request):
     body = scripted.chat("<think>hm</think>\n hello ", finish_reason="stop")
     body["usage"]["completion_tokens_details"] = {"reasoning_tokens": 7}
     with scripted.scripted_server([scripted.Answer(body)]) as server:
@@ -64,7 +65,7 @@ def test_an_answer_is_kept_untouched_with_its_accounts(scripted, make_request):
     assert (model.name, model.base_url, model.adaptations) == ("openai-compatible/m", server.url, ())
 
 
-def test_what_the_protocol_lacks_is_refused_and_nothing_is_sent(scripted, make_request):
+def test_what_the_protocol_lacks_is_refused_and_nothing_is_sent(make_request):
     with (
         scripted.scripted_server([]) as server,
         pytest.raises(UserError, match=r"cannot be asked for top_k 5.*`model_args` top_k=5"),
@@ -73,20 +74,20 @@ def test_what_the_protocol_lacks_is_refused_and_nothing_is_sent(scripted, make_r
     assert server.requests == []
 
 
-def test_unset_parameters_are_not_sent(scripted, make_request):
+def test_unset_parameters_are_not_sent(make_request):
     with scripted.scripted_server([scripted.Answer(scripted.chat("x"))]) as server:
         run(server.url, make_request())
     assert set(server.requests[0].body) == {"model", "messages"}
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
-def test_thinking_is_kept_apart(scripted, make_request, field):
+def test_thinking_is_kept_apart(make_request, field):
     with scripted.scripted_server([scripted.Answer(scripted.chat("42", **{field: "six times seven"}))]) as server:
         (reply,), _ = run(server.url, make_request())
     assert (reply.text, reply.reasoning) == ("42", "six times seven")
 
 
-def test_a_service_without_usage_is_tolerated_and_its_cost_is_unknown(scripted, make_request):
+def test_a_service_without_usage_is_tolerated_and_its_cost_is_unknown(make_request):
     body = scripted.chat("x")
     del body["usage"]
     with scripted.scripted_server([scripted.Answer(body)]) as server:
@@ -94,7 +95,7 @@ def test_a_service_without_usage_is_tolerated_and_its_cost_is_unknown(scripted, 
     assert (reply.text, reply.usage, reply.cost_usd) == ("x", None, None)
 
 
-def test_a_text_prompt_goes_to_the_completions_endpoint(scripted, make_request):
+def test_a_text_prompt_goes_to_the_completions_endpoint(make_request):
     body = {"model": "base", "choices": [{"text": "    return 1", "index": 0, "finish_reason": "length"}]}
     with scripted.scripted_server([scripted.Answer(body)]) as server:
         request = make_request("def f():\n", style="text", max_tokens=5, reasoning_effort="low")
@@ -105,14 +106,14 @@ def test_a_text_prompt_goes_to_the_completions_endpoint(scripted, make_request):
     assert model.adaptations == ("reasoning_effort left out: the completions endpoint has no such parameter",)
 
 
-def test_a_text_prompt_goes_to_chat_when_asked(scripted, make_request):
+def test_a_text_prompt_goes_to_chat_when_asked(make_request):
     with scripted.scripted_server([scripted.Answer(scripted.chat("ok"))]) as server:
         (reply,), _ = run(server.url, make_request("def f():\n", style="text"), text_as_chat=True)
     assert (reply.text, reply.form) == ("ok", "reply")
     assert server.requests[0].body["messages"] == [{"role": "user", "content": "def f():\n"}]
 
 
-def test_a_reasoning_model_gets_its_own_parameters_and_says_so(scripted, make_request):
+def test_a_reasoning_model_gets_its_own_parameters_and_says_so(make_request):
     with scripted.scripted_server([scripted.Answer(scripted.chat("ok"))]) as server:
         request = make_request(temperature=0.0, top_p=1.0, max_tokens=9, reasoning_effort="high")
         _, model = run(server.url, request, name="openai/o3-mini")
@@ -128,7 +129,7 @@ def test_a_reasoning_model_gets_its_own_parameters_and_says_so(scripted, make_re
 # ------------------------------------------------------------------------------------------------- failures
 
 
-def test_server_errors_are_retried_and_recorded(scripted, make_request):
+def test_server_errors_are_retried_and_recorded(make_request):
     script = [
         scripted.error(500, "boom"),
         scripted.error(502, "bad\ngateway"),
@@ -144,7 +145,7 @@ def test_server_errors_are_retried_and_recorded(scripted, make_request):
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 503, 529])
-def test_attempts_are_bounded_and_failure_is_data(scripted, make_request, status):
+def test_attempts_are_bounded_and_failure_is_data(make_request, status):
     with scripted.scripted_server([scripted.error(status, "no")]) as server:
         (reply,), _ = run(server.url, make_request(), patience=Patience(backoff_s=0.01, max_attempts=3))
     assert (reply.text, reply.model, outcomes(reply)) == (None, "m", ["error"] * 3)
@@ -152,7 +153,7 @@ def test_attempts_are_bounded_and_failure_is_data(scripted, make_request, status
 
 
 @pytest.mark.parametrize("kind", ["seconds", "date", "ms"])
-def test_the_service_says_how_long_to_wait(scripted, make_request, kind):
+def test_the_service_says_how_long_to_wait(make_request, kind):
     # a date counts whole seconds, so 2 s ahead is a wait of 1 to 2 s
     value = {"seconds": "0.4", "date": formatdate(time.time() + 2, usegmt=True), "ms": "400"}[kind]
     headers = {"retry-after-ms" if kind == "ms" else "retry-after": value}
@@ -164,7 +165,7 @@ def test_the_service_says_how_long_to_wait(scripted, make_request, kind):
     assert (0.4 if kind != "date" else 0.9) <= waited_s < 3
 
 
-def test_nobody_starts_a_request_during_the_pause(scripted, make_request):
+def test_nobody_starts_a_request_during_the_pause(make_request):
     script = [scripted.error(503, "busy", headers={"retry-after": "0.5"}), scripted.Answer(scripted.chat("ok"))]
     with scripted.scripted_server(script) as server:
         patience = Patience(max_connections=1, timeout_s=5.0)
@@ -175,14 +176,14 @@ def test_nobody_starts_a_request_during_the_pause(scripted, make_request):
     assert len(server.requests) == 4
 
 
-def test_a_wait_longer_than_a_request_may_take_ends_the_run(scripted, make_request):
+def test_a_wait_longer_than_a_request_may_take_ends_the_run(make_request):
     with scripted.scripted_server([scripted.error(429, "daily limit", headers={"retry-after": "3600"})]) as server:
         with pytest.raises(ModelError, match=r"asks to be left alone for 3600 s.*run the same command again"):
             run(server.url, make_request())
         assert len(server.requests) == 1
 
 
-def test_without_a_hint_the_wait_doubles_with_jitter_and_is_repeatable(scripted, make_request):
+def test_without_a_hint_the_wait_doubles_with_jitter_and_is_repeatable(make_request):
     def gaps():
         with scripted.scripted_server([scripted.error(500, "x")]) as server:
             run(server.url, make_request(), patience=Patience(backoff_s=0.1, max_attempts=4))
@@ -195,7 +196,7 @@ def test_without_a_hint_the_wait_doubles_with_jitter_and_is_repeatable(scripted,
     assert first == pytest.approx(second, abs=0.08)
 
 
-def test_a_silent_server_is_timed_out(scripted, make_request):
+def test_a_silent_server_is_timed_out(make_request):
     script = [scripted.Answer(hold=True), scripted.Answer(scripted.chat("ok"))]
     with scripted.scripted_server(script) as server:
         (reply,), _ = run(server.url, make_request(), patience=Patience(timeout_s=0.3, backoff_s=0.01))
@@ -216,7 +217,7 @@ def test_a_silent_server_is_timed_out(scripted, make_request):
         ({"error": {"message": "upstream died", "code": 502}}, "no choices: upstream died"),
     ],
 )
-def test_an_unusable_body_is_retried(scripted, make_request, broken, error):
+def test_an_unusable_body_is_retried(make_request, broken, error):
     script = [scripted.Answer(broken), scripted.Answer(scripted.chat("ok"))]
     with scripted.scripted_server(script) as server:
         (reply,), _ = run(server.url, make_request())
@@ -225,7 +226,7 @@ def test_an_unusable_body_is_retried(scripted, make_request, broken, error):
     assert len(server.requests) == 2
 
 
-def test_a_dropped_connection_is_retried(scripted, make_request):
+def test_a_dropped_connection_is_retried(make_request):
     script = [scripted.Answer(scripted.chat("lost"), cut=True), scripted.Answer(scripted.chat("ok"))]
     with scripted.scripted_server(script) as server:
         (reply,), _ = run(server.url, make_request())
@@ -233,7 +234,7 @@ def test_a_dropped_connection_is_retried(scripted, make_request):
     assert "RemoteProtocolError" in reply.attempts[0].error
 
 
-def test_a_service_that_never_was_there_ends_the_run(scripted, make_request):
+def test_a_service_that_never_was_there_ends_the_run(make_request):
     with scripted.scripted_server([]) as server:
         url = server.url
     with pytest.raises(
@@ -242,7 +243,7 @@ def test_a_service_that_never_was_there_ends_the_run(scripted, make_request):
         run(url, make_request(), patience=Patience(max_attempts=2, backoff_s=0.01))
 
 
-def test_a_service_that_was_there_before_does_not(scripted, make_request):
+def test_a_service_that_was_there_before_does_not(make_request):
     patience = Patience(max_attempts=2, backoff_s=0.01)
 
     async def ask():
@@ -262,7 +263,7 @@ def test_a_service_that_was_there_before_does_not(scripted, make_request):
 
 
 @pytest.mark.parametrize("content", [None, "", " \n"])
-def test_empty_replies_are_asked_again_then_accepted(scripted, make_request, content):
+def test_empty_replies_are_asked_again_then_accepted(make_request, content):
     with scripted.scripted_server([scripted.Answer(scripted.chat(content))]) as server:
         (reply,), _ = run(server.url, make_request(), input_price=1, output_price=1)
     assert (reply.text, reply.finish_reason) == (content or "", "stop")
@@ -271,21 +272,21 @@ def test_empty_replies_are_asked_again_then_accepted(scripted, make_request, con
     assert len(server.requests) == 3
 
 
-def test_an_empty_reply_is_mended_by_the_next(scripted, make_request):
+def test_an_empty_reply_is_mended_by_the_next(make_request):
     script = [scripted.Answer(scripted.chat("")), scripted.Answer(scripted.chat("ok"))]
     with scripted.scripted_server(script) as server:
         (reply,), _ = run(server.url, make_request())
     assert (reply.text, outcomes(reply)) == ("ok", ["empty", "ok"])
 
 
-def test_how_many_empty_replies_is_the_users_choice(scripted, make_request):
+def test_how_many_empty_replies_is_the_users_choice(make_request):
     with scripted.scripted_server([scripted.Answer(scripted.chat(""))]) as server:
         run(server.url, make_request(), max_empty=1)
         assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("finish_reason", ["length", "content_filter"])
-def test_emptiness_that_would_repeat_itself_is_not_retried(scripted, make_request, finish_reason):
+def test_emptiness_that_would_repeat_itself_is_not_retried(make_request, finish_reason):
     body = scripted.chat("", finish_reason=finish_reason, reasoning_content="thinking and thinking")
     with scripted.scripted_server([scripted.Answer(body)]) as server:
         (reply,), _ = run(server.url, make_request())
@@ -294,7 +295,7 @@ def test_emptiness_that_would_repeat_itself_is_not_retried(scripted, make_reques
     assert reply.reasoning == "thinking and thinking"
 
 
-def test_an_empty_reply_outlives_later_errors(scripted, make_request):
+def test_an_empty_reply_outlives_later_errors(make_request):
     script = [scripted.Answer(scripted.chat("")), scripted.error(500, "boom")]
     with scripted.scripted_server(script) as server:
         patience = Patience(max_attempts=3, backoff_s=0.01)
@@ -305,7 +306,7 @@ def test_an_empty_reply_outlives_later_errors(scripted, make_request):
 # ------------------------------------------------------------------------------------------------- refusals
 
 
-def test_a_refused_parameter_is_changed_once_remembered_and_reported(scripted, make_request):
+def test_a_refused_parameter_is_changed_once_remembered_and_reported(make_request):
     def answer(body):
         if "temperature" in body:
             text = "Unsupported value: 'temperature' does not support 0.2 with this model."
@@ -330,7 +331,7 @@ def test_a_refused_parameter_is_changed_once_remembered_and_reported(scripted, m
     ]
 
 
-def test_a_bad_request_for_one_sample_is_one_failed_sample(scripted, make_request):
+def test_a_bad_request_for_one_sample_is_one_failed_sample(make_request):
     def answer(body):
         if body["messages"][0]["content"] == "long":
             return scripted.error(400, "maximum context length is 4096 tokens", code="context_length_exceeded")
@@ -354,7 +355,7 @@ def test_a_bad_request_for_one_sample_is_one_failed_sample(scripted, make_reques
         (429, {"code": "insufficient_quota"}, "add credit"),
     ],
 )
-def test_what_no_sample_can_survive_ends_the_run(scripted, make_request, monkeypatch, status, fields, advice):
+def test_what_no_sample_can_survive_ends_the_run(make_request, monkeypatch, status, fields, advice):
     monkeypatch.setenv("OPENAI_COMPATIBLE_API_KEY", "sk-secret")
     refusal = scripted.error(status, "no, not with sk-secret", **fields)
     with scripted.scripted_server([refusal]) as server:
@@ -368,7 +369,7 @@ def test_what_no_sample_can_survive_ends_the_run(scripted, make_request, monkeyp
     assert server.requests[0].headers["authorization"] == "Bearer sk-secret"
 
 
-def test_a_flagged_prompt_is_one_failed_sample(scripted, make_request):
+def test_a_flagged_prompt_is_one_failed_sample(make_request):
     with scripted.scripted_server([scripted.error(403, "Your input was flagged")]) as server:
         (reply,), _ = run(server.url, make_request())
     assert (reply.text, outcomes(reply)) == (None, ["error"])
@@ -377,7 +378,7 @@ def test_a_flagged_prompt_is_one_failed_sample(scripted, make_request):
 # ------------------------------------------------------------------------------------------------- concurrency
 
 
-def test_never_more_requests_at_once_than_allowed(scripted, make_request):
+def test_never_more_requests_at_once_than_allowed(make_request):
     with scripted.scripted_server([scripted.Answer(scripted.chat("ok"), delay_s=0.03)]) as server:
         requests = [make_request(sample=i) for i in range(24)]
         replies, _ = run(server.url, *requests, patience=Patience(max_connections=4))
@@ -385,7 +386,7 @@ def test_never_more_requests_at_once_than_allowed(scripted, make_request):
     assert len(replies) == len(server.requests) == 24
 
 
-def test_cancelling_is_never_swallowed(scripted, make_request):
+def test_cancelling_is_never_swallowed(make_request):
     async def cancelled():
         with scripted.scripted_server([scripted.Answer(hold=True)]) as server:
             model = open_model("openai-compatible/m", base_url=server.url)
@@ -401,7 +402,7 @@ def test_cancelling_is_never_swallowed(scripted, make_request):
     assert asyncio.run(cancelled()) == 1
 
 
-def test_headers_of_openai_customers_go_to_openai_only(scripted, make_request, monkeypatch):
+def test_headers_of_openai_customers_go_to_openai_only(make_request, monkeypatch):
     monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
     monkeypatch.setenv("OPENAI_PROJECT_ID", "proj-1")
     with scripted.scripted_server([scripted.Answer(scripted.chat("ok"))]) as server:
@@ -411,7 +412,7 @@ def test_headers_of_openai_customers_go_to_openai_only(scripted, make_request, m
     assert (other, len(openai)) == (set(), 2)
 
 
-def test_a_proxy_is_not_asked_for_a_local_service(scripted, make_request, monkeypatch):
+def test_a_proxy_is_not_asked_for_a_local_service(make_request, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     with scripted.scripted_server([scripted.Answer(scripted.chat("ok"))]) as server:
         (reply,), _ = run(server.url, make_request())
@@ -421,7 +422,7 @@ def test_a_proxy_is_not_asked_for_a_local_service(scripted, make_request, monkey
 # ------------------------------------------------------------------------------------------------- n
 
 
-def test_many_samples_in_one_request(scripted, make_request):
+def test_many_samples_in_one_request(make_request):
     body = scripted.chat("a", reasoning="why")
     body["choices"].append(
         {"index": 1, "finish_reason": "length", "message": {"role": "assistant", "content": "b"}}
@@ -437,7 +438,7 @@ def test_many_samples_in_one_request(scripted, make_request):
     assert first.latency_s == second.latency_s
 
 
-def test_a_service_that_refuses_n_is_asked_singly_from_then_on(scripted, make_request):
+def test_a_service_that_refuses_n_is_asked_singly_from_then_on(make_request):
     def answer(body):
         if "n" in body:
             return scripted.error(400, "Invalid n value (currently only n = 1 is supported)")

@@ -8,6 +8,7 @@ from itertools import count
 import pytest
 from click.testing import CliRunner
 
+from support import scripted_server as scripted
 from truegrade.cli import main
 from truegrade.errors import ModelError, UserError
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
@@ -32,22 +33,22 @@ def words(how, limit):
 class Speaker:
     """A made-up model behind the protocol, honest but for the features named in ``lies``; a token is a word."""
 
-    def __init__(self, scripted, lies=(), refuses=(), model="served"):
-        self.scripted, self.lies, self.refuses, self.model = scripted, lies, refuses, model
+    def __init__(self, lies=(), refuses=(), model="served"):
+        self.lies, self.refuses, self.model = lies, refuses, model
         self.asked = count()
 
     def __call__(self, body):
         for name in self.refuses:
             if name in body:
-                return self.scripted.error(400, f"Unsupported parameter: '{name}'", param=name)
+                return scripted.error(400, f"Unsupported parameter: '{name}'", param=name)
         if body["model"] != self.model and "model name" not in self.lies:
-            return self.scripted.error(404, "no such model", code="model_not_found")
+            return scripted.error(404, "no such model", code="model_not_found")
         choices = 1 if "n" in self.lies else body.get("n", 1)
         limit = 40 if "max_tokens" in self.lies else body.get("max_tokens", body.get("max_completion_tokens", 40))
         number = next(self.asked)
         made = [self.choice(body, limit, number if "copies" in self.lies else (number, i)) for i in range(choices)]
         usage = {"prompt_tokens": 5, "completion_tokens": limit * choices, "total_tokens": 5 + limit * choices}
-        return self.scripted.Answer(
+        return scripted.Answer(
             {"id": "x", "object": "chat.completion", "model": self.model, "choices": made, "usage": usage}
         )
 
@@ -72,11 +73,11 @@ class Speaker:
 
 
 @pytest.fixture
-def served(scripted):
+def served():
     """Probe a speaker; returns its report's states and the number of requests that it saw."""
 
     def run(**character):
-        with scripted.scripted_server(Speaker(scripted, **character)) as server:
+        with scripted.scripted_server(Speaker(**character)) as server:
             report = probe_by_name("openai/served", base_url=server.url)
             assert report.requests == len(server.requests)
             return {feature.name: feature.state for feature in report.features}, report
@@ -127,15 +128,15 @@ def test_a_token_limit_under_its_other_name_is_honoured(served):
     assert states == dict.fromkeys(FEATURES, "honoured")
 
 
-def test_a_wrong_key_is_said_once(scripted):
+def test_a_wrong_key_is_said_once():
     with scripted.scripted_server([scripted.error(401, "bad key")]) as server:
         with pytest.raises(ModelError, match=r"bad key.*OPENAI_API_KEY"):
             probe_by_name("openai/x", base_url=server.url)
         assert len(server.requests) == 1
 
 
-def test_a_passing_failure_is_tried_again(scripted):
-    speaker = Speaker(scripted)
+def test_a_passing_failure_is_tried_again():
+    speaker = Speaker()
     calls = count()
 
     def now_and_then(body):
@@ -198,9 +199,9 @@ def test_an_adapter_with_and_without_effect(llama_folder, adapters, name, state)
     assert (found["temperature"]["state"], found["n"]["state"]) == ("honoured", "unknown")
 
 
-def test_an_adapter_that_a_server_does_not_apply(scripted):
+def test_an_adapter_that_a_server_does_not_apply():
     """vLLM with data parallelism once gave the base model's replies under the adapter's name."""
-    speaker = Speaker(scripted, lies=("model name",))
+    speaker = Speaker(lies=("model name",))
     with scripted.scripted_server(speaker) as server:
         report = probe_by_name("openai/adapted", base_url=server.url, base_model="openai/served")
     assert report.state("adapter") == "ignored"
@@ -213,8 +214,8 @@ def test_what_generates_nothing_is_not_probed(name):
         probe(open_model(name))
 
 
-def test_doctor_prints_it(scripted):
-    with scripted.scripted_server(Speaker(scripted, lies=("n",))) as server:
+def test_doctor_prints_it():
+    with scripted.scripted_server(Speaker(lies=("n",))) as server:
         result = CliRunner().invoke(main, ["doctor", "--model", "openai/served", "--base-url", server.url])
     assert result.exit_code == 0, result.output
     assert "asked for 3 choices, got 1" in " ".join(result.output.split())
@@ -230,28 +231,28 @@ def test_options_of_the_probe_need_a_model():
 # ---------------------------------------------------------------------------------------------- in a run
 
 
-def run_with_probe(scripted, tmp_path, *options, lies=()):
-    with scripted.scripted_server(Speaker(scripted, lies=lies)) as server:
+def run_with_probe(tmp_path, *options, lies=()):
+    with scripted.scripted_server(Speaker(lies=lies)) as server:
         arguments = ("generate", "micro-repair", "-T", "size=2", "--limit", "2", "--max-tokens", "8", "--probe",
                      "-m", "openai/served", "--base-url", server.url, "--out", str(tmp_path / "run"))  # fmt: skip
         return CliRunner().invoke(main, [*arguments, *options]), server
 
 
-def test_the_manifest_keeps_what_was_found(scripted, tmp_path):
-    result, _ = run_with_probe(scripted, tmp_path, "-n", "2", lies=("logprobs",))
+def test_the_manifest_keeps_what_was_found(tmp_path):
+    result, _ = run_with_probe(tmp_path, "-n", "2", lies=("logprobs",))
     assert result.exit_code == 0, result.output
     stored = json.loads((tmp_path / "run" / "manifest.json").read_text())["probe"]
     states = {feature["name"]: feature["state"] for feature in stored["features"]}
     assert states == dict.fromkeys(FEATURES, "honoured") | {"logprobs": "ignored"}
 
 
-def test_several_samples_of_a_server_without_temperature_are_refused(scripted, tmp_path):
-    result, server = run_with_probe(scripted, tmp_path, "-n", "2", lies=("temperature",))
+def test_several_samples_of_a_server_without_temperature_are_refused(tmp_path):
+    result, server = run_with_probe(tmp_path, "-n", "2", lies=("temperature",))
     assert result.exit_code == 2
     assert "-n 2: openai/served ignores the temperature" in result.stderr
     assert "say nothing about pass@k" in result.stderr
     assert not (tmp_path / "run").exists()
     assert all("Write thirty" in m or "Continue" in m or "def add" in m
                for m in (seen.body["messages"][0]["content"] for seen in server.requests))  # fmt: skip
-    one, _ = run_with_probe(scripted, tmp_path, "-n", "1", lies=("temperature",))
+    one, _ = run_with_probe(tmp_path, "-n", "1", lies=("temperature",))
     assert one.exit_code == 0, one.output

@@ -14,6 +14,7 @@ import openai
 import pytest
 
 import truegrade
+from support import tiny_llama
 from truegrade.errors import UserError
 from truegrade.models import open_model
 from truegrade.models.base import generate_sample
@@ -23,7 +24,7 @@ from truegrade.web.model_server import ModelServer
 
 
 @pytest.fixture(scope="module")
-def llama_folder(tiny_llama, tmp_path_factory):
+def llama_folder(tmp_path_factory):
     """A model whose context holds every prompt of HumanEval."""
     return tiny_llama.write_llama(tmp_path_factory.mktemp("served"), max_position_embeddings=2048)
 

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
+from support import scripted_server as scripted
 from truegrade.cli import main
 from truegrade.errors import UserError
 
@@ -30,7 +31,7 @@ def tasks(humaneval_file):
 
 
 @pytest.fixture
-def service(tasks, scripted):
+def service(tasks):
     """A service that answers each task rightly as often as `RIGHT` says; the very first reply is empty."""
     asked = Counter()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from support import contest_files
 from truegrade.cli import main
 
 RIGHT = "print(sum(map(int, input().split())))"
@@ -16,7 +17,7 @@ ANSWERS = {"a": [RIGHT, "print(3)"], "b": [LINES, RIGHT], "c": ["print(1 // 0)",
 
 
 @pytest.fixture
-def graded(tmp_path, contest_files):
+def graded(tmp_path):
     """Six answers under both harnesses; LINES passes EvalScope's alone."""
     data = contest_files.write_rows(tmp_path / "rows.jsonl", [contest_files.row(name) for name in ANSWERS])
     answers = tmp_path / "answers.json"

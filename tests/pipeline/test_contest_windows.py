@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
+from support import contest_files
 from truegrade.cli import main
 
 RIGHT, WRONG = "print(sum(map(int, input().split())))", "print(-1)"
@@ -26,7 +27,7 @@ def told(*words, code=0):
 
 
 @pytest.fixture
-def files(tmp_path, contest_files):
+def files(tmp_path):
     rows = [
         contest_files.row(name, contest_date=date, difficulty=difficulty, platform=platform)
         for name, date, difficulty, platform, _ in ROWS

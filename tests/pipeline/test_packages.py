@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
+from support import contest_files
 from truegrade.cli import main
 from truegrade.cli.diagnosis import examine
 from truegrade.grading.marks import missing_package
@@ -21,7 +22,7 @@ def told(*words, code=0):
     return done.output
 
 
-def test_a_program_without_its_package_is_marked_and_graded_again_with_it(tmp_path, contest_files):
+def test_a_program_without_its_package_is_marked_and_graded_again_with_it(tmp_path):
     pytest.importorskip("sortedcontainers", reason="a package beside those of profiles")
     data = contest_files.write_rows(tmp_path / "rows.jsonl", [contest_files.row("a")])
     (tmp_path / "answers.json").write_text(json.dumps([{"question_id": "a", "code_list": [SORTED]}]))

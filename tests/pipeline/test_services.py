@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 
 import truegrade
+from support import scripted_server as scripted
 from truegrade.errors import ModelError, UserError
 from truegrade.records.config import Patience, Sampling
 
@@ -68,7 +69,7 @@ def test_n_in_one_request_where_asked_for(llama_server):
     assert len({c.text for c in run.completions() if c.problem_id == "HumanEval/0"}) > 1
 
 
-def test_failures_are_bounded_counted_kept_and_asked_again(scripted):
+def test_failures_are_bounded_counted_kept_and_asked_again():
     calls = Counter()
 
     def script(body):
@@ -94,7 +95,7 @@ def test_failures_are_bounded_counted_kept_and_asked_again(scripted):
         assert again.summary["missing"] == 0
 
 
-def test_causes_of_failures_are_told_after_ten_and_at_the_end(scripted):
+def test_causes_of_failures_are_told_after_ten_and_at_the_end():
     number = Counter()
 
     def script(body):
@@ -116,7 +117,7 @@ def test_causes_of_failures_are_told_after_ten_and_at_the_end(scripted):
     assert len(run.answered()) == 0
 
 
-def test_samples_that_the_budget_did_not_reach_are_told_apart_from_failures(scripted):
+def test_samples_that_the_budget_did_not_reach_are_told_apart_from_failures():
     notices = []
     with scripted.scripted_server([scripted.Answer(scripted.chat("text"))]) as server:
         truegrade.generate(
@@ -127,7 +128,7 @@ def test_samples_that_the_budget_did_not_reach_are_told_apart_from_failures(scri
     assert "4 samples have no reply: 4 × not asked, because `max_cost_usd` is spent" in notices[-1]
 
 
-def test_a_wrong_key_ends_the_run_in_one_sentence_and_keeps_what_came_before(scripted):
+def test_a_wrong_key_ends_the_run_in_one_sentence_and_keeps_what_came_before():
     def script(body):
         if len(server.requests) >= 2:
             return scripted.error(401, "bad key", code="invalid_api_key")
@@ -141,7 +142,7 @@ def test_a_wrong_key_ends_the_run_in_one_sentence_and_keeps_what_came_before(scr
         assert len(truegrade.load("run").answered()) == 2
 
 
-def test_a_cost_limit_stops_cleanly_and_holds_for_the_run_as_a_whole(scripted):
+def test_a_cost_limit_stops_cleanly_and_holds_for_the_run_as_a_whole():
     script = [scripted.Answer(scripted.chat("no code"))]
     prices = {"input_price": 10_000, "output_price": 20_000}  # dollars per million: $0.5 a reply of 10 + 20 tokens
     with scripted.scripted_server(script) as server:
@@ -155,7 +156,7 @@ def test_a_cost_limit_stops_cleanly_and_holds_for_the_run_as_a_whole(scripted):
         assert len(server.requests) == 3
 
 
-def test_a_cost_limit_without_a_price_is_refused(scripted):
+def test_a_cost_limit_without_a_price_is_refused():
     with scripted.scripted_server([scripted.Answer(scripted.chat("x"))]) as server:
         with pytest.raises(UserError, match="input_price"):
             truegrade.run("humaneval", model="openai-compatible/x", base_url=server.url, limit=1,
@@ -163,7 +164,7 @@ def test_a_cost_limit_without_a_price_is_refused(scripted):
         assert server.requests == []
 
 
-def test_few_shot_rows_are_neither_asked_nor_scored(data_dir, scripted):
+def test_few_shot_rows_are_neither_asked_nor_scored(data_dir):
     script = [scripted.Answer(scripted.chat("def f(): pass"))]
     with scripted.scripted_server(script) as server:
         run = truegrade.run("mbpp", data=data_dir, model="openai-compatible/x", base_url=server.url, limit=6,
@@ -174,7 +175,7 @@ def test_few_shot_rows_are_neither_asked_nor_scored(data_dir, scripted):
     assert [task[0] for task in run.summary["profiles"][0]["tasks"]] == ["MBPP/1", "MBPP/5", "MBPP/6"]
 
 
-def test_kill_9_while_asking_then_the_same_command_asks_only_what_is_missing(scripted, tmp_path):
+def test_kill_9_while_asking_then_the_same_command_asks_only_what_is_missing(tmp_path):
     with scripted.scripted_server(lambda _: scripted.Answer(scripted.chat("text"), delay_s=0.05)) as server:
         options = ("--base-url", server.url, "--limit", "40", "--max-connections", "4", "--out", "run", "--json")
         command = [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
+import functools
 import gzip
 import json
 import pickle
@@ -67,12 +69,19 @@ def extracted(profile, task, text, form="reply"):
 
 def grade_all(profile, rows):
     """Judgements of (problem, reply) rows; None where the reply holds nothing to grade."""
-    judgements = []
-    with Sandbox(profile.limits, workers=1) as sandbox:
-        for task, reply in rows:
-            answer = profile.extract(task, completion(reply))
-            judgements.append(None if answer.value is None else profile.judgement(task, answer, sandbox))
+    judgements, sandbox = [], sandbox_of(profile.limits)
+    for task, reply in rows:
+        answer = profile.extract(task, completion(reply))
+        judgements.append(None if answer.value is None else profile.judgement(task, answer, sandbox))
     return judgements
+
+
+@functools.cache
+def sandbox_of(limits):
+    """A sandbox with one worker for all tests that need these limits; one costs a tenth of a second to open."""
+    sandbox = Sandbox(limits, workers=1)
+    atexit.register(sandbox.close)
+    return sandbox
 
 
 def passed(profile, rows):

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 from contest_rows import contest
 from peer_calls import ANNOTATED
-from profile_rows import completion, oracle, problem
+from profile_rows import completion, oracle, problem, sandbox_of
 
 import truegrade
 from truegrade.profiles import PROFILES, open_profile
 from truegrade.records import Case, CasesTask, Problem
-from truegrade.sandbox import Sandbox
 
 SOURCES = Path(truegrade.__file__).parent
 PLAIN = "def add(a, b):\n    return a + b\n"
@@ -50,15 +49,14 @@ PAIRS = [(name, covered) for name in PROFILES for covered in open_profile(name).
 @pytest.mark.parametrize(("name", "benchmark"), PAIRS)
 def test_an_annotation_that_names_what_is_not_imported_fails_under_every_profile(name, benchmark):
     profile, task = open_profile(name), MAKE[benchmark]()
-    with Sandbox(profile.limits, workers=1) as sandbox:
 
-        def passes(program):
-            answer = profile.answer(task, completion(program, "program"))
-            return profile.judgement(task, answer, sandbox).passed
+    def passes(program):
+        answer = profile.answer(task, completion(program, "program"))
+        return profile.judgement(task, answer, sandbox_of(profile.limits)).passed
 
-        assert passes(PLAIN)
-        # LiveCodeBench's own preamble and AgentCoder's imports bring the names of `typing`.
-        assert not passes(ANNOTATED["List"].replace("List", "Unheard"))
+    assert passes(PLAIN)
+    # LiveCodeBench's own preamble and AgentCoder's imports bring the names of `typing`.
+    assert not passes(ANNOTATED["List"].replace("List", "Unheard"))
 
 
 def test_no_text_is_compiled_with_what_our_file_imports_from_the_future():

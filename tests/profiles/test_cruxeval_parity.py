@@ -3,12 +3,12 @@
 import json
 
 import pytest
+from profile_rows import sandbox_of
 
 import truegrade
 from truegrade.profiles import open_profile
 from truegrade.profiles.cruxeval import SKIPPED
 from truegrade.records import Answer, OutputTask, Problem, Reason
-from truegrade.sandbox import Sandbox
 
 
 @pytest.fixture(scope="module")
@@ -59,16 +59,15 @@ PROBLEM = Problem(id="sample_0", benchmark="cruxeval-output", dataset_sha256="",
 def test_known_defects_are_reproduced_and_strict_accepts_none(generation, official, strict):
     profile = open_profile("cruxeval")
     answer = Answer(value=generation, found="", form="answer")
-    with Sandbox(profile.limits, workers=1, allow_unsafe=True) as sandbox:
-        assert profile.judgement(PROBLEM, answer, sandbox).reason is official
+    sandbox = sandbox_of(profile.limits)
+    assert profile.judgement(PROBLEM, answer, sandbox).reason is official
     from truegrade.extraction.assertions import extract_output_answer
 
     extracted = extract_output_answer(generation)
     if strict is None:
         assert extracted.value is None
     else:
-        with Sandbox(profile.limits, workers=1, allow_unsafe=True) as sandbox:
-            assert open_profile("strict").judgement(PROBLEM, extracted, sandbox).reason is strict
+        assert open_profile("strict").judgement(PROBLEM, extracted, sandbox).reason is strict
 
 
 def test_skipped_generations_leave_the_denominator_of_an_item_that_has_a_right_one():

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from peer_process import ask, rows, tasks
 from peer_replies import CHEATS, fenced, mutant
-from profile_rows import completion, evalplus_request, oracle, passed
+from profile_rows import completion, evalplus_request, oracle, passed, sandbox_of
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UnknownName, UserError
@@ -20,8 +20,8 @@ _EQUAL = "class E:\n    def __eq__(self, o):\n        return True\n\ndef add(a, 
 
 
 def verdicts(profile, task, *programs):
-    with Sandbox(profile.limits, workers=1) as sandbox:
-        return [profile.judgement(task, Answer(value=text, found=""), sandbox) for text in programs]
+    sandbox = sandbox_of(profile.limits)
+    return [profile.judgement(task, Answer(value=text, found=""), sandbox) for text in programs]
 
 
 def test_base_and_plus():
@@ -68,7 +68,7 @@ def test_limits_follow_the_reference():
     with Sandbox(PLUS.limits, workers=1) as sandbox:
         truth = run_reference(task, sandbox)
     first, second = truth.base.limits_s
-    assert 4.0 <= first < second and 4.8 <= second < 20
+    assert 4.0 <= first < second and 4.5 <= second < 20
     assert truth.base.total_s == first + second + 2 and truth.plus.total_s == 2
     assert not truth.base.needs_numpy
 

@@ -4,11 +4,11 @@ import gzip
 import json
 
 import pytest
+from profile_rows import sandbox_of
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.profiles import open_profile
 from truegrade.records import Completion
-from truegrade.sandbox import Sandbox
 
 COMPLETIONS = {
     "reference": None,
@@ -42,8 +42,7 @@ def ours(problem, text):
     profile = open_profile("human-eval")
     completion = Completion(benchmark="humaneval", dataset_sha256="", problem_id=problem.id, sample=0,
                             config_sha256="", prompt_sha256="", text=text, model="m")  # fmt: skip
-    with Sandbox(profile.limits, workers=1, allow_unsafe=True) as sandbox:
-        return profile.judgement(problem, profile.extract(problem, completion), sandbox)
+    return profile.judgement(problem, profile.extract(problem, completion), sandbox_of(profile.limits))
 
 
 @pytest.mark.slow

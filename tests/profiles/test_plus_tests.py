@@ -7,7 +7,7 @@ import pytest
 from peer_process import ask, rows
 from peer_replies import CHEATS, mutant
 from plus_data import data_of
-from profile_rows import completion
+from profile_rows import completion, sandbox_of
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
@@ -35,8 +35,8 @@ def oracle(benchmark="humanevalplus", **changed):
 
 
 def judge(profile, problem, *programs):
-    with Sandbox(profile.limits, workers=1) as sandbox:
-        return [profile.judgement(problem, Answer(value=text, found=""), sandbox) for text in programs]
+    sandbox = sandbox_of(profile.limits)
+    return [profile.judgement(problem, Answer(value=text, found=""), sandbox) for text in programs]
 
 
 @pytest.mark.parametrize("name", ["bigcode", "lm-eval", "evalscope"])

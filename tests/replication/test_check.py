@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 from replication_runs import make_run
 
+from support import contest_files
 from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
 
@@ -106,7 +107,7 @@ def test_what_is_wrong_is_said_before_anything_is_graded(home, arguments, words)
     assert not (home / "runs").exists()
 
 
-def test_a_claim_about_a_window_of_contests_is_held_against_it(home, contest_files):
+def test_a_claim_about_a_window_of_contests_is_held_against_it(home):
     """Rows of the file that lie outside the window are audited all the same."""
     right, wrong = "print(sum(map(int, input().split())))", "print(-1)"
     days = {"a": "2024-03-01", "b": "2024-09-01", "c": "2024-09-02"}

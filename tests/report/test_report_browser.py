@@ -10,6 +10,7 @@ import pytest
 from reasoning_runs import build_reasoning_run
 from report_runs import House, Lenient, build_run, task_id
 
+from support.listening import listening
 from truegrade.report.html import write_report
 
 pytestmark = pytest.mark.slow
@@ -36,7 +37,7 @@ def window(chromium) -> object:
 
 
 @pytest.fixture
-def watched(window, listening, address: str) -> Iterator[object]:
+def watched(window, address: str) -> Iterator[object]:
     """The page, opened afresh; at the end nothing was printed to the console, thrown or asked for."""
     with listening(window, address.__eq__) as trouble:
         window.goto(address)

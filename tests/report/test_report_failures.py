@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.cpu import cpu_within
 from truegrade.report.failures import Failure, read_failure
 
 
@@ -55,7 +54,6 @@ def test_nothing_makes_it_raise(detail: str) -> None:
 
 
 def test_hostile_lines_are_read_in_linear_time() -> None:
-    started_s = time.perf_counter()
     for detail in ("`" * 200_000, " gave " * 50_000, "answered " + ", expected " * 30_000, ", in `" * 50_000):
-        read_failure(detail)
-    assert time.perf_counter() - started_s < 2
+        with cpu_within(2):
+            read_failure(detail)

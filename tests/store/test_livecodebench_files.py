@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import truegrade
+from support import contest_files
 from support.importing import read_completions, sniff_format, streamed
 from truegrade.errors import BadRecord, UserError
 from truegrade.records import Answer, Completion, Reason
@@ -23,7 +24,7 @@ FUNCTION = "```python\nclass Solution:\n    def add(self, a, b):\n        return
 
 
 @pytest.fixture
-def rows_file(tmp_path, contest_files):
+def rows_file(tmp_path):
     rows = [
         contest_files.row("abc_b", contest_date="2024-06-01T00:00:00", difficulty="hard"),
         contest_files.row("2000", function="add"),
@@ -93,7 +94,7 @@ def test_what_is_no_such_file_is_refused(tmp_path, content, says):
         load(written(tmp_path, content))
 
 
-def test_evalscope_rows_without_ids_are_known_by_their_question(tmp_path, rows_file, contest_files):
+def test_evalscope_rows_without_ids_are_known_by_their_question(tmp_path, rows_file):
     from truegrade.benchmarks import load_benchmark
     from truegrade.profiles.evalscope_contests import words
 

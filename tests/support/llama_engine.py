@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 
 
 @contextmanager
@@ -17,7 +15,9 @@ def llama_server(tmp_dir: Path) -> Iterator[str]:
     """
     import xllamacpp
 
-    model = _sibling("tiny_gguf").write_tiny_gguf(tmp_dir / "tiny.gguf")
+    from support.tiny_gguf import write_tiny_gguf
+
+    model = write_tiny_gguf(tmp_dir / "tiny.gguf")
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(model)
     parameters.model_alias = {"tiny-random"}
@@ -37,11 +37,3 @@ def llama_server(tmp_dir: Path) -> Iterator[str]:
         yield f"{server.listening_address}/v1"
     finally:
         del server  # its destructor stops the engine
-
-
-def _sibling(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from support.scripted_server import Answer, chat
+
 TESTER = "You are a code developer assistant."
 
 
@@ -32,8 +34,8 @@ class Call:
 class Agents:
     """A script for `scripted_server`: asks ``programmer(call)`` or ``tester(call)`` for a text or an Answer."""
 
-    def __init__(self, server: Any, programmer: Callable[[Call], Any], tester: Callable[[Call], Any]) -> None:
-        self._server, self._says = server, {"programmer": programmer, "tester": tester}
+    def __init__(self, programmer: Callable[[Call], Any], tester: Callable[[Call], Any]) -> None:
+        self._says = {"programmer": programmer, "tester": tester}
         self._asked: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
         self.calls: list[Call] = []
@@ -48,7 +50,7 @@ class Agents:
         call = Call(role, number, question, messages, body.get("seed"))
         self.calls.append(call)
         said = self._says[role](call)
-        return said if isinstance(said, self._server.Answer) else self._server.Answer(self._server.chat(said))
+        return said if isinstance(said, Answer) else Answer(chat(said))
 
     def of(self, role: str) -> list[Call]:
         return [call for call in self.calls if call.role == role]

@@ -27,7 +27,7 @@ WAYS = (
 
 
 def table(reasons: Iterable[str]) -> list[str]:
-    """One line for each way to have skipped tests run: how many, how, and the most frequent reason.
+    """A line for each way to have skipped tests run, and below it a line for each reason, with how many they are.
 
     Args:
         reasons: of the skips, one a test.
@@ -36,7 +36,11 @@ def table(reasons: Iterable[str]) -> list[str]:
     for reason in reasons:
         by_way.setdefault(way_of(reason), Counter())[reason] += 1
     rows = sorted(by_way.items(), key=lambda row: -row[1].total())
-    return [f"{found.total():5d}  {way:62s}  {found.most_common(1)[0][0]}" for way, found in rows]
+    lines = []
+    for way, found in rows:
+        lines.append(f"{found.total():5d}  {way}")
+        lines += [f"{'':7}{count:5d}  {reason}" for reason, count in found.most_common()]
+    return lines
 
 
 def way_of(reason: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from evolution_folders import MAIN, build_folder
 
+from support.listening import listening
 from truegrade.evolution.events import SearchPlan
 from truegrade.evolution.reporting.material import gather
 from truegrade.evolution.reporting.page import write_report
@@ -34,7 +35,7 @@ def window(chromium):
 
 
 @pytest.fixture
-def opened(window, listening, addresses):
+def opened(window, addresses):
     """Opens a page; at the end nothing was printed to the console, thrown or asked for."""
 
     def visit(number, width=1024):

@@ -1,5 +1,7 @@
 """Problems and lessons of an evolution, and what must never be tested."""
 
+import re
+
 import msgspec
 import pytest
 from click.testing import CliRunner
@@ -73,7 +75,7 @@ def test_contamination_is_refused_before_anything_is_trained(tmp_path, rows, mes
     out = tmp_path / "out"
     refused = CliRunner().invoke(main, ["evolve", str(config), "--out", str(out)])
     assert refused.exit_code == 2 and not out.exists()
-    assert "CRITICAL" in refused.output or "CONTAMINATION" in refused.output
+    assert re.search(message, refused.output)
 
 
 def test_a_training_problem_is_never_scored(tmp_path):

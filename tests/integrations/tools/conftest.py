@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import truegrade
+from support import scripted_server as scripted
 from truegrade.benchmarks import load_benchmark
 from truegrade.profiles import open_profile
 
@@ -61,7 +62,7 @@ class Replies:
 
 
 @pytest.fixture(scope="session")
-def replies(scripted, data_dir, tmp_path_factory):
+def replies(data_dir, tmp_path_factory):
     problems = load_benchmark("humaneval", data_dir).problems[:ROWS]
     profile = open_profile("strict")
     script = {

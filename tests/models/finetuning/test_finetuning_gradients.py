@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support import tiny_llama
 from truegrade.models.micro.config import read_shape
 from truegrade.models.micro.finetuning import operations
 from truegrade.models.micro.finetuning.linear import Dropout
@@ -22,7 +23,7 @@ EXAMPLES = [
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["tied", "untied"])
-def small(request, tiny_llama, tmp_path_factory):
+def small(request, tmp_path_factory):
     """Shape and float64 tensors of a Llama with grouped heads; with a head of its own, other values."""
     folder = tiny_llama.write_llama(
         tmp_path_factory.mktemp("small"), seed=3, hidden_size=24, intermediate_size=20, num_hidden_layers=2,

@@ -168,10 +168,8 @@ def test_work_nobody_waits_for_is_given_up(serve):
                 client.post("/v1/execute", json=busy, timeout=0.5)
 
         list(clients.map(leave, range(20)))
-        began = time.monotonic()
-        with service.http() as client:
-            assert client.post("/v1/execute", json={"program": "1"}).json()["status"] == "passed"
-        assert time.monotonic() - began < 8  # twenty seconds, if all of them ran
+        with service.http() as client:  # twenty seconds, if all of them ran
+            assert client.post("/v1/execute", json={"program": "1"}, timeout=15).json()["status"] == "passed"
 
 
 @pytest.mark.slow
@@ -199,12 +197,10 @@ def test_what_does_not_finish_in_time_is_told_so(serve):
     with serve("--drain", "0.5") as service, ThreadPoolExecutor(4) as clients, service.http() as client:
         under_way = [clients.submit(client.post, "/v1/execute", json=working) for _ in range(4)]
         time.sleep(0.7)
-        began = time.monotonic()
         service.process.send_signal(signal.SIGTERM)
         assert [f.result().status_code for f in under_way] == [503] * 4
         client.close()
-        assert service.process.wait(10) == 0
-        assert time.monotonic() - began < 8
+        assert service.process.wait(10) == 0  # their programs sleep for half a minute
 
 
 def test_the_metrics_count_what_was_asked(serve, doubling):

@@ -196,12 +196,12 @@ def test_slow_clients_are_hung_up_on(serve):
         parts = urlsplit(service.address)
         head = f"POST /run_code HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {service.token}\r\n".encode()
         for start in (b"", b"GET /heal", head + b"Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"):
+            began = time.monotonic()
             with socket.create_connection((parts.hostname, parts.port), timeout=20) as connection:
-                began = time.monotonic()
                 connection.sendall(start)
                 said = connection.recv(65536)
                 assert said == b"" or b" 408 " in said.splitlines()[0]
-                assert 0.5 < time.monotonic() - began < 10
+                assert time.monotonic() - began >= 0.9  # a second is theirs
 
 
 @pytest.mark.parametrize(

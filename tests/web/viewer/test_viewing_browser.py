@@ -5,6 +5,8 @@ import re
 import pytest
 from viewing_runs import cut, standard_runs, whole
 
+from support.listening import listening
+
 pytestmark = pytest.mark.slow
 
 
@@ -14,7 +16,7 @@ def window(chromium):
 
 
 @pytest.fixture
-def page(window, listening, viewer):
+def page(window, viewer):
     """The list of runs; at the end nothing was printed to the console, thrown, or asked of anybody else."""
     with listening(window, lambda url: url.startswith((viewer.server.url, "data:,"))) as trouble:
         window.goto("about:blank")
