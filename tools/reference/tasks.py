@@ -9,6 +9,7 @@ from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.benchmarks.table import BENCHMARKS
 from truegrade.datasets import source
 from truegrade.profiles import PROFILES, open_profile
+from truegrade.profiles.refusals import covered_benchmarks
 
 ABOUT = """\
 Names that `truegrade run` takes. A file is used only if its hash is the pinned one, unless
@@ -29,7 +30,7 @@ def page() -> str:
 
 
 def _section(spec: BenchmarkSpec) -> str:
-    profiles = [name for name in PROFILES if spec.name in open_profile(name).covers]
+    profiles = [name for name in PROFILES if spec.name in covered_benchmarks(open_profile(name))]
     facts = [
         f"- task: {code(spec.tasks)}; {spec.size or 'as many as your file has'} problems",
         f"- licence: {escaped(spec.licence)}",

@@ -24,6 +24,7 @@ from truegrade.pipeline.generate import completion_of
 from truegrade.pipeline.prompts import word
 from truegrade.pipeline.verdicts import grade_completion, limits_for
 from truegrade.profiles import Profile, open_profile
+from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Message, Problem, Prompt, SampleKey, Verdict
 from truegrade.sandbox import Sandbox
 from truegrade.store.importers.outputs import finish_reason_of
@@ -54,9 +55,7 @@ class ReplyGrader:
     """
 
     def __init__(self, benchmark: Benchmark, profile: Profile, variant: str | None = None) -> None:
-        if benchmark.name not in profile.covers:
-            covered = ", ".join(profile.covers)
-            raise UserError(f"profile {profile.name!r} has no rules for {benchmark.name!r}; it covers {covered}")
+        refuse_uncovered([profile], benchmark.problems)
         self.benchmark, self.profile, self.variant = benchmark, profile, variant or "default"
         worded = word(benchmark, benchmark.problems, profile, variant)
         self.items: tuple[tuple[Problem, Prompt], ...] = tuple(worded.items)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar, overload
 
 from truegrade.errors import UnknownName, UserError
-from truegrade.profiles.base import Profile, unsupported
+from truegrade.profiles.base import Profile, has_rules, unsupported
 from truegrade.records import Completion, FunctionTask, OracleTask, Problem, Task
 
 TaskT = TypeVar("TaskT", bound=Task)
@@ -23,10 +23,10 @@ def covered_task(profile: Profile, problem: Problem, *kinds: type[Any]) -> Any:
     """The task of a problem that is covered and of one of these kinds.
 
     Raises:
-        UserError: the profile does not cover the benchmark.
+        UserError: the profile does not cover the problem.
     """
     task = problem.task
-    if problem.benchmark not in profile.covers or not isinstance(task, kinds):
+    if not has_rules(profile, problem.kind, problem.benchmark) or not isinstance(task, kinds):
         raise unsupported(profile, problem)
     return task
 
@@ -87,3 +87,15 @@ def refuse_uncovered(profiles: Iterable[Profile], problems: Iterable[Problem]) -
                 model="",
             )
             profile.answer(problem, empty)
+
+
+def covered_benchmarks(profile: Profile) -> list[str]:
+    """Names of the built-in data sets that it has rules for."""
+    from truegrade.benchmarks import BENCHMARKS, find_benchmark  # only listings need every data set's module
+
+    specs = map(find_benchmark, BENCHMARKS)
+    return [
+        spec.name
+        for spec in specs
+        if any(has_rules(profile, kind, spec.name) for kind in spec.tasks.split(" or "))
+    ]

@@ -36,6 +36,7 @@ from truegrade.grading.suites import suite_of
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.strict_prompts import VARIANTS, word
 from truegrade.records import (
+    KINDS,
     Answer,
     CasesTask,
     ChoiceTask,
@@ -43,6 +44,7 @@ from truegrade.records import (
     ContestTask,
     FunctionTask,
     InputTask,
+    Kind,
     OracleTask,
     OutputTask,
     Problem,
@@ -67,23 +69,7 @@ class Strict(Profile):
     version: ClassVar[str] = "2"
     prompt_version: ClassVar[str] = "1"
     summary: ClassVar[str] = "ours: cheat-proof, a reason for every verdict, names what it does not read"
-    covers: ClassVar[tuple[str, ...]] = (
-        "humaneval",
-        "humanevalplus",
-        "mbpp",
-        "mbpp-sanitized",
-        "mbppplus",
-        "cruxeval-output",
-        "cruxeval-input",
-        "execution-prediction",
-        "execution-choice",
-        "dsl-list",
-        "livecodebench-execution",
-        "livecodebench-testoutput",
-        "livecodebench",
-        "micro-repair",
-        "quixbugs",
-    )
+    covers: ClassVar[tuple[Kind, ...]] = KINDS
     variants: ClassVar[tuple[str, ...]] = VARIANTS
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "code tasks: complete the code in one fenced block; MBPP shows its tests", "ours"),

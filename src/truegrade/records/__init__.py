@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -224,6 +224,29 @@ class ContestTask(msgspec.Struct, frozen=True, kw_only=True, tag="contest"):
 
 Task = FunctionTask | OracleTask | CasesTask | OutputTask | ChoiceTask | InputTask | ContestTask
 
+Kind = Literal[
+    "function",
+    "description",
+    "oracle",
+    "repair",
+    "output_prediction",
+    "test_output_prediction",
+    "input_prediction",
+    "execution_choice",
+    "contest",
+]
+"""Kinds of problem: complete a function from its head (HumanEval); write one from a description (MBPP); either,
+compared with a reference on inputs (the plus sets); repair a program; predict an output, of a program or of a
+described function; predict an input; choose between two programs; solve a contest problem."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+_KIND_OF: dict[type, Kind] = {
+    OracleTask: "oracle",
+    CasesTask: "repair",
+    InputTask: "input_prediction",
+    ChoiceTask: "execution_choice",
+    ContestTask: "contest",
+}
+
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """One item of a benchmark."""
@@ -239,6 +262,18 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Facts to group reports by, e.g. ``{"split": "test"}``."""
     packages: tuple[str, ...] = ()
     """Installed packages that programs may import besides those of the profile's limits."""
+
+    @property
+    def kind(self) -> Kind:
+        """What is asked: what a profile has rules for, whatever the data set (`Kind`)."""
+        task = self.task
+        if isinstance(task, FunctionTask | CasesTask) and task.buggy:
+            return "repair"
+        if isinstance(task, FunctionTask):
+            return "function" if task.prefix else "description"
+        if isinstance(task, OutputTask):
+            return "test_output_prediction" if task.question else "output_prediction"
+        return _KIND_OF[type(task)]
 
 
 # ----------------------------------------------------------------------------------------------- Prompt

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Protocol
 
+from truegrade.profiles.base import coverage
 from truegrade.report import format as fmt
 from truegrade.report.tables import fact_grid, open_console, plain_table, row
 from truegrade.sandbox.limits import MIB, Limits
@@ -55,7 +56,7 @@ def print_profiles(profiles: Iterable[Profile], *, console: Console | None = Non
     """Print the profiles and what each covers."""
     table = plain_table("profile", "rules", "covers")
     for profile in profiles:
-        row(table, profile.id, profile.summary, ", ".join(profile.covers))
+        row(table, profile.id, profile.summary, ", ".join(coverage(profile)))
     open_console(console).print(table)
 
 
@@ -65,7 +66,7 @@ def print_profile(profile: Profile, *, console: Console | None = None) -> None:
     facts = [
         ("profile", profile.id),
         ("summary", profile.summary),
-        ("covers", ", ".join(profile.covers)),
+        ("covers", ", ".join(coverage(profile))),
         ("prompts", ", ".join(profile.variants)),
         ("limits", _limits(profile.limits)),
     ]

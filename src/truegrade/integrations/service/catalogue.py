@@ -11,12 +11,11 @@ from truegrade.errors import UnknownName
 from truegrade.integrations.service.messages import InlineProblem, ProfileInfo
 from truegrade.integrations.service.refusals import unprocessable
 from truegrade.profiles import PROFILES, Profile, open_profile, unsupported
+from truegrade.profiles.base import has_rules
 from truegrade.records import ContestTask, FileSpan, FunctionTask, OracleTask, Problem, sha256_json
 
 INLINE = "inline"
 """Benchmark of problems that are like no named one."""
-STRICT = "strict"
-"""The profile whose rules follow the kind of task alone."""
 
 
 class Catalogue:
@@ -110,7 +109,7 @@ class Catalogue:
         Raises:
             Refusal: the profile has no rules for its benchmark.
         """
-        if problem.benchmark in profile.covers or (profile.name == STRICT and problem.benchmark == INLINE):
+        if has_rules(profile, problem.kind, problem.benchmark):
             return
         raise unprocessable(str(unsupported(profile, problem)), field)
 
