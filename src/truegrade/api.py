@@ -11,20 +11,21 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from truegrade.agents import Agent
 from truegrade.analysis import checking
 from truegrade.analysis.comparison import compare_runs
-from truegrade.benchmarks.base import Benchmark
+from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.datasets.learned import leave_out_learned
 from truegrade.errors import UserError
 from truegrade.models import DEFAULT_MODEL
 from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.models.base import Model
-from truegrade.pipeline.asking import asker, check_followed, hire, open_asked, probe_for, prompt_rule, sampling_of
+from truegrade.pipeline import asking
 from truegrade.pipeline.exporting import export_run, write_own_files
 from truegrade.pipeline.generate import generate as generate_stage
 from truegrade.pipeline.grade import grade as grade_stage
 from truegrade.pipeline.graders import Grader, open_grader
-from truegrade.pipeline.importing import RUNS, benchmark_of, identity_of, import_file, slug, take_over
+from truegrade.pipeline.importing import RUNS, benchmark_of, identity_of, import_file, origins, slug, take_over
 from truegrade.pipeline.loading import load_announced, load_for, problems_of
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.prompts import word
@@ -32,7 +33,7 @@ from truegrade.pipeline.selection import Limit, apart, left_out, narrow, select,
 from truegrade.pipeline.summarise import graders_of, summarise_part
 from truegrade.pipeline.summarise import summarise as summarise_stage
 from truegrade.pipeline.verdicts import with_packages
-from truegrade.profiles import Profile, open_profile
+from truegrade.profiles import AnyProfile, Profile, find_profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Problem, sha256_json
 from truegrade.records.config import GenerationConfig, Patience, Sampling
@@ -41,8 +42,8 @@ from truegrade.report.progress import Silent, download_progress
 from truegrade.statistics import PairedComparison
 from truegrade.statistics.windows import EVERYTHING, Window, check_day
 from truegrade.store import Manifest, Run, environment
-from truegrade.store.exporters import find_exporter
-from truegrade.store.importers import find_format
+from truegrade.store.exporters import Exporter, find_exporter
+from truegrade.store.importers import Importer, find_format
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import now
 
@@ -52,10 +53,10 @@ SHOWN_EXCLUDED = 5
 
 
 def run(
-    benchmark: str,
+    benchmark: str | BenchmarkSpec,
     *,
     model: str | Model = DEFAULT_MODEL,
-    profiles: Sequence[str] = DEFAULT_PROFILES,
+    profiles: Sequence[AnyProfile] = DEFAULT_PROFILES,
     ks: Sequence[int] | None = None,
     workers: int | None = None,
     executor: str = "local",
@@ -70,7 +71,8 @@ def run(
     The same call resumes where an earlier one stopped.
 
     Args:
-        benchmark: a name of ``truegrade benchmarks`` or a path to a benchmark file.
+        benchmark: a name of ``truegrade benchmarks``, the path of a benchmark file (``.py``, ``.jsonl``), or a
+            BenchmarkSpec; see ``docs/extend.md``, also for profiles, models and agents of your own.
         model: ``provider/name``, a preset, ``replay:FILE``, ``baseline/NAME``, or a Model.
         profiles: rules to grade under; the first also words the prompt.
         ks: the k of pass@k; None for 1, 5, 10, 25, 50, 100 as far as ``n`` allows.
@@ -87,7 +89,7 @@ def run(
         UserError: a name, file or number is at fault; the message says which and what to do.
         ModelError: the model service refuses everything.
     """
-    opened = [open_profile(name) for name in profiles]
+    opened = [find_profile(each) for each in profiles]
     check_day("--cutoff", cutoff)
     with_packages({}, packages)  # refused before anything is asked
     unsafe = unsafe_allowed(allow_unsafe)
@@ -100,10 +102,10 @@ def run(
 
 
 def generate(
-    benchmark: str,
+    benchmark: str | BenchmarkSpec,
     *,
     model: str | Model = DEFAULT_MODEL,
-    profile: str = "strict",
+    profile: AnyProfile = "strict",
     allow_unsafe: bool | None = None,
     progress: Progress | None = None,
     **generation: Any,
@@ -111,8 +113,7 @@ def generate(
     """Ask a model for completions, and stop there.
 
     Args:
-        benchmark: a name of ``truegrade benchmarks`` or a path to a benchmark file.
-        model: ``provider/name``, a preset, ``replay:FILE``, ``baseline/NAME``, or a Model.
+        benchmark, model: as for `run`.
         profile: the rules that word the prompt.
         allow_unsafe: as for `run`; only an agent runs programs here.
         progress: watches the stage.
@@ -126,7 +127,7 @@ def generate(
     Raises:
         UserError, ModelError: as `run`.
     """
-    opened, unsafe = open_profile(profile), unsafe_allowed(allow_unsafe)
+    opened, unsafe = find_profile(profile), unsafe_allowed(allow_unsafe)
     watch = progress or Silent()
     return _generate(benchmark, model, [opened], watch, grading=False, allow_unsafe=unsafe, **generation)[0]
 
@@ -134,11 +135,11 @@ def generate(
 def grade(
     completions: str | Path,
     *,
-    benchmark: str | None = None,
-    profiles: Sequence[str] = DEFAULT_PROFILES,
+    benchmark: str | BenchmarkSpec | None = None,
+    profiles: Sequence[AnyProfile] = DEFAULT_PROFILES,
     data: str | Path | None = None,
     task_args: Mapping[str, str] | None = None,
-    file_format: str | None = None,
+    file_format: str | Importer | None = None,
     limit: Limit = None,
     ks: Sequence[int] | None = None,
     out: str | Path | None = None,
@@ -155,8 +156,7 @@ def grade(
 
     Args:
         completions: a run's folder, or a file in one of the formats of ``docs/formats.md``.
-        benchmark: what the completions answer; logs of Inspect know it, and runs, but for those made with a
-            benchmark file.
+        benchmark: what the completions answer; logs of Inspect know it, and runs.
         profiles: rules to grade under, side by side.
         data: local data file or folder.
         task_args: ``-T`` arguments of the benchmark. Those that only leave problems out (``start``, ``end``,
@@ -178,8 +178,7 @@ def grade(
     path = Path(completions)
     if path.name == "completions.jsonl" and (path.parent / "manifest.json").exists():
         path = path.parent
-    limit_s = "" if timeout_s is None else f"+{timeout_s:g}s"
-    opened = [open_profile(f"{name}{limit_s}") for name in profiles]
+    opened = [find_profile(each, timeout_s) for each in profiles]
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe))
     watch = progress or Silent()
     check_day("--cutoff", cutoff)
@@ -268,10 +267,10 @@ def report_files(
 
 def export(
     run_: Run | str | Path,
-    file_format: str,
+    file_format: str | Exporter,
     *,
-    profile: str | None = None,
-    benchmark: str | None = None,
+    profile: AnyProfile | None = None,
+    benchmark: str | BenchmarkSpec | None = None,
     data: str | Path | None = None,
     out: str | Path | None = None,
 ) -> Path:
@@ -284,14 +283,14 @@ def export(
             ``inspect``.
         profile: the rules that take the answers out of the replies, and whose verdicts are written; None for the
             format's own choice.
-        benchmark: the benchmark file, of a run that was made with one.
+        benchmark: the benchmark file, of a run that was made elsewhere with one.
         data: local data file or folder.
         out: the file; None for the format's own name in the run's folder.
 
     Raises:
         UserError: a name or file is at fault, or the run lacks what the format needs.
     """
-    rules = open_profile(profile or find_exporter(file_format).profile)
+    rules = find_profile(profile or find_exporter(file_format).profile)
     opened = run_ if isinstance(run_, Run) else load(run_)
     problems = problems_of(opened, load_for(opened, benchmark, _path(data), ignore, download_progress))
     return export_run(opened, problems, rules, file_format, _path(out))
@@ -327,7 +326,7 @@ def compare(
 
 
 def _generate(
-    benchmark: str,
+    benchmark: str | BenchmarkSpec,
     model: str | Model,
     profiles: Sequence[Profile],
     progress: Progress,
@@ -342,7 +341,7 @@ def _generate(
     patience: Patience | None = None,
     base_url: str | None = None,
     model_args: Mapping[str, Any] | None = None,
-    agent: str | None = None,
+    agent: str | Agent | None = None,
     agent_args: Mapping[str, Any] | None = None,
     allow_unsafe: bool = False,
     reuse: str | Path | None = None,
@@ -359,7 +358,7 @@ def _generate(
         raise UserError(f"-n {n}: at least one sample per task is needed")
     args = dict(task_args or {})
     variant = args.pop("prompt", None)
-    worker = hire(agent, agent_args or {}, model, variant)
+    worker = asking.hire(agent, agent_args or {}, model, variant)
     loaded = load_announced(benchmark, _path(data), args, notice, download_progress)
     selected = select(loaded, limit, ids)
     if limit is not None and (chosen := told(loaded, selected)) is not None:
@@ -373,13 +372,13 @@ def _generate(
     for reason in dict.fromkeys(excluded.values()):
         named = [problem for problem, why in excluded.items() if why == reason]
         notice(f"not scored ({reason}): {fmt.first_few(named, SHOWN_EXCLUDED)}")
-    asked = open_asked(model, base_url, patience or Patience(), model_args or {})
-    wanted = sampling_of(model, sampling or Sampling())
-    check_followed(asked, wanted)
+    asked = asking.open_asked(model, base_url, patience or Patience(), model_args or {})
+    wanted = asking.sampling_of(model, sampling or Sampling())
+    asking.check_followed(asked, wanted)
     config = GenerationConfig(
         model=asked.name,
         base_url=asked.base_url,
-        prompt_rule=prompt_rule(worker, profiles[0], variant),
+        prompt_rule=asking.prompt_rule(worker, profiles[0], variant),
         sampling=wanted,
         model_args=recorded_arguments(model_args or {}),
         agent=worker.config if worker else None,
@@ -391,8 +390,9 @@ def _generate(
         samples_per_task=n,
         selected=None if len(selected) == len(loaded.problems) else tuple(p.id for p in selected),
         excluded=excluded,
-        probe=probe_for(asked, worded, n) if probe else None,
+        probe=asking.probe_for(asked, worded, n) if probe else None,
         environment=environment(),
+        origins=origins(benchmark=loaded.origin, **asking.asked_origins(model, agent)),
     )
     folder = _path(out) or RUNS / _folder_name(loaded, config)
     run_ = Run.create_or_resume(folder, manifest, notice=notice)
@@ -400,7 +400,7 @@ def _generate(
         run_.add_prompts((problem.id, prompt) for problem, prompt in worded.items)
         if reuse is not None:
             take_over(run_, Path(reuse), loaded, [problem.id for problem, _ in worded.items], notice)
-        with asker(asked, worker, run_, allow_unsafe=allow_unsafe, cache=cache, notice=notice) as answering:
+        with asking.asker(asked, worker, run_, allow_unsafe=allow_unsafe, cache=cache, notice=notice) as answering:
             shortfall = generate_stage(run_, worded, answering, progress=progress, notice=notice)
         adaptations = (*run_.manifest.adaptations, *getattr(answering, "adaptations", ()))
         run_.update(adaptations=tuple(dict.fromkeys(adaptations)))

@@ -19,6 +19,7 @@ from truegrade.records import (
     Attempt,
     CasesTask,
     ChoiceTask,
+    ContestTask,
     FunctionTask,
     InputTask,
     OracleTask,
@@ -29,6 +30,7 @@ from truegrade.records.config import Patience
 
 NO_FUNCTION = "The prompt shows no function to write."
 """Said where the prompt holds neither a signature nor a call; it is graded as a reply without code."""
+NO_REFERENCE = "The data set has no solution of this problem."
 NO_PROGRAM = "The problem shows no program to repair."
 
 
@@ -101,6 +103,8 @@ def _reference(request: Request) -> str:
             return _code(request.prompt, _continuation(request.prompt, reference, prefix))
         case CasesTask(reference=reference):
             return _code(request.prompt, reference)
+        case ContestTask(reference=reference):
+            return _code(request.prompt, reference) if reference else NO_REFERENCE
         case OutputTask(function=function, arguments=arguments, expected=expected):
             claim = Claim(f"{function}({arguments})", expected)
         case ChoiceTask(function=function, arguments=arguments, expected=(expected, _)):

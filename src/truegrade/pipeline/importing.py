@@ -8,14 +8,18 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from truegrade.benchmarks.base import Benchmark
+from truegrade.benchmarks import known_benchmark
+from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.errors import UserError
 from truegrade.pipeline.progress import Progress
 from truegrade.records import Completion, ContestTask, FunctionTask, OracleTask, Problem, sha256_json
+from truegrade.registry import Origin
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
+from truegrade.store.importers import REGISTRY as IMPORTERS
 from truegrade.store.importers import find_format, index_ids, read_completions
-from truegrade.store.importers.base import Target
+from truegrade.store.importers.base import Importer, Target
 from truegrade.store.importers.completion_list import read_accepted
 from truegrade.store.importers.reading import sha256_of
 from truegrade.store.journal import Notice
@@ -28,7 +32,7 @@ RUNS = Path("runs")
 def import_file(
     path: Path,
     loaded: Benchmark,
-    file_format: str | None,
+    file_format: str | Importer | None,
     chosen: Sequence[Problem] | None,
     *,
     out: Path | None,
@@ -52,6 +56,7 @@ def import_file(
     """
     _require(path)
     importer = find_format(path, file_format)
+    read_by = None if file_format is None else IMPORTERS.find(file_format).origin
     known = loaded.by_id()
     wanted = {problem.id for problem in chosen} if chosen is not None else known.keys()
     positions = [problem.id for problem in chosen or ()] if importer.positional else []
@@ -62,7 +67,7 @@ def import_file(
             benchmark=loaded.name,
             dataset_sha256=loaded.dataset_sha256,
             known_ids=known,
-            format=importer.name,
+            format=importer,
             positions=positions,
             questions=questions_of(loaded),
             wordings=_wordings(loaded),
@@ -75,6 +80,7 @@ def import_file(
             f"{path} answers {len(found.tasks)} of the {len(known)} problems of {loaded.name}; only these count"
         )
     manifest = _manifest(path, importer.name, loaded, found, positions)
+    manifest = msgspec.structs.replace(manifest, origins=origins(benchmark=loaded.origin, importer=read_by))
     digest = sha256_of(path)
     folder = out or RUNS / f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{digest[:8]}"
     run = Run.create_or_resume(folder, manifest, notice=notice)
@@ -97,10 +103,13 @@ def _wordings(loaded: Benchmark) -> dict[str, str]:
     return written | {name: task.question for name, task in tasks.items() if isinstance(task, ContestTask)}
 
 
-def benchmark_of(path: Path, benchmark: str | None, file_format: str | None) -> str:
-    """What a file answers: as named, else as the file itself says.
+def benchmark_of(
+    path: Path, benchmark: str | BenchmarkSpec | None, file_format: str | Importer | None
+) -> str | BenchmarkSpec:
+    """What a file answers: as named, else as the file itself says, which can only name what is installed.
 
     Raises:
+        UnknownName: the file names what is neither built in nor installed.
         UserError: neither says.
     """
     if benchmark is not None:
@@ -109,7 +118,7 @@ def benchmark_of(path: Path, benchmark: str | None, file_format: str | None) -> 
     answers = find_format(path, file_format).answers
     if answers is None:
         raise UserError(f"{path} does not say what it answers; name the benchmark: --benchmark humaneval")
-    return answers(path)
+    return known_benchmark(answers(path))
 
 
 def _require(path: Path) -> None:
@@ -168,6 +177,11 @@ def take_over(run: Run, path: Path, loaded: Benchmark, asked: Collection[str], n
         for completion in rows:
             journal.append(msgspec.structs.replace(completion, latency_s=None))
     notice(f"{len(rows)} samples of {path} are taken over and not asked again (need_reproduce is false)")
+
+
+def origins(**of: Origin | None) -> dict[str, Origin] | UnsetType:
+    """What a manifest says of where things were found: nothing of what is built in."""
+    return {name: each for name, each in of.items() if each is not None and each.how != "built-in"} or UNSET
 
 
 def identity_of(loaded: Benchmark) -> BenchmarkIdentity:

@@ -14,6 +14,7 @@ from truegrade.extraction.bounds import MAX_REPLY_CHARS, ExtractionLimitError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.records import Answer, Completion, Kind, Problem, Prompt, Reason
+from truegrade.registry import Origin
 from truegrade.sandbox import Limits
 from truegrade.statistics.contest_metrics import Scale
 
@@ -59,6 +60,8 @@ class Profile(ABC):
     """Format of `truegrade export` that is the harness' own output file; every run under it gets one."""
     timeout_s: float | None = None
     """CPU seconds in place of each limit of the harness' own, of a program, a call or a test; None keeps those."""
+    origin: Origin | None = None
+    """Where a profile that is not built in was found."""
 
     @property
     def id(self) -> str:

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, Literal, get_args
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from truegrade.files.json_text import encode
 
@@ -220,6 +221,8 @@ class ContestTask(msgspec.Struct, frozen=True, kw_only=True, tag="contest"):
     private_tests: str | FileSpan
     """As stored: JSON text, or base64 of a zlib-compressed pickle of JSON text; decoded only for grading. A span
     is a row whose field ``private_test_cases`` holds it. Read it with `truegrade.grading.contests.tests`."""
+    reference: str | UnsetType = UNSET
+    """A right program, where the data set has one."""
 
 
 Task = FunctionTask | OracleTask | CasesTask | OutputTask | ChoiceTask | InputTask | ContestTask

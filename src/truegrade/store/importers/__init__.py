@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from truegrade.errors import BadRecord, UnknownName
+from truegrade.errors import BadRecord
 from truegrade.records import Completion, sha256_json
+from truegrade.registry import Registry
 from truegrade.store.importers import (
     bigcode_generations,
     code_reasoning,
@@ -62,13 +64,20 @@ IMPORTERS = (
 )
 
 
+def _fault(thing: Any) -> str | None:
+    return None if isinstance(thing, Importer) else "is no truegrade.store.importers.Importer"
+
+
+REGISTRY = Registry[Importer]("importer", {importer.name: importer for importer in IMPORTERS}, _fault)
+
+
 def read_completions(
     path: Path,
     *,
     benchmark: str,
     dataset_sha256: str,
     known_ids: Collection[str],
-    format: str | None = None,  # noqa: A002 - the word that users know, and the option's name
+    format: str | Importer | None = None,  # noqa: A002 - the word that users know, and the option's name
     accept: Collection[str] = (),
     positions: Collection[str] = (),
     questions: Mapping[str, str] | None = None,
@@ -81,7 +90,7 @@ def read_completions(
         benchmark: name of the benchmark they answer.
         dataset_sha256: hash of that benchmark's data.
         known_ids: all its problem ids, in the data set's order.
-        format: name of an importer; None recognises it from the content.
+        format: an importer, or its name; None recognises it from the content.
         accept: other benchmarks whose own completions may be graded as answers to this one.
         positions: the problems that a file without ids answers, in order; empty for all.
         questions: problem ids by the words of the question, for rows that keep the prompt and no id.
@@ -105,13 +114,13 @@ def read_completions(
     return importer.read(path, target)
 
 
-def find_format(path: Path, name: str | None) -> Importer:
-    """The importer of that name, or the one whose format the file shows.
+def find_format(path: Path, name: str | Importer | None) -> Importer:
+    """The importer that the user names (`truegrade.registry.Registry.find`), or whose format the file shows.
 
     Raises:
         UnknownName, BadRecord: no such format; not recognised.
     """
-    return _named(name) if name is not None else sniff_format(path)
+    return REGISTRY.find(name).value if name is not None else sniff_format(path)
 
 
 def sniff_format(path: Path) -> Importer:
@@ -125,6 +134,9 @@ def sniff_format(path: Path) -> Importer:
         if importer.sniff(head, path):
             return importer
     refuse_unreadable(path, head)
+    for _, importer, _ in REGISTRY.usable():
+        if importer.sniff(head, path):
+            return importer
     names = ", ".join(importer.name for importer in IMPORTERS)
     fields = ", ".join(sorted(keys_of_first_line(head)))
     shown = f" from the fields {fields}" if fields else ""
@@ -132,11 +144,3 @@ def sniff_format(path: Path) -> Importer:
         path,
         f"its format is not recognised{shown}; see docs/formats.md, and name it with --format, one of: {names}",
     )
-
-
-def _named(name: str) -> Importer:
-    """The importer of that name."""
-    table = {importer.name: importer for importer in IMPORTERS}
-    if name not in table:
-        raise UnknownName("format", name, table)
-    return table[name]
