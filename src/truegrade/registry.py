@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import resolve_name
 from types import MappingProxyType, ModuleType
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from truegrade.errors import NotComparable, UnknownName, UserError
 from truegrade.files.python_files import read_source, remember, run_source, was_named
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -316,6 +318,8 @@ def lacking(value: object, members: Iterable[str]) -> str | None:
 
 def _offers(group: str) -> dict[str, list[EntryPoint]]:
     """The entry points of a group by name; reading them looks at every installed package."""
+    from importlib.metadata import entry_points  # a fiftieth of a second that built-in names need not wait for
+
     offers: dict[str, list[EntryPoint]] = {}
     for entry in entry_points(group=group):
         offers.setdefault(entry.name, []).append(entry)

@@ -101,12 +101,12 @@ def find_profile(given: AnyProfile, timeout_s: float | None = None) -> Profile:
     """
     limit = None if timeout_s is None else f"{timeout_s:g}"
     if not isinstance(given, str):
-        return _limited(_made(REGISTRY.find(given)), limit)
+        return _limited(made(REGISTRY.find(given)), limit)
     given = given if limit is None else f"{given}+{limit}s"
     parts = _LIMITED.fullmatch(given)
     if parts is None or not _OUTSIDE.fullmatch(parts["given"]):
         return open_profile(given)
-    return _limited(_made(REGISTRY.find(parts["given"])), parts["seconds"])
+    return _limited(made(REGISTRY.find(parts["given"])), parts["seconds"])
 
 
 def open_profile(name: str) -> Profile:
@@ -119,7 +119,7 @@ def open_profile(name: str) -> Profile:
     """
     parts = _ID.fullmatch(name)
     bare = name.partition("@")[0].partition("+")[0]
-    profile = _made(REGISTRY.known(bare))
+    profile = made(REGISTRY.known(bare))
     if parts is None or (parts["seconds"] is not None and not float(parts["seconds"])):
         raise UserError(
             f"profile {name!r}: write its time limit as {bare}+30s (--timeout 30), up to 99999 seconds"
@@ -149,7 +149,7 @@ def open_stored(profile_id: str, origin: Origin | None = None, folder: Path | No
         profile = open_profile(f"{name}{plus}{limit}")
     else:
         found = REGISTRY.reopen(name, origin, folder, "--as FILE.py")
-        profile = _limited(_made(found), limit.removesuffix("s") or None)
+        profile = _limited(made(found), limit.removesuffix("s") or None)
     if profile.version == version:
         return profile
     kind = type(profile)
@@ -158,8 +158,8 @@ def open_stored(profile_id: str, origin: Origin | None = None, folder: Path | No
     return stored
 
 
-def _made(found: Found[Profile | type[Profile]]) -> Profile:
-    """An instance of one's own: a time limit belongs to whoever asked for it."""
+def made(found: Found[Profile | type[Profile]]) -> Profile:
+    """The profile of what was found, as an instance of its own: a time limit belongs to whoever asked for it."""
     value = found.value
     profile = value() if isinstance(value, type) else copy(value)
     if found.origin.how != "built-in":

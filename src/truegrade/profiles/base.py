@@ -89,6 +89,7 @@ class Profile(ABC):
             "rules": self.rules,
             "defects": self.defects,
             "limits": self.limits,
+            "origin": self.origin or Origin(how="built-in", name=self.name),
         }
 
     @abstractmethod
