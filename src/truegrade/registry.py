@@ -126,7 +126,9 @@ class Registry(Generic[T]):
         hint = f"`truegrade {self.kind}s` lists them"
         raise UnknownName(self.kind, name, {*self.built_in, *offers}, hint)
 
-    def reopen(self, name: str, origin: Origin | None, folder: Path | None, option: str) -> Found[T]:
+    def reopen(
+        self, name: str, origin: Origin | None, folder: Path | None, option: str, *, changed: bool = False
+    ) -> Found[T]:
         """What a run was made with, without running a file that the user of this machine never named.
 
         Args:
@@ -134,6 +136,7 @@ class Registry(Generic[T]):
             origin: as its manifest records it; None for what is built in, and in manifests of earlier versions.
             folder: of the run; None where it is not at hand.
             option: with which the user can name the thing, for messages.
+            changed: take the file also where it is another than it was, if the user has named it as it is now.
 
         Raises:
             UnknownName: it is neither built in nor installed.
@@ -154,9 +157,9 @@ class Registry(Generic[T]):
         if inside or not was_named(origin.sha256):
             raise UserError(f"{made}, which this machine has not been told to run; name it: {option}")
         content, digest = read_source(path)
-        refuse_another_file(
-            str(folder or "the run"), origin, Origin(how="file", name="", place=str(path), sha256=digest)
-        )
+        if not (changed and was_named(digest)):
+            at_hand = Origin(how="file", name=origin.name, place=str(path), sha256=digest)
+            refuse_another_file(str(folder or "the run"), origin, at_hand)
         return self._picked(path, run_source(path, content, digest), origin.name, digest)
 
     # ---------------------------------------------------------------------------------------- listings
@@ -321,7 +324,7 @@ def _offers(group: str) -> dict[str, list[EntryPoint]]:
     from importlib.metadata import entry_points  # a fiftieth of a second that built-in names need not wait for
 
     offers: dict[str, list[EntryPoint]] = {}
-    for entry in entry_points(group=group):
+    for entry in sorted(entry_points(group=group), key=_package):
         offers.setdefault(entry.name, []).append(entry)
     return offers
 

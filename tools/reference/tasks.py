@@ -15,7 +15,7 @@ ABOUT = """\
 Names that `truegrade run` takes. A file is used only if its hash is the pinned one, unless
 `-T allow_modified=true`; every result carries the hash of the bytes that were read. `-T prompt=NAME` chooses among
 a profile's prompts ([profiles](profiles.md)). A benchmark of your own is one file
-([how](../python.md#your-own-model-your-own-benchmark))."""
+([how](../extend.md))."""
 
 
 def page() -> str:

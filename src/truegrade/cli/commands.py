@@ -251,7 +251,7 @@ main.add_command(data)
 @main.command()
 @click.argument("name", required=False)
 def schema(name: str | None) -> None:
-    """Print the JSON Schema of a file of a run; without a name, list them."""
+    """Print the JSON Schema of a file of a run, or of a benchmark's rows; without a name, list them."""
     from truegrade.cli.schemas import json_schema, names
     from truegrade.errors import UnknownName
 

@@ -10,7 +10,7 @@ from typing import Any
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles.base import Profile, Rule, unsupported
 from truegrade.records import KINDS
-from truegrade.registry import Found, Origin, Registry
+from truegrade.registry import Found, Origin, Registry, refuse_another_file
 
 __all__ = [
     "PROFILES",
@@ -148,7 +148,9 @@ def open_stored(profile_id: str, origin: Origin | None = None, folder: Path | No
     if origin is None:
         profile = open_profile(f"{name}{plus}{limit}")
     else:
-        found = REGISTRY.reopen(name, origin, folder, "--as FILE.py")
+        found = REGISTRY.reopen(name, origin, folder, "--as FILE.py", changed=True)
+        if getattr(found.value, "version", None) == version:
+            refuse_another_file(f"{folder or 'the run'}: {profile_id}", origin, found.origin)
         profile = _limited(made(found), limit.removesuffix("s") or None)
     if profile.version == version:
         return profile

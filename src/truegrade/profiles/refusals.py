@@ -68,14 +68,19 @@ def check_variant(profile: Profile, variant: str | None) -> str:
 def refuse_uncovered(profiles: Iterable[Profile], problems: Iterable[Problem]) -> None:
     """See, before anything is asked or imported, that every profile has rules for these problems.
 
-    Each profile reads an empty reply to one problem of each benchmark and kind of task; nothing is run.
+    Each profile reads an empty reply to one problem of each benchmark and kind; nothing is run. One from outside
+    need not refuse by itself what it does not cover.
 
     Raises:
         UserError: a profile does not cover one of them.
     """
-    kinds = {(problem.benchmark, type(problem.task)): problem for problem in problems}
+    kinds = {(problem.benchmark, problem.kind, type(problem.task)): problem for problem in problems}
     for profile in profiles:
         for problem in kinds.values():
+            if profile.origin is not None:
+                if not has_rules(profile, problem.kind, problem.benchmark):
+                    raise unsupported(profile, problem)
+                continue
             empty = Completion(
                 benchmark=problem.benchmark,
                 dataset_sha256=problem.dataset_sha256,
