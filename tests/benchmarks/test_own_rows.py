@@ -12,6 +12,7 @@ from truegrade.benchmarks.own_rows import BenchmarkRow
 from truegrade.cli import main
 from truegrade.cli.schemas import json_schema
 from truegrade.errors import UserError
+from truegrade.records.kinds import problem_kind
 
 DOUBLE = {
     "id": "double", "prompt": "Return twice x.", "entry_point": "double",
@@ -38,7 +39,7 @@ def write(folder, *rows, header=None):
 
 def test_rows_are_problems_of_the_kinds_there_are(tmp_path):
     loaded = load_benchmark(str(write(tmp_path, *ROWS)))
-    assert [(p.id, p.kind) for p in loaded.problems] == [
+    assert [(p.id, problem_kind(p.task)) for p in loaded.problems] == [
         ("double", "description"), ("7", "function"), ("echo", "contest"),
     ]  # fmt: skip
     assert loaded.name == "my" and loaded.problems[1].tags == {"level": "first"}
@@ -158,7 +159,7 @@ def test_answers_of_a_file_are_graded_and_nothing_forged_passes(at):
     lines = [json.dumps({"task_id": name, "solution": program}) for name, program in answers]
     (at / "answers.jsonl").write_text("\n".join(lines))
     run = truegrade.grade("answers.jsonl", benchmark="my.jsonl")
-    assert [(v.problem_id, v.sample, v.passed) for v in sorted(run.verdicts(), key=lambda v: (v.problem_id, v.sample))] == [
+    assert sorted((v.problem_id, v.sample, v.passed) for v in run.verdicts()) == [
         ("7", 0, False), ("double", 0, False), ("double", 1, True), ("echo", 0, True),
     ]  # fmt: skip
 

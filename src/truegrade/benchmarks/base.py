@@ -38,7 +38,7 @@ class BenchmarkSpec(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     """One line for people."""
     tasks: str
-    """Which kind of problem it holds (`truegrade.records.Kind`); where an argument decides, both: ``A or B``."""
+    """Which kind of problem it holds (`truegrade.records.kinds`); where an argument decides, both: ``A or B``."""
     size: int | None
     """Number of problems; None where the user's file decides."""
     licence: str

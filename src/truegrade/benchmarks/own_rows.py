@@ -171,7 +171,7 @@ class _Row:
             question=self._worded("", continues=False),
             public_tests="[]",
             private_tests=encode(row.tests).decode(),
-            reference=msgspec.UNSET if row.reference is None else row.reference,
+            reference=row.reference or msgspec.UNSET,
         )
 
     def _test_source(self, name: str) -> str:

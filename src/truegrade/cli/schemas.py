@@ -26,8 +26,10 @@ _TYPES: dict[str, type[msgspec.Struct]] = {
 
 
 def names() -> tuple[str, ...]:
-    """Names of the schemas: ``manifest`` and ``summary`` are files, the others lines of a file; ``benchmark-row`` is
-    not of a run, but of a benchmark of one's own."""
+    """Names of the schemas: ``manifest`` and ``summary`` are files, the others lines of a file.
+
+    ``benchmark-row`` is not of a run, but of a benchmark of one's own.
+    """
     return tuple(_TYPES)
 
 

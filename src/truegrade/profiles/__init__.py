@@ -9,7 +9,7 @@ from typing import Any
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles.base import Profile, Rule, unsupported
-from truegrade.records import KINDS
+from truegrade.records.kinds import KINDS
 from truegrade.registry import Found, Origin, Registry, refuse_another_file
 
 __all__ = [

@@ -19,7 +19,8 @@ from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.function_scope import grade_in_function_scope, needed_imports
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.wording import origin
-from truegrade.records import Answer, Completion, Kind, Message, Problem, Prompt
+from truegrade.records import Answer, Completion, Message, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _PROGRAMMER = "huangd1999/AgentCoder@dddd1b9 src/programmer_humaneval.py"

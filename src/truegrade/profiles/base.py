@@ -13,7 +13,8 @@ from truegrade.errors import UserError
 from truegrade.extraction.bounds import MAX_REPLY_CHARS, ExtractionLimitError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.records import Answer, Completion, Kind, Problem, Prompt, Reason
+from truegrade.records import Answer, Completion, Problem, Prompt, Reason
+from truegrade.records.kinds import Kind, problem_kind
 from truegrade.registry import Origin
 from truegrade.sandbox import Limits
 from truegrade.statistics.contest_metrics import Scale
@@ -170,7 +171,7 @@ def coverage(profile: Profile) -> tuple[str, ...]:
 
 def unsupported(profile: Profile, problem: Problem) -> UserError:
     """The error for a problem that a harness has no rules for."""
+    kind, covered = problem_kind(problem.task), ", ".join(coverage(profile))
     return UserError(
-        f"profile {profile.name!r} has no rules for {problem.benchmark!r} ({problem.kind}); it covers"
-        f" {', '.join(coverage(profile))}"
+        f"profile {profile.name!r} has no rules for {problem.benchmark!r} ({kind}); it covers {covered}"
     )

@@ -18,7 +18,8 @@ from truegrade.profiles.refusals import check_variant, code_task, function_task
 from truegrade.profiles.reliability_guard import grade_guarded
 from truegrade.profiles.stop_words import before_stop
 from truegrade.profiles.wording import base, continuation
-from truegrade.records import Answer, Completion, FunctionTask, Kind, OracleTask, Problem, Prompt
+from truegrade.records import Answer, Completion, FunctionTask, OracleTask, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _REPO = "bigcode-project/bigcode-evaluation-harness@8fc5bae6"

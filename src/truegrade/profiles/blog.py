@@ -15,7 +15,8 @@ from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.function_scope import grade_in_function_scope
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.wording import origin
-from truegrade.records import Answer, Completion, FunctionTask, Kind, Message, Problem, Prompt, Reason
+from truegrade.records import Answer, Completion, FunctionTask, Message, Problem, Prompt, Reason
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _POST = "NotAlvin/NotAlvin.github.io@d884b6b content/posts/Circular Coding.md"

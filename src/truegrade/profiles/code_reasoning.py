@@ -25,7 +25,8 @@ from truegrade.profiles.code_reasoning_choice import read_choice
 from truegrade.profiles.execution_prompts import choice_prompts, output_prompts
 from truegrade.profiles.refusals import check_variant
 from truegrade.profiles.seed_regex import COMPARISON, DEFECTS, predicted_task
-from truegrade.records import Answer, ChoiceTask, Completion, Kind, Problem, Prompt
+from truegrade.records import Answer, ChoiceTask, Completion, Problem, Prompt
+from truegrade.records.kinds import Kind
 
 _REPO = "akshsgaur/code-reasoning-repro@6c43fa8 src/models"
 _CODE = f"{_REPO}/inference.py, bedrock_claude/prompts.py"

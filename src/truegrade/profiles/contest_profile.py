@@ -16,7 +16,8 @@ from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.profiles.reliability_guard import RELIABILITY_GUARD
-from truegrade.records import Answer, Completion, ContestTask, Kind, Problem, Prompt, Reason
+from truegrade.records import Answer, Completion, ContestTask, Problem, Prompt, Reason
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 GUARD = [name for name in RELIABILITY_GUARD if name != "builtins.exit"]

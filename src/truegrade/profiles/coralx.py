@@ -20,7 +20,8 @@ from truegrade.grading.suites import RepairTask, suite_of
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.profiles.repair_prompts import repair_prompts
-from truegrade.records import Answer, CasesTask, Completion, FunctionTask, Kind, Problem, Prompt, Reason
+from truegrade.records import Answer, CasesTask, Completion, FunctionTask, Problem, Prompt, Reason
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _SEED = "skishore23/coralx@4f939f1^ docs/archive/QUIXBUGS_USAGE_ANALYSIS.md"

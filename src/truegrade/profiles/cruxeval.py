@@ -14,7 +14,8 @@ from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.executed_assertion import SKIPPED, grade_assertion, skipped
 from truegrade.profiles.execution_prompts import Wording, cruxeval_input_prompts, cruxeval_output_prompts
 from truegrade.profiles.refusals import check_variant, covered_task
-from truegrade.records import Answer, Completion, InputTask, Kind, OutputTask, Problem, Prompt
+from truegrade.records import Answer, Completion, InputTask, OutputTask, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _GENERAL = "facebookresearch/cruxeval@190faf1 evaluation/utils_general.py"

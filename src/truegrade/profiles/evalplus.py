@@ -17,7 +17,8 @@ from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.profiles.reliability_guard import RELIABILITY_GUARD
 from truegrade.profiles.stop_words import before_stop
 from truegrade.profiles.wording import base, chat, origin
-from truegrade.records import Answer, Completion, Kind, Message, OracleTask, Problem, Prompt, Reason
+from truegrade.records import Answer, Completion, Message, OracleTask, Problem, Prompt, Reason
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _REPO = "evalplus/evalplus@26d6d00"

@@ -24,13 +24,13 @@ from truegrade.records import (
     Completion,
     ContestTask,
     FunctionTask,
-    Kind,
     Message,
     OracleTask,
     Problem,
     Prompt,
     Reason,
 )
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 from truegrade.statistics.contest_metrics import PERCENT, Scale
 

@@ -14,7 +14,8 @@ from truegrade.profiles import evalscope_contests
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.contest_profile import CONTEST_LIMITS, TIMEOUT_S, contest_task
 from truegrade.profiles.refusals import check_variant
-from truegrade.records import Answer, Completion, Kind, Problem, Prompt, Reason
+from truegrade.records import Answer, Completion, Problem, Prompt, Reason
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _SANDBOX = "modelscope/evalscope@fde259d2 evalscope/benchmarks/live_code_bench/sandbox_evaluate_utils.py"

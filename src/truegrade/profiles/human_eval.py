@@ -11,7 +11,8 @@ from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.reliability_guard import grade_guarded
 from truegrade.profiles.wording import CODEX_STOP, continuation
-from truegrade.records import Answer, Completion, Form, Kind, Problem, Prompt
+from truegrade.records import Answer, Completion, Form, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _EXECUTION = "openai/human-eval@6d43fb9 human_eval/execution.py"

@@ -18,7 +18,8 @@ from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.wording import chat
-from truegrade.records import Answer, Completion, FunctionTask, Kind, Problem, Prompt
+from truegrade.records import Answer, Completion, FunctionTask, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _HUMANEVAL = "UKGovernmentBEIS/inspect_ai@27a087b src/inspect_evals/humaneval/humaneval.py"

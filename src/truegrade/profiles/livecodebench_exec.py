@@ -16,7 +16,8 @@ from truegrade.profiles.executed_assertion import SKIPPED, grade_assertion, lite
 from truegrade.profiles.execution_prompts import Wording
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.profiles.wording import base, chat
-from truegrade.records import Answer, Completion, Kind, OutputTask, Problem, Prompt
+from truegrade.records import Answer, Completion, OutputTask, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _REPO = "LiveCodeBench/LiveCodeBench@28fef95 lcb_runner"

@@ -27,7 +27,6 @@ from truegrade.records import (
     Completion,
     FunctionTask,
     InputTask,
-    Kind,
     Message,
     OracleTask,
     OutputTask,
@@ -35,6 +34,7 @@ from truegrade.records import (
     Prompt,
     Reason,
 )
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _REPO = "EleutherAI/lm-evaluation-harness@4e7e0d47f"

@@ -15,7 +15,8 @@ from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.execution_prompts import output_prompts
 from truegrade.profiles.refusals import check_variant
 from truegrade.profiles.seed_regex import predicted_task
-from truegrade.records import Answer, Completion, Kind, Problem, Prompt, Reason
+from truegrade.records import Answer, Completion, Problem, Prompt, Reason
+from truegrade.records.kinds import Kind
 
 _PAPER = "arXiv 2504.05518, as quoted in akshsgaur/code-reasoning-repro@6c43fa8 src/models/inference.py"
 

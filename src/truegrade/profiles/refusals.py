@@ -8,6 +8,7 @@ from typing import Any, TypeVar, overload
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles.base import Profile, has_rules, unsupported
 from truegrade.records import Completion, FunctionTask, OracleTask, Problem, Task
+from truegrade.records.kinds import problem_kind
 
 TaskT = TypeVar("TaskT", bound=Task)
 OtherT = TypeVar("OtherT", bound=Task)
@@ -26,7 +27,7 @@ def covered_task(profile: Profile, problem: Problem, *kinds: type[Any]) -> Any:
         UserError: the profile does not cover the problem.
     """
     task = problem.task
-    if not has_rules(profile, problem.kind, problem.benchmark) or not isinstance(task, kinds):
+    if not has_rules(profile, problem_kind(problem.task), problem.benchmark) or not isinstance(task, kinds):
         raise unsupported(profile, problem)
     return task
 
@@ -74,11 +75,11 @@ def refuse_uncovered(profiles: Iterable[Profile], problems: Iterable[Problem]) -
     Raises:
         UserError: a profile does not cover one of them.
     """
-    kinds = {(problem.benchmark, problem.kind, type(problem.task)): problem for problem in problems}
+    kinds = {(problem.benchmark, problem_kind(problem.task), type(problem.task)): problem for problem in problems}
     for profile in profiles:
         for problem in kinds.values():
             if profile.origin is not None:
-                if not has_rules(profile, problem.kind, problem.benchmark):
+                if not has_rules(profile, problem_kind(problem.task), problem.benchmark):
                     raise unsupported(profile, problem)
                 continue
             empty = Completion(

@@ -14,7 +14,8 @@ from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.cruxeval import published_task, published_wordings
 from truegrade.profiles.refusals import check_variant
 from truegrade.profiles.wording import continuation
-from truegrade.records import Answer, Completion, Kind, OutputTask, Problem, Prompt
+from truegrade.records import Answer, Completion, OutputTask, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _SOURCE = "bytedance/SandboxFusion@469de08 sandbox/datasets/cruxeval.py"

@@ -11,7 +11,8 @@ from truegrade.profiles.assertion_regex import asserted_value, first_block, judg
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.execution_prompts import output_prompts
 from truegrade.profiles.refusals import check_variant, covered_task
-from truegrade.records import Answer, Completion, Kind, OutputTask, Problem, Prompt
+from truegrade.records import Answer, Completion, OutputTask, Problem, Prompt
+from truegrade.records.kinds import Kind
 
 _UPDATE = "akshsgaur/code-reasoning-repro@6c43fa8 src/models/EXECUTION_PREDICTION_UPDATE.md"
 

@@ -12,7 +12,8 @@ from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.reliability_guard import grade_guarded
 from truegrade.profiles.wording import chat
-from truegrade.records import Answer, Completion, Kind, Problem, Prompt
+from truegrade.records import Answer, Completion, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _EVAL = "openai/simple-evals@ee3b031 humaneval_eval.py (as in 093107e)"

@@ -36,7 +36,6 @@ from truegrade.grading.suites import suite_of
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.strict_prompts import VARIANTS, word
 from truegrade.records import (
-    KINDS,
     Answer,
     CasesTask,
     ChoiceTask,
@@ -44,7 +43,6 @@ from truegrade.records import (
     ContestTask,
     FunctionTask,
     InputTask,
-    Kind,
     OracleTask,
     OutputTask,
     Problem,
@@ -52,6 +50,7 @@ from truegrade.records import (
     Reason,
     Task,
 )
+from truegrade.records.kinds import KINDS, Kind
 from truegrade.sandbox import Limits
 
 _CRUXEVAL = "facebookresearch/cruxeval@190faf1 prompts.py"

@@ -2,18 +2,16 @@
 
     Problem ──▶ Prompt ──▶ Completion ──▶ Answer ──▶ Verdict ──▶ Estimate
 
-Every record is a frozen, validated `msgspec.Struct`. ``docs/formats.md`` documents those that are written
-to disk; their JSON Schemas are generated from these classes (``docs/schemas``).
+Every record is a frozen, validated `msgspec.Struct`; those on disk have JSON Schemas (``docs/formats.md``).
 """
 
 from __future__ import annotations
 
 import hashlib
 from enum import StrEnum
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from truegrade.files.json_text import encode
 
@@ -221,34 +219,11 @@ class ContestTask(msgspec.Struct, frozen=True, kw_only=True, tag="contest"):
     private_tests: str | FileSpan
     """As stored: JSON text, or base64 of a zlib-compressed pickle of JSON text; decoded only for grading. A span
     is a row whose field ``private_test_cases`` holds it. Read it with `truegrade.grading.contests.tests`."""
-    reference: str | UnsetType = UNSET
+    reference: str | msgspec.UnsetType = msgspec.UNSET
     """A right program, where the data set has one."""
 
 
 Task = FunctionTask | OracleTask | CasesTask | OutputTask | ChoiceTask | InputTask | ContestTask
-
-Kind = Literal[
-    "function",
-    "description",
-    "oracle",
-    "repair",
-    "output_prediction",
-    "test_output_prediction",
-    "input_prediction",
-    "execution_choice",
-    "contest",
-]
-"""Kinds of problem: complete a function from its head (HumanEval); write one from a description (MBPP); either,
-compared with a reference on inputs (the plus sets); repair a program; predict an output, of a program or of a
-described function; predict an input; choose between two programs; solve a contest problem."""
-KINDS: tuple[Kind, ...] = get_args(Kind)
-_KIND_OF: dict[type, Kind] = {
-    OracleTask: "oracle",
-    CasesTask: "repair",
-    InputTask: "input_prediction",
-    ChoiceTask: "execution_choice",
-    ContestTask: "contest",
-}
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -265,18 +240,6 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Facts to group reports by, e.g. ``{"split": "test"}``."""
     packages: tuple[str, ...] = ()
     """Installed packages that programs may import besides those of the profile's limits."""
-
-    @property
-    def kind(self) -> Kind:
-        """What is asked: what a profile has rules for, whatever the data set (`Kind`)."""
-        task = self.task
-        if isinstance(task, FunctionTask | CasesTask) and task.buggy:
-            return "repair"
-        if isinstance(task, FunctionTask):
-            return "function" if task.prefix else "description"
-        if isinstance(task, OutputTask):
-            return "test_output_prediction" if task.question else "output_prediction"
-        return _KIND_OF[type(task)]
 
 
 # ----------------------------------------------------------------------------------------------- Prompt

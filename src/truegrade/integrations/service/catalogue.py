@@ -13,6 +13,7 @@ from truegrade.integrations.service.refusals import unprocessable
 from truegrade.profiles import PROFILES, Profile, open_profile, unsupported
 from truegrade.profiles.base import has_rules
 from truegrade.records import ContestTask, FileSpan, FunctionTask, OracleTask, Problem, sha256_json
+from truegrade.records.kinds import problem_kind
 
 INLINE = "inline"
 """Benchmark of problems that are like no named one."""
@@ -109,7 +110,7 @@ class Catalogue:
         Raises:
             Refusal: the profile has no rules for its benchmark.
         """
-        if has_rules(profile, problem.kind, problem.benchmark):
+        if has_rules(profile, problem_kind(problem.task), problem.benchmark):
             return
         raise unprocessable(str(unsupported(profile, problem)), field)
 
