@@ -150,3 +150,38 @@ def test_two_files_of_one_profile_are_not_comparable(made, tmp_path):
     path.write_text(path.read_text() + "# changed\n")
     with pytest.raises(NotComparable):
         open_stored("fenced@1", origin, tmp_path / "r")
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "message"),
+    [
+        (
+            "doubling.py",
+            ('"assert double(2) == 4"', '""'),
+            "problem 'double/0' has no tests, so every answer would pass",
+        ),
+        ("doubling.py", ("problems=(problem,)", "problems=()"), "it loads no problems"),
+        ("doubling.py", ('benchmark="doubling"', 'benchmark="humaneval"'), "says benchmark 'humaneval', where"),
+        ("doubling.py", ("return Benchmark(", "return dict("), "its load returns dict, not a"),
+        (
+            "doubling.py",
+            ("import hashlib\n", "import no_such_module\n"),
+            "doubling.py, line 1: raised ModuleNotFound",
+        ),
+        (
+            "fenced.py",
+            ('covers = ("function", "description")', "covers = ()"),
+            "Fenced covers nothing; name kinds",
+        ),
+        ("fenced.py", ('covers = ("function", "description")', 'covers = ("contest",)'), "it covers contest"),
+    ],
+)
+def test_what_cannot_be_graded_is_refused_before_anything_is_asked(
+    cli, extend_page, tmp_path, file, change, message
+):
+    extend_page.write_files(tmp_path)
+    text = (tmp_path / file).read_text()
+    assert change[0] in text
+    (tmp_path / file).write_text(text.replace(*change))
+    assert message in refused(cli, *RUN)
+    assert not (tmp_path / "r").exists()

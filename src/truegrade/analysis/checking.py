@@ -22,7 +22,7 @@ from truegrade.errors import UserError
 from truegrade.files.json_text import encode
 from truegrade.pipeline.importing import benchmark_of
 from truegrade.pipeline.progress import Progress
-from truegrade.profiles import open_profile
+from truegrade.profiles import find_profile
 from truegrade.statistics.replication import Claim, fit, parse_claim
 from truegrade.store import Run
 from truegrade.store.journal import Notice, ignore
@@ -150,7 +150,7 @@ def audit_file(
     found = examine(
         path,
         loaded,
-        open_profile(profile),
+        find_profile(profile),
         progress=progress,
         previous=previous,
         shots=shots,

@@ -125,6 +125,11 @@ def _check_loaded(found: Found[BenchmarkSpec], loaded: Any) -> None:
             raise UserError(
                 f"{place}: problem {problem.id!r} has no tests, so every answer would pass; give it some"
             )
+        if isinstance(problem.task, FunctionTask) and problem.task.prefix and problem.task.setup:
+            raise UserError(
+                f"{place}: problem {problem.id!r} has a prefix and a setup, which harnesses of code to complete do"
+                " not run; write the setup at the head of its tests"
+            )
 
 
 def _has_tests(problem: Problem) -> bool:

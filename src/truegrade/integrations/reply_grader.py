@@ -23,7 +23,7 @@ from truegrade.models.base import Reply
 from truegrade.pipeline.generate import completion_of
 from truegrade.pipeline.prompts import word
 from truegrade.pipeline.verdicts import grade_completion, limits_for
-from truegrade.profiles import Profile, open_profile
+from truegrade.profiles import Profile, find_profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Message, Problem, Prompt, SampleKey, Verdict
 from truegrade.sandbox import Sandbox
@@ -153,7 +153,7 @@ def _opened(
     benchmark: str, profile: str, prompt: str | None, data: str | None, args: tuple[tuple[str, str], ...]
 ) -> ReplyGrader:
     loaded = load_benchmark(benchmark, None if data is None else Path(data), dict(args))
-    return ReplyGrader(loaded, open_profile(profile), prompt)
+    return ReplyGrader(loaded, find_profile(profile), prompt)
 
 
 def _text(value: object) -> str:

@@ -118,7 +118,9 @@ def benchmark_of(
     answers = find_format(path, file_format).answers
     if answers is None:
         raise UserError(f"{path} does not say what it answers; name the benchmark: --benchmark humaneval")
-    return known_benchmark(answers(path))
+    name = answers(path)
+    known_benchmark(name)
+    return name
 
 
 def _require(path: Path) -> None:
