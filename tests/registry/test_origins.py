@@ -158,7 +158,7 @@ def test_two_files_of_one_profile_are_not_comparable(made, tmp_path):
         (
             "doubling.py",
             ('"assert double(2) == 4"', '""'),
-            "problem 'double/0' has no tests, so every answer would pass",
+            "problem 'double/0' has no tests, so every",
         ),
         ("doubling.py", ("problems=(problem,)", "problems=()"), "it loads no problems"),
         ("doubling.py", ('benchmark="doubling"', 'benchmark="humaneval"'), "says benchmark 'humaneval', where"),
@@ -166,12 +166,12 @@ def test_two_files_of_one_profile_are_not_comparable(made, tmp_path):
         (
             "doubling.py",
             ("import hashlib\n", "import no_such_module\n"),
-            "doubling.py, line 1: raised ModuleNotFound",
+            "line 1: raised ModuleNotFound",
         ),
         (
             "fenced.py",
             ('covers = ("function", "description")', "covers = ()"),
-            "Fenced covers nothing; name kinds",
+            "Fenced covers nothing; name",
         ),
         ("fenced.py", ('covers = ("function", "description")', 'covers = ("contest",)'), "it covers contest"),
     ],

@@ -19,7 +19,7 @@ from truegrade.evolution.selection import point
 from truegrade.evolution.space import Space
 from truegrade.registry import Registry, lacking
 
-__all__ = ["NAMES", "REGISTRY", "Strategy", "Task", "check_searcher", "open_searcher"]
+__all__ = ["REGISTRY", "Strategy", "Task", "check_searcher", "open_searcher"]
 
 PLAIN: dict[str, Callable[[Task, Mapping[str, Any]], Searcher]] = {
     "nsga2": Nsga2,
@@ -36,8 +36,6 @@ WRAPPERS: dict[str, tuple[type[Any], Callable[[Task, Searcher, Any], Searcher]]]
     "merging": (merging.Settings, merging.Merging),
 }
 """Strategies about another, which their argument ``of`` names."""
-
-NAMES = (*PLAIN, *WRAPPERS)
 
 
 def _fault(thing: Any) -> str | None:
