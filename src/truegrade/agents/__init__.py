@@ -10,7 +10,7 @@ from truegrade.agents.base import Agent, AgentInfo
 from truegrade.errors import UserError
 from truegrade.registry import Found, Registry, lacking
 
-__all__ = ["AGENTS", "REGISTRY", "Agent", "AgentInfo", "list_agents", "open_agent"]
+__all__ = ["AGENTS", "REGISTRY", "Agent", "AgentInfo", "find_agent", "open_agent"]
 
 AGENTS: Mapping[str, str] = MappingProxyType(
     {
@@ -58,8 +58,3 @@ def find_agent(given: str, args: Mapping[str, Any]) -> Found[Agent]:
     if (fault := lacking(agent, _MEMBERS)) is not None:
         raise UserError(f"agent {found.name!r} {fault}, which every agent has: truegrade.agents.base.Agent")
     return Found(found.name, agent, found.origin)
-
-
-def list_agents() -> list[AgentInfo]:
-    """What ``truegrade agents`` prints: built-in ones, then those of packages that can be used."""
-    return [listed.value.info for listed in REGISTRY.listed() if listed.value is not None]
