@@ -154,7 +154,7 @@ class Registry(Generic[T]):
         if not path.is_file():
             raise UserError(f"{made}, which is not there; name the file: {option}")
         inside = folder is not None and path.resolve().is_relative_to(folder.resolve())
-        if inside or not was_named(origin.sha256):
+        if inside or not origin.sha256 or not was_named(origin.sha256):
             raise UserError(f"{made}, which this machine has not been told to run; name it: {option}")
         content, digest = read_source(path)
         if not (changed and was_named(digest)):

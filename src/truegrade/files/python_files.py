@@ -73,7 +73,7 @@ def remember(path: Path, digest: str) -> None:
         with suppress(OSError):
             _remembered().parent.mkdir(parents=True, exist_ok=True)
             with _remembered().open("a", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(f"{digest}  {path.resolve()}\n")
+                file.write(f"{digest}  {str(path.resolve())!r}\n")  # a line, whatever the path holds
 
 
 def was_named(digest: str) -> bool:
