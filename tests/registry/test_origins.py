@@ -185,3 +185,12 @@ def test_what_cannot_be_graded_is_refused_before_anything_is_asked(
     (tmp_path / file).write_text(text.replace(*change))
     assert message in refused(cli, *RUN)
     assert not (tmp_path / "r").exists()
+
+
+def test_runs_under_two_versions_of_a_profile_s_file_are_not_compared(made, tmp_path):
+    path = tmp_path / "fenced.py"
+    before = find_hash(path)
+    path.write_text(path.read_text() + "# changed\n")
+    assert made(*RUN[:-1], "other")[0] == 0
+    err = refused(made, "compare", "r", "other", "--as", "fenced")
+    assert before[:12] in err and find_hash(path)[:12] in err
