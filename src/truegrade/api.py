@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from truegrade.agents import Agent
 from truegrade.analysis import checking
 from truegrade.analysis.comparison import compare_runs
+from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.errors import UserError
 from truegrade.models import DEFAULT_MODEL
 from truegrade.models.base import Model
@@ -25,25 +27,25 @@ from truegrade.pipeline.selection import Limit, apart, left_out, narrow, select,
 from truegrade.pipeline.stages import RunRequest, ask, grade_and_count
 from truegrade.pipeline.summarise import summarise_part
 from truegrade.pipeline.verdicts import with_packages
-from truegrade.profiles import open_profile
+from truegrade.profiles import AnyProfile, find_profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records.config import Patience, Sampling
 from truegrade.report.progress import Silent, download_progress
 from truegrade.statistics import PairedComparison
 from truegrade.statistics.windows import EVERYTHING, check_cutoff
 from truegrade.store import Run
-from truegrade.store.exporters import find_exporter
-from truegrade.store.importers import find_format
+from truegrade.store.exporters import Exporter, find_exporter
+from truegrade.store.importers import Importer, find_format, importer_origin
 from truegrade.store.journal import Notice, ignore
 
 DEFAULT_PROFILES = ("strict",)
 
 
 def run(
-    benchmark: str,
+    benchmark: str | BenchmarkSpec,
     *,
     model: str | Model = DEFAULT_MODEL,
-    profiles: Sequence[str] = DEFAULT_PROFILES,
+    profiles: Sequence[AnyProfile] = DEFAULT_PROFILES,
     n: int = 1,
     data: str | Path | None = None,
     task_args: Mapping[str, str] | None = None,
@@ -53,7 +55,7 @@ def run(
     patience: Patience | None = None,
     base_url: str | None = None,
     model_args: Mapping[str, Any] | None = None,
-    agent: str | None = None,
+    agent: str | Agent | None = None,
     agent_args: Mapping[str, Any] | None = None,
     reuse: str | Path | None = None,
     cache: bool | None = None,
@@ -73,7 +75,8 @@ def run(
     The same call resumes where an earlier one stopped.
 
     Args:
-        benchmark: a name of ``truegrade benchmarks`` or a path to a benchmark file.
+        benchmark: a name of ``truegrade benchmarks``, the path of a benchmark file (``.py``, ``.jsonl``), or a
+            BenchmarkSpec; see ``docs/extend.md``, also for profiles, models and agents of your own.
         model: ``provider/name``, a preset, ``replay:FILE``, ``baseline/NAME``, or a Model.
         profiles: rules to grade under; the first also words the prompt.
         n, data, task_args, limit, ids, sampling, patience, base_url, model_args, agent, agent_args, reuse, cache,
@@ -92,7 +95,7 @@ def run(
         UserError: a name, file or number is at fault; the message says which and what to do. Nothing was asked.
         ModelError: the model service refuses everything.
     """
-    opened = [open_profile(name) for name in profiles]
+    opened = [find_profile(each) for each in profiles]
     check_cutoff(cutoff)
     with_packages({}, packages)  # refused before anything is asked
     unsafe, watch = unsafe_allowed(allow_unsafe), progress or Silent()
@@ -113,10 +116,10 @@ def run(
 
 
 def generate(
-    benchmark: str,
+    benchmark: str | BenchmarkSpec,
     *,
     model: str | Model = DEFAULT_MODEL,
-    profile: str = "strict",
+    profile: AnyProfile = "strict",
     n: int = 1,
     data: str | Path | None = None,
     task_args: Mapping[str, str] | None = None,
@@ -126,7 +129,7 @@ def generate(
     patience: Patience | None = None,
     base_url: str | None = None,
     model_args: Mapping[str, Any] | None = None,
-    agent: str | None = None,
+    agent: str | Agent | None = None,
     agent_args: Mapping[str, Any] | None = None,
     reuse: str | Path | None = None,
     cache: bool | None = None,
@@ -139,8 +142,7 @@ def generate(
     """Ask a model for completions, and stop there.
 
     Args:
-        benchmark: a name of ``truegrade benchmarks`` or a path to a benchmark file.
-        model: ``provider/name``, a preset, ``replay:FILE``, ``baseline/NAME``, or a Model.
+        benchmark, model: as for `run`.
         profile: the rules that render the prompt.
         n: samples per problem.
         data: local data file or folder.
@@ -172,7 +174,7 @@ def generate(
         agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, out=out,
     )  # fmt: skip
     return ask(
-        request, [open_profile(profile)], grading=False, allow_unsafe=unsafe_allowed(allow_unsafe),
+        request, [find_profile(profile)], grading=False, allow_unsafe=unsafe_allowed(allow_unsafe),
         progress=progress or Silent(), notice=notice, shown=download_progress,
     )[0]  # fmt: skip
 
@@ -180,11 +182,11 @@ def generate(
 def grade(
     completions: str | Path,
     *,
-    benchmark: str | None = None,
-    profiles: Sequence[str] = DEFAULT_PROFILES,
+    benchmark: str | BenchmarkSpec | None = None,
+    profiles: Sequence[AnyProfile] = DEFAULT_PROFILES,
     data: str | Path | None = None,
     task_args: Mapping[str, str] | None = None,
-    file_format: str | None = None,
+    file_format: str | Importer | None = None,
     limit: Limit = None,
     ks: Sequence[int] | None = None,
     out: str | Path | None = None,
@@ -201,8 +203,7 @@ def grade(
 
     Args:
         completions: a run's folder, or a file in one of the formats of ``docs/formats.md``.
-        benchmark: what the completions answer; logs of Inspect know it, and runs, but for those made with a
-            benchmark file.
+        benchmark: what the completions answer; logs of Inspect know it, and runs.
         profiles: rules to grade under, side by side.
         data: local data file or folder.
         task_args: arguments of the benchmark, by name. Those that only leave problems out (``start``, ``end``,
@@ -224,8 +225,7 @@ def grade(
     path = Path(completions)
     if path.name == "completions.jsonl" and (path.parent / "manifest.json").exists():
         path = path.parent
-    limit_s = "" if timeout_s is None else f"+{timeout_s:g}s"
-    opened = [open_profile(f"{name}{limit_s}") for name in profiles]
+    opened = [find_profile(each, timeout_s) for each in profiles]
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe))
     watch = progress or Silent()
     check_cutoff(cutoff)
@@ -247,7 +247,14 @@ def grade(
             refuse_uncovered(opened, loaded.problems)
             chosen_rows = select(loaded, limit, rows=True) if limit is not None else None
             run_ = import_file(
-                source, importer, loaded, chosen_rows, out=_path(out), progress=watch, notice=notice
+                source,
+                importer,
+                loaded,
+                chosen_rows,
+                out=_path(out),
+                progress=watch,
+                notice=notice,
+                read_by=importer_origin(file_format),
             )
     problems = problems_of(run_, loaded)
     chosen = narrow(with_packages(problems, packages), window)
@@ -370,10 +377,10 @@ def report_files(
 
 def export(
     run_: Run | str | Path,
-    file_format: str,
+    file_format: str | Exporter,
     *,
-    profile: str | None = None,
-    benchmark: str | None = None,
+    profile: AnyProfile | None = None,
+    benchmark: str | BenchmarkSpec | None = None,
     data: str | Path | None = None,
     out: str | Path | None = None,
 ) -> Path:
@@ -386,14 +393,14 @@ def export(
             ``inspect``.
         profile: the rules that take the answers out of the replies, and whose verdicts are written; None for the
             format's own choice.
-        benchmark: the benchmark file, of a run that was made with one.
+        benchmark: the benchmark file, of a run that was made elsewhere with one.
         data: local data file or folder.
         out: the file; None for the format's own name in the run's folder.
 
     Raises:
         UserError: a name or file is at fault, or the run lacks what the format needs.
     """
-    rules = open_profile(profile or find_exporter(file_format).profile)
+    rules = find_profile(profile or find_exporter(file_format).profile)
     opened = run_ if isinstance(run_, Run) else load(run_)
     problems = problems_of(opened, load_for(opened, benchmark, _path(data), ignore, download_progress))
     return export_run(opened, problems, rules, file_format, _path(out))

@@ -2,19 +2,24 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
-from truegrade.benchmarks import BENCHMARKS, find_benchmark, list_benchmarks, load_benchmark, table
+from truegrade.benchmarks import BENCHMARKS, find_benchmark, list_benchmarks, load_benchmark
 from truegrade.errors import UnknownName, UserError
 
 OWN_BENCHMARK = """
 from truegrade.benchmarks import Benchmark, BenchmarkSpec
+from truegrade.records import FunctionTask, Problem
+
+TASK = FunctionTask(prompt="One.", entry_point="one", tests="assert one() == 1", reference="def one(): return 1")
 
 def load(data, args):
-    return Benchmark(name="mine", problems=(), dataset_sha256="0" * 64, source=str(data), args=dict(args))
+    problem = Problem(id="1", benchmark="mine", dataset_sha256="0" * 64, cluster="1", task=TASK)
+    return Benchmark(
+        name="mine", problems=(problem,), dataset_sha256="0" * 64, source=str(data), args=dict(args)
+    )
 
 BENCHMARK = BenchmarkSpec(
     name="mine", summary="Mine.", tasks="function", size=None, licence="none", citation="none", load=load
@@ -53,48 +58,6 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     path.write_text(OWN_BENCHMARK)
     loaded = load_benchmark(str(path), tmp_path, {"a": "b"})
     assert (loaded.name, loaded.source, loaded.args) == ("mine", str(tmp_path), {"a": "b"})
-
-
-@pytest.mark.parametrize(
-    ("program", "message"),
-    [
-        ("", "must be, or define as BENCHMARK"),
-        ("BENCHMARK = 3", "must be, or define as BENCHMARK"),
-        ("import no_such_module", "cannot be imported: ModuleNotFoundError"),
-        ("def", "cannot be imported: SyntaxError"),
-    ],
-)
-def test_a_file_that_defines_none(tmp_path: Path, program: str, message: str) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(program)
-    with pytest.raises(UserError, match=message):
-        find_benchmark(str(path))
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"absent.py: no such file"):
-        find_benchmark(str(tmp_path / "absent.py"))
-
-
-def test_entry_points_are_found_and_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "truegrade_offered.py").write_text(OWN_BENCHMARK)
-    installed = tmp_path / "offered-1.dist-info"
-    installed.mkdir()
-    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: offered\nVersion: 1\n")
-    (installed / "entry_points.txt").write_text(
-        f"[{table.ENTRY_POINTS}]\noffered = truegrade_offered:BENCHMARK\nhumaneval = truegrade_offered:BENCHMARK\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    assert find_benchmark("offered").name == "mine"
-    assert find_benchmark("humaneval").name == "humaneval"
-    assert [spec.name for spec in list_benchmarks()] == [*BENCHMARKS, "mine"]
-
-
-def test_a_broken_entry_point_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = EntryPoint("broken", "no_such_module:X", table.ENTRY_POINTS)
-    monkeypatch.setattr(table, "entry_points", lambda *, group: [broken])
-    with pytest.raises(UserError, match=r"benchmark 'broken' \(no_such_module:X\) cannot be imported"):
-        find_benchmark("broken")
 
 
 @pytest.mark.parametrize("name", sorted(BENCHMARKS))

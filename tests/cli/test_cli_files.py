@@ -21,7 +21,7 @@ def test_a_run_is_exported_and_graded_again(cli, tmp_path):
     ("arguments", "words"),
     [
         (("export", "nowhere", "--format", "blog"), ("nowhere",)),
-        (("export", "r", "--format", "blgo"), ("no export format 'blgo'", "blog")),
+        (("export", "r", "--format", "blgo"), ("no exporter 'blgo'", "blog")),
         (("export", "r", "--format", "evalplus-results", "--as", "human-eval"), ("--as human-eval",)),
         (("export", "r", "--format", "blog", "--out", "no/such/folder.json"), ("no/such/folder.json", "--out")),
         (("grade", "r", "--limit", "1"), ("--limit", "knows its own")),

@@ -1,4 +1,4 @@
-"""What cannot be graded is refused before anything is asked; a benchmark file is named again to grade its run."""
+"""What cannot be graded is refused before anything is asked."""
 
 import json
 
@@ -12,28 +12,6 @@ from truegrade.errors import TruegradeError, UserError
 from truegrade.profiles import PROFILES, open_profile, open_stored
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Answer
-
-BENCHMARK_FILE = """
-import hashlib
-from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.records import FunctionTask, Problem
-
-TASK = FunctionTask(
-    prompt="Write a function double(x) that returns twice x.",
-    entry_point="double",
-    tests="assert double(2) == 4",
-    reference="def double(x): return 2 * x",
-)
-
-def load(data, args):
-    digest = hashlib.sha256(TASK.tests.encode()).hexdigest()
-    problem = Problem(id="double/0", benchmark="doubling", dataset_sha256=digest, cluster="double/0", task=TASK)
-    return Benchmark(name="doubling", problems=(problem,), dataset_sha256=digest, source="written here")
-
-BENCHMARK = BenchmarkSpec(
-    name="doubling", summary="one task", tasks="function", size=1, licence="CC0", citation="none", load=load
-)
-"""
 
 
 class Reached(Exception):
@@ -146,21 +124,6 @@ def test_a_claim_is_not_checked_where_it_cannot_be(cli, tmp_path, arguments, opt
     code, _, err = cli("check", "50.0", given["path"], "--benchmark", "humaneval", *options)
     assert code == 2 and message in err, err
     assert list(tmp_path.rglob("verdicts.*")) == [] and not (tmp_path / "runs").exists()
-
-
-def test_a_run_over_a_benchmark_file_is_graded_again_and_exported_by_naming_the_file(cli, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "doubling.py").write_text(BENCHMARK_FILE)
-    code, _, err = cli("run", "doubling.py", "--model", "baseline/reference", "--out", "r")
-    assert code == 0, err
-    for command in (("grade", "r"), ("export", "r", "--format", "inspect", "--out", "log.json")):
-        code, _, err = cli(*command)
-        assert code == 2 and "--benchmark FILE.py" in err and err.count("\n") == 1, err
-        code, _, err = cli(*command, "--benchmark", "doubling.py")
-        assert code == 0, err
-    (tmp_path / "doubling.py").write_text(BENCHMARK_FILE.replace("== 4", "== 5"))
-    code, _, err = cli("grade", "r", "--benchmark", "doubling.py")
-    assert code == 2 and "another version of doubling" in err
 
 
 def test_a_run_graded_by_an_earlier_version_of_a_profile_is_resumed_and_graded_anew(cli, tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from coralx_spaces import ARCHIVE, MODAL
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.evolution.genomes import Evaluated, Fidelity, Scores
-from truegrade.evolution.searchers import NAMES, open_searcher
+from truegrade.evolution.searchers import REGISTRY, open_searcher
 from truegrade.evolution.searchers.base import recipe
 from truegrade.evolution.selection import FULL
 from truegrade.evolution.space import Space
@@ -22,6 +22,8 @@ REFERENCE = {"gain": 0.0, "thrift": -40.0, "security": 0.0}
 POPULATION, GENERATIONS = 6, 5
 SPACE = Space()
 NEEDS_OPTUNA = {"tpe", "optuna-nsga2"}
+
+NAMES = tuple(REGISTRY.built_in)
 
 
 def open_named(name, space=SPACE, seed=3, **args):

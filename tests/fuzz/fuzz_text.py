@@ -30,6 +30,7 @@ from truegrade.grading.predictions import grade_output
 from truegrade.models.micro.adapters import read_adapter_config
 from truegrade.models.micro.safetensors_file import read_metadata, read_tensors
 from truegrade.profiles import PROFILES, Profile, open_profile
+from truegrade.profiles.refusals import covered_benchmarks
 from truegrade.records import Case, CasesTask, ChoiceTask, Completion, OutputTask, Problem
 from truegrade.sandbox.limits import MIB
 from truegrade.store import read_journal
@@ -75,7 +76,7 @@ def asked() -> list[tuple[Profile, Problem, list[str]]]:
     """Every profile with every problem that it covers, and the hashes of the prompts that it has for it."""
     found, known = [], problems()
     for profile in map(open_profile, PROFILES):
-        for question in (one for benchmark in profile.covers for one in known[benchmark]):
+        for question in (one for benchmark in covered_benchmarks(profile) for one in known[benchmark]):
             hashes = {""}
             for variant in profile.variants:
                 with suppress(UserError, KeyError), patch(f"{locate.__module__}.download", side_effect=UserError):

@@ -1,7 +1,8 @@
 """Every command of the how-to pages is run, in order, against stand-ins for what a reader has.
 
 Services are one local server that gives the same reply to everything; sizes are cut down. What is not run here is
-named in `NOT_RUN`, with the place that runs it. Tutorials are run as they stand, by `test_site`.
+named in `NOT_RUN`, with the place that runs it. Tutorials are run as they stand, by `test_site`, and the page on
+extensions by `tests/registry`.
 """
 
 import json
@@ -18,7 +19,7 @@ from support import scripted_server as scripted
 from truegrade.cli import main
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted({ROOT / "README.md", *(ROOT / "docs").glob("*.md")} - {ROOT / "docs" / "extend.md"})
 NOT_RUN = {
     r"^(serve|view)": "runs until it is stopped: tests/web, tests/models",
     r"^evolve": "takes minutes: tests/evolution/running",

@@ -11,6 +11,7 @@ from profile_rows import completion, oracle, problem, sandbox_of
 
 import truegrade
 from truegrade.profiles import PROFILES, open_profile
+from truegrade.profiles.refusals import covered_benchmarks
 from truegrade.records import Case, CasesTask, Problem
 
 SOURCES = Path(truegrade.__file__).parent
@@ -43,7 +44,7 @@ MAKE = {
     "livecodebench": lambda: contest((("1\n2", "3"),), function="add"),
     "quixbugs": repair,
 }
-PAIRS = [(name, covered) for name in PROFILES for covered in open_profile(name).covers if covered in MAKE]
+PAIRS = [(name, made) for name in PROFILES for made in covered_benchmarks(open_profile(name)) if made in MAKE]
 
 
 @pytest.mark.parametrize(("name", "benchmark"), PAIRS)

@@ -10,6 +10,7 @@ from truegrade.pipeline.verdicts import verdict_on
 from truegrade.profiles import PROFILES, evalscope_extraction, lm_eval, open_profile
 from truegrade.profiles.evalplus_sanitize import sanitize
 from truegrade.profiles.evalplus_span import MAX_PARSED_CHARS, _Search
+from truegrade.profiles.refusals import covered_benchmarks
 from truegrade.records import Case, CasesTask, ChoiceTask, ContestTask, InputTask, OutputTask, Problem, Reason
 from truegrade.sandbox import Sandbox
 
@@ -25,7 +26,9 @@ PROGRAM = "def f(x):\n    return x\n"
 
 def problems(benchmark):
     """One problem of each kind that a benchmark has."""
-    if benchmark in {"humaneval", "mbpp", "mbpp-sanitized", "micro-repair"}:
+    if benchmark == "micro-repair":
+        return [problem(benchmark, buggy="def add(a, b):\n    return a - b\n")]
+    if benchmark in {"humaneval", "mbpp", "mbpp-sanitized"}:
         return [problem(benchmark)]
     if benchmark in {"humanevalplus", "mbppplus"}:
         return [oracle(benchmark)]
@@ -63,7 +66,7 @@ BEFORE = ("", "```python\n", "[ANSWER]assert f(1) == ")
 RULES = {
     (type(profile).extract, type(task.task)): (profile, task)
     for profile in map(open_profile, PROFILES)
-    for benchmark in profile.covers
+    for benchmark in covered_benchmarks(profile)
     for task in problems(benchmark)
 }
 """A profile and a problem for each rule: a method, and the kind of task that it is for."""
@@ -106,7 +109,7 @@ def test_the_rules_that_took_minutes(kind):
 @pytest.mark.parametrize("name", PROFILES)
 def test_a_reply_beyond_the_bound_has_a_reason_of_its_own(name):
     profile = open_profile(name)
-    for task in [task for benchmark in profile.covers for task in problems(benchmark)]:
+    for task in [task for benchmark in covered_benchmarks(profile) for task in problems(benchmark)]:
         answer = profile.answer(task, completion("a" * (MAX_REPLY_CHARS + 1)))
         assert (answer.value, answer.reason) == (None, Reason.EXTRACTION_LIMIT)
         assert "1,000,000 characters" in answer.found
@@ -152,7 +155,7 @@ def test_what_evalplus_parses_of_honest_replies_is_far_from_the_bound(monkeypatc
 ESCAPED = '{"chosen_program": "A", "assertion": "assert f(1) == \\\\ud800"}'.replace("\\\\", "\\")
 
 
-@pytest.mark.parametrize("name", [name for name in PROFILES if "execution-choice" in open_profile(name).covers])
+@pytest.mark.parametrize("name", [name for name in PROFILES if "execution_choice" in open_profile(name).covers])
 def test_half_a_surrogate_pair_in_json_ends_no_grading(name):
     (task,) = problems("execution-choice")
     with Sandbox(workers=1, allow_unsafe=True) as jail:

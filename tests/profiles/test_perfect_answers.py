@@ -9,6 +9,7 @@ from profile_rows import completion
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.profiles import PROFILES, open_profile
+from truegrade.profiles.refusals import covered_benchmarks
 from truegrade.profiles.stop_words import before_stop
 from truegrade.sandbox import Sandbox
 
@@ -20,7 +21,7 @@ CASES = [
     for name in PROFILES
     for variant in open_profile(name).variants
     for benchmark in DATA
-    if benchmark in open_profile(name).covers and not (name == "strict" and "plus" in benchmark)
+    if benchmark in covered_benchmarks(open_profile(name)) and not (name == "strict" and "plus" in benchmark)
 ]
 STRICTS = {"humaneval": {"default", "base"}, "mbpp": {"default", "paper"}}
 """The prompts that strict has for code; its others word programs to read."""

@@ -62,7 +62,7 @@ def test_a_whole_program_is_not_cut():
 
 
 def test_other_benchmarks_are_refused():
-    with pytest.raises(UserError, match="it covers humaneval"):
+    with pytest.raises(UserError, match="it covers function"):
         PROFILE.prompt(problem("mbpp"))
 
 

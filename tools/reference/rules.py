@@ -5,6 +5,7 @@ from __future__ import annotations
 from tools.reference.markdown import code, escaped, table
 from tools.reference.markdown import page as as_page
 from truegrade.profiles import PROFILES, Profile, open_profile
+from truegrade.profiles.base import coverage
 
 ABOUT = """\
 A profile is one harness' rules at one version; `--as NAME` grades under it, and words the prompt if it is named
@@ -39,7 +40,7 @@ def _section(profile: Profile) -> str:
 def _facts(profile: Profile) -> str:
     limits = profile.limits
     facts = [
-        ("covers", ", ".join(map(code, profile.covers))),
+        ("covers", ", ".join(coverage(profile))),
         ("prompts", ", ".join(map(code, profile.variants))),
         (
             "limits",

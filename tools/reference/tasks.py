@@ -9,12 +9,13 @@ from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.benchmarks.table import BENCHMARKS
 from truegrade.datasets import source
 from truegrade.profiles import PROFILES, open_profile
+from truegrade.profiles.refusals import covered_benchmarks
 
 ABOUT = """\
 Names that `truegrade run` takes. A file is used only if its hash is the pinned one, unless
 `-T allow_modified=true`; every result carries the hash of the bytes that were read. `-T prompt=NAME` chooses among
 a profile's prompts ([profiles](profiles.md)). A benchmark of your own is one file
-([how](../python.md#your-own-model-your-own-benchmark))."""
+([how](../extend.md))."""
 
 
 def page() -> str:
@@ -29,7 +30,7 @@ def page() -> str:
 
 
 def _section(spec: BenchmarkSpec) -> str:
-    profiles = [name for name in PROFILES if spec.name in open_profile(name).covers]
+    profiles = [name for name in PROFILES if spec.name in covered_benchmarks(open_profile(name))]
     facts = [
         f"- task: {code(spec.tasks)}; {spec.size or 'as many as your file has'} problems",
         f"- licence: {escaped(spec.licence)}",

@@ -3,33 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from truegrade.agents.base import Agent, AgentInfo
-from truegrade.errors import UnknownName
+from truegrade.errors import UserError
+from truegrade.registry import Found, Registry, lacking
 
-__all__ = ["NAMES", "Agent", "AgentInfo", "list_agents", "open_agent"]
+__all__ = ["AGENTS", "REGISTRY", "Agent", "AgentInfo", "find_agent", "open_agent"]
 
-NAMES = ("agentcoder", "self-repair")
+AGENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "agentcoder": "truegrade.agents.agentcoder:AgentCoder",
+        "self-repair": "truegrade.agents.self_repair:SelfRepair",
+    }
+)
+"""Built-in agents: name to ``module:class``; the class takes the arguments (``-A``), ``info`` says what it is."""
+
+_MEMBERS = ("config", "variant", "label", "scores_shots", "prompt", "answer")
+
+
+def _fault(thing: Any) -> str | None:
+    """What keeps a class from being an agent's; what its objects have besides is looked at when one is opened."""
+    missing = lacking(thing, ("info", "prompt", "answer"))
+    if missing is None and not isinstance(thing.info, AgentInfo):
+        return "says in info what is no truegrade.agents.AgentInfo"
+    return None if missing is None else f"{missing}, which every agent has: truegrade.agents.base.Agent"
+
+
+REGISTRY = Registry[Any](
+    "agent", AGENTS, _fault, named=lambda made: getattr(getattr(made, "info", None), "name", None)
+)
 
 
 def open_agent(name: str, args: Mapping[str, Any]) -> Agent:
-    """An agent with its arguments, values already parsed.
+    """A built-in or installed agent with its arguments, values already parsed.
 
     Raises:
         UnknownName: no such agent or argument.
         UserError: an argument does not fit.
     """
-    from truegrade.agents.agentcoder import AgentCoder
-    from truegrade.agents.self_repair import SelfRepair
-
-    if name not in NAMES:
-        raise UnknownName("agent", name, NAMES, "`truegrade agents` explains them")
-    return AgentCoder(args) if name == "agentcoder" else SelfRepair(args)
+    agent: Agent = REGISTRY.known(name).value(args)
+    return agent
 
 
-def list_agents() -> list[AgentInfo]:
-    """What ``truegrade agents`` prints."""
-    from truegrade.agents import agentcoder, self_repair
+def find_agent(given: str, args: Mapping[str, Any]) -> Found[Agent]:
+    """The agent that the user means, by name or in a file: see `truegrade.registry.Registry.find`.
 
-    return [agentcoder.INFO, self_repair.INFO]
+    Raises:
+        UnknownName, UserError: as `open_agent`, or a file or package is at fault.
+    """
+    found = REGISTRY.find(given)
+    agent = found.value(args)
+    if (fault := lacking(agent, _MEMBERS)) is not None:
+        raise UserError(f"agent {found.name!r} {fault}, which every agent has: truegrade.agents.base.Agent")
+    return Found(found.name, agent, found.origin)

@@ -8,7 +8,7 @@ data set's own tests pass; that is not reproduced. MBPP is worked on under the r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -70,6 +70,8 @@ class AgentCoder:
     Raises:
         UserError: an argument is not known or does not fit.
     """
+
+    info: ClassVar[AgentInfo] = INFO
 
     def __init__(self, args: Mapping[str, Any]) -> None:
         self.settings = read_settings(args)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -119,6 +119,8 @@ class SelfRepair:
     Raises:
         UserError: an argument is not known or does not fit.
     """
+
+    info: ClassVar[AgentInfo] = INFO
 
     variant: str = "published"
     label: str = "self-repair: stored programs that failed, asked about once; not pass@1 of the model"

@@ -22,7 +22,7 @@ from truegrade.files.json_text import encode
 from truegrade.pipeline.importing import benchmark_of, opened
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.selection import apart
-from truegrade.profiles import open_profile
+from truegrade.profiles import find_profile
 from truegrade.statistics.replication import Claim, fit, parse_claim
 from truegrade.statistics.windows import described
 from truegrade.store import Run
@@ -171,7 +171,7 @@ def audit_file(
     found = examine(
         path,
         loaded,
-        open_profile(profile),
+        find_profile(profile),
         progress=progress,
         previous=previous,
         shots=shots,

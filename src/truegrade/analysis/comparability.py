@@ -84,7 +84,7 @@ def _same(first: Graded, second: Graded) -> bool:
 def _facts(first: Graded, second: Graded) -> Iterator[tuple[str, str, str]]:
     """What must be equal: name, the first's, the second's."""
     yield "data set", _data(first.run), _data(second.run)
-    yield "profile", first.summary.profile, second.summary.profile
+    yield "profile", _profile(first), _profile(second)
     if _data(first.run) == _data(second.run):
         yield "window", described(first.window) or "none", described(second.window) or "none"
         yield "tasks", *_subsets(first, second)
@@ -94,7 +94,17 @@ def _facts(first: Graded, second: Graded) -> Iterator[tuple[str, str, str]]:
 def _data(run: Run) -> str:
     of = run.manifest.benchmark
     args = "".join(f" {key}={value}" for key, value in sorted(of.args.items()) if key not in FILTERS)
-    return f"{of.name}{args} {of.dataset_sha256[:12]}…"
+    return f"{of.name}{args} {of.dataset_sha256[:12]}…{_file(run, 'benchmark')}"
+
+
+def _profile(side: Graded) -> str:
+    return f"{side.summary.profile}{_file(side.run, side.summary.profile)}"
+
+
+def _file(run: Run, of: str) -> str:
+    """Which version of a file something is of: two of them may say different things under one name."""
+    origin = run.manifest.origin(of)
+    return f" of a file {origin.sha256[:12]}…" if origin is not None and origin.sha256 else ""
 
 
 def _subsets(first: Graded, second: Graded) -> tuple[str, str]:

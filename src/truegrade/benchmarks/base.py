@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.records import Problem
+from truegrade.registry import Origin
 
 
 class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +23,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Where the bytes came from, for the manifest: a local path or the pinned origin."""
     args: dict[str, str] = {}
     """Task arguments (``-T k=v``) in force."""
+    origin: Origin | None = None
+    """Where a benchmark that is not built in was found; filled in when it is loaded by name."""
 
     def by_id(self) -> Mapping[str, Problem]:
         """Problems by id."""
@@ -35,7 +38,7 @@ class BenchmarkSpec(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     """One line for people."""
     tasks: str
-    """Which kind of task it holds, e.g. ``function``."""
+    """Which kind of problem it holds (`truegrade.records.kinds`); where an argument decides, both: ``A or B``."""
     size: int | None
     """Number of problems; None where the user's file decides."""
     licence: str

@@ -121,7 +121,7 @@ def _python(path: Path, row: TestOutputRow, output: str) -> str:
 LIVECODEBENCH_TESTOUTPUT = BenchmarkSpec(
     name=NAME,
     summary="Read a contest problem in words and an input; predict the output.",
-    tasks="output_prediction",
+    tasks="test_output_prediction",
     size=None,
     licence="see livecodebench/test_generation",
     citation="arXiv:2403.07974",

@@ -117,7 +117,7 @@ def _item(row: MbppRow | SanitizedRow, text: str, setup: str) -> Item:
 MBPP = BenchmarkSpec(
     name="mbpp",
     summary="Write a Python function from one sentence and three asserts.",
-    tasks="function",
+    tasks="description",
     size=SOURCES["mbpp"].size,
     licence=SOURCES["mbpp"].licence,
     citation=SOURCES["mbpp"].citation,
@@ -129,7 +129,7 @@ MBPP = BenchmarkSpec(
 MBPP_SANITIZED = BenchmarkSpec(
     name="mbpp-sanitized",
     summary="The MBPP tasks that its authors verified by hand and reworded.",
-    tasks="function",
+    tasks="description",
     size=SOURCES["mbpp-sanitized"].size,
     licence=SOURCES["mbpp-sanitized"].licence,
     citation=SOURCES["mbpp-sanitized"].citation,

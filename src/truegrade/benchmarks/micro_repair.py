@@ -115,7 +115,7 @@ def _seen(seen: bool) -> str:
 MICRO_REPAIR = BenchmarkSpec(
     name=NAME,
     summary="Repair a small function with one bug; its name says what it is to do. Made from a seed.",
-    tasks="function",
+    tasks="repair",
     size=None,
     licence="Apache-2.0 (generated)",
     citation="ours; prompt: the QuixBugs prompt of the CORAL-X description",

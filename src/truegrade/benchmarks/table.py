@@ -1,17 +1,19 @@
-"""Benchmarks by name: the built-in table, installed entry points, and a user's own file."""
+"""Benchmarks by name: built in, offered by installed packages, in a Python file, or rows in JSON Lines."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
-from importlib.machinery import SourceFileLoader
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from pkgutil import resolve_name
-from types import CodeType, MappingProxyType
+from types import MappingProxyType
+from typing import Any
+
+from msgspec import structs
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.errors import UnknownName, UserError
+from truegrade.benchmarks.own_rows import rows_benchmark
+from truegrade.errors import UserError
+from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem
+from truegrade.registry import Found, Registry
 
 BENCHMARKS: Mapping[str, str] = MappingProxyType(
     {
@@ -34,15 +36,26 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
 )
 """Built-in benchmarks: name to ``module:attribute``, imported when asked for."""
 
-ENTRY_POINTS = "truegrade.benchmarks"
-"""Group under which an installed package offers benchmarks: name to a `BenchmarkSpec`."""
+
+def _fault(thing: Any) -> str | None:
+    return None if isinstance(thing, BenchmarkSpec) else "is no truegrade.benchmarks.BenchmarkSpec"
 
 
-def load_benchmark(name: str, data: Path | None = None, args: Mapping[str, str] | None = None) -> Benchmark:
-    """Find a benchmark and read its problems.
+REGISTRY = Registry[BenchmarkSpec](
+    "benchmark",
+    BENCHMARKS,
+    _fault,
+    readers={".jsonl": rows_benchmark, ".jsonl.gz": rows_benchmark},
+)
+
+
+def load_benchmark(
+    given: str | BenchmarkSpec, data: Path | None = None, args: Mapping[str, str] | None = None
+) -> Benchmark:
+    """Find a benchmark that the user names and read its problems.
 
     Args:
-        name: of the table, of an entry point, or the path of a Python file that defines ``BENCHMARK``.
+        given: as `find_benchmark` takes it.
         data: its file, or a folder that holds it; None looks in the known places.
         args: task arguments.
 
@@ -50,71 +63,84 @@ def load_benchmark(name: str, data: Path | None = None, args: Mapping[str, str] 
         UnknownName: no such benchmark.
         UserError: its file or an argument is at fault.
     """
-    return find_benchmark(name).load(data, args or {})
+    return load_found(REGISTRY.find(given), data, args or {})
 
 
-def find_benchmark(name: str) -> BenchmarkSpec:
-    """The entry of that name; reads no data. Raises as `load_benchmark` does."""
-    if name in BENCHMARKS:
-        return _built_in(name)
-    if name.endswith(".py"):
-        return _from_file(Path(name).expanduser())
-    installed = _installed()
-    if name in installed:
-        return _from_entry_point(installed[name])
-    raise UnknownName("benchmark", name, {*BENCHMARKS, *installed}, hint="`truegrade benchmarks` shows them all")
+def load_found(found: Found[BenchmarkSpec], data: Path | None, args: Mapping[str, str]) -> Benchmark:
+    """Read the problems of a benchmark; those that come from outside are looked at first.
+
+    Raises:
+        UserError: its file or an argument is at fault, or a problem could not be graded.
+    """
+    loaded = found.value.load(data, args)
+    if found.origin.how == "built-in":
+        return loaded
+    _check_loaded(found, loaded)
+    return structs.replace(loaded, origin=found.origin)
+
+
+def find_benchmark(given: str | BenchmarkSpec) -> BenchmarkSpec:
+    """The benchmark that the user means (`truegrade.registry.Registry.find`); reads no data of built-in ones.
+
+    Raises:
+        UnknownName: no such benchmark.
+        UserError: a file or package is at fault.
+    """
+    return REGISTRY.find(given).value
+
+
+def known_benchmark(name: str) -> BenchmarkSpec:
+    """The benchmark of a name that was not said by the user, but read: built in or installed, never a file.
+
+    Raises:
+        UnknownName: no such benchmark.
+        UserError: the package is at fault.
+    """
+    return REGISTRY.known(name).value
 
 
 def list_benchmarks() -> tuple[BenchmarkSpec, ...]:
-    """Every benchmark of the table, then those of installed packages."""
-    others = [entry for name, entry in _installed().items() if name not in BENCHMARKS]
-    return (*map(_built_in, BENCHMARKS), *map(_from_entry_point, others))
+    """Every benchmark of the table, then those of installed packages that can be used."""
+    return tuple(listed.value for listed in REGISTRY.listed() if listed.value is not None)
 
 
-def _built_in(name: str) -> BenchmarkSpec:
-    spec: BenchmarkSpec = resolve_name(BENCHMARKS[name])
-    return spec
+def _check_loaded(found: Found[BenchmarkSpec], loaded: Any) -> None:
+    """See that what a benchmark from outside loads can be asked and graded.
+
+    Raises:
+        UserError: it is no benchmark, holds no problems, or a problem has no tests.
+    """
+    place = f"benchmark {found.name!r} of {found.origin}"
+    if not isinstance(loaded, Benchmark):
+        raise UserError(f"{place}: its load returns {type(loaded).__name__}, not a truegrade.benchmarks.Benchmark")
+    if not loaded.problems:
+        raise UserError(f"{place}: it loads no problems, so there is nothing to ask")
+    for problem in loaded.problems:
+        if problem.benchmark != loaded.name:
+            raise UserError(
+                f"{place}: problem {problem.id!r} says benchmark {problem.benchmark!r}, where the benchmark is"
+                f" {loaded.name!r}; write the same name in both"
+            )
+        if not _has_tests(problem):
+            raise UserError(
+                f"{place}: problem {problem.id!r} has no tests, so every answer would pass; give it some"
+            )
+        if isinstance(problem.task, FunctionTask) and problem.task.prefix and problem.task.setup:
+            raise UserError(
+                f"{place}: problem {problem.id!r} has a prefix and a setup, which harnesses of code to complete do"
+                " not run; write the setup at the head of its tests"
+            )
 
 
-def _installed() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
-
-
-def _from_entry_point(entry: EntryPoint) -> BenchmarkSpec:
-    try:
-        found = entry.load()
-    except Exception as error:
-        raise UserError(
-            f"benchmark {entry.name!r} ({entry.value}) cannot be imported: {type(error).__name__}: {error};"
-            " repair or uninstall the package that offers it"
-        ) from error
-    return _checked(found, f"benchmark {entry.name!r} ({entry.value})")
-
-
-class _FromSource(SourceFileLoader):
-    """Compiles a file each time: Python's cache of compiled files does not see an edit within the same second."""
-
-    def get_code(self, fullname: str) -> CodeType:
-        path = self.get_filename(fullname)
-        code: CodeType = self.source_to_code(self.get_data(path), path)
-        return code
-
-
-def _from_file(path: Path) -> BenchmarkSpec:
-    if not path.is_file():
-        raise UserError(f"{path}: no such file; a benchmark file is Python and defines BENCHMARK")
-    found = importlib.util.spec_from_file_location(path.stem, path, loader=_FromSource(path.stem, str(path)))
-    if found is None or found.loader is None:
-        raise UserError(f"{path}: cannot be imported as Python")
-    module = importlib.util.module_from_spec(found)
-    try:
-        found.loader.exec_module(module)
-    except Exception as error:
-        raise UserError(f"{path}: cannot be imported: {type(error).__name__}: {error}") from error
-    return _checked(getattr(module, "BENCHMARK", None), str(path))
-
-
-def _checked(found: object, place: str) -> BenchmarkSpec:
-    if not isinstance(found, BenchmarkSpec):
-        raise UserError(f"{place} must be, or define as BENCHMARK, a truegrade.benchmarks.BenchmarkSpec")
-    return found
+def _has_tests(problem: Problem) -> bool:
+    match problem.task:
+        case FunctionTask(tests=tests):
+            return bool(tests.strip())
+        case OracleTask(base_inputs=base, plus_inputs=plus):
+            return bool(base or plus)
+        case CasesTask(cases=cases):
+            return bool(cases)
+        case ContestTask(public_tests=public, private_tests=private):
+            return not (isinstance(private, str) and {public.strip(), private.strip()} <= {"", "[]"})
+        case _:
+            return True

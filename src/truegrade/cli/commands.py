@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from truegrade import __version__
-from truegrade.cli.agents import agents
 from truegrade.cli.compare import compare, power
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.evolution import evolve
 from truegrade.cli.files import export, lm_eval_tasks
 from truegrade.cli.flags import read_limit, with_flags
+from truegrade.cli.listings import LISTINGS, agents, benchmarks, models, profiles
 from truegrade.cli.options import (
     Number,
     data_options,
@@ -240,7 +240,6 @@ main.add_command(report)
 main.add_command(replicate)
 main.add_command(audit)
 main.add_command(check)
-main.add_command(agents)
 main.add_command(serve)
 main.add_command(evolve)
 main.add_command(serve_model)
@@ -251,96 +250,15 @@ main.add_command(view)
 # ----------------------------------------------------------------------------------------------- lists
 
 
-@main.command()
-@json_option
-def benchmarks(as_json: bool) -> None:
-    """List the benchmarks."""
-    from truegrade.benchmarks import list_benchmarks
-
-    specs = list_benchmarks()
-    if as_json:
-        fields = ("name", "summary", "tasks", "size", "licence", "citation", "args")
-        print_json([{field: getattr(spec, field) for field in fields} for spec in specs])
-    else:
-        from truegrade.report.text import print_benchmarks
-
-        print_benchmarks(specs)
-
-
-@main.group(invoke_without_command=True)
-@click.pass_context
-@json_option
-def profiles(ctx: click.Context, as_json: bool) -> None:
-    """List the profiles; `profiles show NAME` prints every rule, `profiles diff A B` the differences of two."""
-    if ctx.invoked_subcommand is not None:
-        return
-    from truegrade.profiles import PROFILES, open_profile
-
-    opened = [open_profile(name) for name in PROFILES]
-    if as_json:
-        print_json([profile.describe() for profile in opened])
-    else:
-        from truegrade.report.text import print_profiles
-
-        print_profiles(opened)
-
-
-@profiles.command("show")
-@click.argument("name")
-@json_option
-def profiles_show(name: str, as_json: bool) -> None:
-    """Print a profile's rules with their sources, its limits and known defects."""
-    from truegrade.profiles import open_profile
-
-    profile = open_profile(name)
-    if as_json:
-        print_json(profile.describe())
-    else:
-        from truegrade.report.text import print_profile
-
-        print_profile(profile)
-
-
-@profiles.command("diff")
-@click.argument("first")
-@click.argument("second")
-@json_option
-def profiles_diff(first: str, second: str, as_json: bool) -> None:
-    """Compare two profiles rule by rule, with sources."""
-    from truegrade.profiles import open_profile
-    from truegrade.profiles.difference import difference
-
-    found = difference(open_profile(first), open_profile(second))
-    if as_json:
-        print_json(found)
-    else:
-        from truegrade.report.listings import print_profile_difference
-
-        print_profile_difference(found)
-
-
-@main.command()
-@json_option
-def models(as_json: bool) -> None:
-    """List providers, presets and baselines; `truegrade agents` lists the agents."""
-    from truegrade.models import list_models
-
-    known = list_models()
-    if as_json:
-        print_json(known)
-    else:
-        from truegrade.report.text import print_models
-
-        print_models(known)
-
-
+for _listing in (benchmarks, profiles, models, agents, *LISTINGS):
+    main.add_command(_listing)
 main.add_command(data)
 
 
 @main.command()
 @click.argument("name", required=False)
 def schema(name: str | None) -> None:
-    """Print the JSON Schema of a file of a run; without a name, list them."""
+    """Print the JSON Schema of a file of a run, or of a benchmark's rows; without a name, list them."""
     from truegrade.cli.schemas import json_schema, names
     from truegrade.errors import UnknownName
 

@@ -104,14 +104,12 @@ def _changed(settings: Settings, searcher: str | None, no_baselines: bool, chang
     """Settings with what the command line says otherwise."""
     import msgspec
 
-    from truegrade.errors import UnknownName
-    from truegrade.evolution.searchers import NAMES
+    from truegrade.evolution.searchers import check_searcher
     from truegrade.evolution.settings import Search
 
     given = {name: value for name, value in changes.items() if value is not None}
     if searcher is not None:
-        if searcher not in NAMES:
-            raise UnknownName("searcher", searcher, NAMES)
+        check_searcher(searcher)
         others = tuple(each for each in settings.baselines if each.title != searcher)
         given |= {"search": Search(searcher=searcher), "baselines": others}
     if no_baselines:

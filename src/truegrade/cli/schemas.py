@@ -1,4 +1,4 @@
-"""JSON Schemas of the files of a run, generated from the records that are written."""
+"""JSON Schemas of the files of a run, and of a benchmark without Python, generated from their records."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from truegrade.agents.steps import Step
+from truegrade.benchmarks.own_rows import BenchmarkRow
 from truegrade.pipeline.summary import Summary
 from truegrade.records import Completion, Verdict
 from truegrade.store import Manifest
@@ -20,11 +21,15 @@ _TYPES: dict[str, type[msgspec.Struct]] = {
     "step": Step,
     "verdict": Verdict,
     "summary": Summary,
+    "benchmark-row": BenchmarkRow,
 }
 
 
 def names() -> tuple[str, ...]:
-    """Names of the schemas: ``manifest`` and ``summary`` are files, the others lines of a file."""
+    """Names of the schemas: ``manifest`` and ``summary`` are files, the others lines of a file.
+
+    ``benchmark-row`` is not of a run, but of a benchmark of one's own.
+    """
     return tuple(_TYPES)
 
 

@@ -23,7 +23,7 @@ from truegrade.evolution.subject import Subject, open_subject
 from truegrade.evolution.training.cache import AdapterCache
 from truegrade.evolution.workplace import Workplace
 from truegrade.pipeline.verdicts import limits_for
-from truegrade.profiles import open_profile
+from truegrade.profiles import find_profile
 from truegrade.records import Problem, Reason
 from truegrade.sandbox import Sandbox
 
@@ -66,7 +66,7 @@ class Evaluator:
     def __init__(self, workplace: Workplace) -> None:
         settings = workplace.settings
         self._workplace, self.settings = workplace, settings
-        self._profile = open_profile(settings.profile)
+        self._profile = find_profile(settings.profile)
         self._objectives: Objectives = (
             CoralxObjectives() if settings.objectives.kind == "coralx" else MeasuredObjectives()
         )

@@ -19,7 +19,7 @@ from truegrade.evolution.watching import Unwatched, Watcher
 from truegrade.evolution.workers import GenomeMap, open_map
 from truegrade.evolution.workplace import Workplace, prepare
 from truegrade.pipeline.importing import RUNS
-from truegrade.profiles import open_profile
+from truegrade.profiles import find_profile
 from truegrade.records import sha256_json
 from truegrade.store.journal import Notice, ignore
 
@@ -116,7 +116,7 @@ def _identity(workplace: Workplace, evaluator: Evaluator) -> Evolution:
         base=trainer.base,
         base_sha256=trainer.base_sha256,
         benchmark=roles.benchmark,
-        profile=open_profile(settings.profile).id,
+        profile=find_profile(settings.profile).id,
         objectives=settings.objectives.names,
         reference_point=settings.objectives.reference,
         searches=tuple(

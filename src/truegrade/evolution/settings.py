@@ -10,7 +10,7 @@ import msgspec
 
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.evolution.genomes import SamplingGenes
-from truegrade.evolution.searchers import NAMES
+from truegrade.evolution.searchers import check_searcher
 from truegrade.evolution.space import Space
 from truegrade.files.json_text import place_of
 from truegrade.records import sha256_json
@@ -232,8 +232,10 @@ def _check(settings: Settings, path: Path) -> None:
     if asked.choose not in choices:
         raise BadRecord(path, str(UnknownName("score", asked.choose, choices)), field="objectives.choose")
     for place, search in zip(("search", *["baselines"] * len(settings.baselines)), settings.searches, strict=True):
-        if search.searcher not in NAMES:
-            raise BadRecord(path, str(UnknownName("searcher", search.searcher, NAMES)), field=f"{place}.searcher")
+        try:
+            check_searcher(search.searcher)
+        except UserError as error:
+            raise BadRecord(path, str(error), field=f"{place}.searcher") from None
     titles = [search.title for search in settings.searches]
     for title in titles:
         if titles.count(title) > 1:

@@ -16,7 +16,7 @@ from truegrade.evolution.settings import Settings
 from truegrade.evolution.training.base import Lesson
 from truegrade.evolution.training.coralx_lessons import coralx_lessons
 from truegrade.evolution.training.lessons import lessons_of
-from truegrade.profiles import open_profile
+from truegrade.profiles import find_profile, open_profile
 from truegrade.records import Problem
 from truegrade.sandbox import Sandbox
 
@@ -54,7 +54,7 @@ def prepare(
     if settings.training.lessons == "coralx":
         lessons = coralx_lessons(roles.train, json_only=settings.roles.json_only)
     else:
-        lessons = lessons_of(roles.train, open_profile(settings.profile), settings.variant)
+        lessons = lessons_of(roles.train, find_profile(settings.profile), settings.variant)
     return Workplace(settings=settings, roles=roles, lessons=lessons, adapters=adapters, allow_unsafe=allow_unsafe)
 
 

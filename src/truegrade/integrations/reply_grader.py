@@ -23,7 +23,8 @@ from truegrade.models.base import Reply
 from truegrade.pipeline.generate import completion_of
 from truegrade.pipeline.prompts import word
 from truegrade.pipeline.verdicts import limits_for, verdict_on
-from truegrade.profiles import Profile, open_profile
+from truegrade.profiles import Profile, find_profile
+from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Message, Problem, Prompt, SampleKey, Verdict
 from truegrade.sandbox import Sandbox
 from truegrade.store.importers.outputs import finish_reason_of
@@ -54,9 +55,7 @@ class ReplyGrader:
     """
 
     def __init__(self, benchmark: Benchmark, profile: Profile, variant: str | None = None) -> None:
-        if benchmark.name not in profile.covers:
-            covered = ", ".join(profile.covers)
-            raise UserError(f"profile {profile.name!r} has no rules for {benchmark.name!r}; it covers {covered}")
+        refuse_uncovered([profile], benchmark.problems)
         self.benchmark, self.profile, self.variant = benchmark, profile, variant or "default"
         worded = word(benchmark, benchmark.problems, profile, variant)
         self.items: tuple[tuple[Problem, Prompt], ...] = tuple(worded.items)
@@ -154,7 +153,7 @@ def _opened(
     benchmark: str, profile: str, prompt: str | None, data: str | None, args: tuple[tuple[str, str], ...]
 ) -> ReplyGrader:
     loaded = load_benchmark(benchmark, None if data is None else Path(data), dict(args))
-    return ReplyGrader(loaded, open_profile(profile), prompt)
+    return ReplyGrader(loaded, find_profile(profile), prompt)
 
 
 def _text(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -13,9 +14,10 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model
 from truegrade.models.presets import PRESETS, Preset, Price, list_price
-from truegrade.models.providers import PROVIDERS, find_endpoint
+from truegrade.models.providers import PROVIDERS, REGISTRY, Provider, find_endpoint
 from truegrade.records import Problem
 from truegrade.records.config import Patience
+from truegrade.registry import Found, Origin, lacking
 
 TRUEGRADE_MICRO = "embedded/truegrade-micro"
 """The weights that come with the package, answered by numpy."""
@@ -45,6 +47,9 @@ LOCAL: Mapping[str, str] = MappingProxyType(
 IN_PROCESS = ("embedded/", "hf/")
 """Beginnings of the names of models that always run in this process; ``vllm/`` does where no address is given."""
 
+_OUTSIDE = re.compile(r"(.+?\.py(?::[A-Za-z_]\w*)?|[A-Za-z_][\w.]*:[A-Za-z_]\w*)(?:(/)(.*))?")
+"""A provider in a file or a module, and the model's name behind it."""
+
 _DEFAULT_PATIENCE = Patience()
 _NO_ARGS: Mapping[str, Any] = MappingProxyType({})
 _NO_PROBLEMS: Mapping[str, Problem] = MappingProxyType({})
@@ -60,6 +65,8 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     needs: str
     """Environment variable that must hold a key; empty where none is needed."""
     price: Price | None = None
+    origin: str | None = None
+    """The package that offers it; None for what is built in."""
 
 
 def list_models() -> list[ModelInfo]:
@@ -71,13 +78,23 @@ def list_models() -> list[ModelInfo]:
     local = [ModelInfo(name=name, kind="local", description=text, needs="") for name, text in LOCAL.items()]
     presets = [
         ModelInfo(
-            name=name, kind="preset", description=preset.notes, needs=_needs(preset.provider), price=preset.price
+            name=name,
+            kind="preset",
+            description=preset.notes,
+            needs=_needs(PROVIDERS[preset.provider]),
+            price=preset.price,
         )
         for name, preset in PRESETS.items()
     ]
     providers = [
-        ModelInfo(name=f"{name}/MODEL", kind="provider", description=provider.notes, needs=_needs(name))
-        for name, provider in PROVIDERS.items()
+        ModelInfo(
+            name=f"{name}/MODEL",
+            kind="provider",
+            description=fault or (provider.notes if provider else ""),
+            needs=_needs(provider) if provider else "",
+            origin=None if origin.how == "built-in" else origin.place,
+        )
+        for name, provider, origin, fault in REGISTRY.listed()
     ]
     replay = ModelInfo(name="replay:FILE", kind="replay", description="answers stored by an earlier run", needs="")
     return [*baselines, *local, *presets, *providers, replay]
@@ -94,7 +111,8 @@ def open_model(
     """Open a model; nothing is sent yet.
 
     Args:
-        name: a preset, ``provider/name``, ``baseline/NAME``, ``embedded/NAME``, ``hf/NAME`` or ``replay:FILE``.
+        name: a preset, ``provider/name``, ``path/to/file.py/name`` (a provider in a file), ``baseline/NAME``,
+            ``embedded/NAME``, ``hf/NAME`` or ``replay:FILE``.
         base_url: the service's address instead of the provider's own; without one ``vllm/NAME`` runs here.
         patience: concurrency, time-out and retries.
         args: model arguments, values already parsed.
@@ -125,7 +143,11 @@ def open_model(
 
         _refuse_service_settings(name, base_url, args)
         return open_baseline(name.removeprefix("baseline/"), problems)
-    provider, model = _provider_and_model(name)
+    provider, model = provider_of(name)
+    if provider.value.open is not None:
+        if base_url is not None:
+            raise UserError(f"model {name!r} is opened by {provider.origin}: leave `base_url` out")
+        return checked_model(provider.value.open(model, patience, args))
     return _open_service(provider, model, base_url, patience, args)
 
 
@@ -157,26 +179,60 @@ def find_preset(name: str) -> Preset | None:
     return PRESETS.get(name) or by_full_name.get(name)
 
 
-def _provider_and_model(name: str) -> tuple[str, str]:
-    provider, slash, model = name.partition("/")
-    if not slash:
+def provider_of(name: str) -> tuple[Found[Provider], str]:
+    """The provider of a model and the name that it has there: ``provider/name``, ``path/to/file.py/name``.
+
+    Raises:
+        UnknownName: there is no such provider.
+        UserError: a part is missing, or a file or package is at fault.
+    """
+    outside = _OUTSIDE.fullmatch(name)
+    provider, slash, model = outside.groups(default="") if outside else name.partition("/")
+    if not slash and not outside:
         known = [*PRESETS, *(f"baseline/{baseline}" for baseline in BASELINES)]
         hint = "Any other model is written provider/name; `truegrade models` lists the providers."
         raise UnknownName("model", name, known, hint)
-    if provider not in PROVIDERS:
-        raise UnknownName(
-            "model provider",
-            provider,
-            [*PROVIDERS, "baseline", "embedded", "hf"],
-            "`truegrade models` lists them.",
-        )
+    found = REGISTRY.find(provider) if outside else _known_provider(provider)
     if not model:
         raise UserError(f"model {name!r} lacks its name: write {provider}/NAME as the service calls it")
-    return provider, model
+    return found, model
+
+
+def _known_provider(name: str) -> Found[Provider]:
+    """A provider by name; the kinds of model that are no service are offered among the closest names."""
+    try:
+        return REGISTRY.known(name)
+    except UnknownName as error:
+        known = [*error.known, "baseline", "embedded", "hf"]
+        raise UnknownName("model provider", name, known, "`truegrade models` lists them.") from None
+
+
+def provider_origin(model: str | Model) -> Origin | None:
+    """Where a model's provider was found; None for what is built in."""
+    if not isinstance(model, str):
+        kind = type(model)
+        return None if kind.__module__.startswith("truegrade.") else Origin(how="object", name=kind.__qualname__)
+    name = PRESETS[model].name if model in PRESETS else model
+    if name.startswith((*IN_PROCESS, "vllm/", "baseline/", "replay:")):
+        return None
+    origin = provider_of(name)[0].origin
+    return None if origin.how == "built-in" else origin
+
+
+def checked_model(model: Any) -> Model:
+    """What a provider opened or Python handed in, if it has what a model has.
+
+    Raises:
+        UserError: a member is missing.
+    """
+    if (fault := lacking(model, ("name", "base_url", "patience", "generate", "close"))) is not None:
+        raise UserError(f"model {model!r:.80} {fault}, which every model has: truegrade.models.base.Model")
+    opened: Model = model
+    return opened
 
 
 def _open_service(
-    provider: str, model: str, base_url: str | None, patience: Patience, args: Mapping[str, Any]
+    provider: Found[Provider], model: str, base_url: str | None, patience: Patience, args: Mapping[str, Any]
 ) -> Model:
     from truegrade.models.openai_api import OpenAIModel
     from truegrade.models.openai_options import split_arguments
@@ -184,8 +240,8 @@ def _open_service(
     options, _ = split_arguments(args)
     endpoint = find_endpoint(provider, base_url=base_url, key_variable=options.api_key_env)
     # the listed price is the provider's own: whoever serves the model elsewhere asks another
-    at_home = endpoint.base_url == PROVIDERS[provider].base_url
-    price = list_price(provider, model) if at_home else None
+    at_home = endpoint.base_url == provider.value.base_url
+    price = list_price(provider.name, model) if at_home else None
     return OpenAIModel(endpoint, model, patience=patience, args=args, listed_price=price)
 
 
@@ -196,6 +252,5 @@ def _refuse_service_settings(name: str, base_url: str | None, args: Mapping[str,
         raise UserError(f"model {name!r} takes no model arguments: leave `model_args` {', '.join(args)} out")
 
 
-def _needs(provider: str) -> str:
-    entry = PROVIDERS[provider]
-    return "" if entry.keyless else entry.key_variables[0]
+def _needs(provider: Provider) -> str:
+    return "" if provider.keyless else next(iter(provider.key_variables), "")

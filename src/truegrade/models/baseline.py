@@ -20,6 +20,7 @@ from truegrade.records import (
     Attempt,
     CasesTask,
     ChoiceTask,
+    ContestTask,
     FunctionTask,
     InputTask,
     OracleTask,
@@ -32,6 +33,7 @@ from truegrade.records.config import Patience, Sampling
 
 NO_FUNCTION = "The prompt shows no function to write."
 """Said where the prompt holds neither a signature nor a call; it is graded as a reply without code."""
+NO_REFERENCE = "The data set has no solution of this problem."
 NO_PROGRAM = "The problem shows no program to repair."
 
 
@@ -134,6 +136,8 @@ def _reference(problem: Problem, prompt: Prompt) -> str:
             return _code(prompt, _continuation(prompt, reference, prefix))
         case CasesTask(reference=reference):
             return _code(prompt, reference)
+        case ContestTask(reference=reference):
+            return _code(prompt, reference) if reference else NO_REFERENCE
         case OutputTask(function=function, arguments=arguments, expected=expected):
             claim = CallClaim(f"{function}({arguments})", expected)
         case ChoiceTask(function=function, arguments=arguments, expected=(expected, _)):

@@ -7,25 +7,32 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from truegrade.errors import UnknownName, UserError
+from truegrade.errors import UserError
+from truegrade.models.base import Model
+from truegrade.records.config import Patience
+from truegrade.registry import Found, Registry
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
-    """One service, as documented by itself."""
+    """One service, as documented by itself; or any other way to open models by name."""
 
-    base_url: str | None
+    base_url: str | None = None
     """None where only the user can say."""
-    key_variables: tuple[str, ...]
+    key_variables: tuple[str, ...] = ()
     """Environment variables that may hold the key; the first one set is used."""
     keyless: bool = False
     """Whether it answers without a key."""
     notes: str
+    open: Callable[[str, Patience, Mapping[str, Any]], Model] | None = None
+    """``open(name, patience, args)`` makes the model of that name, where it does not speak the OpenAI protocol;
+    ``args`` are those of ``-M``, and the model's own name begins with the provider's."""
 
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType(
@@ -94,6 +101,13 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
 )
 
 
+def _fault(thing: Any) -> str | None:
+    return None if isinstance(thing, Provider) else "is no truegrade.models.providers.Provider"
+
+
+REGISTRY = Registry[Provider]("provider", PROVIDERS, _fault)
+
+
 class Endpoint:
     """Where to ask and with which key. Not a record: the key must never be printed or stored."""
 
@@ -114,7 +128,7 @@ class Endpoint:
 
 
 def find_endpoint(
-    provider: str,
+    provider: str | Found[Provider],
     *,
     base_url: str | None = None,
     key_variable: str | None = None,
@@ -123,7 +137,7 @@ def find_endpoint(
     """Address and key of a provider.
 
     Args:
-        provider: a name of `PROVIDERS`.
+        provider: a name, a file, or one that was found already.
         base_url: the user's own address, which wins over the table and the environment.
         key_variable: the user's own choice of variable (``-M api_key_env=NAME``).
         environ: where variables are looked up.
@@ -132,9 +146,8 @@ def find_endpoint(
         UnknownName: no such provider.
         UserError: no address, an address that is none, or no key where one is needed.
     """
-    if provider not in PROVIDERS:
-        raise UnknownName("model provider", provider, PROVIDERS, "`truegrade models` lists them.")
-    entry = PROVIDERS[provider]
+    found = provider if isinstance(provider, Found) else REGISTRY.find(provider)
+    provider, entry = found.name, found.value
     url = base_url or (environ.get("OPENAI_BASE_URL") if provider == "openai" else None) or entry.base_url
     if url is None:
         raise UserError(f"provider {provider!r} has no address of its own: give `base_url` http://HOST:PORT/v1")
@@ -146,7 +159,8 @@ def find_endpoint(
         raise UserError(
             f"provider {provider!r} needs a key: set the environment variable {' or '.join(variables)}"
         )
-    return Endpoint(provider, url.rstrip("/"), environ[key_in] if key_in else None, key_in or variables[0])
+    named = key_in or next(iter(variables), "")
+    return Endpoint(provider, url.rstrip("/"), environ[key_in] if key_in else None, named)
 
 
 def is_local(url: str) -> bool:

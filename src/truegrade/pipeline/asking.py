@@ -9,13 +9,14 @@ from typing import Any
 
 import msgspec
 
-from truegrade.agents import Agent, open_agent
+from truegrade.agents import REGISTRY as AGENTS
+from truegrade.agents import Agent, find_agent
 from truegrade.agents.model import AgentModel
 from truegrade.agents.steps import StepLog
 from truegrade.agents.trials import CPU_S
 from truegrade.agents.visible import visible_problem
 from truegrade.errors import UserError
-from truegrade.models import find_preset, open_model
+from truegrade.models import checked_model, find_preset, open_model, provider_origin
 from truegrade.models.base import Model, refuse_in_process_only
 from truegrade.models.cached import CachedModel, cacheable
 from truegrade.models.local import LocalModel
@@ -24,6 +25,7 @@ from truegrade.pipeline.prompts import Worded
 from truegrade.profiles import Profile
 from truegrade.records import Problem, SampleKey
 from truegrade.records.config import Patience, Sampling
+from truegrade.registry import Origin
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.store import Run
 from truegrade.store.journal import Notice, ignore
@@ -46,7 +48,7 @@ def open_asked(
         UserError: as `truegrade.models.open_model`, or there is a cost limit and no price.
     """
     if not isinstance(model, str):
-        return model
+        return checked_model(model)
     opened = open_model(model, base_url=base_url, patience=patience, args=args, problems=problems)
     if patience.max_cost_usd is not None and getattr(opened, "price", "free") is None:
         raise UserError(
@@ -92,8 +94,10 @@ def probe_for(model: Model, worded: Worded, n: int) -> ProbeReport:
     return report
 
 
-def hire(name: str | None, args: Mapping[str, Any], model: str | Model, variant: str | None) -> Agent | None:
-    """Open an agent by name; None where none is named.
+def hire(
+    name: str | Agent | None, args: Mapping[str, Any], model: str | Model, variant: str | None
+) -> Agent | None:
+    """Open an agent by name, or take the one that is handed in; None where none is.
 
     Raises:
         UserError: it cannot go together with the model or the prompt variant, or an argument is at fault.
@@ -106,7 +110,22 @@ def hire(name: str | None, args: Mapping[str, Any], model: str | Model, variant:
         raise UserError(f"`task_args` prompt={variant}: agent {name!r} writes its own prompts; leave it out")
     if isinstance(model, str) and model.startswith("replay:"):
         raise UserError(f"{model}: stored answers are complete; leave `agent` {name} out to replay them")
-    return open_agent(name, args)
+    if not isinstance(name, str):
+        if args:
+            raise UserError(
+                f"`agent_args` {', '.join(args)}: the agent is an object that has its arguments already"
+            )
+        return name
+    return find_agent(name, args).value
+
+
+def asked_origins(model: str | Model, agent: str | Agent | None) -> dict[str, Origin | None]:
+    """Where a model's provider and an agent were found; None for what is built in, or where there is none."""
+    if agent is None or isinstance(agent, str):
+        found = None if agent is None else AGENTS.find(agent).origin
+    else:
+        found = Origin(how="object", name=f"{type(agent).__module__}.{type(agent).__qualname__}")
+    return {"provider": provider_origin(model), "agent": found}
 
 
 def prompt_rule(agent: Agent | None, profile: Profile, variant: str | None) -> str:

@@ -20,7 +20,11 @@ BASE_PROFILE = "evalplus-base"
 
 
 def export_run(
-    run: Run, problems: Mapping[str, Problem], profile: Profile, file_format: str, out: Path | None = None
+    run: Run,
+    problems: Mapping[str, Problem],
+    profile: Profile,
+    file_format: str | Exporter,
+    out: Path | None = None,
 ) -> Path:
     """Write a run in another tool's format.
 
@@ -28,7 +32,7 @@ def export_run(
         run: with completions and, where the format asks for verdicts, graded under ``profile``.
         problems: those of the run, by id, in the data set's order.
         profile: its rule takes the answers out of the replies.
-        file_format: name of one of `truegrade.store.exporters.EXPORTERS`.
+        file_format: an exporter, or its name: see `truegrade.store.exporters.find_exporter`.
         out: the file; None for the format's own name in the run's folder.
 
     Returns:
@@ -60,9 +64,16 @@ def export_run(
 
 
 def write_own_files(run: Run, problems: Mapping[str, Problem], profiles: Sequence[Profile]) -> list[Path]:
-    """The output files that the harnesses of these profiles would have left behind, beside ours."""
+    """The output files that the harnesses of these profiles would have left behind, beside ours; none where the
+    harness has no shape for the benchmark."""
+    benchmark = run.manifest.benchmark.name
     named = [(profile, profile.own_file) for profile in profiles if profile.timeout_s is None]
-    return [export_run(run, problems, profile, own) for profile, own in named if own is not None]
+    own = [(profile, find_exporter(file_format)) for profile, file_format in named if file_format is not None]
+    return [
+        export_run(run, problems, profile, exporter)
+        for profile, exporter in own
+        if not exporter.covers or benchmark in exporter.covers
+    ]
 
 
 def _samples(

@@ -44,8 +44,10 @@ def grade_run(
 
     Raises:
         BadRecord: a completion belongs to another data set.
+        NotComparable: the run holds verdicts that another version of the profile's file gave.
         SandboxError: programs would have to run at level 1, and that is not allowed.
     """
+    run.record_origin(profile.id, profile.origin)
     problems = scored(run, problems, profile)
     packages = package_versions(limits_for(profile, problems.values()).packages)
     others = packages != (run.manifest.packages or {}).get(profile.id)

@@ -9,11 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
+from truegrade.benchmarks import known_benchmark
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UserError
 from truegrade.pipeline.progress import Progress
 from truegrade.records import ContestTask, FunctionTask, OracleTask, Problem, sha256_json
+from truegrade.registry import Origin
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
 from truegrade.store.facts import CompletionFacts
 from truegrade.store.importers import Importer, SourceFile, Target, configuration, index_ids
@@ -49,6 +52,7 @@ def import_file(
     out: Path | None,
     progress: Progress,
     notice: Notice,
+    read_by: Origin | None = None,
 ) -> Run:
     """Make a run of a file of completions, in one pass; the run is written once the file's end is read.
 
@@ -60,6 +64,7 @@ def import_file(
         out: folder of the run.
         progress: watches the copying.
         notice: told how much of the benchmark the file covers.
+        read_by: where the importer was found, where the user named it.
 
     Raises:
         BadRecord: a row is at fault; names file, line and field.
@@ -78,6 +83,7 @@ def import_file(
     with Spool(out or RUNS) as spool:
         spool.fill(found for found in importer.read(source, target) if found.problem_id in wanted)
         manifest = _manifest(source, importer, loaded, spool.facts, positions)
+        manifest = msgspec.structs.replace(manifest, origins=origins(benchmark=loaded.origin, importer=read_by))
         covered = len({facts.problem_id for facts in spool.facts})
         if covered < len(known):
             notice(
@@ -132,14 +138,17 @@ def _wordings(loaded: Benchmark) -> dict[str, str]:
 
 
 def benchmark_of(source: SourceFile, importer: Importer) -> str:
-    """What a file says that it answers.
+    """What a file says that it answers, which can only be what is built in or installed.
 
     Raises:
+        UnknownName: the file names what is neither.
         UserError: it does not say.
     """
     if importer.answers is None:
         raise UserError(f"{source.path} does not record its benchmark; give `benchmark`, such as humaneval")
-    return importer.answers(source)
+    name = importer.answers(source)
+    known_benchmark(name)
+    return name
 
 
 def take_over(run: Run, path: Path, loaded: Benchmark, asked: Collection[str], notice: Notice) -> None:
@@ -172,6 +181,11 @@ def take_over(run: Run, path: Path, loaded: Benchmark, asked: Collection[str], n
         for completion in rows:
             journal.append(msgspec.structs.replace(completion, latency_s=None, config_sha256=config))
     notice(f"{len(rows)} samples of {path} are kept and not requested again (need_reproduce is false)")
+
+
+def origins(**of: Origin | None) -> dict[str, Origin] | UnsetType:
+    """What a manifest says of where things were found: nothing of what is built in."""
+    return {name: each for name, each in of.items() if each is not None and each.how != "built-in"} or UNSET
 
 
 def identity_of(loaded: Benchmark) -> BenchmarkIdentity:

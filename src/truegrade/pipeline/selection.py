@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from truegrade.benchmarks import find_benchmark
-from truegrade.benchmarks.base import Benchmark
+from truegrade.benchmarks import find_benchmark, known_benchmark
+from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles import Profile
 from truegrade.records import ChoiceTask, OutputTask, Problem
@@ -67,8 +67,15 @@ def told(benchmark: Benchmark, chosen: Sequence[Problem]) -> str | None:
     return f"`limit` counts programs: {programs:,} of {whole:,}, {len(chosen):,} questions"
 
 
-def apart(benchmark: str, args: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def apart(
+    benchmark: str | BenchmarkSpec, args: Mapping[str, str], *, known: bool = False
+) -> tuple[dict[str, str], dict[str, str]]:
     """Arguments (``-T``) that only leave problems of the benchmark out, and the others.
+
+    Args:
+        benchmark: as the user names it.
+        args: to be told apart.
+        known: the name was read, and may only be that of a built-in or installed benchmark.
 
     Raises:
         UnknownName: the benchmark takes no such argument.
@@ -76,10 +83,10 @@ def apart(benchmark: str, args: Mapping[str, str]) -> tuple[dict[str, str], dict
     """
     if not args:
         return {}, {}
-    spec = find_benchmark(benchmark)
+    spec = known_benchmark(benchmark) if known and isinstance(benchmark, str) else find_benchmark(benchmark)
     for name in args:
         if name not in spec.args:
-            raise UnknownName(f"{benchmark} argument", name, spec.args)
+            raise UnknownName(f"{spec.name} argument", name, spec.args)
     window = {name: value for name, value in args.items() if name in spec.filters}
     check_window(window)
     return window, {name: value for name, value in args.items() if name not in window}
@@ -93,11 +100,11 @@ def window_of(manifest: Manifest, args: Mapping[str, str]) -> dict[str, str]:
         UserError: the argument cannot be changed for a run that exists.
     """
     made = manifest.benchmark
-    window, others = apart(made.name, args)
+    window, others = apart(made.name, args, known=True)
     for name, value in others.items():
         if made.args.get(name) != value:
             was = f"{name}={made.args[name]}" if name in made.args else f"no {name}"
-            usable = ", ".join(find_benchmark(made.name).filters) or "none"
+            usable = ", ".join(known_benchmark(made.name).filters) or "none"
             raise UserError(
                 f"`task_args` {name}={value}: the run was made with {was}, and only arguments that leave problems"
                 f" out ({usable}) can be given for it now"

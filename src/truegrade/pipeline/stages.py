@@ -11,18 +11,27 @@ import msgspec
 
 from truegrade.agents import Agent
 from truegrade.agents.model import AgentPrompts
-from truegrade.benchmarks.base import Benchmark
+from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.datasets.learned import leave_out_learned
 from truegrade.errors import UserError, first_few
 from truegrade.files.writing import require_writable
 from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.models.base import Model
-from truegrade.pipeline.asking import asker, check_followed, hire, open_asked, probe_for, prompt_rule, sampling_of
+from truegrade.pipeline.asking import (
+    asked_origins,
+    asker,
+    check_followed,
+    hire,
+    open_asked,
+    probe_for,
+    prompt_rule,
+    sampling_of,
+)
 from truegrade.pipeline.exporting import write_own_files
 from truegrade.pipeline.generate import generate
 from truegrade.pipeline.grade import grade_run
 from truegrade.pipeline.graders import Grader
-from truegrade.pipeline.importing import RUNS, identity_of, slug, take_over
+from truegrade.pipeline.importing import RUNS, identity_of, origins, slug, take_over
 from truegrade.pipeline.loading import Shown, load_announced, problems_of
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.prompts import Worded, word
@@ -45,7 +54,7 @@ SHOWN_EXCLUDED = 5
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked of which model, as `truegrade.api.run` and `truegrade.api.generate` document it."""
 
-    benchmark: str
+    benchmark: str | BenchmarkSpec
     model: str | Model
     n: int
     data: str | Path | None
@@ -56,7 +65,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     patience: Patience | None
     base_url: str | None
     model_args: Mapping[str, Any] | None
-    agent: str | None
+    agent: str | Agent | None
     agent_args: Mapping[str, Any] | None
     reuse: str | Path | None
     cache: bool | None
@@ -176,6 +185,7 @@ def prepare(
         selected=None if len(selected) == len(loaded.problems) else tuple(p.id for p in selected),
         excluded=excluded,
         environment=environment(),
+        origins=origins(benchmark=loaded.origin, **asked_origins(request.model, request.agent)),
     )
     folder = RUNS / _folder_name(loaded, config) if request.out is None else Path(request.out)
     require_writable(folder)

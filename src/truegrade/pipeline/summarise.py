@@ -62,7 +62,7 @@ def graders_of(run: Run, problems: Container[str], *, besides: Container[str] = 
         besides: ids of profiles that the caller has already, whose verdicts need not be read.
     """
     return [
-        open_stored(name)
+        open_stored(name, run.manifest.origin(name), run.path)
         for name in run.profiles
         if name not in besides and any(key.problem_id in problems for key, _ in run.graded(name))
     ]

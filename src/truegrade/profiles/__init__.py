@@ -1,14 +1,27 @@
-"""The profiles: one harness' exact rules a file. The table below is the whole registry."""
+"""The profiles: one harness' exact rules a file."""
 
 from __future__ import annotations
 
 import re
-from pkgutil import resolve_name
+from copy import copy
+from pathlib import Path
+from typing import Any
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles.base import Profile, Rule, unsupported
+from truegrade.records.kinds import KINDS
+from truegrade.registry import Found, Origin, Registry, refuse_another_file
 
-__all__ = ["PROFILES", "Profile", "Rule", "open_profile", "unsupported"]
+__all__ = [
+    "PROFILES",
+    "AnyProfile",
+    "Profile",
+    "Rule",
+    "find_profile",
+    "open_profile",
+    "open_stored",
+    "unsupported",
+]
 
 PROFILES: dict[str, str] = {
     "strict": "truegrade.profiles.strict:Strict",
@@ -43,10 +56,62 @@ PROFILES: dict[str, str] = {
 
 
 _ID = re.compile(r"(?P<name>[^@+]*)(?:@(?P<version>[^+]*))?(?:\+(?P<seconds>\d{1,5}(?:\.\d{1,3})?)s)?")
+_LIMITED = re.compile(r"(?P<given>.+?)(?:\+(?P<seconds>\d{1,5}(?:\.\d{1,3})?)s)?")
+_OUTSIDE = re.compile(r".+\.py(:\w+)?|[\w.]+:[\w.]+")
+_WORD = re.compile(r"\w[\w.-]*")
+_NEEDED = ("name", "version", "summary", "covers", "rules")
+
+
+def _fault(thing: Any) -> str | None:
+    """What keeps an object from being a profile: an instance, or a class that is made without arguments."""
+    kind = thing if isinstance(thing, type) else type(thing)
+    if not issubclass(kind, Profile):
+        return "is no truegrade.profiles.Profile"
+    missing = [*sorted(kind.__abstractmethods__), *(name for name in _NEEDED if not hasattr(kind, name))]
+    if missing:
+        return f"lacks {', '.join(missing)}, which every profile has"
+    for field in ("name", "version"):
+        if not _WORD.fullmatch(str(getattr(kind, field))):
+            return f"has the {field} {getattr(kind, field)!r}; write letters, digits, dots and hyphens"
+    wrong = [str(name) for name in kind.covers if name not in KINDS]
+    if wrong or not kind.covers:
+        said = f"{', '.join(wrong)}, which is no kind of problem" if wrong else "nothing"
+        return f"covers {said}; name kinds in its covers: {', '.join(KINDS)}"
+    return None
+
+
+REGISTRY = Registry[Profile | type[Profile]]("profile", PROFILES, _fault)
+
+AnyProfile = str | Profile | type[Profile]
+"""What the user may say for a profile: a name, a file, an object."""
+
+
+def find_profile(given: AnyProfile, timeout_s: float | None = None) -> Profile:
+    """The profile that the user means, be it a name, a file, or an object: see `truegrade.registry.Registry.find`.
+
+    A name or file may be given a time limit of its own: ``human-eval+30s``, ``mine.py+30s``.
+
+    Args:
+        given: what is meant.
+        timeout_s: a time limit of its own, CPU seconds; None for none but what a name says.
+
+    Raises:
+        UnknownName: there is none of that name, or not at that version.
+        UserError: the time limit is none, or a file or package is at fault.
+    """
+    limit = None if timeout_s is None else f"{timeout_s:g}"
+    if not isinstance(given, str):
+        return _limited(made(REGISTRY.find(given)), limit)
+    given = given if limit is None else f"{given}+{limit}s"
+    parts = _LIMITED.fullmatch(given)
+    if parts is None or not _OUTSIDE.fullmatch(parts["given"]):
+        return open_profile(given)
+    return _limited(made(REGISTRY.find(parts["given"])), parts["seconds"])
 
 
 def open_profile(name: str) -> Profile:
-    """A profile by its name or by ``name@version``, either with a time limit of its own: ``human-eval+30s``.
+    """A built-in or installed profile by its name or by ``name@version``, either with a time limit of its own:
+    ``human-eval+30s``. No file is run, whatever the name says.
 
     Raises:
         UnknownName: there is none of that name, or not at that version.
@@ -54,34 +119,57 @@ def open_profile(name: str) -> Profile:
     """
     parts = _ID.fullmatch(name)
     bare = name.partition("@")[0].partition("+")[0]
-    if bare not in PROFILES:
-        raise UnknownName("profile", bare, PROFILES, "`truegrade profiles` lists them")
-    profile: Profile = resolve_name(PROFILES[bare])()
+    profile = made(REGISTRY.known(bare))
     if parts is None or (parts["seconds"] is not None and not float(parts["seconds"])):
         raise UserError(
             f"profile {name!r}: write its time limit as {bare}+30s (`timeout_s` 30), up to 99999 seconds"
         )
     if parts["version"] not in ("", None, profile.version):
         raise UnknownName("profile version", name, [profile.id])
-    if parts["seconds"] is not None:
-        profile.timeout_s = float(parts["seconds"])
-    return profile
+    return _limited(profile, parts["seconds"])
 
 
-def open_stored(profile_id: str) -> Profile:
+def open_stored(profile_id: str, origin: Origin | None = None, folder: Path | None = None) -> Profile:
     """The profile under whose id a run holds verdicts, to count them; nothing is graded by what this returns.
 
     Verdicts of another version stay what they are, under that version; only ways of counting are today's.
 
+    Args:
+        profile_id: as the run holds it.
+        origin: where the profile was found, as the run's manifest records it.
+        folder: of the run.
+
     Raises:
         UnknownName: there is no profile of that name.
+        UserError: it came from a file that this machine was not told to run, or that is another now.
     """
     name, _, rest = profile_id.partition("@")
     version, plus, limit = rest.partition("+")
-    profile = open_profile(f"{name}{plus}{limit}")
+    if origin is None:
+        profile = open_profile(f"{name}{plus}{limit}")
+    else:
+        found = REGISTRY.reopen(name, origin, folder, "`profiles` FILE.py", changed=True)
+        if getattr(found.value, "version", None) == version:
+            refuse_another_file(f"{folder or 'the run'}: {profile_id}", origin, found.origin)
+        profile = _limited(made(found), limit.removesuffix("s") or None)
     if profile.version == version:
         return profile
     kind = type(profile)
     stored: Profile = type(kind.__name__, (kind,), {"version": version})()
     stored.timeout_s = profile.timeout_s
     return stored
+
+
+def made(found: Found[Profile | type[Profile]]) -> Profile:
+    """The profile of what was found, as an instance of its own: a time limit belongs to whoever asked for it."""
+    value = found.value
+    profile = value() if isinstance(value, type) else copy(value)
+    if found.origin.how != "built-in":
+        profile.origin = found.origin
+    return profile
+
+
+def _limited(profile: Profile, seconds: str | None) -> Profile:
+    if seconds is not None:
+        profile.timeout_s = float(seconds)
+    return profile

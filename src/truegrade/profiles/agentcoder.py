@@ -7,6 +7,7 @@ repository and fails as released, so MBPP is not covered.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 from truegrade import prompts
@@ -19,6 +20,7 @@ from truegrade.profiles.function_scope import grade_in_function_scope, needed_im
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.wording import origin
 from truegrade.records import Answer, Completion, Message, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _PROGRAMMER = "huangd1999/AgentCoder@dddd1b9 src/programmer_humaneval.py"
@@ -41,7 +43,8 @@ class Agentcoder(Profile):
     name: ClassVar[str] = "agentcoder"
     version: ClassVar[str] = "dddd1b9"
     summary: ClassVar[str] = "AgentCoder's report: imports + completion + test, no prompt, function scope, 2 s"
-    covers: ClassVar[tuple[str, ...]] = ("humaneval",)
+    covers: ClassVar[tuple[Kind, ...]] = ("function",)
+    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"function": ("humaneval",)})
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "the programmer's: role, chain of thought, HumanEval/0 and 1 as shots; system message",
              f"{_PROGRAMMER}, prompts/humaneval_prompt_update.txt"),

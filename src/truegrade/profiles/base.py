@@ -14,6 +14,8 @@ from truegrade.extraction.bounds import MAX_REPLY_CHARS, ExtractionLimitError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.records import Answer, Completion, Problem, Prompt, Reason
+from truegrade.records.kinds import Kind, problem_kind
+from truegrade.registry import Origin
 from truegrade.sandbox import Limits
 from truegrade.statistics.contest_metrics import Scale
 
@@ -38,8 +40,11 @@ class Profile(ABC):
     prompt_version: ClassVar[str | None] = None
     """Version whose words the prompts still have, where grading alone has changed since; None for `version`."""
     summary: ClassVar[str]
-    covers: ClassVar[tuple[str, ...]]
-    """Names of the benchmarks it has rules for."""
+    covers: ClassVar[tuple[Kind, ...]]
+    """Kinds of problem that it has rules for, whatever the data set."""
+    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+    """Kind -> the data sets alone that the harness knows of it: its prompts show their problems, or its rules tell
+    them by name. A kind that is not named here is covered for every data set."""
     variants: ClassVar[tuple[str, ...]] = ("default",)
     """Names of its prompts, for ``-T prompt=NAME``; not every benchmark has every one."""
     rules: ClassVar[tuple[Rule, ...]]
@@ -56,6 +61,8 @@ class Profile(ABC):
     """Format of `truegrade export` that is the harness' own output file; every run under it gets one."""
     timeout_s: float | None = None
     """CPU seconds in place of each limit of the harness' own, of a program, a call or a test; None keeps those."""
+    origin: Origin | None = None
+    """Where a profile that is not built in was found."""
 
     @property
     def id(self) -> str:
@@ -78,10 +85,12 @@ class Profile(ABC):
             "version": self.version,
             "summary": self.summary,
             "covers": self.covers,
+            "only": dict(self.only),
             "variants": self.variants,
             "rules": self.rules,
             "defects": self.defects,
             "limits": self.limits,
+            "origin": self.origin or Origin(how="built-in", name=self.name),
         }
 
     @abstractmethod
@@ -148,7 +157,21 @@ class Profile(ABC):
         return len(outcomes), sum(passed for passed, _ in outcomes)
 
 
+def has_rules(profile: Profile, kind: str, benchmark: str) -> bool:
+    """Whether a harness has rules for problems of this kind in this data set."""
+    known = profile.only.get(kind)
+    return kind in profile.covers and (known is None or benchmark in known)
+
+
+def coverage(profile: Profile) -> tuple[str, ...]:
+    """What a profile covers, in words: ``function``, ``description (mbpp alone)``."""
+    parts = [(kind, " and ".join(profile.only.get(kind, ()))) for kind in profile.covers]
+    return tuple(f"{kind} ({known} alone)" if known else kind for kind, known in parts)
+
+
 def unsupported(profile: Profile, problem: Problem) -> UserError:
-    """The error for a benchmark that a harness has no rules for."""
-    covered = ", ".join(profile.covers)
-    return UserError(f"profile {profile.name!r} has no rules for {problem.benchmark!r}; it covers {covered}")
+    """The error for a problem that a harness has no rules for."""
+    kind, covered = problem_kind(problem.task), ", ".join(coverage(profile))
+    return UserError(
+        f"profile {profile.name!r} has no rules for {problem.benchmark!r} ({kind}); it covers {covered}"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 from truegrade import prompts
@@ -18,6 +19,7 @@ from truegrade.profiles.reliability_guard import grade_guarded
 from truegrade.profiles.stop_words import before_stop
 from truegrade.profiles.wording import base, continuation
 from truegrade.records import Answer, Completion, FunctionTask, OracleTask, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _REPO = "bigcode-project/bigcode-evaluation-harness@8fc5bae6"
@@ -58,7 +60,10 @@ class Bigcode(Profile):
     name: ClassVar[str] = "bigcode"
     version: ClassVar[str] = "8fc5bae6"
     summary: ClassVar[str] = "bigcode-evaluation-harness: prompt + continuation cut at a stop word, 3 s"
-    covers: ClassVar[tuple[str, ...]] = ("humaneval", "mbpp", "humanevalplus", "mbppplus")
+    covers: ClassVar[tuple[Kind, ...]] = ("function", "description", "oracle")
+    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+        {"description": ("mbpp",), "oracle": ("humanevalplus", "mbppplus")}
+    )
     variants: ClassVar[tuple[str, ...]] = ("default", "unstripped")
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "HumanEval: the prompt stripped; unstripped: as stored", _HUMANEVAL),
@@ -149,7 +154,7 @@ class BigcodeInstruct(Profile):
     name: ClassVar[str] = "bigcode-instruct"
     version: ClassVar[str] = "8fc5bae6"
     summary: ClassVar[str] = "bigcode-evaluation-harness, instruct-humaneval: cut behind the last return, 3 s"
-    covers: ClassVar[tuple[str, ...]] = ("humaneval",)
+    covers: ClassVar[tuple[Kind, ...]] = ("function",)
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "none here: its words are fields of codeparrot/instructhumaneval, which is not carried;"
              " grade completions that were made elsewhere or under another profile", _INSTRUCT),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 from truegrade import prompts
@@ -15,6 +16,7 @@ from truegrade.profiles.function_scope import grade_in_function_scope
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.wording import origin
 from truegrade.records import Answer, Completion, FunctionTask, Message, Problem, Prompt, Reason
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _POST = "NotAlvin/NotAlvin.github.io@d884b6b content/posts/Circular Coding.md"
@@ -30,7 +32,8 @@ class Blog(Profile):
     name: ClassVar[str] = "blog"
     version: ClassVar[str] = "d884b6b"
     summary: ClassVar[str] = "the blog's AgentCoder replication: last def of the test + answer, function scope"
-    covers: ClassVar[tuple[str, ...]] = ("humaneval",)
+    covers: ClassVar[tuple[Kind, ...]] = ("function",)
+    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"function": ("humaneval",)})
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "AgentCoder's text with HumanEval/0 and 1 as shots, indented by 8; system message",
              f"{_POST} fetch_completion"),

@@ -20,12 +20,13 @@ from truegrade.profiles.assertion_regex import (
     first_block,
     judge_published,
 )
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, unsupported
+from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.code_reasoning_choice import read_choice
 from truegrade.profiles.execution_prompts import choice_prompts, output_prompts
 from truegrade.profiles.refusals import check_variant
-from truegrade.profiles.seed_regex import COMPARISON, COVERS, DEFECTS, predicted_task
+from truegrade.profiles.seed_regex import COMPARISON, DEFECTS, predicted_task
 from truegrade.records import Answer, ChoiceTask, Completion, Problem, Prompt
+from truegrade.records.kinds import Kind
 
 _REPO = "akshsgaur/code-reasoning-repro@6c43fa8 src/models"
 _CODE = f"{_REPO}/inference.py, bedrock_claude/prompts.py"
@@ -56,7 +57,7 @@ class CodeReasoning(Profile):
     name: ClassVar[str] = "code-reasoning"
     version: ClassVar[str] = "6c43fa8"
     summary: ClassVar[str] = "code-reasoning-repro's scripts: tags, else the first assertion, else the whole reply"
-    covers: ClassVar[tuple[str, ...]] = (*COVERS, "execution-choice")
+    covers: ClassVar[tuple[Kind, ...]] = ("output_prediction", "execution_choice")
     variants: ClassVar[tuple[str, ...]] = ("default", "bedrock", "inference-py")
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "the paper's zero-shot prompts without a system message; inference-py and bedrock: with the"
@@ -86,7 +87,7 @@ class CodeReasoning(Profile):
         """The repository's own words; see `variants`."""
         name = check_variant(self, variant)
         if isinstance(problem.task, ChoiceTask):
-            choices = choice_prompts(self._choice(problem, problem.task))
+            choices = choice_prompts(problem.task)
         else:
             choices = output_prompts(predicted_task(self, problem))
         if name not in choices:
@@ -98,7 +99,6 @@ class CodeReasoning(Profile):
         """Its regular expressions; text that is already extracted stays as it is."""
         text = completion.text or ""
         if isinstance(problem.task, ChoiceTask):
-            self._choice(problem, problem.task)
             return read_choice(text, fields=self.fields_pattern)
         predicted_task(self, problem)
         if completion.form == "answer":
@@ -115,18 +115,13 @@ class CodeReasoning(Profile):
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Compare as text, then as literals."""
         if isinstance(problem.task, ChoiceTask):
-            return _grade_choice(self._choice(problem, problem.task), answer)
+            return _grade_choice(problem.task, answer)
         task = predicted_task(self, problem)
         return judge_published(answer.value or "", task.expected, task.pairing.other if task.pairing else None)
 
     def executes(self, problem: Problem) -> bool:
         """Nothing is executed."""
         return False
-
-    def _choice(self, problem: Problem, task: ChoiceTask) -> ChoiceTask:
-        if problem.benchmark not in self.covers:
-            raise unsupported(self, problem)
-        return task
 
 
 class CodeReasoningNotebook(CodeReasoning):

@@ -17,6 +17,7 @@ from truegrade.profiles.base import NO_EXAMPLES, Profile
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.profiles.reliability_guard import RELIABILITY_GUARD
 from truegrade.records import Answer, Completion, ContestTask, Problem, Prompt, Reason
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 GUARD = [name for name in RELIABILITY_GUARD if name != "builtins.exit"]
@@ -34,7 +35,7 @@ CONTEST_LIMITS = Limits(output_bytes=64 * 2**20)
 class ContestProfile(Profile):
     """A published grader of LiveCodeBench, in its jail."""
 
-    covers: ClassVar[tuple[str, ...]] = ("livecodebench",)
+    covers: ClassVar[tuple[Kind, ...]] = ("contest",)
     limits: ClassVar[Limits] = CONTEST_LIMITS
     harness: ClassVar[Harness]
     lenient: ClassVar[bool] = False

@@ -21,6 +21,7 @@ from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.profiles.repair_prompts import repair_prompts
 from truegrade.records import Answer, CasesTask, Completion, FunctionTask, Problem, Prompt, Reason
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _SEED = "skishore23/coralx@4f939f1^ docs/archive/QUIXBUGS_USAGE_ANALYSIS.md"
@@ -35,7 +36,7 @@ class Coralx(Profile):
     name: ClassVar[str] = "coralx"
     version: ClassVar[str] = "4f939f1"
     summary: ClassVar[str] = "program repair as CORAL-X's description has it: first block, literal ==, 5 s a test"
-    covers: ClassVar[tuple[str, ...]] = ("quixbugs", "micro-repair")
+    covers: ClassVar[tuple[Kind, ...]] = ("repair",)
     variants: ClassVar[tuple[str, ...]] = ("default", "base")
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "quixbugs.repair: name, buggy file and an open ```python fence; base: the same to continue",

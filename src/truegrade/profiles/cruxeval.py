@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import ClassVar
 
 from truegrade.errors import UnknownName
@@ -14,6 +15,7 @@ from truegrade.profiles.executed_assertion import SKIPPED, grade_assertion, skip
 from truegrade.profiles.execution_prompts import Wording, cruxeval_input_prompts, cruxeval_output_prompts
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.records import Answer, Completion, InputTask, OutputTask, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _GENERAL = "facebookresearch/cruxeval@190faf1 evaluation/utils_general.py"
@@ -48,7 +50,10 @@ class Cruxeval(Profile):
     summary: ClassVar[str] = (
         "Meta's evaluator: execute `assert output == generation`, echoes leave the denominator"
     )
-    covers: ClassVar[tuple[str, ...]] = ("cruxeval-output", "cruxeval-input")
+    covers: ClassVar[tuple[Kind, ...]] = ("output_prediction", "input_prediction")
+    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+        {"output_prediction": ("cruxeval-output",), "input_prediction": ("cruxeval-input",)}
+    )
     variants: ClassVar[tuple[str, ...]] = ("default", "cot", "phind")
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "direct or cot, for a base model, stop at [/ANSWER]; phind, stop at # done", _PROMPTS),

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.profiles.base import Profile, Rule
+from truegrade.profiles.base import Profile, Rule, coverage
 
 
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ def _facts(first: Profile, second: Profile) -> Iterator[Fact]:
 def _settings(profile: Profile) -> dict[str, Any]:
     """What a profile is besides its rules, by name; lists as tuples, of which only the difference is told."""
     found: dict[str, Any] = {
-        "covers": profile.covers,
+        "covers": coverage(profile),
         "prompts": profile.variants,
         "metrics it prints": profile.reported,
         "scale": profile.contest_scale,

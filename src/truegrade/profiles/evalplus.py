@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 from truegrade import prompts
@@ -17,6 +18,7 @@ from truegrade.profiles.reliability_guard import RELIABILITY_GUARD
 from truegrade.profiles.stop_words import before_stop
 from truegrade.profiles.wording import base, chat, origin
 from truegrade.records import Answer, Completion, Message, OracleTask, Problem, Prompt, Reason
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _REPO = "evalplus/evalplus@26d6d00"
@@ -46,7 +48,8 @@ class Evalplus(Profile):
     name: ClassVar[str] = "evalplus"
     version: ClassVar[str] = "26d6d00"
     summary: ClassVar[str] = "EvalPlus: sanitizer, base and plus inputs against the reference, its special oracles"
-    covers: ClassVar[tuple[str, ...]] = ("humanevalplus", "mbppplus")
+    covers: ClassVar[tuple[Kind, ...]] = ("oracle",)
+    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"oracle": ("humanevalplus", "mbppplus")})
     variants: ClassVar[tuple[str, ...]] = ("default", "anthropic", "chat", "base")
     plus: ClassVar[bool] = True
     """Whether the extra inputs count."""

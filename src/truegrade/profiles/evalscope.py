@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 from truegrade import prompts
@@ -29,6 +30,7 @@ from truegrade.records import (
     Prompt,
     Reason,
 )
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 from truegrade.statistics.contest_metrics import PERCENT, Scale
 
@@ -51,7 +53,10 @@ class Evalscope(Profile):
     name: ClassVar[str] = "evalscope"
     version: ClassVar[str] = "fde259d2"
     summary: ClassVar[str] = "EvalScope: humaneval in process (4 s), mbpp and mbpp_plus by exit code (20 s)"
-    covers: ClassVar[tuple[str, ...]] = ("humaneval", "humanevalplus", "mbpp", "mbpp-sanitized", "livecodebench")
+    covers: ClassVar[tuple[Kind, ...]] = ("function", "description", "oracle", "contest")
+    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+        {"function": ("humaneval",), "description": ("mbpp", "mbpp-sanitized"), "oracle": ("humanevalplus",)}
+    )
     variants: ClassVar[tuple[str, ...]] = ("default", "zero-shot")
     contest_scale: ClassVar[Scale | None] = PERCENT
     harness: ClassVar[Harness] = evalscope_contests.LOCAL

@@ -15,6 +15,7 @@ from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.contest_profile import CONTEST_LIMITS, TIMEOUT_S, contest_task
 from truegrade.profiles.refusals import check_variant
 from truegrade.records import Answer, Completion, Problem, Prompt, Reason
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _SANDBOX = "modelscope/evalscope@fde259d2 evalscope/benchmarks/live_code_bench/sandbox_evaluate_utils.py"
@@ -26,7 +27,7 @@ class EvalscopeSandbox(Profile):
     name: ClassVar[str] = "evalscope-sandbox"
     version: ClassVar[str] = "fde259d2"
     summary: ClassVar[str] = "EvalScope's container path for LiveCodeBench: a script a test, judged by its output"
-    covers: ClassVar[tuple[str, ...]] = ("livecodebench",)
+    covers: ClassVar[tuple[Kind, ...]] = ("contest",)
     limits: ClassVar[Limits] = replace(CONTEST_LIMITS, processes=16)
     rules: ClassVar[tuple[Rule, ...]] = (
         *evalscope_contests.ASKED,

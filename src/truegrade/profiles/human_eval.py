@@ -12,6 +12,7 @@ from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.reliability_guard import grade_guarded
 from truegrade.profiles.wording import CODEX_STOP, continuation
 from truegrade.records import Answer, Completion, Form, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _EXECUTION = "openai/human-eval@6d43fb9 human_eval/execution.py"
@@ -23,7 +24,7 @@ class HumanEval(Profile):
     name: ClassVar[str] = "human-eval"
     version: ClassVar[str] = "6d43fb9"
     summary: ClassVar[str] = "OpenAI's grader: prompt + completion + test in one process, 3 s, no extraction"
-    covers: ClassVar[tuple[str, ...]] = ("humaneval",)
+    covers: ClassVar[tuple[Kind, ...]] = ("function",)
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "prompt",
@@ -59,7 +60,8 @@ class HumanEval(Profile):
         """The data set's prompt, for a base model."""
         check_variant(self, variant)
         task = function_task(self, problem)
-        return continuation(task.prompt, source="openai_humaneval, field prompt, as stored", stop=CODEX_STOP)
+        stored = "openai_humaneval" if problem.benchmark == "humaneval" else problem.benchmark
+        return continuation(task.prompt, source=f"{stored}, field prompt, as stored", stop=CODEX_STOP)
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """Use the completion as it is."""

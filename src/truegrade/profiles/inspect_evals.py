@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 import msgspec
@@ -18,6 +19,7 @@ from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.wording import chat
 from truegrade.records import Answer, Completion, FunctionTask, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _HUMANEVAL = "UKGovernmentBEIS/inspect_ai@27a087b src/inspect_evals/humaneval/humaneval.py"
@@ -35,7 +37,8 @@ class InspectEvals(Profile):
     name: ClassVar[str] = "inspect-evals"
     version: ClassVar[str] = "27a087b"
     summary: ClassVar[str] = "inspect_evals of October 2024: first fence, signature cut off, `python -c`, 30 s"
-    covers: ClassVar[tuple[str, ...]] = ("humaneval", "mbpp-sanitized")
+    covers: ClassVar[tuple[Kind, ...]] = ("function", "description")
+    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"description": ("mbpp-sanitized",)})
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "HumanEval: simple-evals' sentence over three lines, then the task's prompt", _HUMANEVAL),
         Rule("prompt", "MBPP: AgentCoder's layout, tasks 2, 3, 4 as shots; temperature 0.5; test split", _MBPP),

@@ -17,6 +17,7 @@ from truegrade.profiles.execution_prompts import Wording
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.profiles.wording import base, chat
 from truegrade.records import Answer, Completion, OutputTask, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _REPO = "LiveCodeBench/LiveCodeBench@28fef95 lcb_runner"
@@ -34,12 +35,7 @@ class LivecodebenchExec(Profile):
     name: ClassVar[str] = "livecodebench-exec"
     version: ClassVar[str] = "28fef95"
     summary: ClassVar[str] = "LiveCodeBench's code execution: imports, program, `assert output == generation`"
-    covers: ClassVar[tuple[str, ...]] = (
-        "livecodebench-execution",
-        "cruxeval-output",
-        "execution-prediction",
-        "dsl-list",
-    )
+    covers: ClassVar[tuple[Kind, ...]] = ("output_prediction",)
     variants: ClassVar[tuple[str, ...]] = ("default", "cot", "base", "base-cot")
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "direct or cot, behind a system message; base: the text alone (GenericBase and most"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 from truegrade import prompts
@@ -18,7 +19,7 @@ from truegrade.grading.judgement import Judgement
 from truegrade.profiles import lm_eval_cruxeval
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.plus_sets import PLUS_DEFECTS, PLUS_RULE, with_tests
-from truegrade.profiles.refusals import check_variant, code_task, refuse_mbppplus
+from truegrade.profiles.refusals import check_variant, code_task, covered_task, refuse_mbppplus
 from truegrade.profiles.reliability_guard import grade_guarded
 from truegrade.profiles.wording import continuation, origin
 from truegrade.records import (
@@ -33,6 +34,7 @@ from truegrade.records import (
     Prompt,
     Reason,
 )
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _REPO = "EleutherAI/lm-evaluation-harness@4e7e0d47f"
@@ -71,9 +73,20 @@ class LmEval(Profile):
     name: ClassVar[str] = "lm-eval"
     version: ClassVar[str] = "4e7e0d47f"
     summary: ClassVar[str] = "lm-evaluation-harness: humaneval, mbpp, cruxeval for base models, stop strings, 3 s"
-    covers: ClassVar[tuple[str, ...]] = (
-        *("humaneval", "humanevalplus", "mbpp", "mbpp-sanitized"),
-        *("cruxeval-output", "cruxeval-input"),
+    covers: ClassVar[tuple[Kind, ...]] = (
+        "function",
+        "description",
+        "oracle",
+        "output_prediction",
+        "input_prediction",
+    )
+    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+        {
+            "description": ("mbpp", "mbpp-sanitized"),
+            "oracle": ("humanevalplus",),
+            "output_prediction": ("cruxeval-output",),
+            "input_prediction": ("cruxeval-input",),
+        }
     )
     variants: ClassVar[tuple[str, ...]] = lm_eval_cruxeval.VARIANTS
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -149,9 +162,9 @@ class LmEval(Profile):
 
     def _prediction(self, problem: Problem) -> OutputTask | InputTask | None:
         """CRUXEval's task, where the problem is one of CRUXEval's."""
-        if problem.benchmark in self.covers and isinstance(problem.task, OutputTask | InputTask):
-            return problem.task
-        return None
+        if not isinstance(problem.task, OutputTask | InputTask):
+            return None
+        return covered_task(self, problem, OutputTask, InputTask)
 
     def _task(self, problem: Problem) -> FunctionTask | OracleTask:
         refuse_mbppplus(self, problem)
@@ -164,7 +177,10 @@ class LmEvalInstruct(Profile):
     name: ClassVar[str] = "lm-eval-instruct"
     version: ClassVar[str] = "4e7e0d47f"
     summary: ClassVar[str] = "lm-evaluation-harness, instruct tasks: the answer's fence is opened in the prompt"
-    covers: ClassVar[tuple[str, ...]] = ("humaneval", "mbpp", "mbpp-sanitized", "mbppplus")
+    covers: ClassVar[tuple[Kind, ...]] = ("function", "description", "oracle")
+    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+        {"description": ("mbpp", "mbpp-sanitized"), "oracle": ("mbppplus",)}
+    )
     variants: ClassVar[tuple[str, ...]] = ("default", "text")
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "HumanEval: the task in a fence; the assistant's turn is opened with the task's own code",

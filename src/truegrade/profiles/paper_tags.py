@@ -14,8 +14,9 @@ from truegrade.grading.predictions import grade_output
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.execution_prompts import output_prompts
 from truegrade.profiles.refusals import check_variant
-from truegrade.profiles.seed_regex import COVERS, predicted_task
+from truegrade.profiles.seed_regex import predicted_task
 from truegrade.records import Answer, Completion, Problem, Prompt, Reason
+from truegrade.records.kinds import Kind
 
 _PAPER = "arXiv 2504.05518, as quoted in akshsgaur/code-reasoning-repro@6c43fa8 src/models/inference.py"
 
@@ -26,7 +27,7 @@ class PaperTags(Profile):
     name: ClassVar[str] = "paper-tags"
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "the paper's prompt at its word: an assertion in [ANSWER] tags, or no answer"
-    covers: ClassVar[tuple[str, ...]] = COVERS
+    covers: ClassVar[tuple[Kind, ...]] = ("output_prediction",)
     variants: ClassVar[tuple[str, ...]] = ("default", "one-shot")
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "the paper's zero-shot prompt, or its one-shot prompt; no system message", _PAPER),

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any, TypeVar, overload
 
 from truegrade.errors import UnknownName, UserError
-from truegrade.profiles.base import Profile, unsupported
+from truegrade.profiles.base import Profile, has_rules, unsupported
 from truegrade.records import Completion, FunctionTask, OracleTask, Problem, Task
+from truegrade.records.kinds import problem_kind
 
 TaskT = TypeVar("TaskT", bound=Task)
 OtherT = TypeVar("OtherT", bound=Task)
@@ -23,10 +24,10 @@ def covered_task(profile: Profile, problem: Problem, *kinds: type[Any]) -> Any:
     """The task of a problem that is covered and of one of these kinds.
 
     Raises:
-        UserError: the profile does not cover the benchmark.
+        UserError: the profile does not cover the problem.
     """
     task = problem.task
-    if problem.benchmark not in profile.covers or not isinstance(task, kinds):
+    if not has_rules(profile, problem_kind(problem.task), problem.benchmark) or not isinstance(task, kinds):
         raise unsupported(profile, problem)
     return task
 
@@ -68,14 +69,19 @@ def check_variant(profile: Profile, variant: str | None) -> str:
 def refuse_uncovered(profiles: Iterable[Profile], problems: Iterable[Problem]) -> None:
     """See, before anything is asked or imported, that every profile has rules for these problems.
 
-    Each profile reads an empty reply to one problem of each benchmark and kind of task; nothing is run.
+    Each profile reads an empty reply to one problem of each benchmark and kind; nothing is run. One from outside
+    need not refuse by itself what it does not cover.
 
     Raises:
         UserError: a profile does not cover one of them.
     """
-    kinds = {(problem.benchmark, type(problem.task)): problem for problem in problems}
+    kinds = {(problem.benchmark, problem_kind(problem.task), type(problem.task)): problem for problem in problems}
     for profile in profiles:
         for problem in kinds.values():
+            if profile.origin is not None:
+                if not has_rules(profile, problem_kind(problem.task), problem.benchmark):
+                    raise unsupported(profile, problem)
+                continue
             empty = Completion(
                 benchmark=problem.benchmark,
                 dataset_sha256=problem.dataset_sha256,
@@ -87,3 +93,15 @@ def refuse_uncovered(profiles: Iterable[Profile], problems: Iterable[Problem]) -
                 model="",
             )
             profile.answer(problem, empty)
+
+
+def covered_benchmarks(profile: Profile) -> list[str]:
+    """Names of the built-in data sets that it has rules for."""
+    from truegrade.benchmarks import BENCHMARKS, find_benchmark  # only listings need every data set's module
+
+    specs = map(find_benchmark, BENCHMARKS)
+    return [
+        spec.name
+        for spec in specs
+        if any(has_rules(profile, kind, spec.name) for kind in spec.tasks.split(" or "))
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 from truegrade.errors import UnknownName
@@ -14,6 +15,7 @@ from truegrade.profiles.cruxeval import published_task, published_wordings
 from truegrade.profiles.refusals import check_variant
 from truegrade.profiles.wording import continuation
 from truegrade.records import Answer, Completion, OutputTask, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _SOURCE = "bytedance/SandboxFusion@469de08 sandbox/datasets/cruxeval.py"
@@ -26,7 +28,10 @@ class Sandboxfusion(Profile):
     name: ClassVar[str] = "sandboxfusion"
     version: ClassVar[str] = "469de08"
     summary: ClassVar[str] = "SandboxFusion's CRUXEval: a script of 30 s, exit code 0 is right, echoes pass"
-    covers: ClassVar[tuple[str, ...]] = ("cruxeval-output", "cruxeval-input")
+    covers: ClassVar[tuple[Kind, ...]] = ("output_prediction", "input_prediction")
+    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+        {"output_prediction": ("cruxeval-output",), "input_prediction": ("cruxeval-input",)}
+    )
     variants: ClassVar[tuple[str, ...]] = ("default", "cot", "phind")
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "CRUXEval's texts, unchanged, for a base model; no stop strings (the wrapping that"

@@ -12,10 +12,10 @@ from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.execution_prompts import output_prompts
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.records import Answer, Completion, OutputTask, Problem, Prompt
+from truegrade.records.kinds import Kind
 
 _UPDATE = "akshsgaur/code-reasoning-repro@6c43fa8 src/models/EXECUTION_PREDICTION_UPDATE.md"
 
-COVERS = ("execution-prediction", "dsl-list", "cruxeval-output", "livecodebench-execution")
 COMPARISON = Rule(
     "comparison",
     "equal as stripped text, else equal under == after ast.literal_eval; nothing is executed",
@@ -38,7 +38,7 @@ class SeedRegex(Profile):
     name: ClassVar[str] = "seed-regex"
     version: ClassVar[str] = "2025-10-20"
     summary: ClassVar[str] = "execution prediction as first written down: tags, one regex, else the whole reply"
-    covers: ClassVar[tuple[str, ...]] = COVERS
+    covers: ClassVar[tuple[Kind, ...]] = ("output_prediction",)
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "the paper's zero-shot prompt, no system message", _UPDATE),
         Rule("extraction", r"first \[ANSWER\](.*?)\[/ANSWER\], any case; in it group 1 of"

@@ -13,6 +13,7 @@ from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.reliability_guard import grade_guarded
 from truegrade.profiles.wording import chat
 from truegrade.records import Answer, Completion, Problem, Prompt
+from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _EVAL = "openai/simple-evals@ee3b031 humaneval_eval.py (as in 093107e)"
@@ -28,7 +29,7 @@ class SimpleEvals(Profile):
     name: ClassVar[str] = "simple-evals"
     version: ClassVar[str] = "ee3b031"
     summary: ClassVar[str] = "OpenAI's simple-evals: first python fence, head cut at the first ':\\n    ', 3 s"
-    covers: ClassVar[tuple[str, ...]] = ("humaneval",)
+    covers: ClassVar[tuple[Kind, ...]] = ("function",)
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "one sentence and the data set's prompt as stored; 5 samples a task", _EVAL),
         Rule("extraction", r"the first complete fence opened by exactly ```python\n, else the whole reply", _EVAL),

@@ -49,6 +49,7 @@ from truegrade.records import (
     Reason,
     Task,
 )
+from truegrade.records.kinds import KINDS, Kind
 from truegrade.sandbox import Limits
 
 _CRUXEVAL = "facebookresearch/cruxeval@190faf1 prompts.py"
@@ -66,23 +67,7 @@ class Strict(Profile):
     version: ClassVar[str] = "2"
     prompt_version: ClassVar[str] = "1"
     summary: ClassVar[str] = "ours: cheat-proof, a reason for every verdict, names what it does not read"
-    covers: ClassVar[tuple[str, ...]] = (
-        "humaneval",
-        "humanevalplus",
-        "mbpp",
-        "mbpp-sanitized",
-        "mbppplus",
-        "cruxeval-output",
-        "cruxeval-input",
-        "execution-prediction",
-        "execution-choice",
-        "dsl-list",
-        "livecodebench-execution",
-        "livecodebench-testoutput",
-        "livecodebench",
-        "micro-repair",
-        "quixbugs",
-    )
+    covers: ClassVar[tuple[Kind, ...]] = KINDS
     variants: ClassVar[tuple[str, ...]] = VARIANTS
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "code tasks: complete the code in one fenced block; MBPP shows its tests", "ours"),

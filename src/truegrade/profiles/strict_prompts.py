@@ -87,6 +87,9 @@ def _code_prompts(
 
 def _description_prompts(task: FunctionTask, examples: Mapping[str, Problem]) -> dict[str, Wording]:
     values = {"prompt": task.prompt, "tests": "\n".join(task.shown_tests)}
+    if not task.shown_tests:
+        named = {"prompt": task.prompt, "entry_point": task.entry_point}
+        return {"default": lambda: chat("strict.named.user", named)}
     return {
         "default": lambda: chat("strict.description.user", values),
         "paper": lambda: _mbpp_paper(task, examples),

@@ -366,6 +366,11 @@ PROMPTS: Mapping[str, Entry] = MappingProxyType(
             source="ours",
             placeholders={"prompt": "the code to complete, as stored"},
         ),
+        "strict.named.user": Entry(
+            sha256="66794c2d6110f667060c09fc2f7127f8dfc71949d9bba1a4c033650e5ff5ee03",
+            source="ours",
+            placeholders={"prompt": "the description, as stored", "entry_point": "the function's name"},
+        ),
     }
 )
 """By id; those of this file sorted."""

@@ -2,8 +2,7 @@
 
     Problem ──▶ Prompt ──▶ Completion ──▶ Answer ──▶ Verdict ──▶ Estimate
 
-Every record is a frozen, validated `msgspec.Struct`. ``docs/formats.md`` documents those that are written
-to disk; their JSON Schemas are generated from these classes (``docs/schemas``).
+Every record is a frozen, validated `msgspec.Struct`; those on disk have JSON Schemas (``docs/formats.md``).
 """
 
 from __future__ import annotations
@@ -220,6 +219,8 @@ class ContestTask(msgspec.Struct, frozen=True, kw_only=True, tag="contest"):
     private_tests: str | FileSpan
     """As stored: JSON text, or base64 of a zlib-compressed pickle of JSON text; decoded only for grading. A span
     is a row whose field ``private_test_cases`` holds it. Read it with `truegrade.grading.contests.tests`."""
+    reference: str | msgspec.UnsetType = msgspec.UNSET
+    """A right program, where the data set has one."""
 
 
 Task = FunctionTask | OracleTask | CasesTask | OutputTask | ChoiceTask | InputTask | ContestTask

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 from truegrade.pipeline.summary import Summary
@@ -90,18 +91,21 @@ def _page_facts(about: AgentSummary) -> list[tuple[str, str]]:
     ]
 
 
-def print_agents(agents: Iterable[AgentInfo], *, console: Console | None = None) -> None:
+def print_agents(
+    agents: Iterable[AgentInfo], origins: Iterable[str] = repeat("built-in"), *, console: Console | None = None
+) -> None:
     """Print the agents, their arguments with the defaults of each variant, and their rules."""
     from rich.text import Text
 
     out = open_console(console)
-    for info in agents:
+    for info, origin in zip(agents, origins, strict=False):
         out.print(
             fact_grid(
                 [
                     ("agent", f"{info.name}@{info.version}"),
                     ("summary", info.summary),
                     ("covers", ", ".join(info.covers)),
+                    ("from", origin),
                 ]
             )
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from truegrade.benchmarks import find_benchmark
+from truegrade.benchmarks import known_benchmark
 from truegrade.errors import UnknownName
 from truegrade.pipeline.summary import Summary
 from truegrade.report.exhibit_text import latex
@@ -43,7 +43,7 @@ def bibtex(manifest: Manifest, summary: Summary) -> str:
 def benchmark_entry(name: str) -> str:
     """Entry of a benchmark and its paper; nothing for one that this version does not know."""
     try:
-        spec = find_benchmark(name)
+        spec = known_benchmark(name)
     except UnknownName:
         return ""
     paper = _ARXIV.search(spec.citation)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby, zip_longest
+from itertools import groupby, repeat, zip_longest
 from typing import TYPE_CHECKING, Protocol
 
+from truegrade.profiles.base import coverage
 from truegrade.report import format as fmt
 from truegrade.report.tables import fact_grid, open_console, plain_table, row
 from truegrade.sandbox.limits import MIB, Limits
@@ -38,13 +39,24 @@ class Finding(Protocol):
         """What was found, or what to do."""
 
 
-def print_benchmarks(specs: Iterable[BenchmarkSpec], *, console: Console | None = None) -> None:
-    """Print the benchmarks, and below them the task arguments with those that take them."""
+def print_listing(kind: str, rows: Iterable[tuple[str, str, str]], *, console: Console | None = None) -> None:
+    """Print what has a name: the name, what it is, and where it comes from."""
+    table = plain_table(kind, "what it is", "from")
+    for line in rows:
+        row(table, *line)
+    open_console(console).print(table)
+
+
+def print_benchmarks(
+    specs: Iterable[BenchmarkSpec], origins: Iterable[str] = repeat("built-in"), *, console: Console | None = None
+) -> None:
+    """Print the benchmarks and where each comes from; below them the task arguments with those that take them."""
     out = open_console(console)
-    table = plain_table("benchmark", "tasks", "content", "licence")
+    table = plain_table("benchmark", "tasks", "content", "licence", "from")
     takers: dict[tuple[str, str], list[str]] = {}
-    for spec in specs:
-        row(table, spec.name, "–" if spec.size is None else fmt.count(spec.size), spec.summary, spec.licence)
+    for spec, origin in zip(specs, origins, strict=False):
+        size = "–" if spec.size is None else fmt.count(spec.size)
+        row(table, spec.name, size, spec.summary, spec.licence, origin)
         for argument in spec.args.items():
             takers.setdefault(argument, []).append(spec.name)
     out.print(table)
@@ -53,9 +65,9 @@ def print_benchmarks(specs: Iterable[BenchmarkSpec], *, console: Console | None 
 
 def print_profiles(profiles: Iterable[Profile], *, console: Console | None = None) -> None:
     """Print the profiles and what each covers."""
-    table = plain_table("profile", "rules", "covers")
+    table = plain_table("profile", "rules", "covers", "from")
     for profile in profiles:
-        row(table, profile.id, profile.summary, ", ".join(profile.covers))
+        row(table, profile.id, profile.summary, ", ".join(coverage(profile)), str(profile.origin or "built-in"))
     open_console(console).print(table)
 
 
@@ -65,9 +77,10 @@ def print_profile(profile: Profile, *, console: Console | None = None) -> None:
     facts = [
         ("profile", profile.id),
         ("summary", profile.summary),
-        ("covers", ", ".join(profile.covers)),
+        ("covers", ", ".join(coverage(profile))),
         ("prompts", ", ".join(profile.variants)),
         ("limits", _limits(profile.limits)),
+        ("from", str(profile.origin or "built-in")),
     ]
     out.print(fact_grid(facts))
     rules = plain_table("step", "rule", "source")
@@ -120,7 +133,11 @@ def print_models(models: Iterable[ModelInfo], *, console: Console | None = None)
         for model in group:
             needs = f"needs {model.needs}" if model.needs else ""
             price = "" if model.price is None else str(model.price)
-            row(table, model.name, "\n".join(line for line in (model.description, needs, price) if line))
+            row(
+                table,
+                model.name,
+                "\n".join(line for line in (model.description, needs, price, model.origin) if line),
+            )
     open_console(console).print(table)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from truegrade.errors import UnknownName
+from truegrade.errors import UserError
 from truegrade.pipeline.summary import ProfileSummary, Summary
-from truegrade.profiles import Profile, open_profile
+from truegrade.profiles import Profile, open_profile, open_stored
 from truegrade.records.config import GenerationConfig, Sampling
+from truegrade.registry import Origin
 from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.citation import bibtex
@@ -22,7 +23,7 @@ def methods(manifest: Manifest, summary: Summary) -> Markup:
         el("p", " ".join(sentences(manifest, summary)), class_="prose"),
         folded("BibTeX", el("pre", bibtex(manifest, summary), tabindex=0)),
         _exclusions(summary),
-        (_profile_rules(profile.profile) for profile in summary.profiles),
+        (_profile_rules(profile.profile, manifest) for profile in summary.profiles),
     )
 
 
@@ -125,8 +126,8 @@ def _exclusions(summary: Summary) -> Child:
     )
 
 
-def _profile_rules(profile_id: str) -> Child:
-    profile = _installed(profile_id)
+def _profile_rules(profile_id: str, manifest: Manifest) -> Child:
+    profile = _at_hand(profile_id, manifest.origin(profile_id))
     if profile is None:
         return el("p", f"{profile_id} is not installed in this version of Truegrade, so its rules are not shown.")
     rules = (el("li", el("b", rule.step), f": {rule.text} ", el("small", rule.source)) for rule in profile.rules)
@@ -136,9 +137,9 @@ def _profile_rules(profile_id: str) -> Child:
     )
 
 
-def _installed(profile_id: str) -> Profile | None:
-    """The profile, if this version of Truegrade has it at that version."""
+def _at_hand(profile_id: str, origin: Origin | None) -> Profile | None:
+    """The profile, if it can be had at that version; one of a file, if the user of this machine has named it."""
     try:
-        return open_profile(profile_id)
-    except UnknownName:
+        return open_profile(profile_id) if origin is None else open_stored(profile_id, origin)
+    except UserError:
         return None

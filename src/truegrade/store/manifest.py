@@ -19,6 +19,7 @@ from truegrade.files.json_text import encode, read_json
 from truegrade.files.writing import writing
 from truegrade.records import SCHEMA_VERSION
 from truegrade.records.config import GenerationConfig
+from truegrade.registry import Origin
 from truegrade.store.probe_report import ProbeReport
 
 
@@ -59,11 +60,18 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     packages: dict[str, dict[str, str]] | UnsetType = UNSET
     """Profile id -> packages, with versions, that programs could import besides the standard library. Unset before
     anything was graded, so that manifests from before there was this field keep their bytes."""
+    origins: dict[str, Origin] | UnsetType = UNSET
+    """Where what is not built in was found: ``benchmark``, ``provider``, ``agent``, ``importer``, and profiles by
+    their ids."""
     adaptations: tuple[str, ...] = ()
     """Parameters that the model service refused and that were therefore changed."""
     probe: ProbeReport | None = None
     """What the model's server honours, where the probe asked; the latest."""
     environment: dict[str, str] = {}
+
+    def origin(self, of: str) -> Origin | None:
+        """Where something was found; None for what is built in, or where an earlier version wrote nothing down."""
+        return (self.origins or {}).get(of)
 
     @property
     def identity(self) -> tuple[object, ...]:

@@ -15,11 +15,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import UNSET
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.files.json_text import encode, read_json
 from truegrade.files.writing import writing
 from truegrade.records import Completion, Prompt, Reason, SampleKey, Verdict, sha256_json
+from truegrade.registry import Origin, refuse_another_file
 from truegrade.store.facts import (
     CompletionFacts,
     Index,
@@ -106,6 +108,7 @@ class Run:
                 profiles=stored.profiles,
                 levels=stored.levels,
                 packages=stored.packages,
+                origins={**(stored.origins or {}), **(manifest.origins or {})} or UNSET,
                 adaptations=stored.adaptations,
                 probe=manifest.probe or stored.probe,
             )
@@ -280,6 +283,16 @@ class Run:
         self.manifest = msgspec.structs.replace(self.manifest, **changes)
         write_manifest(self.path / "manifest.json", self.manifest)
 
+    def record_origin(self, of: str, origin: Origin | None) -> None:
+        """Note where something was found that this run is made with; what is built in is not noted.
+
+        Raises:
+            NotComparable: the run was made with another version of the file.
+        """
+        refuse_another_file(f"{self.path}: {of}", self.manifest.origin(of), origin)
+        if origin is not None:
+            self.update(origins={**(self.manifest.origins or {}), of: origin})
+
     def record_grading(self, profile: str, level: int | None, packages: Mapping[str, str] = NO_PACKAGES) -> None:
         """Note in the manifest that a profile graded this run.
 
@@ -349,6 +362,8 @@ def _row(verdict: Verdict, completion: Completion | None) -> dict[str, Any]:
 def _refuse_mixing(path: Path, stored: Manifest, asked: Manifest) -> None:
     """Raise UserError, naming what differs, unless both are the same run."""
     if stored.identity == asked.identity:
+        for of, origin in (asked.origins or {}).items():
+            refuse_another_file(f"{path}: {of}", stored.origin(of), origin)
         return
     old, new = (_flat(msgspec.to_builtins(manifest)) for manifest in (stored, asked))
     identifying = ("benchmark.name", "benchmark.args", "benchmark.dataset_sha256", "generation", "imported_from")

@@ -23,7 +23,7 @@ ROWS = {rows!r}
 def load(data, args):
     problems = tuple(
         Problem(
-            id=f"mine/{{name}}", benchmark="micro-repair", dataset_sha256="0" * 64, cluster=name,
+            id=f"mine/{{name}}", benchmark="mine", dataset_sha256="0" * 64, cluster=name,
             tags={{"role": role}},
             task=FunctionTask(
                 prompt="", entry_point=name, tests=f"assert {{name}}(2) == {{2 + number}}",

@@ -17,8 +17,9 @@ from truegrade.evolution.searchers.tpe import Tpe
 from truegrade.evolution.searching import Searcher
 from truegrade.evolution.selection import point
 from truegrade.evolution.space import Space
+from truegrade.registry import Registry, lacking
 
-__all__ = ["NAMES", "Strategy", "Task", "open_searcher"]
+__all__ = ["REGISTRY", "Strategy", "Task", "check_searcher", "open_searcher"]
 
 PLAIN: dict[str, Callable[[Task, Mapping[str, Any]], Searcher]] = {
     "nsga2": Nsga2,
@@ -36,7 +37,27 @@ WRAPPERS: dict[str, tuple[type[Any], Callable[[Task, Searcher, Any], Searcher]]]
 }
 """Strategies about another, which their argument ``of`` names."""
 
-NAMES = (*PLAIN, *WRAPPERS)
+
+def _fault(thing: Any) -> str | None:
+    missing = lacking(thing, ("ask", "tell", "fidelity"))
+    if missing is not None:
+        return f"{missing}, which every searcher has: truegrade.evolution.searching.Searcher"
+    return None if callable(thing) else "is no class: it is called with the task and its arguments"
+
+
+REGISTRY = Registry[Callable[[Task, Mapping[str, Any]], Searcher]](
+    "searcher", {**PLAIN, **{name: make for name, (_, make) in WRAPPERS.items()}}, _fault, named=lambda _: None
+)
+
+
+def check_searcher(given: str) -> None:
+    """See that there is a searcher that the user means: see `truegrade.registry.Registry.find`.
+
+    Raises:
+        UnknownName: there is none of that name.
+        UserError: a file or package is at fault.
+    """
+    REGISTRY.find(given)
 
 
 def open_searcher(
@@ -51,7 +72,7 @@ def open_searcher(
     """A strategy with its arguments.
 
     Args:
-        name: of the table.
+        name: of the table, of a package, or a file's.
         space: what may vary.
         seed: of everything drawn.
         population: genomes of a generation.
@@ -63,8 +84,7 @@ def open_searcher(
         UnknownName: no such strategy or argument.
         UserError: an argument does not fit, or a package is missing.
     """
-    if name not in NAMES:
-        raise UnknownName("searcher", name, NAMES)
+    strategy = REGISTRY.find(name).value
     if population < 1 or not objectives or len(set(objectives)) < len(objectives):
         raise UserError("a search needs a population of at least 1 and objectives, each named once")
     task = Task(
@@ -74,12 +94,12 @@ def open_searcher(
         objectives=tuple(objectives),
         reference_point=point(reference_point, objectives),
     )
-    if name in PLAIN:
-        return PLAIN[name](task, args)
+    if name not in WRAPPERS:
+        return strategy(task, args)
     settings_type, make = WRAPPERS[name]
     own = {key: value for key, value in args.items() if key in settings_type.__struct_fields__}
     settings = read_settings(name, own, settings_type)
-    if settings.of not in PLAIN:
+    if settings.of in WRAPPERS:
         raise UnknownName(f"searcher for {name} to wrap", settings.of, PLAIN)
     rest = {key: value for key, value in args.items() if key not in own}
-    return make(task, PLAIN[settings.of](task, rest), settings)
+    return make(task, REGISTRY.find(settings.of).value(task, rest), settings)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from truegrade.errors import UnknownName
+from typing import Any
+
+from truegrade.registry import Registry
 from truegrade.store.exporters import (
     bigcode_generations,
     blog,
@@ -32,13 +34,18 @@ EXPORTERS = (
 )
 
 
-def find_exporter(name: str) -> Exporter:
-    """The exporter of that name.
+def _fault(thing: Any) -> str | None:
+    return None if isinstance(thing, Exporter) else "is no truegrade.store.exporters.Exporter"
+
+
+REGISTRY = Registry[Exporter]("exporter", {exporter.name: exporter for exporter in EXPORTERS}, _fault)
+
+
+def find_exporter(given: str | Exporter) -> Exporter:
+    """The exporter that the user means: see `truegrade.registry.Registry.find`.
 
     Raises:
         UnknownName: there is none.
+        UserError: a file or package is at fault.
     """
-    table = {exporter.name: exporter for exporter in EXPORTERS}
-    if name not in table:
-        raise UnknownName("export format", name, table)
-    return table[name]
+    return REGISTRY.find(given).value

@@ -5,8 +5,11 @@ One file a format; the order of `IMPORTERS` is the order in which a file is trie
 
 from __future__ import annotations
 
-from truegrade.errors import BadRecord, UnknownName
+from typing import Any
+
+from truegrade.errors import BadRecord
 from truegrade.records import sha256_json
+from truegrade.registry import Origin, Registry
 from truegrade.store.importers import (
     bigcode_generations,
     code_reasoning,
@@ -60,19 +63,29 @@ IMPORTERS = (
 )
 
 
-def find_format(source: SourceFile, name: str | None) -> Importer:
-    """The importer of that name; None for the one whose format the file's head shows.
+def _fault(thing: Any) -> str | None:
+    return None if isinstance(thing, Importer) else "is no truegrade.store.importers.Importer"
+
+
+REGISTRY = Registry[Importer]("importer", {importer.name: importer for importer in IMPORTERS}, _fault)
+
+
+def find_format(source: SourceFile, name: str | Importer | None) -> Importer:
+    """The importer that the user names, or the one whose format the file's head shows.
 
     Raises:
         UnknownName: no such format.
         BadRecord: the file is not of any known format.
     """
     if name is not None:
-        return _named(name)
+        return REGISTRY.find(name).value
     for importer in IMPORTERS:
         if importer.sniff(source):
             return importer
     refuse_unreadable(source.path, source.head)
+    for _, importer, _ in REGISTRY.usable():
+        if importer.sniff(source):
+            return importer
     names = ", ".join(importer.name for importer in IMPORTERS)
     fields = ", ".join(sorted(source.keys))
     shown = f" from the fields {fields}" if fields else ""
@@ -83,14 +96,11 @@ def find_format(source: SourceFile, name: str | None) -> Importer:
     )
 
 
+def importer_origin(name: str | Importer | None) -> Origin | None:
+    """Where the importer that the user names was found; None where none is named."""
+    return None if name is None else REGISTRY.find(name).origin
+
+
 def configuration(importer: Importer, source: SourceFile) -> str:
     """What stands in `Completion.config_sha256` of imported texts: the format and the bytes of the file decide."""
     return sha256_json({"import": importer.name, "file_sha256": source.sha256()})
-
-
-def _named(name: str) -> Importer:
-    """The importer of that name."""
-    table = {importer.name: importer for importer in IMPORTERS}
-    if name not in table:
-        raise UnknownName("format", name, table)
-    return table[name]

@@ -9,14 +9,14 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UnknownName
 from truegrade.profiles import PROFILES, Profile, open_profile, unsupported
+from truegrade.profiles.base import has_rules
 from truegrade.records import ContestTask, FileSpan, FunctionTask, OracleTask, Problem, sha256_json
+from truegrade.records.kinds import problem_kind
 from truegrade.web.http_refusals import unprocessable
 from truegrade.web.service.messages import InlineProblem, ProfileInfo
 
 INLINE = "inline"
 """Benchmark of problems that are like no named one."""
-STRICT = "strict"
-"""The profile whose rules follow the kind of task alone."""
 
 
 class Catalogue:
@@ -111,7 +111,7 @@ class Catalogue:
         Raises:
             Refusal: the profile has no rules for its benchmark.
         """
-        if problem.benchmark in profile.covers or (profile.name == STRICT and problem.benchmark == INLINE):
+        if has_rules(profile, problem_kind(problem.task), problem.benchmark):
             return
         raise unprocessable(str(unsupported(profile, problem)), field)
 

@@ -111,7 +111,7 @@ class ProfileInfo(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     summary: str
     covers: tuple[str, ...]
-    """Benchmarks it has rules for."""
+    """Kinds of problem it has rules for."""
     cpu_s: float
 
 

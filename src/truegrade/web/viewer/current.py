@@ -94,7 +94,9 @@ def _counted(folder: Folder, shadow: Path) -> Run:
     # A profile is noted in the manifest once its grading is through; here it counts from its first verdict.
     write_manifest(shadow / "manifest.json", msgspec.structs.replace(run.manifest, profiles=times))
     counted = Run.open(shadow)
-    summary = summarise_run(counted, problems, [open_stored(profile) for profile in graded])
+    summary = summarise_run(
+        counted, problems, [open_stored(profile, run.manifest.origin(profile), run.path) for profile in graded]
+    )
     counted.write("summary.json", msgspec.json.encode(summary))
     return counted
 

@@ -1,0 +1,254 @@
+"""A benchmark without Python: a JSON Lines file of problems and, if there is more to say, a TOML header beside it.
+
+A row with an ``entry_point`` asks for a function, graded by test source; one without asks for a program, graded by
+what it prints. The problems are those kinds of task that the built-in benchmarks have, graded by the same graders.
+"""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from truegrade.benchmarks.arguments import check_arguments
+from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.benchmarks.names import names_only_solution_binds
+from truegrade.datasets.content import parse_json, read_content, sha256
+from truegrade.errors import BadRecord
+from truegrade.extraction.parsing import quietly
+from truegrade.files.json_text import convert, encode, place_of
+from truegrade.grading.programs import stub
+from truegrade.records import ContestTask, FunctionTask, Problem, sha256_json
+from truegrade.store.importers.reading import bad_row
+
+OwnKind = Literal["function", "description", "contest"]
+
+
+class StdinTest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a program reads on standard input, and what it is to print."""
+
+    input: str
+    output: str
+
+
+class BenchmarkRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One problem."""
+
+    id: str | int
+    prompt: str
+    """The problem in words; or, for a function, Python up to the body that is to be written."""
+    tests: str | tuple[str | StdinTest, ...]
+    """For a function: Python that raises unless it is right, as one text, or a text for each assert. For a
+    program: an object for each run."""
+    entry_point: str | None = None
+    """The function to write; without it the row asks for a program."""
+    reference: str | None = None
+    """A right solution; a function needs one: a whole program, or the body that continues the prompt."""
+    shown_tests: tuple[str, ...] = ()
+    """Asserts that a prompt may show."""
+    tags: dict[str, str] = {}
+    """Facts to group reports by."""
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The TOML file of the same name beside the rows."""
+
+    name: str | None = None
+    """Of the benchmark; else the file's."""
+    description: str = "Problems of a JSON Lines file."
+    licence: str = "unknown"
+    citation: str = "none"
+    prompt: str | None = None
+    """Words around each problem: ``{prompt}`` and ``{entry_point}`` are replaced."""
+    kind: OwnKind | None = None
+    """What every row asks, where the rows are not to decide: see `BenchmarkRow`."""
+
+
+def rows_benchmark(path: Path) -> BenchmarkSpec:
+    """The benchmark that a file of rows is; the rows are read when it is loaded.
+
+    Raises:
+        BadRecord: the header is at fault.
+    """
+    header = _header(path)
+    name = header.name or _stem(path)
+    return BenchmarkSpec(
+        name=name,
+        summary=header.description,
+        tasks=header.kind or "function or description or contest",
+        size=None,
+        licence=header.licence,
+        citation=header.citation,
+        load=partial(_load, path, name),
+    )
+
+
+def _load(path: Path, name: str, data: Path | None, args: Mapping[str, str]) -> Benchmark:
+    """Read the rows, of the file or of the one given in its place.
+
+    Raises:
+        BadRecord: names file, line and field.
+    """
+    check_arguments(name, args, {})
+    path = data.expanduser() if data is not None else path
+    header, content = _header(path), read_content(path)
+    digest = sha256(content)
+    if header.prompt is not None or header.kind is not None:  # they decide what is asked
+        digest = sha256_json([digest, header.prompt, header.kind])
+    problems = []
+    for line, row in _once(path, _rows(path, content)):
+        made = _Row(path, line, row, header)
+        problems.append(
+            Problem(
+                id=str(row.id),
+                benchmark=name,
+                dataset_sha256=digest,
+                cluster=str(row.id),
+                task=made.function(row.entry_point) if row.entry_point is not None else made.program(),
+                tags=row.tags,
+            )
+        )
+    if not problems:
+        raise BadRecord(path, "holds no rows; write one JSON object a line")
+    return Benchmark(name=name, problems=tuple(problems), dataset_sha256=digest, source=str(path), args=dict(args))
+
+
+class _Row:
+    """A row on its way to a task: every fault is told with its line and field."""
+
+    def __init__(self, path: Path, line: int, row: BenchmarkRow, header: Header) -> None:
+        self._path, self._line, self._row, self._header = path, line, row, header
+        if not row.prompt.strip():
+            raise self._fault("prompt", "is empty; say what is asked")
+
+    def function(self, name: str) -> FunctionTask:
+        """A function to complete where the prompt is its head, else one to write."""
+        row = self._row
+        tests, solution = self._test_source(name), row.reference
+        if solution is None:
+            raise self._fault(
+                "reference", "the field is missing; a function needs a right solution to check it by"
+            )
+        begun = name in _defined(stub(row.prompt))
+        kind = self._header.kind or ("function" if begun else "description")
+        if kind == "contest" or (kind == "function" and not begun):
+            wanted = "programs without entry_point" if kind == "contest" else f"a prompt that begins {name!r}"
+            raise self._fault("entry_point", f"the header's kind is {kind!r}, which asks for {wanted}")
+        prefix = row.prompt if kind == "function" else ""
+        if name not in _defined(solution):
+            solution = prefix + solution
+        if name not in _defined(solution):
+            raise self._fault("reference", f"defines no {name!r}, or is no Python")
+        shared = set(names_only_solution_binds(str(row.id), stub(prefix), tests, name)) if prefix else set()
+        used = names_only_solution_binds(str(row.id), solution, tests, name)
+        return FunctionTask(
+            prompt=self._worded(name, continues=bool(prefix)),
+            entry_point=name,
+            prefix=prefix,
+            tests=tests,
+            shown_tests=row.shown_tests,
+            reference=solution,
+            tests_use=tuple(each for each in used if each not in shared),
+        )
+
+    def program(self) -> ContestTask:
+        """A program on standard input and output."""
+        row = self._row
+        if self._header.kind not in (None, "contest"):
+            raise self._fault("entry_point", f"the field is missing; the header's kind is {self._header.kind!r}")
+        if isinstance(row.tests, str) or not all(isinstance(test, StdinTest) for test in row.tests):
+            problem = "a row without entry_point is tested by objects with input and output; for asserts, name the"
+            raise self._fault("tests", f"{problem} function in entry_point")
+        if not row.tests:
+            raise self._fault("tests", "is empty, so every answer would pass; give a test")
+        return ContestTask(
+            title=str(row.id),
+            question=self._worded("", continues=False),
+            public_tests="[]",
+            private_tests=encode(row.tests).decode(),
+            reference=row.reference or msgspec.UNSET,
+        )
+
+    def _test_source(self, name: str) -> str:
+        tests = (self._row.tests,) if isinstance(self._row.tests, str) else self._row.tests
+        source = "\n".join(test for test in tests if isinstance(test, str))
+        if any(isinstance(test, StdinTest) for test in tests):
+            problem = f"input and output are for programs; test {name!r} by asserts, or leave out entry_point"
+            raise self._fault("tests", problem)
+        try:
+            used = {node.id for node in ast.walk(_parsed(source)) if isinstance(node, ast.Name)}
+        except SyntaxError as error:
+            raise self._fault("tests", f"is no Python: {error.msg} (line {error.lineno})") from None
+        if name not in used:
+            raise self._fault("tests", f"never use {name!r}, so every answer would pass; call it")
+        return source
+
+    def _worded(self, name: str, *, continues: bool) -> str:
+        template = self._header.prompt
+        if template is None:
+            return self._row.prompt
+        if continues:
+            raise self._fault("prompt", "is code to continue, which the header's prompt would put words around")
+        return template.replace("{entry_point}", name).replace("{prompt}", self._row.prompt)
+
+    def _fault(self, field: str, problem: str) -> BadRecord:
+        return BadRecord(self._path, problem, line=self._line, field=field)
+
+
+def _rows(path: Path, content: bytes) -> Iterator[tuple[int, BenchmarkRow]]:
+    """Every row with its line."""
+    for line, value in parse_json(path, content):
+        try:
+            yield line, convert(value, BenchmarkRow)
+        except msgspec.ValidationError as error:
+            raise bad_row(path, error, line=line) from None
+
+
+def _once(path: Path, rows: Iterable[tuple[int, BenchmarkRow]]) -> Iterator[tuple[int, BenchmarkRow]]:
+    """The rows, if no two share an id."""
+    lines: dict[str, int] = {}
+    for line, row in rows:
+        if str(row.id) in lines:
+            raise BadRecord(path, f"{row.id!r} is that of line {lines[str(row.id)]}, too", line=line, field="id")
+        lines[str(row.id)] = line
+        yield line, row
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").removesuffix(".jsonl")
+
+
+def _header(path: Path) -> Header:
+    """What the TOML file beside the rows says, if there is one."""
+    file = path.with_name(f"{_stem(path)}.toml")
+    try:
+        header = convert(tomllib.loads(file.read_text(encoding="utf-8")), Header)
+    except FileNotFoundError:
+        return Header()
+    except msgspec.ValidationError as error:
+        problem, field = place_of(error)
+        raise BadRecord(file, f"{problem}; see docs/extend.md", field=field) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadRecord(file, f"cannot be read as TOML: {error}") from None
+    if header.prompt is not None and "{prompt}" not in header.prompt:
+        raise BadRecord(file, "leaves the problem out; write {prompt} where it belongs", field="prompt")
+    return header
+
+
+def _defined(source: str) -> set[str]:
+    """Functions that a program defines at its top level; none where it is no Python."""
+    try:
+        body = _parsed(source).body
+    except SyntaxError:
+        return set()
+    return {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+def _parsed(source: str) -> ast.Module:
+    with quietly():
+        return ast.parse(source)

@@ -1,0 +1,176 @@
+"""The commands that list what has a name, each with where it comes from: `benchmarks`, `importers`, …"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from truegrade.cli.options import echo, json_option, print_json
+
+if TYPE_CHECKING:
+    from truegrade.registry import Found, Registry
+
+
+def usable(registry: Registry[Any]) -> list[Found[Any]]:
+    """What a registry lists and can be used; what cannot is told on standard error."""
+    from truegrade.registry import Found
+
+    found = []
+    for name, value, origin, fault in registry.listed():
+        if fault:
+            echo(f"note: {registry.kind} {name!r} of {origin}: {fault}", err=True)
+        else:
+            found.append(Found(name, value, origin))
+    return found
+
+
+def _command(kind: str, home: str, text: str, summary: Callable[[Any], str]) -> click.Command:
+    """``truegrade KINDs``, of the registry of that module."""
+
+    @click.command(f"{kind}s", help=text)
+    @json_option
+    def listing(as_json: bool) -> None:
+        from truegrade.report.listings import print_listing
+
+        rows = [(each.name, summary(each.value), each.origin) for each in usable(resolve_name(f"{home}:REGISTRY"))]
+        if as_json:
+            print_json([{"name": name, "summary": said, "origin": origin} for name, said, origin in rows])
+        else:
+            print_listing(kind, [(name, said, str(origin)) for name, said, origin in rows])
+
+    return listing
+
+
+def _first_line(thing: Any) -> str:
+    return (thing.__doc__ or "").strip().partition("\n")[0]
+
+
+LISTINGS = (
+    _command(
+        "provider",
+        "truegrade.models.providers",
+        "List the providers of models (`--model PROVIDER/NAME`); `truegrade models` lists all that --model takes.",
+        lambda provider: str(provider.notes),
+    ),
+    _command(
+        "importer",
+        "truegrade.store.importers",
+        "List the formats of files that `grade` reads (`--format NAME`, docs/formats.md).",
+        lambda importer: str(importer.summary),
+    ),
+    _command(
+        "exporter",
+        "truegrade.store.exporters",
+        "List the formats of files that `export` writes (`--format NAME`, docs/formats.md).",
+        lambda exporter: str(exporter.summary),
+    ),
+    _command(
+        "searcher",
+        "truegrade.evolution.searchers",
+        "List the strategies that `evolve` searches with (`--searcher NAME`).",
+        _first_line,
+    ),
+)
+
+
+@click.command()
+@json_option
+def benchmarks(as_json: bool) -> None:
+    """List the benchmarks."""
+    from truegrade.benchmarks.table import REGISTRY
+
+    listed = usable(REGISTRY)
+    if as_json:
+        fields = ("name", "summary", "tasks", "size", "licence", "citation", "args")
+        print_json([{**{field: getattr(e.value, field) for field in fields}, "origin": e.origin} for e in listed])
+    else:
+        from truegrade.report.text import print_benchmarks
+
+        print_benchmarks([each.value for each in listed], [str(each.origin) for each in listed])
+
+
+@click.command()
+@json_option
+def agents(as_json: bool) -> None:
+    """List the agents (`run --agent NAME`), their arguments with defaults, and their rules."""
+    from msgspec import to_builtins
+
+    from truegrade.agents import REGISTRY
+
+    listed = usable(REGISTRY)
+    if as_json:
+        print_json([{**to_builtins(each.value.info), "origin": each.origin} for each in listed])
+    else:
+        from truegrade.report.agents import print_agents
+
+        print_agents([each.value.info for each in listed], [str(each.origin) for each in listed])
+
+
+@click.command()
+@json_option
+def models(as_json: bool) -> None:
+    """List providers, presets and baselines; `truegrade agents` lists the agents."""
+    from truegrade.models import list_models
+
+    known = list_models()
+    if as_json:
+        print_json(known)
+    else:
+        from truegrade.report.text import print_models
+
+        print_models(known)
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+@json_option
+def profiles(ctx: click.Context, as_json: bool) -> None:
+    """List the profiles; `profiles show NAME` prints every rule, `profiles diff A B` the differences of two."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from truegrade.profiles import REGISTRY, made
+
+    opened = [made(each) for each in usable(REGISTRY)]
+    if as_json:
+        print_json([profile.describe() for profile in opened])
+    else:
+        from truegrade.report.text import print_profiles
+
+        print_profiles(opened)
+
+
+@profiles.command("show")
+@click.argument("name")
+@json_option
+def profiles_show(name: str, as_json: bool) -> None:
+    """Print a profile's rules with their sources, its limits and known defects."""
+    from truegrade.profiles import find_profile
+
+    profile = find_profile(name)
+    if as_json:
+        print_json(profile.describe())
+    else:
+        from truegrade.report.text import print_profile
+
+        print_profile(profile)
+
+
+@profiles.command("diff")
+@click.argument("first")
+@click.argument("second")
+@json_option
+def profiles_diff(first: str, second: str, as_json: bool) -> None:
+    """Compare two profiles rule by rule, with sources."""
+    from truegrade.profiles import find_profile
+    from truegrade.profiles.difference import difference
+
+    found = difference(find_profile(first), find_profile(second))
+    if as_json:
+        print_json(found)
+    else:
+        from truegrade.report.listings import print_profile_difference
+
+        print_profile_difference(found)

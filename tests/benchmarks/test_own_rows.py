@@ -1,0 +1,181 @@
+"""A benchmark of JSON Lines: asked, graded, imported, resumed; every fault of a row is one line that names it."""
+
+import json
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+
+import truegrade
+from truegrade.benchmarks import load_benchmark
+from truegrade.benchmarks.own_rows import BenchmarkRow
+from truegrade.cli import main
+from truegrade.cli.schemas import json_schema
+from truegrade.errors import UserError
+from truegrade.records.kinds import problem_kind
+
+DOUBLE = {
+    "id": "double", "prompt": "Return twice x.", "entry_point": "double",
+    "tests": ["assert double(2) == 4", "assert double(-1) == -2"], "reference": "def double(x): return 2 * x",
+}  # fmt: skip
+INC = {
+    "id": 7, "prompt": 'import math\n\ndef inc(x):\n    """Add one."""\n', "entry_point": "inc",
+    "tests": "assert inc(2) == math.floor(3.5)", "reference": "    return x + 1\n", "tags": {"level": "first"},
+}  # fmt: skip
+ECHO = {
+    "id": "echo", "prompt": "Print what you read.", "tests": [{"input": "1\n", "output": "1\n"}],
+    "reference": "print(input())",
+}  # fmt: skip
+ROWS = (DOUBLE, INC, ECHO)
+
+
+def write(folder, *rows, header=None):
+    path = folder / "my.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    if header is not None:
+        (folder / "my.toml").write_text(header)
+    return path
+
+
+def test_rows_are_problems_of_the_kinds_there_are(tmp_path):
+    loaded = load_benchmark(str(write(tmp_path, *ROWS)))
+    assert [(p.id, problem_kind(p.task)) for p in loaded.problems] == [
+        ("double", "description"), ("7", "function"), ("echo", "contest"),
+    ]  # fmt: skip
+    assert loaded.name == "my" and loaded.problems[1].tags == {"level": "first"}
+    assert loaded.problems[1].task.reference.endswith('"""\n    return x + 1\n')
+    assert loaded.problems[1].task.tests_use == ()  # the prompt imports it
+
+
+def test_the_schema_says_what_is_read():
+    validator = jsonschema.Draft202012Validator(json_schema("benchmark-row"))
+    for row in ROWS:
+        validator.validate(row)
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate({"id": "x", "prompt": "y"})
+    assert set(json_schema("benchmark-row")["$defs"]["BenchmarkRow"]["properties"]) == set(
+        BenchmarkRow.__struct_fields__
+    )
+
+
+def test_a_header_names_and_words(tmp_path):
+    header = 'name = "mine"\nlicence = "CC0-1.0"\nprompt = "In Python, as {entry_point}: {prompt}"\n'
+    path = write(tmp_path, DOUBLE, header=header)
+    loaded = load_benchmark(str(path))
+    assert loaded.name == "mine" and loaded.problems[0].task.prompt == "In Python, as double: Return twice x."
+    worded = loaded.dataset_sha256
+    (tmp_path / "my.toml").write_text(header.replace("CC0-1.0", "MIT"))
+    assert load_benchmark(str(path)).dataset_sha256 == worded  # a licence changes no question
+    (tmp_path / "my.toml").unlink()
+    assert load_benchmark(str(path)).dataset_sha256 != worded
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"tests": None}, "field 'tests': expected"),
+        ({"prompt": ...}, "field 'prompt': the field is missing"),
+        ({"tests": ...}, "field 'tests': the field is missing"),
+        ({"reference": ...}, "field 'reference': the field is missing"),
+        ({"reference": "def other(): pass"}, "field 'reference': defines no 'double'"),
+        ({"tests": "assert double(2) =="}, "field 'tests': is no Python: invalid syntax"),
+        ({"tests": ["assert 1"]}, "field 'tests': never use 'double'"),
+        ({"tests": []}, "field 'tests': never use 'double'"),
+        ({"tests": [{"input": "1", "output": "2"}]}, "field 'tests': input and output are for programs"),
+        ({"tests": [{"input": "1"}], "entry_point": ...}, "field 'tests[0].output': the field is missing"),
+        ({"entry_point": ...}, "field 'tests': a row without entry_point is tested by objects"),
+        ({"entry_point": ..., "tests": []}, "field 'tests': is empty"),
+        ({"prompt": " "}, "field 'prompt': is empty"),
+        ({"id": "echo"}, "field 'id': 'echo' is that of line 1, too"),
+        ({"shown_tests": "assert"}, "field 'shown_tests': expected"),
+    ],
+)
+def test_a_wrong_row_is_told_in_one_line(tmp_path, row, message):
+    changed = {name: value for name, value in {**DOUBLE, **row}.items() if value is not ...}
+    path = write(tmp_path, ECHO, changed)
+    done = CliRunner().invoke(main, ["run", str(path), "--out", str(tmp_path / "r")])
+    assert done.exit_code == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert f"my.jsonl, line 2, {message}" in done.stderr
+    assert not (tmp_path / "r").exists()
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ('nmae = "x"', "my.toml: Object contains unknown field `nmae`"),
+        ("name = ", "my.toml: cannot be read as TOML"),
+        ('prompt = "Do it."', "my.toml, field 'prompt': leaves the problem out"),
+        ('kind = "function"', "my.jsonl, line 1, field 'entry_point': the header's kind is 'function'"),
+        ('name = "humaneval"', "the name 'humaneval' is that of a built-in benchmark"),
+    ],
+)
+def test_a_wrong_header_is_told_in_one_line(tmp_path, header, message):
+    done = CliRunner().invoke(main, ["run", str(write(tmp_path, DOUBLE, header=header))])
+    assert done.exit_code == 2 and done.stderr.count("\n") == 1 and message in done.stderr, done.stderr
+
+
+def test_broken_json_and_nothing_at_all(tmp_path):
+    path = write(tmp_path, DOUBLE)
+    path.write_text(path.read_text() + "{\n")
+    with pytest.raises(UserError, match=r"my.jsonl, line \d: is not JSON"):
+        load_benchmark(str(path))
+    path.write_text("")
+    with pytest.raises(UserError, match=r"my.jsonl: holds no rows"):
+        load_benchmark(str(path))
+
+
+@pytest.fixture
+def at(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_it_is_run_resumed_graded_under_two_profiles_exported_and_compared(at):
+    write(at, *ROWS)
+    asked = {"model": "baseline/reference", "out": "r"}
+    truegrade.generate("my.jsonl", limit=1, **asked)
+    run = truegrade.run("my.jsonl", **asked)
+    assert [verdict.passed for verdict in run.verdicts()] == [True] * 3
+    assert truegrade.grade("r").summary["profiles"][0]["estimates"][0]["value"] == 1.0
+    assert truegrade.export("r", "inspect").exists()
+    empty = truegrade.run("my.jsonl", model="baseline/empty", out="e")
+    assert truegrade.compare(empty, "r").difference == 1.0
+
+    write(at, INC)
+    both = truegrade.run("my.jsonl", model="baseline/reference", profiles=["strict", "simple-evals"], out="f")
+    assert [profile["estimates"][0]["value"] for profile in both.summary["profiles"]] == [1.0, 1.0]
+    write(at, ECHO)
+    both = truegrade.run("my.jsonl", model="baseline/reference", profiles=["strict", "livecodebench"], out="c")
+    assert [profile["estimates"][0]["value"] for profile in both.summary["profiles"]] == [1.0, 1.0]
+
+
+def test_answers_of_a_file_are_graded_and_nothing_forged_passes(at):
+    write(at, *ROWS)
+    forged = (
+        "class Same:\n    def __eq__(self, other):\n        return True\n\ndef double(x):\n    return Same()\n"
+    )
+    exiting = "import os\n\ndef inc(x):\n    os._exit(0)\n"
+    answers = [("double", forged), ("double", DOUBLE["reference"]), ("7", exiting), ("echo", "print(1)")]
+    lines = [json.dumps({"task_id": name, "solution": program}) for name, program in answers]
+    (at / "answers.jsonl").write_text("\n".join(lines))
+    run = truegrade.grade("answers.jsonl", benchmark="my.jsonl")
+    assert sorted((v.problem_id, v.sample, v.passed) for v in run.verdicts()) == [
+        ("7", 0, False), ("double", 0, False), ("double", 1, True), ("echo", 0, True),
+    ]  # fmt: skip
+
+
+def test_a_changed_file_is_another_data_set(at):
+    write(at, DOUBLE)
+    truegrade.run("my.jsonl", model="baseline/reference", out="r")
+    write(at, {**DOUBLE, "tests": "assert double(3) == 6"})
+    with pytest.raises(UserError, match="another version of my"):
+        truegrade.grade("r")
+    with pytest.raises(UserError, match="r holds another run"):
+        truegrade.run("my.jsonl", model="baseline/reference", out="r")
+
+
+def test_what_no_profile_covers_is_refused_before_anything_is_asked(at):
+    write(at, DOUBLE)
+    with pytest.raises(UserError, match=r"'human-eval' has no rules for 'my' \(description\); it covers function"):
+        truegrade.run("my.jsonl", model="baseline/reference", profiles=["human-eval"], out="r")
+    assert not (at / "r").exists()

@@ -1,0 +1,197 @@
+"""Every kind of thing is found in the same four ways, and refused in the same words."""
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from truegrade.agents import REGISTRY as AGENTS
+from truegrade.benchmarks import BENCHMARKS, find_benchmark, list_benchmarks
+from truegrade.benchmarks.table import REGISTRY as BENCHMARK_REGISTRY
+from truegrade.errors import BadRecord, UnknownName, UserError
+from truegrade.evolution.searchers import REGISTRY as SEARCHERS
+from truegrade.models import open_model
+from truegrade.models.providers import REGISTRY as PROVIDERS
+from truegrade.profiles import PROFILES, find_profile
+from truegrade.profiles import REGISTRY as PROFILE_REGISTRY
+from truegrade.profiles.strict import Strict
+from truegrade.registry import Origin
+from truegrade.store.exporters import REGISTRY as EXPORTERS
+from truegrade.store.importers import REGISTRY as IMPORTERS
+
+EXAMPLES = {
+    "benchmark": (BENCHMARK_REGISTRY, "doubling"),
+    "profile": (PROFILE_REGISTRY, "fenced"),
+    "provider": (PROVIDERS, "parrot"),
+    "agent": (AGENTS, "politely"),
+    "importer": (IMPORTERS, "csv_answers"),
+    "exporter": (EXPORTERS, "verdict_table"),
+    "searcher": (SEARCHERS, "sweep"),
+}
+KINDS = pytest.mark.parametrize("kind", EXAMPLES)
+
+
+@pytest.fixture
+def here(extend_page, tmp_path, monkeypatch):
+    """A folder with the page's files, which is on the path."""
+    extend_page.write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def offered(folder, name, group, line):
+    """The metadata of an installed package that offers one thing."""
+    package = folder / f"{name}-1.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    (package / "entry_points.txt").write_text(f"[{group}]\n{line}\n")
+
+
+@KINDS
+def test_an_object_a_file_and_a_module(here, kind):
+    registry, stem = EXAMPLES[kind]
+    file = registry.find(f"{stem}.py")
+    assert file.origin.how == "file" and file.origin.place == str(here / f"{stem}.py") and file.origin.sha256
+    assert registry.find(f"{stem}.py:{file.origin.name}").value is file.value
+    assert registry.find(f"{stem}:{file.origin.name}").origin.how == "module"
+    assert registry.find(file.value).origin.how == "object"
+
+
+@KINDS
+def test_a_built_in_name_is_nobody_else_s(here, kind):
+    registry, stem = EXAMPLES[kind]
+    name = next(iter(registry.built_in))
+    offered(here, "taker", registry.group, f"{name} = {stem}:NONE")
+    assert registry.find(name).origin == Origin(how="built-in", name=name)
+    assert [(e.name, e.fault) for e in registry.listed() if e.value is None] == [
+        (name, "not used: the name is built in")
+    ]
+
+
+@KINDS
+def test_two_packages_with_one_name_are_both_named(here, kind):
+    registry, stem = EXAMPLES[kind]
+    offered(here, "one", registry.group, f"mine = {stem}:X")
+    offered(here, "two", registry.group, f"mine = {stem}:X")
+    message = f"{kind} 'mine' is offered by one 1 and by two 1; uninstall one of them"
+    with pytest.raises(UserError, match=message):
+        registry.find("mine")
+
+
+@KINDS
+def test_a_package_that_cannot_be_loaded_is_named(here, kind):
+    registry, _ = EXAMPLES[kind]
+    offered(here, "broken", registry.group, "mine = no_such_module:X")
+    with pytest.raises(UserError, match=rf"{kind} 'mine' of the package broken 1 \(no_such_module:X\) cannot be"):
+        registry.find("mine")
+    assert [each.name for each in registry.listed() if each.value is None] == ["mine"]
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("x = 1\nraise ValueError('late')\n", r"mine.py, line 2: raised ValueError: late; correct it$"),
+        ("def f():\n    return 1 / 0\n\nf()\n", "mine.py, line 2: raised ZeroDivisionError"),
+        ("x = 1\ndef", "mine.py, line 2: raised SyntaxError: invalid syntax"),
+        ("import sys\nsys.exit(3)\n", "mine.py, line 2: raised SystemExit"),
+        ("", r"mine.py: defines no {kind}; define one as {KIND}, or say which attribute is meant: .*mine.py:NAME"),
+        ("{KIND} = 3", r"mine.py: {KIND} "),
+    ],
+)
+def test_a_file_that_holds_none(tmp_path, kind, program, message):
+    registry, _ = EXAMPLES[kind]
+    path = tmp_path / "mine.py"
+    path.write_text(program.replace("{KIND}", kind.upper()))
+    with pytest.raises(UserError, match=message.replace("{kind}", kind).replace("{KIND}", kind.upper())):
+        registry.find(str(path))
+
+
+@KINDS
+def test_a_file_that_holds_several_says_which_to_name(here, kind):
+    registry, stem = EXAMPLES[kind]
+    name = registry.find(f"{stem}.py").origin.name
+    text = (here / f"{stem}.py").read_text().replace(f"{kind.upper()} =", "FIRST =")
+    again = "Second = type('Second', (Sweep,), {'__module__': __name__})" if kind == "searcher" else ""
+    again = again or f"SECOND = {'FIRST' if kind in ('benchmark', 'provider', 'importer', 'exporter') else name}"
+    if "FIRST" in again:
+        again = "import copy\nSECOND = copy.copy(FIRST)"
+    elif kind in ("profile", "agent"):
+        again = f"class Second({name}):\n    pass"
+    (here / "both.py").write_text(f"{text}\n{again}\n")
+    with pytest.raises(UserError, match=rf"both.py: defines 2 {kind}s, \w+, \w+; say which: both.py:\w+"):
+        registry.find("both.py")
+
+
+@KINDS
+def test_unknown_names_offer_the_closest(kind):
+    registry, _ = EXAMPLES[kind]
+    name = next(iter(registry.built_in))
+    with pytest.raises(UnknownName, match=rf"no {kind} '{name}x'; did you mean .*`truegrade {kind}s` lists them"):
+        registry.find(f"{name}x")
+
+
+@KINDS
+def test_files_that_are_not_there(tmp_path, kind):
+    registry, _ = EXAMPLES[kind]
+    with pytest.raises(UserError, match=r"absent.py: no such file"):
+        registry.find(str(tmp_path / "absent.py"))
+    with pytest.raises(UserError, match=r"cannot be imported: ModuleNotFoundError.*is it installed"):
+        registry.find("no_such_module_here:X")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("    def extract(", "    def extracted("), "fenced.py: Fenced lacks extract, which every profile has"),
+        (('covers = ("function", "description")', "covers = ()"), "Fenced covers nothing; name kinds"),
+        (('"description")', '"mbpp")'), "Fenced covers mbpp, which is no kind of problem; name kinds"),
+        (('"fenced", "1"', '"fen/ced", "1"'), "Fenced has the name 'fen/ced'; write letters"),
+        (('"fenced", "1"', '"strict", "1"'), "fenced.py: .*which nothing can take over|defines no profile"),
+    ],
+)
+def test_a_profile_says_what_it_lacks(here, change, message):
+    (here / "fenced.py").write_text((here / "fenced.py").read_text().replace(*change))
+    with pytest.raises(UserError, match=message):
+        find_profile("fenced.py")
+
+
+def test_a_model_says_what_it_lacks(here):
+    (here / "parrot.py").write_text((here / "parrot.py").read_text().replace("async def close", "async def shut"))
+    with pytest.raises(UserError, match="lacks close, which every model has"):
+        open_model("parrot.py/grey")
+    with pytest.raises(UserError, match=r"model 'parrot.py' lacks its name: write parrot.py/NAME"):
+        open_model("parrot.py")
+
+
+def test_a_built_in_object_is_the_built_in_thing():
+    assert find_profile(Strict()).origin is None and find_profile(Strict, 5.0).id.endswith("+5s")
+    assert BENCHMARK_REGISTRY.find(find_benchmark("humaneval")).origin.how == "built-in"
+
+
+def test_the_group_of_a_kind_is_its_plural(monkeypatch):
+    entry = EntryPoint("own", "no_such_module:X", "truegrade.benchmarks")
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda *, group: [entry] if group == entry.group else []
+    )
+    assert [spec.name for spec in list_benchmarks()] == list(BENCHMARKS)  # what is broken is left out
+    with pytest.raises(UserError, match=r"benchmark 'own' of the package an unknown package"):
+        find_benchmark("own")
+
+
+def test_packages_are_not_looked_at_for_built_in_names(monkeypatch):
+    def looked(*, group):
+        raise AssertionError(group)
+
+    monkeypatch.setattr("importlib.metadata.entry_points", looked)
+    for registry, _ in EXAMPLES.values():
+        for name in registry.built_in:
+            registry.find(name)
+    assert find_profile(next(iter(PROFILES)))
+
+
+def test_the_error_of_a_file_is_a_bad_record(tmp_path):
+    (tmp_path / "mine.py").write_text("\n\nraise KeyError('x')")
+    with pytest.raises(BadRecord) as caught:
+        find_benchmark(str(tmp_path / "mine.py"))
+    assert caught.value.line == 3

@@ -1,0 +1,39 @@
+"""The page "Extend Truegrade": the files that it shows, its commands, and the package that it makes of them."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "extend.md"
+MODULES = ("doubling", "fenced", "parrot", "politely", "csv_answers", "verdict_table", "sweep")
+
+
+def files() -> dict[str, str]:
+    """What the page shows below a file's name."""
+    found = re.findall(r"^`([\w./-]+)`:\n\n(`{3,})\w+\n(.*?)^\2$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    return {name: text for name, _, text in found}
+
+
+def write_files(folder: Path) -> None:
+    for name, text in files().items():
+        (folder / name).write_text(text)
+
+
+def commands() -> list[list[str]]:
+    lines = re.findall(r"^\$ truegrade (.*)$", PAGE.read_text(), re.MULTILINE)
+    return [shlex.split(line) for line in lines]
+
+
+def install(folder: Path, into: Path) -> None:
+    """The package of the page's files, installed by pip without a network."""
+    shown = files()
+    package = folder / "truegrade_example"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    for module in MODULES:
+        (package / f"{module}.py").write_text(shown[f"{module}.py"])
+    (folder / "pyproject.toml").write_text(shown["pyproject.toml"])
+    quietly = ("--quiet", "--disable-pip-version-check", "--no-index", "--no-deps", "--no-build-isolation")
+    subprocess.run([sys.executable, "-m", "pip", "install", *quietly, "--target", into, folder], check=True)
