@@ -29,7 +29,7 @@ from truegrade.pipeline.summarise import summarise_part
 from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import AnyProfile, find_profile
 from truegrade.profiles.refusals import refuse_uncovered
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.progress import Silent, download_progress
 from truegrade.statistics import PairedComparison
 from truegrade.statistics.windows import EVERYTHING, check_cutoff
@@ -52,7 +52,7 @@ def run(
     limit: Limit = None,
     ids: Sequence[str] = (),
     sampling: Sampling | None = None,
-    patience: Patience | None = None,
+    request_policy: RequestPolicy | None = None,
     base_url: str | None = None,
     model_args: Mapping[str, Any] | None = None,
     agent: str | Agent | None = None,
@@ -79,8 +79,8 @@ def run(
             BenchmarkSpec; see ``docs/extend.md``, also for profiles, models and agents of your own.
         model: ``provider/name``, a preset, ``replay:FILE``, ``baseline/NAME``, or a Model.
         profiles: rules to grade under; the first also words the prompt.
-        n, data, task_args, limit, ids, sampling, patience, base_url, model_args, agent, agent_args, reuse, cache,
-            probe, out: as for `generate`.
+        n, data, task_args, limit, ids, sampling, request_policy, base_url, model_args, agent, agent_args, reuse,
+            cache, probe, out: as for `generate`.
         ks: the k of pass@k; None for 1, 5, 10, 25, 50, 100 as far as ``n`` allows.
         workers: programs run at once; None for one a core.
         executor: where they run: ``local``, ``ray`` or ``ray:ADDRESS`` (`truegrade.pipeline.graders.open_grader`).
@@ -102,7 +102,7 @@ def run(
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe)
     request = RunRequest(
         benchmark=benchmark, model=model, n=n, data=data, task_args=task_args, limit=limit, ids=ids,
-        sampling=sampling, patience=patience, base_url=base_url, model_args=model_args, agent=agent,
+        sampling=sampling, request_policy=request_policy, base_url=base_url, model_args=model_args, agent=agent,
         agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, out=out,
     )  # fmt: skip
     run_, problems = ask(
@@ -126,7 +126,7 @@ def generate(
     limit: Limit = None,
     ids: Sequence[str] = (),
     sampling: Sampling | None = None,
-    patience: Patience | None = None,
+    request_policy: RequestPolicy | None = None,
     base_url: str | None = None,
     model_args: Mapping[str, Any] | None = None,
     agent: str | Agent | None = None,
@@ -151,7 +151,7 @@ def generate(
             problems are about one.
         ids: only the problems of these ids.
         sampling: parameters of generation; None for the preset's or the service's own.
-        patience: how hard the service is tried, and what it may cost; None for the defaults.
+        request_policy: how hard the service is tried, and what it may cost; None for the defaults.
         base_url: address of an OpenAI-compatible service.
         model_args: arguments of the model, passed on to the service; ``adapter`` names a LoRA or DoRA adapter.
         agent: a name of ``truegrade agents``: works in several steps in front of the model.
@@ -170,7 +170,7 @@ def generate(
     """
     request = RunRequest(
         benchmark=benchmark, model=model, n=n, data=data, task_args=task_args, limit=limit, ids=ids,
-        sampling=sampling, patience=patience, base_url=base_url, model_args=model_args, agent=agent,
+        sampling=sampling, request_policy=request_policy, base_url=base_url, model_args=model_args, agent=agent,
         agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, out=out,
     )  # fmt: skip
     return ask(

@@ -10,9 +10,9 @@ import truegrade
 from support import scripted_agents as agents
 from support import scripted_server as scripted
 from truegrade.agents.steps import read_steps
-from truegrade.records.config import Patience
+from truegrade.records.config import RequestPolicy
 
-PATIENCE = Patience(max_connections=1, max_attempts=2, backoff_s=0.01, backoff_max_s=0.02, timeout_s=20)
+REQUEST_POLICY = RequestPolicy(max_connections=1, max_attempts=2, backoff_s=0.01, backoff_max_s=0.02, timeout_s=20)
 
 
 @pytest.fixture(autouse=True)
@@ -28,13 +28,21 @@ def play():
     HumanEval/53 is ``add(x, y)``, HumanEval/23 is ``strlen(string)``.
     """
 
-    def run(programmer, tester, *, benchmark="humaneval", ids=("HumanEval/53",), patience=PATIENCE, **options):
+    def run(
+        programmer,
+        tester,
+        *,
+        benchmark="humaneval",
+        ids=("HumanEval/53",),
+        request_policy=REQUEST_POLICY,
+        **options,
+    ):
         played = agents.Agents(programmer, tester)
         agent_args = options.pop("agent_args", {})
         with scripted.scripted_server(played) as server:
             made = truegrade.run(
                 benchmark, model="openai-compatible/m", base_url=server.url, ids=ids, agent="agentcoder",
-                agent_args=agent_args, patience=patience, out=options.pop("out", "run"), **options,
+                agent_args=agent_args, request_policy=request_policy, out=options.pop("out", "run"), **options,
             )  # fmt: skip
         return made, played
 

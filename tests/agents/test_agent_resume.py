@@ -19,7 +19,7 @@ from truegrade.agents.steps import Step, read_steps, steps_path
 from truegrade.cli import main
 from truegrade.errors import BadRecord, UserError
 from truegrade.records import sha256_json
-from truegrade.records.config import GenerationConfig, Patience, Sampling
+from truegrade.records.config import GenerationConfig, RequestPolicy, Sampling
 
 GOOD = "def add(x, y):\n    return x + y"
 WRONG = "def add(x, y):\n    return x - y"
@@ -159,7 +159,7 @@ def test_server_errors_end_after_bounded_tries_are_counted_once_and_asked_again(
         options = {
             "model": "openai-compatible/m", "base_url": server.url, "ids": ("HumanEval/53",), "out": "run",
             "agent": "agentcoder", "agent_args": {"candidates": 2},
-            "patience": Patience(max_attempts=3, backoff_s=0.01, backoff_max_s=0.01, max_connections=1),
+            "request_policy": RequestPolicy(max_attempts=3, backoff_s=0.01, backoff_max_s=0.01, max_connections=1),
         }  # fmt: skip
         notices = []
         run = truegrade.generate("humaneval", notice=notices.append, **options)
@@ -188,7 +188,8 @@ def test_a_designer_that_fails_costs_its_tests_and_no_answer(play, steps):
 
 def test_empty_replies_end_after_bounded_tries_and_are_counted(play):
     run, played = play(lambda _: "", lambda _: "", agent_args={"rounds": 2, "candidates": 2, "tests": 1},
-                       patience=Patience(max_attempts=3, backoff_s=0.01, max_connections=1))  # fmt: skip
+                       request_policy=RequestPolicy(max_attempts=3, backoff_s=0.01,
+                                                    max_connections=1))  # fmt: skip
     attempts = run.summary["usage"]["attempts"]
     assert attempts == len(played.calls) <= 2 * (2 + 1) * 3
     assert run.summary["usage"]["empty_attempts"] == attempts
@@ -201,11 +202,17 @@ def test_a_cost_limit_holds_inside_a_sample_and_a_higher_one_goes_on(serving):
     with serving(lambda _: agents.fence(GOOD), lambda _: agents.fence(TESTS)) as (server, played):
         options = {"model": "openai-compatible/m", "base_url": server.url, "ids": ("HumanEval/53",), "out": "run",
                    "agent": "agentcoder", "model_args": prices}  # fmt: skip
-        truegrade.generate("humaneval", patience=Patience(max_cost_usd=1.2, max_connections=1), **options)
+        truegrade.generate(
+            "humaneval", request_policy=RequestPolicy(max_cost_usd=1.2, max_connections=1), **options
+        )
         assert len(played.calls) == 3
-        truegrade.generate("humaneval", patience=Patience(max_cost_usd=1.2, max_connections=1), **options)
+        truegrade.generate(
+            "humaneval", request_policy=RequestPolicy(max_cost_usd=1.2, max_connections=1), **options
+        )
         assert len(played.calls) == 3
-        run = truegrade.run("humaneval", patience=Patience(max_cost_usd=9.0, max_connections=1), **options)
+        run = truegrade.run(
+            "humaneval", request_policy=RequestPolicy(max_cost_usd=9.0, max_connections=1), **options
+        )
         assert len(played.calls) == 10
     assert run.summary["usage"]["cost_usd"] == pytest.approx(5.0)
     assert run.summary["usage"]["attempts"] == 10

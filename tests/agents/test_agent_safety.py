@@ -17,7 +17,7 @@ from truegrade.agents.visible import visible_problem
 from truegrade.benchmarks import load_benchmark
 from truegrade.models.base import Reply, generate_sample
 from truegrade.records import SampleKey
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.sandbox import Limits, Sandbox
 
 GOOD = "def add(x, y):\n    return x + y"
@@ -125,7 +125,7 @@ def test_no_official_test_is_sent_to_anybody(play, data_dir, monkeypatch, benchm
 class Recorder:
     """A model that keeps the prompts it gets."""
 
-    name, base_url, patience = "recorder/m", None, Patience()
+    name, base_url, request_policy = "recorder/m", None, RequestPolicy()
 
     def __init__(self):
         self.prompts = []

@@ -15,7 +15,7 @@ from truegrade.models.local import LocalModel
 from truegrade.models.micro import EARLY_WEIGHTS
 from truegrade.models.micro.adapters import MODULES
 from truegrade.records import Message, Prompt
-from truegrade.records.config import Patience
+from truegrade.records.config import RequestPolicy
 
 ITEMS = 100
 
@@ -40,7 +40,7 @@ def lessons(count):
 
 def passed(folder, adapter):
     """Items repaired, of unseen programs with unseen bugs."""
-    model = LocalModel(EmbeddedEngine(EARLY_WEIGHTS, EARLY, adapter), Patience())
+    model = LocalModel(EmbeddedEngine(EARLY_WEIGHTS, EARLY, adapter), RequestPolicy())
     run = truegrade.run(
         "micro-repair", model=model, task_args={"split": "unseen-unseen", "size": str(ITEMS)}, out=folder
     )

@@ -13,15 +13,15 @@ from truegrade.cli import main
 from truegrade.evolution.running import evolve
 from truegrade.evolution.settings import Settings
 from truegrade.models import DEFAULT_MODEL
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.comparison_export import export_comparison
 
 ONLY_THERE = {"as_json", "open_page"}
 """How a command prints; Python is handed objects."""
 
 FUNCTIONS = {
-    "run": [api.run, Sampling, Patience],
-    "generate": [api.generate, Sampling, Patience],
+    "run": [api.run, Sampling, RequestPolicy],
+    "generate": [api.generate, Sampling, RequestPolicy],
     "grade": [api.grade],
     "check": [api.check],
     "report": [api.report_files],

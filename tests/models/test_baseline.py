@@ -24,7 +24,7 @@ from truegrade.records import (
     Prompt,
     SampleKey,
 )
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 
 HUMANEVAL_PROMPT = '''from typing import List
 
@@ -100,7 +100,7 @@ def test_every_listed_baseline_opens_and_answers(name):
     assert [(attempt.outcome, attempt.latency_s) for attempt in reply.attempts] == [("ok", reply.latency_s)]
     assert reply.latency_s > 0
     assert ask(name, FUNCTION, HUMANEVAL_PROMPT).text == reply.text
-    assert model.patience == Patience()
+    assert model.request_policy == RequestPolicy()
     asyncio.run(model.close())
 
 

@@ -16,7 +16,7 @@ from truegrade.models import open_model
 from truegrade.models.base import Reply, generate_sample
 from truegrade.models.cached import CachedModel, cacheable
 from truegrade.records import Attempt, Usage
-from truegrade.records.config import Patience
+from truegrade.records.config import RequestPolicy
 from truegrade.store.responses import ResponseCache
 
 
@@ -24,7 +24,7 @@ class Counting:
     """A model that says how often it was asked; ``answers`` gives other texts."""
 
     base_url = "https://api.example/v1"
-    patience = Patience()
+    request_policy = RequestPolicy()
     adaptations = ("seed left out: HTTP 400",)
 
     def __init__(self, name="mine/x", answers=()):

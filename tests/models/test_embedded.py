@@ -14,7 +14,7 @@ from truegrade.models.micro.decoding import MAX_WORKERS
 from truegrade.models.micro.llama import ROWS
 from truegrade.models.micro.sampling import TokenSampler
 from truegrade.records import Message, Prompt
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 
 
 @pytest.fixture(scope="module")
@@ -166,10 +166,12 @@ def test_a_failure_reaches_everyone_who_waits(llama_folder, make_request, monkey
 
 
 def test_the_batch_is_filled_whatever_the_number_of_connections(llama_folder):
-    model = open_model(f"embedded/{llama_folder}", patience=Patience(max_connections=1))
-    assert model.patience.max_connections == model.engine.parallel >= ROWS
+    model = open_model(f"embedded/{llama_folder}", request_policy=RequestPolicy(max_connections=1))
+    assert model.request_policy.max_connections == model.engine.parallel >= ROWS
     assert (
-        open_model(f"embedded/{llama_folder}", patience=Patience(max_connections=999)).patience.max_connections
+        open_model(
+            f"embedded/{llama_folder}", request_policy=RequestPolicy(max_connections=999)
+        ).request_policy.max_connections
         == 999
     )
 

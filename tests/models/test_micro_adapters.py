@@ -15,7 +15,7 @@ from truegrade.models.embedded import EmbeddedEngine
 from truegrade.models.local import LocalModel
 from truegrade.models.micro.adapters import merge_adapter
 from truegrade.models.micro.safetensors_file import encode_tensors, read_metadata, read_tensors
-from truegrade.records.config import Patience
+from truegrade.records.config import RequestPolicy
 
 LAYER = "base_model.model.model.layers."
 MODULES = {"q_proj": "self_attn", "down_proj": "mlp"}
@@ -187,7 +187,7 @@ def test_an_adapter_is_part_of_the_name(write, llama_folder, make_request):
     assert models[0].name == f"{plain.name}+{adapter_sha256(first)[:16]}"
     assert len({model.name for model in (plain, *models)}) == 3
     assert len({reply(model).text for model in (plain, *models)}) == 3
-    again = LocalModel(EmbeddedEngine(llama_folder, adapter=first), Patience())
+    again = LocalModel(EmbeddedEngine(llama_folder, adapter=first), RequestPolicy())
     assert (again.name, reply(again).text) == (models[0].name, reply(models[0]).text)
 
 

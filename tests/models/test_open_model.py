@@ -14,7 +14,7 @@ from truegrade.models.base import generate_sample
 from truegrade.models.presets import PRESETS, list_price
 from truegrade.models.providers import PROVIDERS, find_endpoint, is_local
 from truegrade.records import Completion, Usage
-from truegrade.records.config import Patience
+from truegrade.records.config import RequestPolicy
 
 KEYS = {variable: "k" for provider in PROVIDERS.values() for variable in provider.key_variables}
 
@@ -183,7 +183,7 @@ def test_a_replay_opens_by_name(tmp_path, make_request):
     )
     file.write_bytes(msgspec.json.encode(completion) + b"\n")
     for path in (file, tmp_path):
-        model = open_model(f"replay:{path}", patience=Patience())
+        model = open_model(f"replay:{path}", request_policy=RequestPolicy())
         assert model.name == f"replay:{path}"
         assert asyncio.run(generate_sample(model, *make_request())).text == "hi"
 

@@ -11,16 +11,16 @@ from support import scripted_server as scripted
 from truegrade.errors import ModelError, UserError
 from truegrade.models import open_model
 from truegrade.models.base import generate_sample
-from truegrade.records.config import Patience
+from truegrade.records.config import RequestPolicy
 
-QUICK = Patience(backoff_s=0.01, backoff_max_s=0.02, timeout_s=5.0)
+QUICK = RequestPolicy(backoff_s=0.01, backoff_max_s=0.02, timeout_s=5.0)
 
 
-def run(url, *requests, patience=QUICK, name="openai-compatible/m", n=None, **args):
+def run(url, *requests, request_policy=QUICK, name="openai-compatible/m", n=None, **args):
     """Ask all requests at once; the replies, and the model to look at."""
 
     async def ask():
-        model = open_model(name, base_url=url, patience=patience, args=args)
+        model = open_model(name, base_url=url, request_policy=request_policy, args=args)
         try:
             if n is not None:
                 return await model.generate_many(*requests[0][1:], n), model
@@ -147,7 +147,7 @@ def test_server_errors_are_retried_and_recorded(make_request):
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 503, 529])
 def test_attempts_are_bounded_and_failure_is_data(make_request, status):
     with scripted.scripted_server([scripted.error(status, "no")]) as server:
-        (reply,), _ = run(server.url, make_request(), patience=Patience(backoff_s=0.01, max_attempts=3))
+        (reply,), _ = run(server.url, make_request(), request_policy=RequestPolicy(backoff_s=0.01, max_attempts=3))
     assert (reply.text, reply.model, outcomes(reply)) == (None, "m", ["error"] * 3)
     assert len(server.requests) == 3
 
@@ -159,7 +159,7 @@ def test_the_service_says_how_long_to_wait(make_request, kind):
     headers = {"retry-after-ms" if kind == "ms" else "retry-after": value}
     script = [scripted.error(429, "slow down", headers=headers), scripted.Answer(scripted.chat("ok"))]
     with scripted.scripted_server(script) as server:
-        (reply,), _ = run(server.url, make_request(), patience=Patience(backoff_s=30.0, timeout_s=5.0))
+        (reply,), _ = run(server.url, make_request(), request_policy=RequestPolicy(backoff_s=30.0, timeout_s=5.0))
     waited_s = server.requests[1].at - server.requests[0].at
     assert outcomes(reply) == ["error", "ok"]
     assert (0.4 if kind != "date" else 0.9) <= waited_s < 3
@@ -168,8 +168,8 @@ def test_the_service_says_how_long_to_wait(make_request, kind):
 def test_nobody_starts_a_request_during_the_pause(make_request):
     script = [scripted.error(503, "busy", headers={"retry-after": "0.5"}), scripted.Answer(scripted.chat("ok"))]
     with scripted.scripted_server(script) as server:
-        patience = Patience(max_connections=1, timeout_s=5.0)
-        replies, _ = run(server.url, *(make_request(sample=i) for i in range(3)), patience=patience)
+        request_policy = RequestPolicy(max_connections=1, timeout_s=5.0)
+        replies, _ = run(server.url, *(make_request(sample=i) for i in range(3)), request_policy=request_policy)
     first, *others = [seen.at for seen in server.requests]
     assert min(others) - first >= 0.5
     assert [reply.text for reply in replies] == ["ok"] * 3
@@ -186,7 +186,7 @@ def test_a_wait_longer_than_a_request_may_take_ends_the_run(make_request):
 def test_without_a_hint_the_wait_doubles_with_jitter_and_is_repeatable(make_request):
     def gaps():
         with scripted.scripted_server([scripted.error(500, "x")]) as server:
-            run(server.url, make_request(), patience=Patience(backoff_s=0.1, max_attempts=4))
+            run(server.url, make_request(), request_policy=RequestPolicy(backoff_s=0.1, max_attempts=4))
         times = [seen.at for seen in server.requests]
         return [after - before for before, after in pairwise(times)]
 
@@ -199,7 +199,7 @@ def test_without_a_hint_the_wait_doubles_with_jitter_and_is_repeatable(make_requ
 def test_a_silent_server_is_timed_out(make_request):
     script = [scripted.Answer(hold=True), scripted.Answer(scripted.chat("ok"))]
     with scripted.scripted_server(script) as server:
-        (reply,), _ = run(server.url, make_request(), patience=Patience(timeout_s=0.3, backoff_s=0.01))
+        (reply,), _ = run(server.url, make_request(), request_policy=RequestPolicy(timeout_s=0.3, backoff_s=0.01))
     assert outcomes(reply) == ["error", "ok"]
     assert reply.attempts[0].error == "timed out"
     assert 0.3 <= reply.attempts[0].latency_s < 2
@@ -240,15 +240,15 @@ def test_a_service_that_never_was_there_ends_the_run(make_request):
     with pytest.raises(
         ModelError, match=r"openai-compatible at http://127.0.0.1:\d+/v1: ConnectError.*service runs"
     ):
-        run(url, make_request(), patience=Patience(max_attempts=2, backoff_s=0.01))
+        run(url, make_request(), request_policy=RequestPolicy(max_attempts=2, backoff_s=0.01))
 
 
 def test_a_service_that_was_there_before_does_not(make_request):
-    patience = Patience(max_attempts=2, backoff_s=0.01)
+    request_policy = RequestPolicy(max_attempts=2, backoff_s=0.01)
 
     async def ask():
         with scripted.scripted_server([scripted.Answer(scripted.chat("ok"))]) as server:
-            model = open_model("openai-compatible/m", base_url=server.url, patience=patience)
+            model = open_model("openai-compatible/m", base_url=server.url, request_policy=request_policy)
             first = await generate_sample(model, *make_request())
         second = await generate_sample(model, *make_request(sample=1))
         await model.close()
@@ -298,8 +298,8 @@ def test_emptiness_that_would_repeat_itself_is_not_retried(make_request, finish_
 def test_an_empty_reply_outlives_later_errors(make_request):
     script = [scripted.Answer(scripted.chat("")), scripted.error(500, "boom")]
     with scripted.scripted_server(script) as server:
-        patience = Patience(max_attempts=3, backoff_s=0.01)
-        (reply,), _ = run(server.url, make_request(), patience=patience)
+        request_policy = RequestPolicy(max_attempts=3, backoff_s=0.01)
+        (reply,), _ = run(server.url, make_request(), request_policy=request_policy)
     assert (reply.text, outcomes(reply)) == ("", ["empty", "error", "error"])
 
 
@@ -316,10 +316,10 @@ def test_a_refused_parameter_is_changed_once_remembered_and_reported(make_reques
             return scripted.error(400, text, param="max_tokens", code="unsupported_parameter")
         return scripted.Answer(scripted.chat(f"limit {body['max_completion_tokens']}"))
 
-    patience = Patience(max_attempts=1, max_connections=1)
+    request_policy = RequestPolicy(max_attempts=1, max_connections=1)
     with scripted.scripted_server(answer) as server:
         requests = [make_request(sample=i, temperature=0.2, max_tokens=9, seed=i) for i in range(2)]
-        (first, second), model = run(server.url, *requests, patience=patience)
+        (first, second), model = run(server.url, *requests, request_policy=request_policy)
     assert (first.text, second.text) == ("limit 9", "limit 9")
     assert sorted(outcomes(first) + outcomes(second)) == ["error", "error", "ok", "ok"]
     assert [seen.body["seed"] for seen in server.requests[-2:]] in ([0, 1], [1, 0])
@@ -381,7 +381,7 @@ def test_a_flagged_prompt_is_one_failed_sample(make_request):
 def test_never_more_requests_at_once_than_allowed(make_request):
     with scripted.scripted_server([scripted.Answer(scripted.chat("ok"), delay_s=0.03)]) as server:
         requests = [make_request(sample=i) for i in range(24)]
-        replies, _ = run(server.url, *requests, patience=Patience(max_connections=4))
+        replies, _ = run(server.url, *requests, request_policy=RequestPolicy(max_connections=4))
     assert server.max_in_flight == 4
     assert len(replies) == len(server.requests) == 24
 

@@ -7,12 +7,14 @@ import pytest
 from truegrade.errors import ModelError
 from truegrade.models import open_model
 from truegrade.models.base import generate_sample
-from truegrade.records.config import Patience
+from truegrade.records.config import RequestPolicy
 
 
-def ask(base_url, *requests, n=None, patience=None, **args):
+def ask(base_url, *requests, n=None, request_policy=None, **args):
     async def run():
-        model = open_model("vllm/tiny-random", base_url=base_url, patience=patience or Patience(), args=args)
+        model = open_model(
+            "vllm/tiny-random", base_url=base_url, request_policy=request_policy or RequestPolicy(), args=args
+        )
         try:
             if n is not None:
                 return await model.generate_many(*requests[0][1:], n)
@@ -70,7 +72,7 @@ def test_several_samples_in_one_request(llama_server, make_request):
 
 def test_many_at_once_are_what_each_is_alone(llama_server, make_request):
     requests = [make_request(sample=i, max_tokens=8, temperature=1.0, seed=i) for i in range(40)]
-    together = ask(llama_server, *requests, patience=Patience(max_connections=16))
+    together = ask(llama_server, *requests, request_policy=RequestPolicy(max_connections=16))
     assert all(reply.text and len(reply.attempts) == 1 for reply in together)
     assert len({reply.text for reply in together}) == 40
     (alone,) = ask(llama_server, requests[5])

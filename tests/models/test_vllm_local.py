@@ -24,7 +24,7 @@ from truegrade.models.base import generate_sample
 from truegrade.models.probe import probe_model
 from truegrade.models.vllm_options import RANKS, adapter_rank, read_options
 from truegrade.records import Message, Prompt
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 
 
 class Tokenizer:
@@ -235,7 +235,7 @@ def test_what_the_engine_is_told(vllm):
             "revision": "main", "enforce_eager": True}  # fmt: skip
     model = open_model("vllm/ORG/NAME", args=args)
     assert (model.name, model.base_url) == ("vllm/ORG/NAME", None)
-    assert model.patience.max_connections == 256
+    assert model.request_policy.max_connections == 256
     asyncio.run(model.close())
     asyncio.run(model.close())
     (engine,) = vllm
@@ -253,7 +253,7 @@ def test_what_the_engine_is_told(vllm):
 
 
 def test_presets_run_here_without_an_address(vllm):
-    model = open_model("codellama-7b", patience=Patience())
+    model = open_model("codellama-7b", request_policy=RequestPolicy())
     assert model.name == "vllm/codellama/CodeLlama-7b-Instruct-hf"
     asyncio.run(model.close())
 

@@ -30,7 +30,7 @@ from truegrade.records import (
     OutputTask,
     Problem,
 )
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 
 KEY = "ANSWER-KEY"
 """Stands in the reference and in every test, and in nothing that may be shown."""
@@ -71,7 +71,7 @@ def holds_key(*roots):
 class Recorder:
     """A model at an address, so that it may be cached, which is never reached."""
 
-    name, base_url, patience = "recorder/m", "http://localhost:1/v1", Patience(max_connections=1)
+    name, base_url, request_policy = "recorder/m", "http://localhost:1/v1", RequestPolicy(max_connections=1)
 
     def __init__(self):
         self.prompts, self.given = [], []

@@ -12,9 +12,9 @@ import pytest
 import truegrade
 from support import scripted_server as scripted
 from truegrade.errors import ModelError, UserError
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 
-IMPATIENT = Patience(max_connections=4, max_attempts=3, backoff_s=0.01, backoff_max_s=0.02, timeout_s=5)
+IMPATIENT = RequestPolicy(max_connections=4, max_attempts=3, backoff_s=0.01, backoff_max_s=0.02, timeout_s=5)
 
 
 @pytest.fixture(autouse=True)
@@ -31,10 +31,10 @@ def asked(server):
 def test_a_real_engine_answers_a_whole_run_with_seed_and_stop_honoured(llama_server):
     def answer(out, seed, **sampling):
         settings = Sampling(temperature=1.0, max_tokens=24, seed=seed, **sampling)
-        alone = Patience(max_connections=1)  # what else is in an engine's batch changes the last bits
+        alone = RequestPolicy(max_connections=1)  # what else is in an engine's batch changes the last bits
         run = truegrade.run(
             "humaneval", model="openai-compatible/tiny-random", base_url=llama_server, limit=3, n=2,
-            sampling=settings, out=out, patience=alone,
+            sampling=settings, out=out, request_policy=alone,
         )  # fmt: skip
         return run, {c.key: c for c in run.completions()}
 
@@ -80,7 +80,7 @@ def test_failures_are_bounded_counted_kept_and_asked_again():
 
     notices = []
     with scripted.scripted_server(script) as server:
-        options = {"base_url": server.url, "limit": 3, "patience": IMPATIENT, "model": "openai-compatible/x",
+        options = {"base_url": server.url, "limit": 3, "request_policy": IMPATIENT, "model": "openai-compatible/x",
                    "notice": notices.append, "out": "run"}  # fmt: skip
         run = truegrade.run("humaneval", **options)
         assert sorted(asked(server).values()) == [1, 1, 3]
@@ -108,7 +108,7 @@ def test_causes_of_failures_are_told_after_ten_and_at_the_end():
     with scripted.scripted_server(script) as server:
         run = truegrade.generate(
             "humaneval", model="openai-compatible/x", base_url=server.url, limit=12, out="run",
-            notice=notices.append, sampling=Sampling(reasoning_effort="low"), patience=IMPATIENT,
+            notice=notices.append, sampling=Sampling(reasoning_effort="low"), request_policy=IMPATIENT,
         )  # fmt: skip
     early, last = notices
     assert "the first 10 failures: 8 × HTTP 400: effort 'low' is not one of none, high" in early
@@ -123,7 +123,7 @@ def test_samples_that_the_budget_did_not_reach_are_told_apart_from_failures():
         truegrade.generate(
             "humaneval", model="openai-compatible/x", base_url=server.url, limit=5, out="run",
             notice=notices.append, model_args={"input_price": 1e6, "output_price": 1e6},
-            patience=Patience(max_connections=1, max_cost_usd=1.0),
+            request_policy=RequestPolicy(max_connections=1, max_cost_usd=1.0),
         )  # fmt: skip
     assert "4 samples have no reply: 4 × not asked, because `max_cost_usd` is spent" in notices[-1]
 
@@ -137,7 +137,7 @@ def test_a_wrong_key_ends_the_run_in_one_sentence_and_keeps_what_came_before():
     with scripted.scripted_server(script) as server:
         with pytest.raises(ModelError) as caught:
             truegrade.run("humaneval", model="openai-compatible/x", base_url=server.url, limit=9, out="run",
-                          patience=Patience(max_connections=1))  # fmt: skip
+                          request_policy=RequestPolicy(max_connections=1))  # fmt: skip
         assert "\n" not in str(caught.value)
         assert len(truegrade.load("run").answered()) == 2
 
@@ -147,12 +147,12 @@ def test_a_cost_limit_stops_cleanly_and_holds_for_the_run_as_a_whole():
     prices = {"input_price": 10_000, "output_price": 20_000}  # dollars per million: $0.5 a reply of 10 + 20 tokens
     with scripted.scripted_server(script) as server:
         options = {"base_url": server.url, "model": "openai-compatible/x", "out": "run", "model_args": prices}
-        patience = Patience(max_connections=1, max_cost_usd=1.2)
-        run = truegrade.run("humaneval", limit=20, patience=patience, **options)
+        request_policy = RequestPolicy(max_connections=1, max_cost_usd=1.2)
+        run = truegrade.run("humaneval", limit=20, request_policy=request_policy, **options)
         assert len(server.requests) == 3
         assert run.summary["usage"]["cost_usd"] == pytest.approx(1.5)
         assert run.summary["missing"] == 17
-        truegrade.run("humaneval", limit=20, patience=patience, **options)
+        truegrade.run("humaneval", limit=20, request_policy=request_policy, **options)
         assert len(server.requests) == 3
 
 
@@ -160,7 +160,7 @@ def test_a_cost_limit_without_a_price_is_refused():
     with scripted.scripted_server([scripted.Answer(scripted.chat("x"))]) as server:
         with pytest.raises(UserError, match="input_price"):
             truegrade.run("humaneval", model="openai-compatible/x", base_url=server.url, limit=1,
-                          patience=Patience(max_cost_usd=1.0))  # fmt: skip
+                          request_policy=RequestPolicy(max_cost_usd=1.0))  # fmt: skip
         assert server.requests == []
 
 

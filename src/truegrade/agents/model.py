@@ -11,7 +11,7 @@ from truegrade.agents.visible import VisibleProblem, prompt_tests, visible_probl
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Model, Reply, no_sample
 from truegrade.records import Problem, Prompt, SampleKey
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 
 
 class AgentPrompts:
@@ -35,7 +35,7 @@ class AgentModel:
 
     Args:
         agent: what to do.
-        model: whom to ask; its patience bounds every request, its cost limit the run.
+        model: whom to ask; its request policy bounds every request, its cost limit the run.
         executor: runs the agent's programs and tests.
         log: the run's steps; the caller closes it.
         problems: what the agent may know of each problem of the run, by id.
@@ -63,9 +63,9 @@ class AgentModel:
         return self._model.base_url
 
     @property
-    def patience(self) -> Patience:
+    def request_policy(self) -> RequestPolicy:
         """The model's; ``max_connections`` samples are worked on at once, each with one request at a time."""
-        return self._model.patience
+        return self._model.request_policy
 
     @property
     def adaptations(self) -> tuple[str, ...]:

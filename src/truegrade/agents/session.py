@@ -73,7 +73,7 @@ class Session:
                 )
                 raise BadRecord(self._log.path, problem, field="prompt_sha256")
             return stored
-        limit_usd = self._model.patience.max_cost_usd
+        limit_usd = self._model.request_policy.max_cost_usd
         if limit_usd is not None and self._log.spent_usd >= limit_usd:
             raise BudgetSpent
         sampling = _own_seed(self._sampling, agent, round_, index)

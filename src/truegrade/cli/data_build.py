@@ -152,11 +152,11 @@ def build_llm_list(model: str, base_url: str | None, size: int, out: Path, input
     from truegrade.builders.llm_list import build as rows_of
     from truegrade.models import open_model
     from truegrade.pipeline.questioning import Asker
-    from truegrade.records.config import Patience, Sampling
+    from truegrade.records.config import RequestPolicy, Sampling
     from truegrade.store.journal import Journal, read_journal
 
-    patience = Patience(max_connections=max_connections, max_cost_usd=max_cost_usd)
-    asked = open_model(model, base_url=base_url, patience=patience)
+    request_policy = RequestPolicy(max_connections=max_connections, max_cost_usd=max_cost_usd)
+    asked = open_model(model, base_url=base_url, request_policy=request_policy)
     path = out.with_name(f"{out.name}.journal")
     out.parent.mkdir(parents=True, exist_ok=True)
     earlier = list(read_journal(path, Entry, notice=notice))

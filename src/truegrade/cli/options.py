@@ -171,9 +171,9 @@ generation_options = together(
 def generation_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     """Command-line options as the keyword arguments of `truegrade.api.generate`."""
     from truegrade.models import DEFAULT_MODEL
-    from truegrade.records.config import Patience, Sampling
+    from truegrade.records.config import RequestPolicy, Sampling
 
-    patience = ("max_connections", "max_attempts", "timeout_s", "max_cost_usd")
+    request_policy = ("max_connections", "max_attempts", "timeout_s", "max_cost_usd")
     passed = (
         "n",
         "data",
@@ -191,7 +191,7 @@ def generation_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "model": options["model"] or DEFAULT_MODEL,
         "sampling": Sampling(**{name: options[name] for name in Sampling.__struct_fields__}),
-        "patience": Patience(**{name: options[name] for name in patience}),
+        "request_policy": RequestPolicy(**{name: options[name] for name in request_policy}),
         "notice": notice,
         "model_args": adapted_arguments(options["model_args"], options["adapter"]),
         **{name: options[name] for name in passed},

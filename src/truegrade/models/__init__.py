@@ -16,7 +16,7 @@ from truegrade.models.base import Model
 from truegrade.models.presets import PRESETS, Preset, Price, list_price
 from truegrade.models.providers import PROVIDERS, REGISTRY, Provider, find_endpoint
 from truegrade.records import Problem
-from truegrade.records.config import Patience
+from truegrade.records.config import RequestPolicy
 from truegrade.registry import Found, Origin, lacking
 
 TRUEGRADE_MICRO = "embedded/truegrade-micro"
@@ -50,7 +50,7 @@ IN_PROCESS = ("embedded/", "hf/")
 _OUTSIDE = re.compile(r"(.+?\.py(?::[A-Za-z_]\w*)?|[A-Za-z_][\w.]*:[A-Za-z_]\w*)(?:(/)(.*))?")
 """A provider in a file or a module, and the model's name behind it."""
 
-_DEFAULT_PATIENCE = Patience()
+_DEFAULT_REQUEST_POLICY = RequestPolicy()
 _NO_ARGS: Mapping[str, Any] = MappingProxyType({})
 _NO_PROBLEMS: Mapping[str, Problem] = MappingProxyType({})
 
@@ -104,7 +104,7 @@ def open_model(
     name: str,
     *,
     base_url: str | None = None,
-    patience: Patience = _DEFAULT_PATIENCE,
+    request_policy: RequestPolicy = _DEFAULT_REQUEST_POLICY,
     args: Mapping[str, Any] = _NO_ARGS,
     problems: Mapping[str, Problem] = _NO_PROBLEMS,
 ) -> Model:
@@ -114,7 +114,7 @@ def open_model(
         name: a preset, ``provider/name``, ``path/to/file.py/name`` (a provider in a file), ``baseline/NAME``,
             ``embedded/NAME``, ``hf/NAME`` or ``replay:FILE``.
         base_url: the service's address instead of the provider's own; without one ``vllm/NAME`` runs here.
-        patience: concurrency, time-out and retries.
+        request_policy: concurrency, time-out and retries.
         args: model arguments, values already parsed.
         problems: by id, for the baselines that answer from the problem; no other model is given them.
 
@@ -137,7 +137,7 @@ def open_model(
     if here:
         if base_url is not None:
             raise UserError(f"model {name!r} is not served anywhere: leave `base_url` out")
-        return _open_local(name, patience, args)
+        return _open_local(name, request_policy, args)
     if name.startswith("baseline/"):
         from truegrade.models.baseline import open_baseline
 
@@ -147,11 +147,11 @@ def open_model(
     if provider.value.open is not None:
         if base_url is not None:
             raise UserError(f"model {name!r} is opened by {provider.origin}: leave `base_url` out")
-        return checked_model(provider.value.open(model, patience, args))
-    return _open_service(provider, model, base_url, patience, args)
+        return checked_model(provider.value.open(model, request_policy, args))
+    return _open_service(provider, model, base_url, request_policy, args)
 
 
-def _open_local(name: str, patience: Patience, args: Mapping[str, Any]) -> Model:
+def _open_local(name: str, request_policy: RequestPolicy, args: Mapping[str, Any]) -> Model:
     """A model that runs in this process.
 
     Raises:
@@ -163,14 +163,14 @@ def _open_local(name: str, patience: Patience, args: Mapping[str, Any]) -> Model
     if provider == "vllm":
         from truegrade.models.vllm_local import open_vllm
 
-        return open_vllm(model, patience, args)
+        return open_vllm(model, request_policy, args)
     if provider == "hf":
         from truegrade.models.transformers_local import open_transformers
 
-        return open_transformers(model, patience, args)
+        return open_transformers(model, request_policy, args)
     from truegrade.models.embedded import open_embedded
 
-    return open_embedded(model, patience, args)
+    return open_embedded(model, request_policy, args)
 
 
 def find_preset(name: str) -> Preset | None:
@@ -225,14 +225,18 @@ def checked_model(model: Any) -> Model:
     Raises:
         UserError: a member is missing.
     """
-    if (fault := lacking(model, ("name", "base_url", "patience", "generate", "close"))) is not None:
+    if (fault := lacking(model, ("name", "base_url", "request_policy", "generate", "close"))) is not None:
         raise UserError(f"model {model!r:.80} {fault}, which every model has: truegrade.models.base.Model")
     opened: Model = model
     return opened
 
 
 def _open_service(
-    provider: Found[Provider], model: str, base_url: str | None, patience: Patience, args: Mapping[str, Any]
+    provider: Found[Provider],
+    model: str,
+    base_url: str | None,
+    request_policy: RequestPolicy,
+    args: Mapping[str, Any],
 ) -> Model:
     from truegrade.models.openai_api import OpenAIModel
     from truegrade.models.openai_options import split_arguments
@@ -242,7 +246,7 @@ def _open_service(
     # the listed price is the provider's own: whoever serves the model elsewhere asks another
     at_home = endpoint.base_url == provider.value.base_url
     price = list_price(provider.name, model) if at_home else None
-    return OpenAIModel(endpoint, model, patience=patience, args=args, listed_price=price)
+    return OpenAIModel(endpoint, model, request_policy=request_policy, args=args, listed_price=price)
 
 
 def _refuse_service_settings(name: str, base_url: str | None, args: Mapping[str, Any]) -> None:

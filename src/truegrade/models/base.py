@@ -8,7 +8,7 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.records import Attempt, Form, Prompt, SampleKey, Usage
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class Model(Protocol):
         """Where it is served, or None in-process."""
 
     @property
-    def patience(self) -> Patience:
+    def request_policy(self) -> RequestPolicy:
         """Concurrency and retries in force."""
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> Reply:

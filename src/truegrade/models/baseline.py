@@ -29,7 +29,7 @@ from truegrade.records import (
     Prompt,
     SampleKey,
 )
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 
 NO_FUNCTION = "The prompt shows no function to write."
 """Said where the prompt holds neither a signature nor a call; it is graded as a reply without code."""
@@ -55,9 +55,9 @@ class Baseline:
         return None
 
     @property
-    def patience(self) -> Patience:
+    def request_policy(self) -> RequestPolicy:
         """The default; nothing is waited for."""
-        return Patience()
+        return RequestPolicy()
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> Reply:
         """Answer, cut at the first stop string as a service would do."""

@@ -20,7 +20,7 @@ from truegrade.files.json_text import UNREADABLE, decode, encode
 from truegrade.models.base import BatchModel, Model, Reply, generate_sample
 from truegrade.models.providers import PROVIDERS, is_local
 from truegrade.records import Attempt, Prompt, SampleKey, sha256_json
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.store.manifest import now
 from truegrade.store.responses import ResponseCache
 
@@ -73,9 +73,9 @@ class CachedModel:
         return self._model.base_url
 
     @property
-    def patience(self) -> Patience:
+    def request_policy(self) -> RequestPolicy:
         """The model's own."""
-        return self._model.patience
+        return self._model.request_policy
 
     @property
     def adaptations(self) -> tuple[str, ...]:

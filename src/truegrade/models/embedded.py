@@ -19,7 +19,7 @@ from truegrade.models.micro.llama import ROWS, Llama
 from truegrade.models.micro.sampling import TokenSampler, sampler_for
 from truegrade.models.micro.tokenizer import read_tokenizer
 from truegrade.records import Prompt, Usage
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 
 SHIPPED = "truegrade-micro"
 """The name of the weights that come with the package."""
@@ -93,7 +93,7 @@ class EmbeddedEngine:
         return Generated(text="", finish_reason="length", usage=Usage(input_tokens=tokens), note=note)
 
 
-def open_embedded(model: str, patience: Patience, args: Mapping[str, Any]) -> LocalModel:
+def open_embedded(model: str, request_policy: RequestPolicy, args: Mapping[str, Any]) -> LocalModel:
     """Open a model of the package by its name, or the one in a folder; its one argument is ``adapter``.
 
     Raises:
@@ -106,7 +106,7 @@ def open_embedded(model: str, patience: Patience, args: Mapping[str, Any]) -> Lo
             raise UnknownName("argument of an embedded model", argument, [ARGUMENT])
     adapter = None if args.get(ARGUMENT) is None else Path(str(args[ARGUMENT]))
     name = model if model in _FOLDERS else None
-    return LocalModel(EmbeddedEngine(embedded_folder(model), name, adapter), patience)
+    return LocalModel(EmbeddedEngine(embedded_folder(model), name, adapter), request_policy)
 
 
 def embedded_folder(model: str) -> Path:

@@ -16,7 +16,7 @@ import msgspec
 from truegrade.errors import ModelError
 from truegrade.models.base import Reply
 from truegrade.records import Attempt, Prompt, SampleKey, Usage
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 
 
 class Generated(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,13 +62,13 @@ class LocalModel:
 
     Args:
         engine: what runs.
-        patience: its ``max_connections`` is raised to what the engine works on at once.
+        request_policy: its ``max_connections`` is raised to what the engine works on at once.
     """
 
-    def __init__(self, engine: Engine, patience: Patience) -> None:
+    def __init__(self, engine: Engine, request_policy: RequestPolicy) -> None:
         self.engine = engine
-        connections = max(patience.max_connections, engine.parallel)
-        self._patience = msgspec.structs.replace(patience, max_connections=connections)
+        connections = max(request_policy.max_connections, engine.parallel)
+        self._request_policy = msgspec.structs.replace(request_policy, max_connections=connections)
 
     @property
     def name(self) -> str:
@@ -81,9 +81,9 @@ class LocalModel:
         return None
 
     @property
-    def patience(self) -> Patience:
+    def request_policy(self) -> RequestPolicy:
         """Concurrency in force; nothing is retried, because the same request would end the same way."""
-        return self._patience
+        return self._request_policy
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> Reply:
         """Answer a prompt as sample 0 of a run; see `generate_sample`."""

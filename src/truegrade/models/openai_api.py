@@ -24,7 +24,7 @@ from truegrade.models.openai_reply import Body
 from truegrade.models.presets import Price
 from truegrade.models.providers import Endpoint
 from truegrade.records import Attempt, Message, Prompt, Usage
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 
 
 class OpenAIModel:
@@ -33,7 +33,7 @@ class OpenAIModel:
     Args:
         endpoint: where, and with which key.
         model: the model's id at the service.
-        patience: concurrency, time-out and retries.
+        request_policy: concurrency, time-out and retries.
         args: model arguments; see `truegrade.models.openai_options`.
         listed_price: price unless ``args`` give one; None leaves costs unknown.
 
@@ -46,13 +46,13 @@ class OpenAIModel:
         endpoint: Endpoint,
         model: str,
         *,
-        patience: Patience,
+        request_policy: RequestPolicy,
         args: Mapping[str, Any],
         listed_price: Price | None = None,
     ) -> None:
         self._options, extra_body = split_arguments(args)
         self._price = self._options.price(listed_price)
-        self._endpoint, self._model, self._patience = endpoint, model, patience
+        self._endpoint, self._model, self._request_policy = endpoint, model, request_policy
         reasoning = self._options.reasoning
         if reasoning is None:
             reasoning = is_reasoning_model(endpoint.provider, model)
@@ -61,9 +61,9 @@ class OpenAIModel:
             "chat": self.fresh_parameters("chat"),
             "text": self.fresh_parameters("text"),
         }
-        self._gate = Gate(patience.max_connections)
+        self._gate = Gate(request_policy.max_connections)
         self._jitter = Random(self.name)
-        self._client = OpenAIClient(endpoint, model, timeout_s=patience.timeout_s, extra_body=extra_body)
+        self._client = OpenAIClient(endpoint, model, timeout_s=request_policy.timeout_s, extra_body=extra_body)
 
     @property
     def name(self) -> str:
@@ -76,9 +76,9 @@ class OpenAIModel:
         return self._endpoint.base_url
 
     @property
-    def patience(self) -> Patience:
+    def request_policy(self) -> RequestPolicy:
         """Concurrency and retries in force."""
-        return self._patience
+        return self._request_policy
 
     @property
     def price(self) -> Price | None:
@@ -133,7 +133,7 @@ class OpenAIModel:
         await self._client.close()
 
     async def _ask(self, prompt: Prompt, sampling: Sampling, n: int | None) -> list[Reply]:
-        """Attempt until there is text, an acceptable emptiness, or no patience left.
+        """Attempt until there is text, an acceptable emptiness, or no attempt is left.
 
         A request that only taught us which parameters the service takes is recorded but does not count against
         ``max_attempts``; there can be no more of them than parameters.
@@ -143,7 +143,7 @@ class OpenAIModel:
         attempts: list[Attempt] = []
         counted = empties = 0
         empty_body: Body | None = None
-        while counted < self._patience.max_attempts:
+        while counted < self._request_policy.max_attempts:
             attempt, outcome, adapted = await self._attempt(route, prompt, sampling, n)
             attempts.append(attempt)
             if adapted:
@@ -198,7 +198,7 @@ class OpenAIModel:
         if failure.kind == "refused":
             return self._parameters[route].learn(failure, sent)
         wait_s = failure.wait_s or 0.0
-        if wait_s > self._patience.timeout_s:
+        if wait_s > self._request_policy.timeout_s:
             raise ModelError(
                 f"{self.name} at {self.base_url} asks to be left alone for {wait_s:.0f} s, longer than one "
                 "request may take: run the same command again after that time; what is stored is kept"
@@ -215,13 +215,15 @@ class OpenAIModel:
         Raises:
             ModelError: that was the last attempt, and no connection was ever made.
         """
-        if counted >= self._patience.max_attempts:
+        if counted >= self._request_policy.max_attempts:
             if failure.unreachable and not self._client.reached:
                 raise ModelError(self.explain(failure, route))
             return
         wait_s = failure.wait_s
         if wait_s is None:
-            ceiling_s = min(self._patience.backoff_max_s, self._patience.backoff_s * 2 ** (counted - 1))
+            ceiling_s = min(
+                self._request_policy.backoff_max_s, self._request_policy.backoff_s * 2 ** (counted - 1)
+            )
             wait_s = ceiling_s * self._jitter.uniform(0.5, 1.0)
         await asyncio.sleep(wait_s)
 

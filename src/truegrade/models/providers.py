@@ -16,7 +16,7 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.models.base import Model
-from truegrade.records.config import Patience
+from truegrade.records.config import RequestPolicy
 from truegrade.registry import Found, Registry
 
 
@@ -30,9 +30,9 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     keyless: bool = False
     """Whether it answers without a key."""
     notes: str
-    open: Callable[[str, Patience, Mapping[str, Any]], Model] | None = None
-    """``open(name, patience, args)`` makes the model of that name, where it does not speak the OpenAI protocol;
-    ``args`` are those of ``-M``, and the model's own name begins with the provider's."""
+    open: Callable[[str, RequestPolicy, Mapping[str, Any]], Model] | None = None
+    """``open(name, request_policy, args)`` makes the model of that name, where it does not speak the OpenAI
+    protocol; ``args`` are those of ``-M``, and the model's own name begins with the provider's."""
 
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType(

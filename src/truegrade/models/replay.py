@@ -11,7 +11,7 @@ from truegrade.errors import BadRecord, UserError
 from truegrade.files.json_text import UNREADABLE, decode
 from truegrade.models.base import Reply, no_sample
 from truegrade.records import Completion, Prompt, SampleKey
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 
 
 class Replay:
@@ -61,9 +61,9 @@ class Replay:
         return None
 
     @property
-    def patience(self) -> Patience:
+    def request_policy(self) -> RequestPolicy:
         """The default; nothing is waited for."""
-        return Patience()
+        return RequestPolicy()
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> Reply:
         """Refuse: an answer is stored for a sample.

@@ -22,7 +22,7 @@ from truegrade.models.transformers_loading import load
 from truegrade.models.transformers_options import TransformersOptions, read_options
 from truegrade.models.transformers_prompts import prompt_tokens
 from truegrade.records import Prompt, Usage
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 
 BATCHES_AHEAD = 4
 """Batches' worth of requests that are asked at once, so that there are similar lengths to choose from."""
@@ -159,10 +159,10 @@ class TransformersEngine:
         return token
 
 
-def open_transformers(model: str, patience: Patience, args: Mapping[str, Any]) -> LocalModel:
+def open_transformers(model: str, request_policy: RequestPolicy, args: Mapping[str, Any]) -> LocalModel:
     """Open a model of the Hub or in a folder.
 
     Raises:
         UserError: it cannot be loaded; the message says why.
     """
-    return LocalModel(TransformersEngine(model, read_options(args)), patience)
+    return LocalModel(TransformersEngine(model, read_options(args)), request_policy)

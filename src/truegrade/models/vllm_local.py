@@ -24,7 +24,7 @@ from truegrade.models.local import Generated, LocalModel
 from truegrade.models.transformers_prompts import prompt_tokens
 from truegrade.models.vllm_options import VllmOptions, adapter_rank, read_options
 from truegrade.records import Prompt, Usage, sha256_json
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 
 _QUIET = {"VLLM_LOGGING_LEVEL": "WARNING", "VLLM_LOGGING_STREAM": "ext://sys.stderr"}
 """vLLM tells what it does on stdout, where results go; who wants to know sets the level."""
@@ -143,13 +143,13 @@ class VllmEngine:
         self._loop.close()
 
 
-def open_vllm(model: str, patience: Patience, args: Mapping[str, Any]) -> LocalModel:
+def open_vllm(model: str, request_policy: RequestPolicy, args: Mapping[str, Any]) -> LocalModel:
     """Open a model of the Hub or in a folder; presets apply by their usual names.
 
     Raises:
         UserError: vLLM is not installed, or the model or adapter cannot be loaded; the message says why.
     """
-    return LocalModel(VllmEngine(model, read_options(args)), patience)
+    return LocalModel(VllmEngine(model, read_options(args)), request_policy)
 
 
 def _engine_arguments(name: str, options: VllmOptions) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from truegrade.pipeline.probing import probe
 from truegrade.pipeline.prompts import Worded
 from truegrade.profiles import Profile
 from truegrade.records import Problem, SampleKey
-from truegrade.records.config import Patience, Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.registry import Origin
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.store import Run
@@ -36,7 +36,7 @@ from truegrade.store.responses import ResponseCache, responses_path
 def open_asked(
     model: str | Model,
     base_url: str | None,
-    patience: Patience,
+    request_policy: RequestPolicy,
     args: Mapping[str, Any],
     problems: Mapping[str, Problem],
 ) -> Model:
@@ -49,8 +49,8 @@ def open_asked(
     """
     if not isinstance(model, str):
         return checked_model(model)
-    opened = open_model(model, base_url=base_url, patience=patience, args=args, problems=problems)
-    if patience.max_cost_usd is not None and getattr(opened, "price", "free") is None:
+    opened = open_model(model, base_url=base_url, request_policy=request_policy, args=args, problems=problems)
+    if request_policy.max_cost_usd is not None and getattr(opened, "price", "free") is None:
         raise UserError(
             f"`max_cost_usd` needs the price of {opened.name}, which is not known; give it in dollars per million"
             " tokens: `model_args` input_price and output_price"

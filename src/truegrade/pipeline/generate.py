@@ -71,7 +71,7 @@ def generate(run: Run, worded: Worded, model: Model, *, progress: Progress, noti
     config = run.manifest.generation
     if config is None:
         raise BadRecord(run.path, "this run was imported, so there is no model", field="generation")
-    budget = Budget(model.patience.max_cost_usd)
+    budget = Budget(model.request_policy.max_cost_usd)
     for facts in run.completion_facts():
         budget.spend(facts.cost_usd)
     answered = run.answered()
@@ -140,7 +140,7 @@ async def _ask_all(
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(max(1, min(model.patience.max_connections, len(missing)))):
+            for _ in range(max(1, min(model.request_policy.max_connections, len(missing)))):
                 group.create_task(worker())
     finally:
         await model.close()

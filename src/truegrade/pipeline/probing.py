@@ -12,7 +12,7 @@ from truegrade.models.base import Model
 from truegrade.models.probe import Style, probe_model, replies
 from truegrade.models.probe_ports import Seen
 from truegrade.pipeline.generate import complete
-from truegrade.records.config import Patience
+from truegrade.records.config import RequestPolicy
 from truegrade.store.probe_report import ProbeReport
 
 _NO_ARGS: Mapping[str, Any] = MappingProxyType({})
@@ -49,7 +49,7 @@ def probe_by_name(
         UserError: a name or argument is at fault, or there is nothing to probe.
         ModelError: the service refuses everything, or says nothing.
     """
-    where: dict[str, Any] = {"base_url": base_url, "patience": Patience(timeout_s=timeout_s)}
+    where: dict[str, Any] = {"base_url": base_url, "request_policy": RequestPolicy(timeout_s=timeout_s)}
     base: list[Seen] | None = None
     if base_model is not None or args.get(ARGUMENT) is not None:
         plain = {key: value for key, value in args.items() if key != ARGUMENT}

@@ -28,7 +28,7 @@ class Asker:
 
     def __init__(self, model: Model, sampling: Sampling) -> None:
         self._model, self._sampling = model, sampling
-        self._budget = Budget(model.patience.max_cost_usd)
+        self._budget = Budget(model.request_policy.max_cost_usd)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="asker", daemon=True)
 

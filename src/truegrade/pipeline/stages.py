@@ -41,7 +41,7 @@ from truegrade.pipeline.summary import refuse_ks
 from truegrade.profiles import Profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Problem, sha256_json
-from truegrade.records.config import GenerationConfig, Patience, Sampling
+from truegrade.records.config import GenerationConfig, RequestPolicy, Sampling
 from truegrade.statistics.windows import EVERYTHING, Window
 from truegrade.store import Manifest, Run, environment
 from truegrade.store.journal import Notice
@@ -62,7 +62,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     limit: Limit
     ids: Sequence[str]
     sampling: Sampling | None
-    patience: Patience | None
+    request_policy: RequestPolicy | None
     base_url: str | None
     model_args: Mapping[str, Any] | None
     agent: str | Agent | None
@@ -165,7 +165,7 @@ def prepare(
     for reason, named in _by_reason(excluded):
         notice(f"not scored ({reason}): {named}")
     asked = open_asked(
-        request.model, request.base_url, request.patience or Patience(), model_args, worded.problems
+        request.model, request.base_url, request.request_policy or RequestPolicy(), model_args, worded.problems
     )
     wanted = sampling_of(request.model, request.sampling or Sampling())
     check_followed(asked, wanted)

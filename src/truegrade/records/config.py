@@ -102,7 +102,7 @@ class GenerationConfig(msgspec.Struct, frozen=True, kw_only=True):
         return sha256_json(facts)
 
 
-class Patience(msgspec.Struct, frozen=True, kw_only=True):
+class RequestPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """How hard a model service is tried; none of it changes what a completion says.
 
     Raises:
