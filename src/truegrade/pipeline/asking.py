@@ -94,7 +94,7 @@ def probe_for(model: Model, worded: Worded, n: int) -> ProbeReport:
     return report
 
 
-def hire(
+def open_agent_for(
     name: str | Agent | None, args: Mapping[str, Any], model: str | Model, variant: str | None
 ) -> Agent | None:
     """Open an agent by name, or take the one that is handed in; None where none is.

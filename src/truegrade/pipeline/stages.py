@@ -21,7 +21,7 @@ from truegrade.pipeline.asking import (
     asked_origins,
     asker,
     check_followed,
-    hire,
+    open_agent_for,
     open_asked,
     probe_for,
     prompt_rule,
@@ -150,7 +150,7 @@ def prepare(
         raise UserError(f"`n` {request.n}: at least one sample per task is needed")
     args, model_args = dict(request.task_args or {}), request.model_args or {}
     variant = args.pop("prompt", None)
-    worker = hire(request.agent, request.agent_args or {}, request.model, variant)
+    worker = open_agent_for(request.agent, request.agent_args or {}, request.model, variant)
     data = None if request.data is None else Path(request.data)
     loaded = load_announced(request.benchmark, data, args, notice, shown)
     selected = select(loaded, request.limit, request.ids)
