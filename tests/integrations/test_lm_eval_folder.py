@@ -10,7 +10,7 @@ from truegrade.cli import main
 from truegrade.errors import UserError
 from truegrade.integrations.lm_eval.folder import write_task
 from truegrade.integrations.lm_eval.grading import GraderName, grade, metric_names, process_results
-from truegrade.profiles.wording import CODEX_STOP
+from truegrade.profiles.prompt_building import CODEX_STOP
 
 
 @pytest.fixture(autouse=True)

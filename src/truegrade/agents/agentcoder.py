@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from truegrade.agents import agentcoder_wording as wording
+from truegrade.agents import agentcoder_prompts
 from truegrade.agents.agentcoder_rounds import regenerate, repair
 from truegrade.agents.agentcoder_settings import ARGUMENTS, DEFAULTS, read_settings
 from truegrade.agents.base import AgentInfo, AgentRule
@@ -29,7 +29,7 @@ INFO = AgentInfo(
     name="agentcoder",
     version="dddd1b9.1",
     summary="programmer, test designer and test executor; accepts by self-made tests, never by official ones",
-    covers=tuple(wording.SHOWN),
+    covers=tuple(agentcoder_prompts.SHOWN),
     args=dict(ARGUMENTS),
     defaults={name: msgspec.to_builtins(settings) for name, settings in DEFAULTS.items()},
     rules=(
@@ -98,7 +98,7 @@ class AgentCoder:
 
     def prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
         """The programmer's first question; see `truegrade.agents.base.Agent`."""
-        return wording.programmer(problem, shown_tests, self.settings.shown_tests)
+        return agentcoder_prompts.programmer(problem, shown_tests, self.settings.shown_tests)
 
     async def answer(self, session: Session, executor: Executor) -> Reply:
         """Work on one sample; see `truegrade.agents.base.Agent`."""

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from truegrade.agents import agentcoder_wording as wording
+from truegrade.agents import agentcoder_prompts
 from truegrade.agents.agentcoder_settings import AgentCoderSettings
 from truegrade.agents.session import Session
 from truegrade.agents.steps import AskedStep, Candidate, SettledStep, TriedStep
@@ -88,7 +88,7 @@ async def _write(session: Session, round_: int, questions: Sequence[Prompt]) -> 
 
 async def _design(session: Session, settings: AgentCoderSettings, round_: int) -> list[AskedStep]:
     """The test designer's replies; it is shown the task and nothing else."""
-    question = wording.tester(session.problem)
+    question = agentcoder_prompts.tester(session.problem)
     return [await session.ask("tester", round_, index, question) for index in range(settings.tests)]
 
 
@@ -193,7 +193,7 @@ def _next_question(session: Session, latest: tuple[AskedStep, Candidate] | None)
     answer = _answer(session, asked)
     # A whole program is shown as it was given, without the task's stub in front of it.
     shown = answer.value if answer.form == "program" else assemble(session.problem.prefix, answer)
-    return wording.repair(session.first, asked.reply.text or "", shown or "", failed)
+    return agentcoder_prompts.repair(session.first, asked.reply.text or "", shown or "", failed)
 
 
 def _answer(session: Session, asked: AskedStep) -> Answer:

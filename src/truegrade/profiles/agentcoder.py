@@ -17,8 +17,8 @@ from truegrade.profiles.agentcoder_extraction import cut_fence
 from truegrade.profiles.agentcoder_imports import IMPORT_HELPER
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.function_scope import grade_in_function_scope, needed_imports
+from truegrade.profiles.prompt_building import origin
 from truegrade.profiles.refusals import check_variant, function_task
-from truegrade.profiles.wording import origin
 from truegrade.records import Answer, Completion, Message, Problem, Prompt
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits

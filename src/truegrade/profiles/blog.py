@@ -13,8 +13,8 @@ from truegrade.grading.judgement import Judgement
 from truegrade.profiles.agentcoder_extraction import cut_fence
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.function_scope import grade_in_function_scope
+from truegrade.profiles.prompt_building import origin
 from truegrade.profiles.refusals import check_variant, function_task
-from truegrade.profiles.wording import origin
 from truegrade.records import Answer, Completion, FunctionTask, Message, Problem, Prompt, Reason
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits

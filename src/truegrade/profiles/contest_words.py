@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from truegrade import prompts
-from truegrade.profiles.wording import chat, continuation, origin
+from truegrade.profiles.prompt_building import chat, continuation, origin
 from truegrade.records import ContestTask, Prompt
 
 VLLM_STOP = ("###",)

@@ -16,9 +16,9 @@ from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.contest_profile import contest_task, grade_contest, timed
 from truegrade.profiles.evalscope_extraction import first_fence, freeform_code, without_main
 from truegrade.profiles.plus_sets import PLUS_DEFECTS, PLUS_RULE, with_tests
+from truegrade.profiles.prompt_building import chat, origin
 from truegrade.profiles.refusals import check_variant, code_task, refuse_mbppplus
 from truegrade.profiles.reliability_guard import grade_guarded
-from truegrade.profiles.wording import chat, origin
 from truegrade.records import (
     Answer,
     Completion,

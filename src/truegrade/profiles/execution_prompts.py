@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from truegrade.profiles.wording import base, chat
+from truegrade.profiles.prompt_building import base, chat
 from truegrade.records import ChoiceTask, InputTask, OutputTask, Prompt
 
 Wording = Callable[[], Prompt]

@@ -16,8 +16,8 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
+from truegrade.profiles.prompt_building import chat
 from truegrade.profiles.refusals import check_variant, function_task
-from truegrade.profiles.wording import chat
 from truegrade.records import Answer, Completion, FunctionTask, Problem, Prompt
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits

@@ -14,8 +14,8 @@ from truegrade.profiles.answered_prompt import answered_prompt
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.executed_assertion import SKIPPED, grade_assertion, literal_verdict, skipped
 from truegrade.profiles.execution_prompts import Wording
+from truegrade.profiles.prompt_building import base, chat
 from truegrade.profiles.refusals import check_variant, covered_task
-from truegrade.profiles.wording import base, chat
 from truegrade.records import Answer, Completion, OutputTask, Problem, Prompt
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits

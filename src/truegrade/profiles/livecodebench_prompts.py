@@ -16,7 +16,7 @@ import msgspec
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles.contest_words import VLLM_STOP, claude_completion, kind_of_prompt, question
 from truegrade.profiles.livecodebench_example import worked_example
-from truegrade.profiles.wording import base
+from truegrade.profiles.prompt_building import base
 from truegrade.records import ContestTask, Prompt
 
 Wording = Callable[[ContestTask], Prompt]

@@ -14,7 +14,7 @@ from typing import Any
 from truegrade import prompts
 from truegrade.errors import UserError
 from truegrade.profiles.contest_words import VLLM_STOP, claude_completion
-from truegrade.profiles.wording import base, chat, continuation, origin
+from truegrade.profiles.prompt_building import base, chat, continuation, origin
 from truegrade.records import Message, Prompt
 
 SYSTEM = "lcb.self_repair.system"

@@ -19,9 +19,9 @@ from truegrade.grading.judgement import Judgement
 from truegrade.profiles import lm_eval_cruxeval
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.plus_sets import PLUS_DEFECTS, PLUS_RULE, with_tests
+from truegrade.profiles.prompt_building import continuation, origin
 from truegrade.profiles.refusals import check_variant, code_task, covered_task, refuse_mbppplus
 from truegrade.profiles.reliability_guard import grade_guarded
-from truegrade.profiles.wording import continuation, origin
 from truegrade.records import (
     Answer,
     Completion,

@@ -11,8 +11,8 @@ from truegrade.grading.judgement import Judgement
 from truegrade.profiles.answered_prompt import answered_prompt
 from truegrade.profiles.base import Rule
 from truegrade.profiles.execution_prompts import Wording
+from truegrade.profiles.prompt_building import base
 from truegrade.profiles.reliability_guard import grade_guarded
-from truegrade.profiles.wording import base
 from truegrade.records import Answer, Completion, InputTask, OutputTask
 
 _TASKS = "EleutherAI/lm-evaluation-harness@4e7e0d47f lm_eval/tasks/cruxeval"

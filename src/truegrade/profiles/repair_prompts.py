@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from truegrade.grading.suites import RepairTask
 from truegrade.profiles.execution_prompts import Wording
-from truegrade.profiles.wording import base, chat
+from truegrade.profiles.prompt_building import base, chat
 
 FENCE = "```"
 

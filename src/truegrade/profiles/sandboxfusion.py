@@ -12,8 +12,8 @@ from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.cruxeval import published_task, published_wordings
+from truegrade.profiles.prompt_building import continuation
 from truegrade.profiles.refusals import check_variant
-from truegrade.profiles.wording import continuation
 from truegrade.records import Answer, Completion, OutputTask, Problem, Prompt
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits

@@ -9,9 +9,9 @@ from typing import ClassVar
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
+from truegrade.profiles.prompt_building import chat
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.reliability_guard import grade_guarded
-from truegrade.profiles.wording import chat
 from truegrade.records import Answer, Completion, Problem, Prompt
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits

@@ -16,8 +16,8 @@ from truegrade.profiles.execution_prompts import (
     input_prompts,
     output_prompts,
 )
+from truegrade.profiles.prompt_building import CODEX_STOP, chat, continuation, origin
 from truegrade.profiles.repair_prompts import repair_prompts
-from truegrade.profiles.wording import CODEX_STOP, chat, continuation, origin
 from truegrade.records import (
     CasesTask,
     ChoiceTask,
