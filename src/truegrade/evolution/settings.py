@@ -75,7 +75,7 @@ class Training(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What every adapter of the run has in common."""
 
     lessons: Literal["as-tested", "coralx"] = "as-tested"
-    """Worded by the profile, or the seed's 96 texts."""
+    """The prompt by the profile, or the seed's 96 texts."""
     loss_on: Literal["reply", "all"] = "reply"
     batch_size: Positive = 8
     longest: Positive = 512

@@ -21,7 +21,7 @@ from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UnknownName, UserError
 from truegrade.models.base import Reply
 from truegrade.pipeline.generate import completion_of
-from truegrade.pipeline.prompts import word
+from truegrade.pipeline.prompts import render_prompts
 from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles import Profile, find_profile
 from truegrade.profiles.refusals import refuse_uncovered
@@ -57,10 +57,10 @@ class ReplyGrader:
     def __init__(self, benchmark: Benchmark, profile: Profile, variant: str | None = None) -> None:
         refuse_uncovered([profile], benchmark.problems)
         self.benchmark, self.profile, self.variant = benchmark, profile, variant or "default"
-        worded = word(benchmark, benchmark.problems, profile, variant)
-        self.items: tuple[tuple[Problem, Prompt], ...] = tuple(worded.items)
+        prompt_set = render_prompts(benchmark, benchmark.problems, profile, variant)
+        self.items: tuple[tuple[Problem, Prompt], ...] = tuple(prompt_set.items)
         """Problems with their prompts, in the data set's order; those that a prompt shows solved are left out."""
-        self._by_id = {problem.id: (problem, prompt) for problem, prompt in worded.items}
+        self._by_id = {problem.id: (problem, prompt) for problem, prompt in prompt_set.items}
         self._sandbox = Sandbox(limits_for(profile, benchmark.problems), allow_unsafe=unsafe_allowed())
         weakref.finalize(self, self._sandbox.close)
 

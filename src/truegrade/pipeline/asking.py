@@ -21,7 +21,7 @@ from truegrade.models.base import Model, refuse_in_process_only
 from truegrade.models.cached import CachedModel, cacheable
 from truegrade.models.local import LocalModel
 from truegrade.pipeline.probing import probe
-from truegrade.pipeline.prompts import Worded
+from truegrade.pipeline.prompts import PromptSet
 from truegrade.profiles import Profile
 from truegrade.records import Problem, SampleKey
 from truegrade.records.config import RequestPolicy, Sampling
@@ -76,14 +76,14 @@ def check_followed(model: Model, sampling: Sampling) -> None:
         refuse_in_process_only(model.name, sampling)
 
 
-def probe_for(model: Model, worded: Worded, n: int) -> ProbeReport:
+def probe_for(model: Model, prompt_set: PromptSet, n: int) -> ProbeReport:
     """Look what the model's server honours, before anything of the benchmark is asked.
 
     Raises:
         UserError: several samples per problem are wanted of a server that ignores the temperature.
         ModelError: the service refuses everything.
     """
-    style = worded.items[0][1].style if worded.items else "chat"
+    style = prompt_set.items[0][1].style if prompt_set.items else "chat"
     report = probe(model, style=style)
     if n > 1 and report.state("temperature") == "ignored":
         evidence = next(feature.evidence for feature in report.features if feature.name == "temperature")

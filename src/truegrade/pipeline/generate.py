@@ -14,7 +14,7 @@ from truegrade.errors import BadRecord, TruegradeError
 from truegrade.models.base import BatchModel, Model, Reply, generate_sample
 from truegrade.models.shortfall import Shortfall
 from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.prompts import Worded
+from truegrade.pipeline.prompts import PromptSet
 from truegrade.records import (
     CasesTask,
     Completion,
@@ -52,12 +52,14 @@ class Budget:
         self.spent_usd += cost_usd or 0.0
 
 
-def generate(run: Run, worded: Worded, model: Model, *, progress: Progress, notice: Notice = ignore) -> Shortfall:
+def generate(
+    run: Run, prompt_set: PromptSet, model: Model, *, progress: Progress, notice: Notice = ignore
+) -> Shortfall:
     """Ask for every sample that is not answered yet; each reply is on disk before the next is counted.
 
     Args:
         run: what is asked for, and where replies go.
-        worded: the problems with their prompts.
+        prompt_set: the problems with their prompts.
         model: who answers.
         progress: told about every reply.
         notice: told why requests fail, once some have.
@@ -77,7 +79,7 @@ def generate(run: Run, worded: Worded, model: Model, *, progress: Progress, noti
     answered = run.answered()
     wanted = [
         (problem, prompt, SampleKey(problem.id, sample))
-        for problem, prompt in worded.items
+        for problem, prompt in prompt_set.items
         for sample in range(run.manifest.samples_per_task)
     ]
     missing = [item for item in wanted if item[2] not in answered]

@@ -1,4 +1,4 @@
-"""The first stage: every selected problem is worded, and what a prompt gives away is left out."""
+"""The first stage: the prompt of every selected problem is rendered, and what a prompt gives away is left out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from truegrade.benchmarks.base import Benchmark
 from truegrade.records import Problem, Prompt
 
 
-class Worded(msgspec.Struct, frozen=True):
+class PromptSet(msgspec.Struct, frozen=True):
     """The problems of a run with their prompts, and those that a prompt gives away."""
 
     items: list[tuple[Problem, Prompt]]
@@ -23,8 +23,8 @@ class Worded(msgspec.Struct, frozen=True):
         return {problem.id: problem for problem, _ in self.items}
 
 
-class Wording(Protocol):
-    """Words problems: a profile, or an agent with prompts of its own."""
+class PromptRenderer(Protocol):
+    """Renders prompts: a profile, or an agent with prompts of its own."""
 
     @property
     def scores_shots(self) -> Sequence[str]:
@@ -34,18 +34,20 @@ class Wording(Protocol):
         """See `truegrade.profiles.base.Profile.prompt`."""
 
 
-def word(benchmark: Benchmark, selected: Sequence[Problem], wording: Wording, variant: str | None) -> Worded:
-    """Word every selected problem; one that any prompt shows solved is left out, unless the wording scores it.
+def render_prompts(
+    benchmark: Benchmark, selected: Sequence[Problem], renderer: PromptRenderer, variant: str | None
+) -> PromptSet:
+    """Render every prompt; a problem that one shows solved is left out, unless the renderer scores it.
 
     Args:
         benchmark: the whole data set, from which worked examples come.
         selected: problems to ask, in order.
-        wording: whose prompt is used.
+        renderer: whose prompt is used.
         variant: one of its prompt variants.
     """
     examples = benchmark.by_id()
-    prompts = [(problem, wording.prompt(problem, variant, examples)) for problem in selected]
-    given_away = benchmark.name not in wording.scores_shots
+    prompts = [(problem, renderer.prompt(problem, variant, examples)) for problem in selected]
+    given_away = benchmark.name not in renderer.scores_shots
     shown = {shot for _, prompt in prompts for shot in prompt.shots} if given_away else set()
     excluded = {problem.id: "shown solved in the prompt" for problem in selected if problem.id in shown}
-    return Worded([(problem, prompt) for problem, prompt in prompts if problem.id not in shown], excluded)
+    return PromptSet([(problem, prompt) for problem, prompt in prompts if problem.id not in shown], excluded)

@@ -34,7 +34,7 @@ from truegrade.pipeline.graders import Grader
 from truegrade.pipeline.importing import RUNS, identity_of, origins, slug, take_over
 from truegrade.pipeline.loading import Shown, load_announced, problems_of
 from truegrade.pipeline.progress import Progress
-from truegrade.pipeline.prompts import Worded, word
+from truegrade.pipeline.prompts import PromptSet, render_prompts
 from truegrade.pipeline.selection import Limit, select, told
 from truegrade.pipeline.summarise import graders_of, summarise
 from truegrade.pipeline.summary import refuse_ks
@@ -77,7 +77,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """A run that nothing stands in the way of; nothing of it is on disk and nothing was asked."""
 
     loaded: Benchmark
-    worded: Worded
+    prompt_set: PromptSet
     asked: Model
     worker: Agent | None
     manifest: Manifest
@@ -117,18 +117,18 @@ def ask(
     plan = prepare(request, profiles, grading=grading, ks=ks, notice=notice, shown=shown)
     manifest = plan.manifest
     if request.probe:
-        manifest = msgspec.structs.replace(manifest, probe=probe_for(plan.asked, plan.worded, request.n))
+        manifest = msgspec.structs.replace(manifest, probe=probe_for(plan.asked, plan.prompt_set, request.n))
     run = Run.create_or_resume(plan.folder, manifest, notice=notice)
     with run.locked():
-        run.add_prompts((problem.id, prompt) for problem, prompt in plan.worded.items)
+        run.add_prompts((problem.id, prompt) for problem, prompt in plan.prompt_set.items)
         if request.reuse is not None:
-            take_over(run, Path(request.reuse), plan.loaded, list(plan.worded.problems), notice)
+            take_over(run, Path(request.reuse), plan.loaded, list(plan.prompt_set.problems), notice)
         answers = asker(
-            plan.asked, plan.worker, run, plan.worded.problems,
+            plan.asked, plan.worker, run, plan.prompt_set.problems,
             allow_unsafe=allow_unsafe, cache=request.cache, notice=notice,
         )  # fmt: skip
         with answers as answering:
-            shortfall = generate(run, plan.worded, answering, progress=progress, notice=notice)
+            shortfall = generate(run, plan.prompt_set, answering, progress=progress, notice=notice)
         adaptations = (*run.manifest.adaptations, *getattr(answering, "adaptations", ()))
         run.update(adaptations=tuple(dict.fromkeys(adaptations)))
     if shortfall:
@@ -160,12 +160,12 @@ def prepare(
         refuse_uncovered(profiles, selected)
     learned = leave_out_learned(model_args.get(ARGUMENT), selected)
     left = [problem for problem in selected if problem.id not in learned]
-    worded = word(loaded, left, AgentPrompts(worker) if worker else profiles[0], variant)
-    excluded = worded.excluded | learned
+    prompt_set = render_prompts(loaded, left, AgentPrompts(worker) if worker else profiles[0], variant)
+    excluded = prompt_set.excluded | learned
     for reason, named in _by_reason(excluded):
         notice(f"not scored ({reason}): {named}")
     asked = open_asked(
-        request.model, request.base_url, request.request_policy or RequestPolicy(), model_args, worded.problems
+        request.model, request.base_url, request.request_policy or RequestPolicy(), model_args, prompt_set.problems
     )
     wanted = sampling_of(request.model, request.sampling or Sampling())
     check_followed(asked, wanted)
@@ -190,7 +190,7 @@ def prepare(
     folder = RUNS / _folder_name(loaded, config) if request.out is None else Path(request.out)
     require_writable(folder)
     refuse_ks(ks, max(request.n, _samples_there(folder)))
-    return Plan(loaded=loaded, worded=worded, asked=asked, worker=worker, manifest=manifest, folder=folder)
+    return Plan(loaded=loaded, prompt_set=prompt_set, asked=asked, worker=worker, manifest=manifest, folder=folder)
 
 
 def grade_and_count(

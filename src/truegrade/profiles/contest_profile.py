@@ -50,10 +50,10 @@ class ContestProfile(Profile):
     ) -> Prompt:
         """The harness' words for a chat model."""
         check_variant(self, variant)
-        return self.words(contest_task(self, problem))
+        return self.render_contest(contest_task(self, problem))
 
     @abstractmethod
-    def words(self, task: ContestTask) -> Prompt:
+    def render_contest(self, task: ContestTask) -> Prompt:
         """The prompt of one problem; its starter code decides the kind."""
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:

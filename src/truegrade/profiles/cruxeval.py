@@ -12,7 +12,7 @@ from truegrade.grading.judgement import Judgement
 from truegrade.profiles.answered_prompt import answered_prompt
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.executed_assertion import SKIPPED, grade_assertion, skipped
-from truegrade.profiles.execution_prompts import Wording, cruxeval_input_prompts, cruxeval_output_prompts
+from truegrade.profiles.execution_prompts import RenderPrompt, cruxeval_input_prompts, cruxeval_output_prompts
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.records import Answer, Completion, InputTask, OutputTask, Problem, Prompt
 from truegrade.records.kinds import Kind
@@ -23,7 +23,7 @@ _PROMPTS = "facebookresearch/cruxeval@190faf1 prompts.py"
 _MODELS = "facebookresearch/cruxeval@190faf1 inference/tasks"
 
 _STOPS = {"cruxeval": ("[/ANSWER]",), "cruxeval-cot": ("[/ANSWER]",), "cruxeval-phind": ("# done",)}
-"""Stop strings of its runs, by the name of the wording."""
+"""Stop strings of its runs, by the name of the prompt."""
 
 EVALUATOR_RULES = (
     Rule("comparison", "output: skip if 'f(<input>)' is in the generation; input: skip unless 'f(' is in it;"
@@ -76,20 +76,20 @@ class Cruxeval(Profile):
     ) -> Prompt:
         """CRUXEval's own words: ``default`` (direct), ``cot``, or for outputs ``phind``."""
         name = check_variant(self, variant)
-        words = published_wordings(self, problem)
-        wording = words.get("cruxeval" if name == "default" else f"cruxeval-{name}")
-        if wording is None:
+        named = published_prompts(self, problem)
+        render = named.get("cruxeval" if name == "default" else f"cruxeval-{name}")
+        if render is None:
             raise UnknownName(
                 "prompt variant", name, ("default", "cot"), f"for {problem.benchmark} under {self.name}"
             )
-        return wording()
+        return render()
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """The published post-processing of replies; what is already extracted stays as it is."""
         text = completion.text or ""
         if completion.form == "answer":
             return Answer(value=text, found="as given", form="answer")
-        prompt = answered_prompt(completion, published_wordings(self, problem), _STOPS)
+        prompt = answered_prompt(completion, published_prompts(self, problem), _STOPS)
         for stop in ("[/ANSWER]", "# done") if prompt is None else _STOPS[prompt]:
             text = text.split(stop, maxsplit=1)[0]
         if prompt in (None, "cruxeval-cot") and "[ANSWER]" in text:
@@ -118,7 +118,7 @@ def published_task(profile: Profile, problem: Problem) -> OutputTask | InputTask
     return covered_task(profile, problem, OutputTask, InputTask)
 
 
-def published_wordings(profile: Profile, problem: Problem) -> dict[str, Wording]:
+def published_prompts(profile: Profile, problem: Problem) -> dict[str, RenderPrompt]:
     """CRUXEval's own prompts for a problem, by name; raises as `published_task` does."""
     task = published_task(profile, problem)
     return cruxeval_output_prompts(task) if isinstance(task, OutputTask) else cruxeval_input_prompts(task)

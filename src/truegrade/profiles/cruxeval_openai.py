@@ -13,7 +13,7 @@ from truegrade.profiles.cruxeval import (
     Cruxeval,
     after_equals,
     call_of_f,
-    published_wordings,
+    published_prompts,
 )
 from truegrade.profiles.refusals import check_variant
 from truegrade.records import Answer, Completion, OutputTask, Problem, Prompt
@@ -49,14 +49,14 @@ class CruxevalOpenai(Cruxeval):
     ) -> Prompt:
         """CRUXEval's words behind its system message: ``default`` (direct) or ``cot``."""
         name = check_variant(self, variant)
-        return published_wordings(self, problem)[_DIRECT if name == "default" else _COT]()
+        return published_prompts(self, problem)[_DIRECT if name == "default" else _COT]()
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """The extraction of the OpenAI runs; what is already extracted stays as it is."""
         text = completion.text or ""
         if completion.form == "answer":
             return Answer(value=text, found="as given", form="answer")
-        prompt = answered_prompt(completion, published_wordings(self, problem), (_DIRECT, _COT))
+        prompt = answered_prompt(completion, published_prompts(self, problem), (_DIRECT, _COT))
         text = text.split("[/ANSWER]", maxsplit=1)[0]
         if prompt != _DIRECT:
             if "[ANSWER]" not in text:

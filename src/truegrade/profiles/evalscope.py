@@ -104,7 +104,7 @@ class Evalscope(Profile):
         """One user message; MBPP's holds three worked examples unless ``zero-shot`` is asked for."""
         style = check_variant(self, variant)
         if isinstance(problem.task, ContestTask):
-            return evalscope_contests.words(contest_task(self, problem))
+            return evalscope_contests.render_contest(contest_task(self, problem))
         task = self._task(problem)
         if task.prefix:
             return chat("humaneval.simple_evals.user", {"prompt": task.prompt})

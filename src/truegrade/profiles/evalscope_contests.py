@@ -61,7 +61,7 @@ LOCAL_DEFECTS = (
 )
 
 
-def words(task: ContestTask) -> Prompt:
+def render_contest(task: ContestTask) -> Prompt:
     """System message and user message, as sent until v1.0 and again since ecb01c36 (2026-08-06)."""
     return question("lcb.evalscope.user", task, system="lcb.evalscope.system")
 

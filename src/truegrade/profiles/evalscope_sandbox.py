@@ -55,7 +55,7 @@ class EvalscopeSandbox(Profile):
     ) -> Prompt:
         """EvalScope's words."""
         check_variant(self, variant)
-        return evalscope_contests.words(contest_task(self, problem))
+        return evalscope_contests.render_contest(contest_task(self, problem))
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """The last two fences."""

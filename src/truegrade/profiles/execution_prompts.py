@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from truegrade.profiles.prompt_building import base, chat
 from truegrade.records import ChoiceTask, InputTask, OutputTask, Prompt
 
-Wording = Callable[[], Prompt]
+RenderPrompt = Callable[[], Prompt]
 
 PREDICTION_VARIANTS = ("inference-py", "bedrock", "livecodebench", "livecodebench-cot")
 CRUXEVAL_VARIANTS = ("cruxeval", "cruxeval-cot", "cruxeval-phind", "cruxeval-openai", "cruxeval-openai-cot")
@@ -23,13 +23,13 @@ _OPENAI = "cruxeval.system.openai"
 _LIVECODEBENCH = "lcb.execution.system"
 
 
-def output_prompts(task: OutputTask) -> dict[str, Wording]:
+def output_prompts(task: OutputTask) -> dict[str, RenderPrompt]:
     """Prompts for a program and a call; where a question in words stands instead of the program, for that."""
     if task.question:
         return _question_prompts(task)
     seed = {"program": task.program, "fn": task.function, "args": task.arguments}
     whole = {"code": task.program, "call": f"{task.function}({task.arguments})"}
-    choices: dict[str, Wording] = {
+    choices: dict[str, RenderPrompt] = {
         "default": lambda: chat("exec.prediction.zero_shot", seed),
         "one-shot": lambda: chat("exec.prediction.one_shot", seed),
         "base": lambda: base("exec.prediction.zero_shot", seed, stop=_STOP),
@@ -42,7 +42,7 @@ def output_prompts(task: OutputTask) -> dict[str, Wording]:
     return choices | cruxeval_output_prompts(task)
 
 
-def cruxeval_output_prompts(task: OutputTask) -> dict[str, Wording]:
+def cruxeval_output_prompts(task: OutputTask) -> dict[str, RenderPrompt]:
     """CRUXEval's own prompts; none where the function is not called ``f``, as their texts call it."""
     if task.function != "f":
         return {}
@@ -56,7 +56,7 @@ def cruxeval_output_prompts(task: OutputTask) -> dict[str, Wording]:
     }
 
 
-def cruxeval_input_prompts(task: InputTask) -> dict[str, Wording]:
+def cruxeval_input_prompts(task: InputTask) -> dict[str, RenderPrompt]:
     """CRUXEval's own prompts for finding an input."""
     values = {"code": task.program, "output": task.expected}
     return {
@@ -67,13 +67,13 @@ def cruxeval_input_prompts(task: InputTask) -> dict[str, Wording]:
     }
 
 
-def input_prompts(task: InputTask) -> dict[str, Wording]:
+def input_prompts(task: InputTask) -> dict[str, RenderPrompt]:
     """Prompts for a program and a value to reach."""
     values = {"code": task.program, "output": task.expected}
     return {"default": lambda: chat("cruxeval.input.direct", values)} | cruxeval_input_prompts(task)
 
 
-def choice_prompts(task: ChoiceTask) -> dict[str, Wording]:
+def choice_prompts(task: ChoiceTask) -> dict[str, RenderPrompt]:
     """Prompts for a pair of programs."""
     first, second = task.programs
     values: Mapping[str, str] = {
@@ -93,7 +93,7 @@ def choice_prompts(task: ChoiceTask) -> dict[str, Wording]:
     }
 
 
-def _question_prompts(task: OutputTask) -> dict[str, Wording]:
+def _question_prompts(task: OutputTask) -> dict[str, RenderPrompt]:
     values = {
         "question": task.question,
         "starter": task.program,

@@ -118,7 +118,7 @@ class LiveCodeBench(ContestProfile):
         style = check_variant(self, variant)
         return official_prompt(contest_task(self, problem), DEFAULT_STYLE if style == "default" else style)
 
-    def words(self, task: ContestTask) -> Prompt:
+    def render_contest(self, task: ContestTask) -> Prompt:
         """Style OpenAIChat."""
         return official_prompt(task)
 
@@ -159,7 +159,7 @@ class LiveCodeBenchBase(LiveCodeBench):
     ) -> Prompt:
         """The example, downloaded when first used, then the question."""
         check_variant(self, variant)
-        return self.words(contest_task(self, problem))
+        return self.render_contest(contest_task(self, problem))
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """The whole text, stripped."""
@@ -172,6 +172,6 @@ class LiveCodeBenchBase(LiveCodeBench):
         """The whole text, stripped."""
         return base_reply(reply)
 
-    def words(self, task: ContestTask) -> Prompt:
+    def render_contest(self, task: ContestTask) -> Prompt:
         """Style GenericBase."""
         return official_prompt(task, BASE_STYLE)

@@ -13,7 +13,7 @@ from truegrade.grading.judgement import Judgement
 from truegrade.profiles.answered_prompt import answered_prompt
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.executed_assertion import SKIPPED, grade_assertion, literal_verdict, skipped
-from truegrade.profiles.execution_prompts import Wording
+from truegrade.profiles.execution_prompts import RenderPrompt
 from truegrade.profiles.prompt_building import base, chat
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.records import Answer, Completion, OutputTask, Problem, Prompt
@@ -68,7 +68,7 @@ class LivecodebenchExec(Profile):
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """LiveCodeBench's words, direct or ``cot``, for a chat model or a ``base`` model."""
-        return _wordings(self._task(problem))[check_variant(self, variant)]()
+        return _prompts(self._task(problem))[check_variant(self, variant)]()
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """The published post-processing of replies; what is already extracted stays as it is."""
@@ -76,7 +76,7 @@ class LivecodebenchExec(Profile):
         task = self._task(problem)
         if completion.form == "answer":
             return Answer(value=text, found="as given", form="answer")
-        if answered_prompt(completion, _wordings(task), self.variants) not in _DIRECT and "[ANSWER]" in text:
+        if answered_prompt(completion, _prompts(task), self.variants) not in _DIRECT and "[ANSWER]" in text:
             text = text.split("[ANSWER]")[1].strip()
         if "==" in text:
             text = text.split("==")[1].strip()
@@ -107,7 +107,7 @@ class LivecodebenchExec(Profile):
         return covered_task(self, problem, OutputTask)
 
 
-def _wordings(task: OutputTask) -> dict[str, Wording]:
+def _prompts(task: OutputTask) -> dict[str, RenderPrompt]:
     values = {"code": task.program, "call": f"{task.function}({task.arguments})"}
     system = "lcb.execution.system"
     return {

@@ -19,7 +19,7 @@ from truegrade.profiles.livecodebench_example import worked_example
 from truegrade.profiles.prompt_building import base
 from truegrade.records import ContestTask, Prompt
 
-Wording = Callable[[ContestTask], Prompt]
+RenderContest = Callable[[ContestTask], Prompt]
 
 SYSTEM = "lcb.official.system"
 DEFAULT_STYLE = "OpenAIChat"
@@ -59,11 +59,11 @@ def _claude(task: ContestTask) -> Prompt:
     return claude_completion(_chat(task).messages[-1].content, SYSTEM)
 
 
-def _one_message(family: str) -> Wording:
+def _one_message(family: str) -> RenderContest:
     return lambda task: question(family, task)
 
 
-def _text(family: str) -> Wording:
+def _text(family: str) -> RenderContest:
     """A chat template written out by hand: one text to continue."""
     return lambda task: _as_text(question(family, task))
 
@@ -91,7 +91,7 @@ def _as_text(prompt: Prompt) -> Prompt:
     return msgspec.structs.replace(prompt, style="text", stop=VLLM_STOP)
 
 
-STYLES: Mapping[str, Wording] = MappingProxyType(
+STYLES: Mapping[str, RenderContest] = MappingProxyType(
     {
         "OpenAIChat": _chat,
         "OpenAIReasonPreview": _one_message("lcb.official.reason_preview.user"),

@@ -125,7 +125,7 @@ class LmEval(Profile):
         name = check_variant(self, variant)
         prediction = self._prediction(problem)
         if prediction is not None:
-            return lm_eval_cruxeval.wordings(prediction)[name]()
+            return lm_eval_cruxeval.renderers(prediction)[name]()
         if name != "default":
             raise UnknownName("prompt variant", name, ("default",), f"for {problem.benchmark} under {self.name}")
         task = self._task(problem)

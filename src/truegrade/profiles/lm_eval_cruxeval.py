@@ -10,7 +10,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.answered_prompt import answered_prompt
 from truegrade.profiles.base import Rule
-from truegrade.profiles.execution_prompts import Wording
+from truegrade.profiles.execution_prompts import RenderPrompt
 from truegrade.profiles.prompt_building import base
 from truegrade.profiles.reliability_guard import grade_guarded
 from truegrade.records import Answer, Completion, InputTask, OutputTask
@@ -44,7 +44,7 @@ DEFECTS = (
 )
 
 
-def wordings(task: OutputTask | InputTask) -> dict[str, Wording]:
+def renderers(task: OutputTask | InputTask) -> dict[str, RenderPrompt]:
     """The prompts of the four tasks, for a base model."""
     if isinstance(task, OutputTask):
         values, kind = {"code": task.program, "input": task.arguments}, "output"
@@ -63,7 +63,7 @@ def extract(task: OutputTask | InputTask, completion: Completion) -> Answer:
         return Answer(value=text, found="as given", form="answer")
     for stop in _UNTIL:
         text = text.split(stop, maxsplit=1)[0]
-    if answered_prompt(completion, wordings(task), VARIANTS) != "default" and "[ANSWER]" in text:
+    if answered_prompt(completion, renderers(task), VARIANTS) != "default" and "[ANSWER]" in text:
         text = text.split("[ANSWER]")[1].strip()
     value = _predicted_output(text) if isinstance(task, OutputTask) else _predicted_input(text)
     return Answer(value=value.split("\n")[0].split("#")[0].strip(), found="CRUXEval's filter", form="answer")

@@ -77,6 +77,6 @@ class LmEvalFork(ContestProfile):
         """The first two fences."""
         return first_pair(reply)
 
-    def words(self, task: ContestTask) -> Prompt:
+    def render_contest(self, task: ContestTask) -> Prompt:
         """The user message alone."""
         return question("lcb.evalscope.user", task)

@@ -11,7 +11,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
-from truegrade.profiles.cruxeval import published_task, published_wordings
+from truegrade.profiles.cruxeval import published_prompts, published_task
 from truegrade.profiles.prompt_building import continuation
 from truegrade.profiles.refusals import check_variant
 from truegrade.records import Answer, Completion, OutputTask, Problem, Prompt
@@ -60,11 +60,11 @@ class Sandboxfusion(Profile):
     ) -> Prompt:
         """CRUXEval's words: ``default`` (direct), ``cot``, or for outputs ``phind``."""
         name = check_variant(self, variant)
-        wording = published_wordings(self, problem).get("cruxeval" if name == "default" else f"cruxeval-{name}")
-        if wording is None:
+        render = published_prompts(self, problem).get("cruxeval" if name == "default" else f"cruxeval-{name}")
+        if render is None:
             known = ("default", "cot")
             raise UnknownName("prompt variant", name, known, f"for {problem.benchmark} under {self.name}")
-        published = wording()
+        published = render()
         return continuation(published.messages[0].content, source=published.source)
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:

@@ -34,7 +34,7 @@ from truegrade.grading.programs import assemble
 from truegrade.grading.repairs import grade_repair
 from truegrade.grading.suites import suite_of
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
-from truegrade.profiles.strict_prompts import VARIANTS, word
+from truegrade.profiles.strict_prompts import VARIANTS, render_prompt
 from truegrade.records import (
     Answer,
     CasesTask,
@@ -134,7 +134,7 @@ class Strict(Profile):
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """Word the problem; see `VARIANTS` for what ``variant`` may be."""
-        return word(problem, variant, examples)
+        return render_prompt(problem, variant, examples)
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """Take the answer out of a reply, a continuation, a program or an already extracted answer."""

@@ -11,7 +11,7 @@ from truegrade.profiles.execution_prompts import (
     CHOICE_VARIANTS,
     CRUXEVAL_VARIANTS,
     PREDICTION_VARIANTS,
-    Wording,
+    RenderPrompt,
     choice_prompts,
     input_prompts,
     output_prompts,
@@ -39,7 +39,7 @@ _MBPP_SHOTS = ("MBPP/2", "MBPP/3", "MBPP/4")
 """Worked examples of the MBPP paper's prompt (google-research/google-research mbpp/README.md)."""
 
 
-def word(problem: Problem, variant: str | None, examples: Mapping[str, Problem]) -> Prompt:
+def render_prompt(problem: Problem, variant: str | None, examples: Mapping[str, Problem]) -> Prompt:
     """The prompt for a problem.
 
     Args:
@@ -58,7 +58,7 @@ def word(problem: Problem, variant: str | None, examples: Mapping[str, Problem])
     return chosen()
 
 
-def _choices(problem: Problem, examples: Mapping[str, Problem]) -> dict[str, Wording]:
+def _choices(problem: Problem, examples: Mapping[str, Problem]) -> dict[str, RenderPrompt]:
     task = problem.task
     if isinstance(task, OutputTask):
         return output_prompts(task)
@@ -73,19 +73,19 @@ def _choices(problem: Problem, examples: Mapping[str, Problem]) -> dict[str, Wor
 
 def _code_prompts(
     task: FunctionTask | OracleTask | CasesTask, examples: Mapping[str, Problem]
-) -> dict[str, Wording]:
+) -> dict[str, RenderPrompt]:
     if isinstance(task, CasesTask) or (isinstance(task, FunctionTask) and task.buggy):
         return repair_prompts(task)
     if isinstance(task, FunctionTask) and not task.prefix:
         return _description_prompts(task, examples)
-    choices: dict[str, Wording] = {"default": lambda: chat("strict.function.user", {"prompt": task.prompt})}
+    choices: dict[str, RenderPrompt] = {"default": lambda: chat("strict.function.user", {"prompt": task.prompt})}
     if task.prefix:
         source = "the data set's prompt, as stored"
         choices["base"] = lambda: continuation(task.prompt, source=source, stop=CODEX_STOP)
     return choices
 
 
-def _description_prompts(task: FunctionTask, examples: Mapping[str, Problem]) -> dict[str, Wording]:
+def _description_prompts(task: FunctionTask, examples: Mapping[str, Problem]) -> dict[str, RenderPrompt]:
     values = {"prompt": task.prompt, "tests": "\n".join(task.shown_tests)}
     if not task.shown_tests:
         named = {"prompt": task.prompt, "entry_point": task.entry_point}
