@@ -32,7 +32,7 @@ Table = dict[str, dict[str, float]]
 def score(model: Micro, tokenizer: Tokenizer, problems: Sequence[Problem], executor: Executor) -> Table:
     """What a model gets right, group by group."""
     profile = Strict()
-    texts = [profile.prompt(problem).messages[-1].content for problem in problems]
+    texts = [profile.render_prompt(problem).messages[-1].content for problem in problems]
     groups: dict[str, list[bool]] = defaultdict(list)
     for problem, text in zip(problems, replies(model, tokenizer, texts), strict=True):
         groups[_group(problem)].append(_passes(profile, problem, text, executor))

@@ -161,7 +161,7 @@ def test_problems_that_differ_in_their_tests_alone_give_the_same_steps(
             folder = tmp_path / str(number)
             folder.mkdir()
             model, log = Recorder(), StepLog(folder)
-            prompt = AgentPrompts(agent).prompt(item, None, {})
+            prompt = AgentPrompts(agent).render_prompt(item, None, {})
             worker = AgentModel(agent, model, sandbox, log, {item.id: visible_problem(item)})
             asyncio.run(generate_sample(worker, SampleKey(item.id, 0), prompt, Sampling()))
             log.close()

@@ -62,7 +62,7 @@ def test_unknown_arguments_and_files_are_refused(tmp_path):
 
 def test_the_prompt_is_quixbugs_own():
     problem = loaded(size="4").problems[3]
-    asked = Strict().prompt(problem)
+    asked = Strict().render_prompt(problem)
     assert [message.role for message in asked.messages] == ["user"]
     name = problem.task.entry_point
     assert asked.messages[0].content == render("quixbugs.repair", name=name, buggy=problem.task.buggy)

@@ -129,7 +129,7 @@ def test_the_prompt_is_the_seed_s_byte_for_byte(loaded):
         f"Buggy Code:\n```python\n{buggy}\n```\n\n"
         "Provide the corrected Python code:\n```python\n"
     )
-    chat, base = Strict().prompt(problem), Strict().prompt(problem, "base")
+    chat, base = Strict().render_prompt(problem), Strict().render_prompt(problem, "base")
     assert chat.messages[0].content == base.messages[0].content == expected
     assert (chat.style, base.style, base.stop) == ("chat", "text", ("```",))
     assert expected == render("quixbugs.repair", name="bitcount", buggy=buggy)

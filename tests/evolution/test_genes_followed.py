@@ -20,7 +20,7 @@ class Asked:
 
 def sampled(genes):
     subject = Asked()
-    profile = SimpleNamespace(prompt=lambda problem, variant: "prompt")
+    profile = SimpleNamespace(render_prompt=lambda problem, variant: "prompt")
     try:
         Examination(subject, profile, None, 2, None).take([None], None, genes, 7)
     except LookupError:

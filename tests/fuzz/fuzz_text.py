@@ -80,7 +80,9 @@ def asked() -> list[tuple[Profile, Problem, list[str]]]:
             hashes = {""}
             for variant in profile.variants:
                 with suppress(UserError, KeyError), patch(f"{locate.__module__}.download", side_effect=UserError):
-                    hashes.add(profile.prompt(question, variant).sha256)  # the example of some is on the network
+                    hashes.add(
+                        profile.render_prompt(question, variant).sha256
+                    )  # the example of some is on the network
             found.append((profile, question, sorted(hashes)))
     return found
 

@@ -185,13 +185,13 @@ def test_the_tests_that_a_prompt_may_show_are_given_for_the_first_prompt_alone()
     class Showing:
         scores_shots = ()
 
-        def prompt(self, problem, shown_tests):
+        def render_prompt(self, problem, shown_tests):
             self.seen = (problem, shown_tests)
 
     task = FunctionTask(prompt="p", tests=KEY, shown_tests=("assert f(1)",), **COMMON)
     problem = Problem(id="a", benchmark="b", dataset_sha256="", cluster="a", task=task)
     agent = Showing()
-    AgentPrompts(agent).prompt(problem, None, {"a": problem})
+    AgentPrompts(agent).render_prompt(problem, None, {"a": problem})
     expected = VisibleProblem(id="a", benchmark="b", kind="function", text="p", entry_point="f")
     assert agent.seen == (expected, prompt_tests(problem)) == (expected, ("assert f(1)",))
 

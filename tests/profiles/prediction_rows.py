@@ -64,7 +64,7 @@ def reply(text, prompt=None, form="reply"):
 
 def value(profile, problem, text, variant=None):
     """What a profile extracts; ``variant`` names its own prompt, else the reply answers another's."""
-    prompt = profile.prompt(problem, variant) if variant else None
+    prompt = profile.render_prompt(problem, variant) if variant else None
     return profile.extract(problem, reply(text, prompt)).value
 
 

@@ -62,7 +62,7 @@ def test_parity_of_extraction_and_prompts(data_dir):
     peer = ask("agentcoder", {"replies": REPLIES, "rows": [], "prompts": asked, "imports": []})
     assert [extracted(PROFILE, TASK, reply) for reply in REPLIES] == peer["extracted"]
     for row, messages in zip(asked, peer["prompts"], strict=True):
-        ours = PROFILE.prompt(humaneval[row["task_id"]]).messages
+        ours = PROFILE.render_prompt(humaneval[row["task_id"]]).messages
         assert [{"role": message.role, "content": message.content} for message in ours] == messages
 
 

@@ -35,7 +35,7 @@ def cut(rule, reply):
     task = problem("humaneval")
     if rule in ("context", "nocontext"):
         return extracted(INSTRUCT, task, reply, "completion" if rule == "context" else "reply")
-    sent = BASE.prompt(task, "unstripped" if rule == "humaneval-unstripped" else None).sha256
+    sent = BASE.render_prompt(task, "unstripped" if rule == "humaneval-unstripped" else None).sha256
     return BASE.extract(task, msgspec.structs.replace(completion(reply), prompt_sha256=sent)).value
 
 
@@ -84,15 +84,15 @@ def test_mbpp_367_cannot_be_solved(data_dir):
 
 
 def test_prompts():
-    assert BASE.prompt(problem("humaneval")).messages[0].content == _PROMPT.strip()
-    assert BASE.prompt(problem("humaneval"), "unstripped").messages[0].content == _PROMPT
-    shown = BASE.prompt(problem("mbpp"))
+    assert BASE.render_prompt(problem("humaneval")).messages[0].content == _PROMPT.strip()
+    assert BASE.render_prompt(problem("humaneval"), "unstripped").messages[0].content == _PROMPT
+    shown = BASE.render_prompt(problem("mbpp"))
     assert shown.messages[0].content == '"""\nAdd two numbers.\nassert add(1, 2) == 3\n"""\n'
     assert shown.stop == MBPP_STOP and shown.style == "text"
     with pytest.raises(UserError, match="instructhumaneval"):
-        INSTRUCT.prompt(problem("humaneval"))
+        INSTRUCT.render_prompt(problem("humaneval"))
     with pytest.raises(UserError, match="no rules for 'mbpp-sanitized'"):
-        BASE.prompt(problem("mbpp-sanitized"))
+        BASE.render_prompt(problem("mbpp-sanitized"))
 
 
 # ------------------------------------------------------------------------------------------------- parity
@@ -105,9 +105,9 @@ def test_parity_of_extraction_and_prompts():
         assert [cut(rule, reply) for reply in REPLIES] == peer["cuts"][rule], rule
     asked = {"humaneval": None, "humaneval-unstripped": "unstripped"}
     for rule, variant in asked.items():
-        prompt = BASE.prompt(problem("humaneval"), variant)
+        prompt = BASE.render_prompt(problem("humaneval"), variant)
         assert [prompt.messages[0].content, list(prompt.stop)] == [peer["prompts"][rule], peer["stops"][rule]]
-    assert BASE.prompt(problem("mbpp")).messages[0].content == peer["prompts"]["mbpp"]
+    assert BASE.render_prompt(problem("mbpp")).messages[0].content == peer["prompts"]["mbpp"]
     stops = [peer["stops"][rule] for rule in ("humaneval", "mbpp", "context", "nocontext")]
     assert stops == [list(ours) for ours in (HUMANEVAL_STOP, MBPP_STOP, INSTRUCT_STOP, INSTRUCT_STOP)]
 

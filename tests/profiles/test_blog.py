@@ -39,12 +39,12 @@ def test_the_first_def_is_graded_and_scope_is_the_functions():
 
 def test_the_shots_come_from_the_data_set():
     with pytest.raises(UserError, match="HumanEval/0"):
-        PROFILE.prompt(TASK)
+        PROFILE.render_prompt(TASK)
 
 
 def test_the_shots_are_scored_as_in_the_post(data_dir):
     examples = load_benchmark("humaneval", data_dir).by_id()
-    prompt = PROFILE.prompt(examples["HumanEval/0"], examples=examples)
+    prompt = PROFILE.render_prompt(examples["HumanEval/0"], examples=examples)
     assert prompt.shots == ("HumanEval/0", "HumanEval/1")
     assert PROFILE.scores_shots == ("humaneval",)
     assert examples["HumanEval/0"].task.prompt in prompt.messages[1].content
@@ -59,7 +59,7 @@ def test_parity_of_prompts(data_dir):
     asked = list(he_rows.values())[:4]
     peer = ask("blog", {"rows": [], "prompts": asked})["prompts"]
     for row, messages in zip(asked, peer, strict=True):
-        ours = PROFILE.prompt(examples[row["task_id"]], examples=examples).messages
+        ours = PROFILE.render_prompt(examples[row["task_id"]], examples=examples).messages
         assert [{"role": message.role, "content": message.content} for message in ours] == messages
 
 

@@ -236,13 +236,13 @@ def test_policies_order_as_the_specification_says():
 
 def test_prompts_are_the_papers():
     for profile in (SEED, CODE, NOTEBOOK, PAPER):
-        assert profile.prompt(PROBLEM) == STRICT.prompt(PROBLEM)
-    assert CODE.prompt(PROBLEM, "inference-py").messages[0].role == "system"
-    assert CODE.prompt(choice_problem()) == STRICT.prompt(choice_problem())
+        assert profile.render_prompt(PROBLEM) == STRICT.render_prompt(PROBLEM)
+    assert CODE.render_prompt(PROBLEM, "inference-py").messages[0].role == "system"
+    assert CODE.render_prompt(choice_problem()) == STRICT.render_prompt(choice_problem())
     with pytest.raises(UnknownName, match=r"no prompt variant 'inference-py'.*execution-choice"):
-        CODE.prompt(choice_problem(), "inference-py")
+        CODE.render_prompt(choice_problem(), "inference-py")
     with pytest.raises(UserError, match="no rules for 'execution-choice'"):
-        SEED.prompt(choice_problem())
+        SEED.render_prompt(choice_problem())
 
 
 def test_extracted_answers_are_taken_as_they_are():

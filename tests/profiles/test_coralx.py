@@ -180,13 +180,13 @@ def test_what_it_has_no_rules_for_is_refused():
     other = Problem(id="q", benchmark="quixbugs", dataset_sha256="", cluster="q", task=task)
     for wrong in (problem(benchmark="humaneval"), other):
         with pytest.raises(UserError, match="no rules"):
-            CORALX.prompt(wrong)
+            CORALX.render_prompt(wrong)
     with pytest.raises(UnknownName, match="prompt variant"):
-        CORALX.prompt(problem(), "paper")
+        CORALX.render_prompt(problem(), "paper")
 
 
 def test_its_prompts_have_no_stop_strings():
-    chat, base = CORALX.prompt(problem()), CORALX.prompt(problem(), "base")
+    chat, base = CORALX.render_prompt(problem()), CORALX.render_prompt(problem(), "base")
     assert chat.stop == base.stop == () and base.style == "text"
     assert chat.messages[0].content.endswith("\n```python\n")
 

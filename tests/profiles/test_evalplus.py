@@ -80,7 +80,9 @@ def test_a_failing_reference_is_a_grader_error():
 
 def test_forms():
     task, body = oracle(), "\treturn a + b\n\ndef more():\n    return 1\n"
-    asked = msgspec.structs.replace(completion(body, "completion"), prompt_sha256=PLUS.prompt(task, "base").sha256)
+    asked = msgspec.structs.replace(
+        completion(body, "completion"), prompt_sha256=PLUS.render_prompt(task, "base").sha256
+    )
     found = PLUS.extract(task, asked)
     assert found.value == f"{_PROMPT}    return a + b" and found.form == "program"
     assert PLUS.extract(task, completion(body, "completion")).value == _PROMPT + body  # of a file: as it is
@@ -95,18 +97,18 @@ def test_prompts(data_dir):
         "Please provide a self-contained Python script that solves the following problem in a markdown code block:"
     )
     text = he.task.prompt.strip()
-    assert PLUS.prompt(he).messages[0].content == f"{ask_for}\n```python\n{text}\n```"
-    assert PLUS.prompt(he, "anthropic").messages[0].content == f"{ask_for}\n```python\n{text}\n```\n"
-    chat = PLUS.prompt(he, "chat")
+    assert PLUS.render_prompt(he).messages[0].content == f"{ask_for}\n```python\n{text}\n```"
+    assert PLUS.render_prompt(he, "anthropic").messages[0].content == f"{ask_for}\n```python\n{text}\n```\n"
+    chat = PLUS.render_prompt(he, "chat")
     assert [message.role for message in chat.messages] == ["user", "assistant"]
     assert chat.stop == (*EOS, "\n```\n") and chat.messages[0].content == f"{ask_for}\n```\n{text}\n```\n"
-    base = PLUS.prompt(mbpp, "base")
+    base = PLUS.render_prompt(mbpp, "base")
     assert base.messages[0].content == mbpp.task.prompt.strip() + "\n" and base.style == "text"
     assert base.stop == EOS + BASE_EOS["mbppplus"]
     with pytest.raises(UnknownName):
-        PLUS.prompt(he, "cot")
+        PLUS.render_prompt(he, "cot")
     with pytest.raises(UserError, match="no rules for 'humaneval'"):
-        PLUS.prompt(oracle(benchmark="humaneval"))
+        PLUS.render_prompt(oracle(benchmark="humaneval"))
 
 
 # ------------------------------------------------------------------------------------------------- parity
@@ -144,6 +146,6 @@ def test_parity_of_verdicts(data_dir):
 def test_parity_of_words():
     peer = ask("evalplus", {"replies": [], "sanitize": [], "prompt": _PROMPT, "checks": []})
     assert [list(EOS), *(list(stops) for stops in BASE_EOS.values())] == peer["stops"]
-    user, opening = (message.content for message in PLUS.prompt(oracle(), "chat").messages)
+    user, opening = (message.content for message in PLUS.render_prompt(oracle(), "chat").messages)
     first, second = user.split("\n", 1)[0], opening.split("\n", 1)[0]
     assert peer["chat"] == f"{user}|{opening}".replace(first, "<instruction>").replace(second, "<response>")

@@ -91,8 +91,8 @@ def test_parity_of_prompts(data_dir):
     problems, mbpp_rows = both("mbpp", data_dir)
     few_shot, zero_shot = ask("evalscope", NOTHING | {"prompts": [mbpp_rows["MBPP/11"]]})["prompts"]
     mbpp = problems["MBPP/11"]
-    assert PROFILE.prompt(mbpp).messages[0].content == few_shot
-    assert PROFILE.prompt(mbpp, "zero-shot").messages[0].content == zero_shot
+    assert PROFILE.render_prompt(mbpp).messages[0].content == few_shot
+    assert PROFILE.render_prompt(mbpp, "zero-shot").messages[0].content == zero_shot
 
 
 @pytest.mark.slow

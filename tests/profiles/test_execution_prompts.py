@@ -79,7 +79,7 @@ CASES = [
 
 @pytest.mark.parametrize(("task", "variant", "text", "values", "system", "style", "stop"), CASES)
 def test_variants_are_their_texts(task, variant, text, values, system, style, stop):
-    prompt = open_profile("strict").prompt(problem(task), variant)
+    prompt = open_profile("strict").render_prompt(problem(task), variant)
     *before, user = prompt.messages
     assert user.content == prompts.render(text, **values)
     assert [message.content for message in before] == ([prompts.load(system).text] if system else [])
@@ -96,26 +96,26 @@ def test_every_variant_is_tested_and_listed():
 
 
 def test_the_programs_are_inserted_as_stored_and_the_call_once():
-    shown = open_profile("strict").prompt(problem(OUTPUT)).messages[0].content
+    shown = open_profile("strict").render_prompt(problem(OUTPUT)).messages[0].content
     assert shown.endswith("[PYTHON]\ndef f(x):\n    return x\n\nassert f(x=['<fn>']) == ??\n[/PYTHON]")
-    pair = open_profile("strict").prompt(problem(CHOICE)).messages[0].content
+    pair = open_profile("strict").render_prompt(problem(CHOICE)).messages[0].content
     assert "[PROGRAM_B]\ndef f(x): return <args>\n[/PROGRAM_B]\n[ASSERTION]\nassert f(1) == ??\n" in pair
 
 
 def test_test_output_prediction_has_the_official_words():
-    prompt = open_profile("strict").prompt(problem(QUESTION, "livecodebench-testoutput"))
+    prompt = open_profile("strict").render_prompt(problem(QUESTION, "livecodebench-testoutput"))
     assert prompt.messages[0].content.startswith("You are a helpful programming assistant and an expert Python")
     assert prompt.messages[1].content == (
         "Problem:\nAdd.\nFunction:\n```\ndef f(x):\n    pass\n```\n"
         "Please complete the following test case:\n\n```\nassert f([1], 2) == # TODO\n```\n"
     )
     with pytest.raises(UnknownName, match="no prompt variant 'one-shot'"):
-        open_profile("strict").prompt(problem(QUESTION), "one-shot")
+        open_profile("strict").render_prompt(problem(QUESTION), "one-shot")
 
 
 def test_cruxevals_words_are_only_for_functions_called_f():
     with pytest.raises(UnknownName, match="no prompt variant 'cruxeval'"):
-        open_profile("strict").prompt(problem(LONGEST), "cruxeval")
+        open_profile("strict").render_prompt(problem(LONGEST), "cruxeval")
 
 
 @pytest.mark.parametrize(
@@ -130,11 +130,11 @@ def test_cruxevals_words_are_only_for_functions_called_f():
 )
 def test_the_profile_cruxeval_has_its_own_words(task, variant, text, values):
     benchmark = "cruxeval-output" if task is OUTPUT else "cruxeval-input"
-    prompt = open_profile("cruxeval").prompt(problem(task, benchmark), variant)
+    prompt = open_profile("cruxeval").render_prompt(problem(task, benchmark), variant)
     assert [message.content for message in prompt.messages] == [prompts.render(text, **values)]
     assert prompt.stop == (("# done",) if variant == "phind" else CUT)
 
 
 def test_cruxeval_has_no_phind_words_for_inputs():
     with pytest.raises(UnknownName, match="no prompt variant 'phind'"):
-        open_profile("cruxeval").prompt(problem(INPUT, "cruxeval-input"), "phind")
+        open_profile("cruxeval").render_prompt(problem(INPUT, "cruxeval-input"), "phind")

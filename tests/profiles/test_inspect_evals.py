@@ -72,5 +72,5 @@ def test_parity_of_verdicts_and_prompts(data_dir):
         verdicts = passed(PROFILE, [(problems[name], reply) for name, reply in pairs])
         assert verdicts == peer[f"{rule} verdicts"]
         assert {True, False} == set(verdicts)
-    assert [PROFILE.prompt(humaneval[name]).messages[0].content for name, _ in he] == peer["prompts"]
-    assert [PROFILE.prompt(mbpp[name]).messages[0].content for name, _ in mb] == peer["mbpp prompts"]
+    assert [PROFILE.render_prompt(humaneval[name]).messages[0].content for name, _ in he] == peer["prompts"]
+    assert [PROFILE.render_prompt(mbpp[name]).messages[0].content for name, _ in mb] == peer["mbpp prompts"]

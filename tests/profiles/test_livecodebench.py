@@ -185,10 +185,10 @@ def test_extraction_and_prompts():
     for starter, digest in digests.items():
         problem = contest(starter_code=starter)
         for profile in (EVALSCOPE, FORK):
-            user = open_profile(profile).prompt(problem).messages[-1].content
+            user = open_profile(profile).render_prompt(problem).messages[-1].content
             assert hashlib.sha256(user.encode()).hexdigest().startswith(digest)
-    assert [message.role for message in open_profile(FORK).prompt(STDIN).messages] == ["user"]
-    assert [message.role for message in open_profile(OFFICIAL).prompt(STDIN).messages] == ["system", "user"]
+    assert [message.role for message in open_profile(FORK).render_prompt(STDIN).messages] == ["user"]
+    assert [message.role for message in open_profile(OFFICIAL).render_prompt(STDIN).messages] == ["system", "user"]
 
 
 def test_undecodable_tests_are_the_graders_fault_except_in_the_fork():

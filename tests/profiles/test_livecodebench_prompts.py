@@ -99,12 +99,12 @@ def problem(benchmark_task):
 def test_profiles_offer_the_styles_that_their_version_has():
     newest, january = open_profile("livecodebench"), open_profile("livecodebench-2025-01")
     asked = problem(task())
-    assert newest.prompt(asked) == words.official_prompt(task(), "OpenAIChat")
-    assert newest.prompt(asked, "QwQ") == words.official_prompt(task(), "QwQ")
+    assert newest.render_prompt(asked) == words.official_prompt(task(), "OpenAIChat")
+    assert newest.render_prompt(asked, "QwQ") == words.official_prompt(task(), "QwQ")
     assert "QwQ" not in january.variants and "Gemini" in january.variants
     with pytest.raises(UnknownName, match="QwQ"):
-        january.prompt(asked, "QwQ")
-    before = newest.prompt(asked, "before-264e841")
+        january.render_prompt(asked, "QwQ")
+    before = newest.render_prompt(asked, "before-264e841")
     assert before.messages[0] == evalscope_contests.render_contest(task()).messages[0]
 
 

@@ -91,20 +91,20 @@ def test_a_whole_program_is_not_cut():
 
 def test_prompts_are_refused_where_there_are_none():
     with pytest.raises(UnknownName, match="text"):
-        INSTRUCT.prompt(problem("humaneval"), "txt")
+        INSTRUCT.render_prompt(problem("humaneval"), "txt")
     with pytest.raises(UserError, match="no rules for 'quixbugs'"):
-        BASE.prompt(problem("quixbugs"))
+        BASE.render_prompt(problem("quixbugs"))
 
 
 def test_plus_prompt_shows_sentence_and_one_assert(data_dir):
     plus = load_benchmark("mbppplus", data_dir).problems[1]
-    user, assistant = INSTRUCT.prompt(plus).messages
+    user, assistant = INSTRUCT.render_prompt(plus).messages
     assert user.content == (
         "Write a python function to identify non-prime numbers. Your code should satisfy the following"
         " assertion:\nassert is_not_prime(2) == False"
     )
     assert assistant.content == "Here is a solution to this programming problem:\n```python\n"
-    text = INSTRUCT.prompt(plus, "text")
+    text = INSTRUCT.render_prompt(plus, "text")
     assert text.style == "text" and text.messages[0].content == user.content + assistant.content
 
 
@@ -130,15 +130,15 @@ def test_parity_of_prompts(data_dir):
         ("mbpp/mbpp_plus.yaml", clean), ("mbpp/mbpp_plus_instruct.yaml", clean),
     ]  # fmt: skip
     turns = ask("lm_eval", {"replies": [], "programs": [], "prompts": asked})["prompts"]
-    ours = [INSTRUCT.prompt(humaneval), BASE.prompt(mbpp), INSTRUCT.prompt(mbpp), BASE.prompt(sanitized),
-            INSTRUCT.prompt(sanitized)]  # fmt: skip
+    ours = [INSTRUCT.render_prompt(humaneval), BASE.render_prompt(mbpp), INSTRUCT.render_prompt(mbpp),
+            BASE.render_prompt(sanitized), INSTRUCT.render_prompt(sanitized)]  # fmt: skip
     for (path, _), peer, prompt in zip(asked, turns, ours, strict=True):
         if prompt.style == "chat":
             assert [message.content for message in prompt.messages] == peer, path
         else:
             shots = [f"{peer[index]}{peer[index + 1]}\n\n" for index in range(0, len(peer) - 2, 2)]
             assert prompt.messages[0].content == "".join(shots) + peer[-2] + peer[-1], path
-    text = INSTRUCT.prompt(mbpp, "text").messages[0].content
+    text = INSTRUCT.render_prompt(mbpp, "text").messages[0].content
     parts = [message.content for message in ours[2].messages]
     assert text == "\n\n".join("".join(parts[index : index + 2]) for index in range(0, len(parts), 2))
 

@@ -87,7 +87,7 @@ def failures(loaded, judged):
         graded = {key.split("/")[1]: found for key, found in loaded(DATA[benchmark]).items()}
         wrong = []
         for key, asked in list(problems.items())[::every]:
-            reply = perfect(profile.prompt(asked, variant, problems), asked.task)
+            reply = perfect(profile.render_prompt(asked, variant, problems), asked.task)
             answer = STRICT.extract(asked, reply)
             judgement = judged(graded[key.split("/")[1]], answer) if answer.value is not None else None
             if judgement is None or not judgement.passed:
@@ -112,4 +112,4 @@ def test_all_perfect_answers_pass(name, variant, benchmark, failures):
 def test_what_has_no_prompt_is_refused(name, variant, benchmark, loaded):
     problems = loaded(benchmark)
     with pytest.raises(UserError):
-        open_profile(name).prompt(next(iter(problems.values())), variant, problems)
+        open_profile(name).render_prompt(next(iter(problems.values())), variant, problems)

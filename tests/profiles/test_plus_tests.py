@@ -62,7 +62,7 @@ def test_mbppplus_is_refused_where_its_asserts_are_those_of_sanitized_mbpp(name)
     with pytest.raises(UserError, match="use the benchmark mbpp-sanitized"):
         open_profile(name).extract(oracle("mbppplus"), completion("x"))
     with pytest.raises(UserError, match="generate under evalplus"):
-        BIGCODE.prompt(oracle("mbppplus"))
+        BIGCODE.render_prompt(oracle("mbppplus"))
 
 
 @pytest.mark.slow

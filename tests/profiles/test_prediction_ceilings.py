@@ -46,7 +46,7 @@ def ceiling(name, benchmark, variant, data_dir):
     problems = load_benchmark(benchmark, data_dir).problems
     with Sandbox(profile.limits, workers=1, allow_unsafe=True) as sandbox:
         for number, problem in enumerate(problems):
-            task, prompt = problem.task, profile.prompt(problem, variant)
+            task, prompt = problem.task, profile.render_prompt(problem, variant)
             answer = profile.extract(problem, reply(perfect(prompt, task), prompt))
             asked_for_value = isinstance(task, OutputTask)
             truths = {task.expected} if asked_for_value else {

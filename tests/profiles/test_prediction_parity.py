@@ -254,22 +254,22 @@ def test_the_prompt_that_is_answered_decides_the_rule():
 
 def test_prompts():
     output, given = output_problem(NESTED), input_problem(NESTED)
-    assert OPENAI.prompt(output).messages[0].role == "system"
-    assert OPENAI.prompt(given, "cot").stop == ("[/ANSWER]",)
-    assert FUSION.prompt(output, "phind").messages == CRUXEVAL.prompt(output, "phind").messages
-    assert FUSION.prompt(output).stop == ()
-    assert LIVECODEBENCH.prompt(output).stop == ("###",)
-    assert LIVECODEBENCH.prompt(output, "base-cot").messages[0].content.endswith("[THOUGHT]\n")
-    shots = LM_EVAL.prompt(output).messages[0].content
+    assert OPENAI.render_prompt(output).messages[0].role == "system"
+    assert OPENAI.render_prompt(given, "cot").stop == ("[/ANSWER]",)
+    assert FUSION.render_prompt(output, "phind").messages == CRUXEVAL.render_prompt(output, "phind").messages
+    assert FUSION.render_prompt(output).stop == ()
+    assert LIVECODEBENCH.render_prompt(output).stop == ("###",)
+    assert LIVECODEBENCH.render_prompt(output, "base-cot").messages[0].content.endswith("[THOUGHT]\n")
+    shots = LM_EVAL.render_prompt(output).messages[0].content
     assert "assert f(x9j) == x9ja" in shots and shots.endswith(f"{NESTED[0]}\nassert f(1) == ??\n[/PYTHON]")
-    assert LM_EVAL.prompt(given).messages[0].content.endswith("assert f(??) == [1, {1: 2}]\n[/PYTHON]")
-    assert LM_EVAL.prompt(output, "cot").messages == CRUXEVAL.prompt(output, "cot").messages
+    assert LM_EVAL.render_prompt(given).messages[0].content.endswith("assert f(??) == [1, {1: 2}]\n[/PYTHON]")
+    assert LM_EVAL.render_prompt(output, "cot").messages == CRUXEVAL.render_prompt(output, "cot").messages
     for profile in (CRUXEVAL, FUSION):
         with pytest.raises(UnknownName, match="phind"):
-            profile.prompt(given, "phind")
+            profile.render_prompt(given, "phind")
     with pytest.raises(UserError, match="no rules for 'dsl-list'"):
-        LM_EVAL.prompt(output_problem(NESTED, "dsl-list"))
-    assert LIVECODEBENCH.prompt(output_problem(NESTED, "dsl-list"))
+        LM_EVAL.render_prompt(output_problem(NESTED, "dsl-list"))
+    assert LIVECODEBENCH.render_prompt(output_problem(NESTED, "dsl-list"))
 
 
 def test_rules_and_defects_are_listed():

@@ -63,7 +63,7 @@ def test_a_whole_program_is_not_cut():
 
 def test_other_benchmarks_are_refused():
     with pytest.raises(UserError, match="it covers function"):
-        PROFILE.prompt(problem("mbpp"))
+        PROFILE.render_prompt(problem("mbpp"))
 
 
 # ------------------------------------------------------------------------------------------------- parity
@@ -83,7 +83,7 @@ def test_parity_of_prompts_and_verdicts(data_dir):
     peer = ask(
         "simple_evals", {"replies": [], "sample": {}, "rows": [(stored[name], reply) for name, reply in cases]}
     )
-    assert [PROFILE.prompt(problems[name]).messages[0].content for name, _ in cases] == peer["prompts"]
+    assert [PROFILE.render_prompt(problems[name]).messages[0].content for name, _ in cases] == peer["prompts"]
     ours = passed(PROFILE, [(problems[name], reply) for name, reply in cases])
     assert ours == peer["verdicts"]
     assert True in ours and False in ours

@@ -19,7 +19,7 @@ def rules(label):
     class Rules(Profile):
         name, version, summary, covers, rules = label, "1", "counts", ("toy",), ()
 
-        def prompt(self, problem, variant=None, examples=None):
+        def render_prompt(self, problem, variant=None, examples=None):
             raise NotImplementedError
 
         def extract(self, problem, completion):

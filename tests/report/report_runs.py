@@ -37,7 +37,7 @@ class House(Profile):
     covers: ClassVar[tuple[str, ...]] = ("toy",)
     rules = ()
 
-    def prompt(self, problem, variant=None, examples=None):
+    def render_prompt(self, problem, variant=None, examples=None):
         raise NotImplementedError
 
     def extract(self, problem, completion):

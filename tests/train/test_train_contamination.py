@@ -116,7 +116,7 @@ def test_examples_are_worded_as_the_product_words_them(examples, held_out):
 
     rng = random.Random(3)
     problem = load_benchmark("micro-repair", args={"size": "1"}).problems[0]
-    asked = Strict().prompt(problem).messages[0].content
+    asked = Strict().render_prompt(problem).messages[0].content
     repaired = examples.repair(rng)
     first = asked.split("\n")[0].replace(problem.task.entry_point, "")
     assert repaired.asked.split("\n")[0].split("function in ")[0] in first

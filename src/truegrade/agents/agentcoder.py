@@ -96,7 +96,7 @@ class AgentCoder:
         """None: a problem that a prompt shows solved is never scored."""
         return ()
 
-    def prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
+    def render_prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
         """The programmer's first question; see `truegrade.agents.base.Agent`."""
         return agentcoder_prompts.programmer(problem, shown_tests, self.settings.shown_tests)
 

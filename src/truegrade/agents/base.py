@@ -57,7 +57,7 @@ class Agent(Protocol):
     def scores_shots(self) -> tuple[str, ...]:
         """Benchmarks whose problems count although a prompt shows them solved."""
 
-    def prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
+    def render_prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
         """The first question on a problem.
 
         Args:

@@ -25,9 +25,9 @@ class AgentPrompts:
         """Benchmarks whose problems count although a prompt shows them solved."""
         return self._agent.scores_shots
 
-    def prompt(self, problem: Problem, variant: str | None, examples: Mapping[str, Problem]) -> Prompt:
-        """The first question on a problem; see `Agent.prompt`."""
-        return self._agent.prompt(visible_problem(problem), prompt_tests(problem))
+    def render_prompt(self, problem: Problem, variant: str | None, examples: Mapping[str, Problem]) -> Prompt:
+        """The first question on a problem; see `Agent.render_prompt`."""
+        return self._agent.render_prompt(visible_problem(problem), prompt_tests(problem))
 
 
 class AgentModel:

@@ -143,7 +143,7 @@ class SelfRepair:
         args = {**msgspec.to_builtins(self.settings), "sha256": digest}
         return AgentConfig(name=INFO.name, version=INFO.version, args=args)
 
-    def prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
+    def render_prompt(self, problem: VisibleProblem, shown_tests: Sequence[str]) -> Prompt:
         """The question about the first of its programs that failed; without messages where all passed.
 
         Raises:

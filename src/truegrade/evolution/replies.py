@@ -43,7 +43,7 @@ class Examination:
         Raises:
             UserError: the adapter is missing, damaged or another model's; the bare model never stands in for it.
         """
-        prompts = [self._profile.prompt(problem, self._variant) for problem in problems]
+        prompts = [self._profile.render_prompt(problem, self._variant) for problem in problems]
         asks = [
             Ask(prompt=prompt, sampling=_sampling(sampling, seed + sample), sample=sample)
             for prompt in prompts

@@ -30,8 +30,8 @@ class PromptRenderer(Protocol):
     def scores_shots(self) -> Sequence[str]:
         """Benchmarks whose problems count although a prompt shows them solved."""
 
-    def prompt(self, problem: Problem, variant: str | None, examples: Mapping[str, Problem]) -> Prompt:
-        """See `truegrade.profiles.base.Profile.prompt`."""
+    def render_prompt(self, problem: Problem, variant: str | None, examples: Mapping[str, Problem]) -> Prompt:
+        """See `truegrade.profiles.base.Profile.render_prompt`."""
 
 
 def render_prompts(
@@ -46,7 +46,7 @@ def render_prompts(
         variant: one of its prompt variants.
     """
     examples = benchmark.by_id()
-    prompts = [(problem, renderer.prompt(problem, variant, examples)) for problem in selected]
+    prompts = [(problem, renderer.render_prompt(problem, variant, examples)) for problem in selected]
     given_away = benchmark.name not in renderer.scores_shots
     shown = {shot for _, prompt in prompts for shot in prompt.shots} if given_away else set()
     excluded = {problem.id: "shown solved in the prompt" for problem in selected if problem.id in shown}

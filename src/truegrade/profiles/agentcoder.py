@@ -74,7 +74,7 @@ class Agentcoder(Profile):
     limits: ClassVar[Limits] = Limits(cpu_s=2.0, wall_s=3.0)
     scores_shots: ClassVar[tuple[str, ...]] = ("humaneval",)
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The programmer's system and user message. Its shots are scored, see `defects`."""

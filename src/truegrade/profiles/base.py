@@ -94,10 +94,10 @@ class Profile(ABC):
         }
 
     @abstractmethod
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
-        """Word the problem.
+        """The prompt of a problem.
 
         Args:
             problem: the one to solve.

@@ -96,7 +96,7 @@ class Bigcode(Profile):
     def __init__(self) -> None:
         self._references = References()
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The harness' text for a base model; ``unstripped`` changes HumanEval's only.
@@ -132,7 +132,7 @@ class Bigcode(Profile):
             mbpp = isinstance(task, FunctionTask)
             asked = prompts.render("mbpp.bigcode.prompt", **_mbpp_values(task)) if mbpp else task.prompt
             return Answer(value=asked + before_stop(text, MBPP_STOP), found=found)
-        stripped = completion.prompt_sha256 == self.prompt(problem).sha256
+        stripped = completion.prompt_sha256 == self.render_prompt(problem).sha256
         asked = task.prompt.strip() if stripped else task.prompt
         return Answer(value=asked + before_stop(text, HUMANEVAL_STOP), found=found)
 
@@ -178,7 +178,7 @@ class BigcodeInstruct(Profile):
     )
     limits: ClassVar[Limits] = _LIMITS
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """Refuse: the words are in a data set that Truegrade does not carry.

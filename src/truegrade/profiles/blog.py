@@ -72,7 +72,7 @@ class Blog(Profile):
     reported: ClassVar[tuple[str, ...]] = ("any_correct", "all_solutions")
     own_file: ClassVar[str | None] = "blog"
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The post's system and user message. Its shots are scored, see `defects`."""

@@ -81,7 +81,7 @@ class CodeReasoning(Profile):
     fields_pattern: ClassVar[bool] = True
     """Whether its second way to read a choice compiles."""
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The repository's own words; see `variants`."""

@@ -45,7 +45,7 @@ class ContestProfile(Profile):
     def cut(self, reply: str) -> str:
         """The program in a reply; empty where there is none."""
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The harness' words for a chat model."""

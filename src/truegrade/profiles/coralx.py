@@ -71,7 +71,7 @@ class Coralx(Profile):
     )
     limits: ClassVar[Limits] = Limits(cpu_s=TEST_CPU_S)
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The seed's prompt, as a message or as text to continue."""

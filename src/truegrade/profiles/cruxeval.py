@@ -71,7 +71,7 @@ class Cruxeval(Profile):
     )
     limits: ClassVar[Limits] = EVALUATOR_LIMITS
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """CRUXEval's own words: ``default`` (direct), ``cot``, or for outputs ``phind``."""

@@ -44,7 +44,7 @@ class CruxevalOpenai(Cruxeval):
         "without a tag the last line is the generation, whole: `assert f(1) == 2` is skipped or a syntax error",
     )
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """CRUXEval's words behind its system message: ``default`` (direct) or ``cot``."""

@@ -105,7 +105,7 @@ class Evalplus(Profile):
     def __init__(self) -> None:
         self._truths = GroundTruths()
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """EvalPlus' words for an API, for a chat template (the answer's turn is begun) or for a base model."""

@@ -98,7 +98,7 @@ class Evalscope(Profile):
     def __init__(self) -> None:
         self._references = References()
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """One user message; MBPP's holds three worked examples unless ``zero-shot`` is asked for."""

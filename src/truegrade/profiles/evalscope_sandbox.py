@@ -50,7 +50,7 @@ class EvalscopeSandbox(Profile):
         "zero tests pass; a function named '' is graded as a program on standard input",
     )
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """EvalScope's words."""

@@ -54,7 +54,7 @@ class HumanEval(Profile):
     )
     limits: ClassVar[Limits] = Limits(cpu_s=3.0, wall_s=4.0)
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The data set's prompt, for a base model."""

@@ -64,7 +64,7 @@ class InspectEvals(Profile):
     )
     limits: ClassVar[Limits] = Limits(cpu_s=30.0, wall_s=31.0)
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """One user message."""

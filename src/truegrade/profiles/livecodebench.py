@@ -111,7 +111,7 @@ class LiveCodeBench(ContestProfile):
         """The last two fences."""
         return last_pair(reply)
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The words for a model style; without one, style OpenAIChat's system and user message."""
@@ -154,7 +154,7 @@ class LiveCodeBenchBase(LiveCodeBench):
     )
     variants: ClassVar[tuple[str, ...]] = ("default",)
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The example, downloaded when first used, then the question."""

@@ -64,7 +64,7 @@ class LivecodebenchExec(Profile):
     )
     limits: ClassVar[Limits] = Limits(cpu_s=3.0, wall_s=10.0, packages=("numpy", "pandas"))
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """LiveCodeBench's words, direct or ``cot``, for a chat model or a ``base`` model."""

@@ -118,7 +118,7 @@ class LmEval(Profile):
     def __init__(self) -> None:
         self._references = References()
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The harness' own text for a base model; ``cot`` is a text of CRUXEval's tasks."""
@@ -212,7 +212,7 @@ class LmEvalInstruct(Profile):
     )
     limits: ClassVar[Limits] = _LIMITS
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """Turns for a chat model, the last one begun for it; ``text``: the same as one text to continue."""

@@ -42,7 +42,7 @@ class PaperTags(Profile):
         "how the paper's authors read replies is not published; this is the strictest reading of their prompt",
     )
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The paper's words."""

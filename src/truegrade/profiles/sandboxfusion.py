@@ -55,7 +55,7 @@ class Sandboxfusion(Profile):
     )
     limits: ClassVar[Limits] = Limits(cpu_s=30.0, wall_s=31.0)
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """CRUXEval's words: ``default`` (direct), ``cot``, or for outputs ``phind``."""

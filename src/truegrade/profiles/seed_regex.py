@@ -55,7 +55,7 @@ class SeedRegex(Profile):
         "only ValueError and SyntaxError are caught: `{[1]: 2}` ends the run; here it is wrong",
     )
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The zero-shot prompt, self-contained."""

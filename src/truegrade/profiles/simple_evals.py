@@ -51,7 +51,7 @@ class SimpleEvals(Profile):
     )
     limits: ClassVar[Limits] = Limits(cpu_s=3.0, wall_s=4.0)
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """The harness' own message."""

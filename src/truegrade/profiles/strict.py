@@ -130,7 +130,7 @@ class Strict(Profile):
     def __init__(self) -> None:
         self._references = References()
 
-    def prompt(
+    def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
         """Word the problem; see `VARIANTS` for what ``variant`` may be."""

@@ -17,7 +17,7 @@ def test_a_lesson_is_the_very_prompt_and_a_reply_that_the_profile_reads_as_the_s
     lessons = lessons_of(problems, strict)
     assert len(lessons) == 24
     for problem, lesson in zip(problems, lessons, strict=True):
-        assert lesson.problem == problem.id and lesson.prompt == strict.prompt(problem)
+        assert lesson.problem == problem.id and lesson.prompt == strict.render_prompt(problem)
         task = problem.task
         asked = render("quixbugs.repair", name=task.entry_point, buggy=task.buggy)
         assert lesson.prompt.messages[0].content == asked

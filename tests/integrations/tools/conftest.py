@@ -66,7 +66,7 @@ def replies(data_dir, tmp_path_factory):
     problems = load_benchmark("humaneval", data_dir).problems[:ROWS]
     profile = open_profile("strict")
     script = {
-        profile.prompt(problem).messages[-1].content: FORMS[row % len(FORMS)](problem.task)
+        profile.render_prompt(problem).messages[-1].content: FORMS[row % len(FORMS)](problem.task)
         for row, problem in enumerate(problems)
     }
 

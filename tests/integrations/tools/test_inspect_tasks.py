@@ -65,7 +65,7 @@ def test_a_log_of_somebody_else_s_task_is_graded_and_its_scores_audited(inspect_
     pytest.importorskip("backports.zstd", reason="the extra [zstd] is not installed")
     humaneval = load_benchmark("humaneval", replies.data)
     profile, known = open_profile("strict"), humaneval.by_id()
-    words = [(name, profile.prompt(known[name]).messages[-1].content) for name in replies.passed]
+    words = [(name, profile.render_prompt(known[name]).messages[-1].content) for name in replies.passed]
     (tmp_path / "prompts.json").write_text(json.dumps(words))
     (tmp_path / "humaneval.py").write_text(HUMANEVAL_LIKE)
     log = inspect_runs("-T", f"prompts={tmp_path / 'prompts.json'}", task="humaneval.py")

@@ -66,7 +66,7 @@ def graded_reply(anchor: str, problem: Problem, profile: Profile, executor: Exec
         problem_id=problem.id,
         sample=0,
         config_sha256=anchor,
-        prompt_sha256=profile.prompt(problem).sha256,
+        prompt_sha256=profile.render_prompt(problem).sha256,
         text=anchor_reply(anchor, problem),
         model=f"anchor/{anchor}",
     )

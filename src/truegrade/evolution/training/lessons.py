@@ -31,7 +31,7 @@ def lessons_of(problems: Iterable[Problem], profile: Profile, variant: str | Non
     by_id = {problem.id: problem for problem in problems}
     lessons = []
     for problem in problems:
-        prompt = profile.prompt(problem, variant, by_id)
+        prompt = profile.render_prompt(problem, variant, by_id)
         reply = reply_to(prompt, repair_of(problem).solution)
         lessons.append(Lesson(problem=problem.id, prompt=prompt, reply=reply))
     return tuple(lessons)
