@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from truegrade.datasets import Source
+from truegrade.datasets import PinnedFile
 from truegrade.datasets.download import cache_folder, cached_path, download
 from truegrade.errors import UserError
 
@@ -65,9 +65,9 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def pinned(server: Server) -> Source:
+def pinned(server: Server) -> PinnedFile:
     digest = hashlib.sha256(CONTENT).hexdigest()
-    return Source(
+    return PinnedFile(
         name="test",
         file="rows.jsonl",
         url=f"http://127.0.0.1:{server.server_port}/rows.jsonl",
@@ -81,7 +81,7 @@ def pinned(server: Server) -> Source:
     )
 
 
-def test_downloads_once_and_tells_progress(server: Server, pinned: Source, tmp_path: Path) -> None:
+def test_downloads_once_and_tells_progress(server: Server, pinned: PinnedFile, tmp_path: Path) -> None:
     seen: list[tuple[int, int | None]] = []
     path = download(pinned, tmp_path, progress=lambda have, total: seen.append((have, total)))
     assert path == cached_path(pinned, tmp_path)
@@ -93,19 +93,19 @@ def test_downloads_once_and_tells_progress(server: Server, pinned: Source, tmp_p
     assert {entry.name for entry in path.parent.iterdir()} == {"rows.jsonl", "rows.jsonl.lock"}
 
 
-def test_cut_connections_are_continued(server: Server, pinned: Source, tmp_path: Path) -> None:
+def test_cut_connections_are_continued(server: Server, pinned: PinnedFile, tmp_path: Path) -> None:
     server.cuts = [100_000, 150_000]
     assert download(pinned, tmp_path, backoff_s=0).read_bytes() == CONTENT
     assert server.asked == [None, "bytes=100000-", "bytes=250000-"]
 
 
-def test_a_server_without_ranges_starts_over(server: Server, pinned: Source, tmp_path: Path) -> None:
+def test_a_server_without_ranges_starts_over(server: Server, pinned: PinnedFile, tmp_path: Path) -> None:
     server.cuts, server.ignores_range = [100_000], True
     assert download(pinned, tmp_path, backoff_s=0).read_bytes() == CONTENT
     assert server.asked == [None, "bytes=100000-"]
 
 
-def test_a_piece_left_by_an_earlier_run_is_continued(server: Server, pinned: Source, tmp_path: Path) -> None:
+def test_a_piece_left_by_an_earlier_run_is_continued(server: Server, pinned: PinnedFile, tmp_path: Path) -> None:
     part = cached_path(pinned, tmp_path).with_name("rows.jsonl.part")
     part.parent.mkdir(parents=True)
     part.write_bytes(CONTENT[:1000])
@@ -114,33 +114,35 @@ def test_a_piece_left_by_an_earlier_run_is_continued(server: Server, pinned: Sou
 
 
 @pytest.mark.parametrize("stale", [b"something else", CONTENT + b"more", CONTENT])
-def test_a_stale_or_whole_piece_is_noticed(server: Server, pinned: Source, tmp_path: Path, stale: bytes) -> None:
+def test_a_stale_or_whole_piece_is_noticed(
+    server: Server, pinned: PinnedFile, tmp_path: Path, stale: bytes
+) -> None:
     part = cached_path(pinned, tmp_path).with_name("rows.jsonl.part")
     part.parent.mkdir(parents=True)
     part.write_bytes(stale)
     assert download(pinned, tmp_path, backoff_s=0).read_bytes() == CONTENT
 
 
-def test_passing_failures_are_tried_again(server: Server, pinned: Source, tmp_path: Path) -> None:
+def test_passing_failures_are_tried_again(server: Server, pinned: PinnedFile, tmp_path: Path) -> None:
     server.statuses = [503, 429]
     assert download(pinned, tmp_path, backoff_s=0).read_bytes() == CONTENT
 
 
-def test_attempts_are_bounded(server: Server, pinned: Source, tmp_path: Path) -> None:
+def test_attempts_are_bounded(server: Server, pinned: PinnedFile, tmp_path: Path) -> None:
     server.statuses = [503] * 9
     with pytest.raises(UserError, match=r"the server answered 503; get rows.jsonl by other means"):
         download(pinned, tmp_path, attempts=3, backoff_s=0)
     assert len(server.asked) == 3
 
 
-def test_a_missing_file_is_not_asked_for_again(server: Server, pinned: Source, tmp_path: Path) -> None:
+def test_a_missing_file_is_not_asked_for_again(server: Server, pinned: PinnedFile, tmp_path: Path) -> None:
     server.statuses = [404]
     with pytest.raises(UserError, match=r"the server answered 404; .*give its path with `data`"):
         download(pinned, tmp_path, backoff_s=0)
     assert len(server.asked) == 1
 
 
-def test_wrong_content_is_refused_and_not_kept(server: Server, pinned: Source, tmp_path: Path) -> None:
+def test_wrong_content_is_refused_and_not_kept(server: Server, pinned: PinnedFile, tmp_path: Path) -> None:
     server.content = CONTENT.replace(b"17", b"71")
     wrong = hashlib.sha256(server.content).hexdigest()
     with pytest.raises(UserError, match=rf"rows.jsonl with sha256 {wrong}, not {pinned.sha256}.*`data`"):
@@ -149,12 +151,12 @@ def test_wrong_content_is_refused_and_not_kept(server: Server, pinned: Source, t
     assert [entry.name for entry in cached_path(pinned, tmp_path).parent.iterdir()] == ["rows.jsonl.lock"]
 
 
-def test_other_compression_of_the_same_content_is_kept(server: Server, pinned: Source, tmp_path: Path) -> None:
+def test_other_compression_of_the_same_content_is_kept(server: Server, pinned: PinnedFile, tmp_path: Path) -> None:
     server.content = gzip.compress(CONTENT, mtime=0)
     assert gzip.decompress(download(pinned, tmp_path).read_bytes()) == CONTENT
 
 
-def test_callers_at_once_download_once(server: Server, pinned: Source, tmp_path: Path) -> None:
+def test_callers_at_once_download_once(server: Server, pinned: PinnedFile, tmp_path: Path) -> None:
     server.cuts = [200_000]
     paths: list[Path] = []
     threads = [
@@ -169,7 +171,7 @@ def test_callers_at_once_download_once(server: Server, pinned: Source, tmp_path:
     assert len(server.asked) == 2
 
 
-def test_no_network_says_what_to_do(tmp_path: Path, pinned: Source) -> None:
+def test_no_network_says_what_to_do(tmp_path: Path, pinned: PinnedFile) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # bound but not listening: connections are refused
         offline = msgspec.structs.replace(pinned, url=f"http://127.0.0.1:{unused.getsockname()[1]}/rows.jsonl")
@@ -177,7 +179,7 @@ def test_no_network_says_what_to_do(tmp_path: Path, pinned: Source) -> None:
             download(offline, tmp_path, attempts=2, backoff_s=0)
 
 
-def test_a_cache_that_cannot_be_written(tmp_path: Path, pinned: Source) -> None:
+def test_a_cache_that_cannot_be_written(tmp_path: Path, pinned: PinnedFile) -> None:
     occupied = tmp_path / "file"
     occupied.write_text("")
     with pytest.raises(UserError, match="set TRUEGRADE_CACHE to another folder"):

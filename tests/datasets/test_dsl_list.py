@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from truegrade.builders.checking import check_rows
 from truegrade.builders.dsl_list import GRAMMARS, DslListOptions, Type, build, fit, read_weights
 from truegrade.builders.dsl_list.filters import degenerate
-from truegrade.builders.dsl_list.sampling import Sampler
+from truegrade.builders.dsl_list.sampling import TermSampler
 from truegrade.builders.dsl_list.terms import read_program, source
 from truegrade.builders.dsl_list.weights import default_weights, nonterminals
 from truegrade.datasets.content import sha256
@@ -32,7 +32,7 @@ def terms(draw, grammar="extended", max_depth=5):
     rng = random.Random(draw(st.integers(0, 10**9)))
     operations = GRAMMARS[grammar]
     wanted = draw(st.sampled_from(list(Type)))
-    return Sampler(operations, default_weights(operations)).draw(wanted, max_depth, rng)
+    return TermSampler(operations, default_weights(operations)).draw(wanted, max_depth, rng)
 
 
 @given(terms())

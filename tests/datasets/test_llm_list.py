@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from support import scripted_server as scripted
-from truegrade.builders.llm_list import Entry, LlmListOptions, build
+from truegrade.builders.llm_list import JournalEntry, LlmListOptions, build
 from truegrade.builders.llm_list.replies import Idea, read_ideas, read_inputs, read_program
 from truegrade.cli import main
 from truegrade.datasets.recording import NotRecorded, Refused
@@ -133,7 +133,7 @@ def test_the_command_resumes_from_its_journal(tmp_path, monkeypatch):
                    "--max-connections", "1", "--out", "rows.jsonl"]  # fmt: skip
         stopped = CliRunner().invoke(main, command)
         assert stopped.exit_code == 2 and not (tmp_path / "rows.jsonl").exists()
-        before = list(read_journal(tmp_path / "rows.jsonl.journal", Entry))
+        before = list(read_journal(tmp_path / "rows.jsonl.journal", JournalEntry))
         assert [entry.name for entry in before] == ["", "tail", "rest"]
         (tmp_path / "again").touch()
         asked_before = len(proposer.asked)

@@ -7,7 +7,7 @@ import pytest
 
 from truegrade.builders.dsl_list import DslListOptions, build
 from truegrade.builders.dsl_list.operations import GRAMMARS, Type
-from truegrade.builders.dsl_list.sampling import Sampler
+from truegrade.builders.dsl_list.sampling import TermSampler
 from truegrade.builders.dsl_list.terms import read_program, source
 from truegrade.builders.dsl_list.weights import default_weights
 from truegrade.builders.micro.traces import trace
@@ -52,7 +52,7 @@ def test_failing_programs_raise_what_python_raises():
 
 def test_the_last_line_ends_with_the_value():
     rng = random.Random(0)
-    sampler = Sampler(PUBLISHED, default_weights(PUBLISHED))
+    sampler = TermSampler(PUBLISHED, default_weights(PUBLISHED))
     checked = 0
     while checked < 100:
         try:

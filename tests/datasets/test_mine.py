@@ -14,7 +14,7 @@ from truegrade.builders.mine.examples import literal_calls
 from truegrade.builders.mine.shapes import ANY, parameters_of, shape_of
 from truegrade.builders.mutation import MutationOptions, mutate_rows
 from truegrade.builders.mutation.observing import Observer, observe_calls
-from truegrade.datasets.recording import Case, NotRecorded, Refused
+from truegrade.datasets.recording import NotRecorded, RecordedCase, Refused
 from truegrade.datasets.written import encode_rows
 from truegrade.errors import UserError
 from truegrade.sandbox import Limits, Sandbox
@@ -292,12 +292,12 @@ def test_more():
 def test_calls_are_read_from_doctests_tests_and_callers():
     assert literal_calls([ast.parse(CALLS)], {"wrap"}) == {
         "wrap": [
-            Case((["x", "y"], 5)),
-            Case(("a b",), {"width": 1}),
-            Case(("",), {"width": 2}),
-            Case(("p",)),
-            Case(("q",)),
-            Case(([0, 1, 2],)),
+            RecordedCase((["x", "y"], 5)),
+            RecordedCase(("a b",), {"width": 1}),
+            RecordedCase(("",), {"width": 2}),
+            RecordedCase(("p",)),
+            RecordedCase(("q",)),
+            RecordedCase(([0, 1, 2],)),
         ]
     }
 

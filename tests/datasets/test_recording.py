@@ -11,7 +11,7 @@ from truegrade.datasets.executions import ExecutionRow, Preserved
 from truegrade.datasets.free_names import free_names
 from truegrade.datasets.identity import identity
 from truegrade.datasets.literal_text import call_text, literal_text
-from truegrade.datasets.recording import Case, NotRecorded, record, run_cases
+from truegrade.datasets.recording import NotRecorded, RecordedCase, record, run_cases
 from truegrade.datasets.written import read_rows, write_rows
 from truegrade.errors import BadRecord, UserError
 from truegrade.sandbox import Limits, Sandbox
@@ -82,10 +82,14 @@ def test_what_is_no_literal():
 
 def test_each_case_is_answered_on_its_own(jail):
     program = "def f(n):\n    if n == 2:\n        raise KeyError(n)\n    return [n] * 500 if n == 3 else {n}\n"
-    given_ = run_cases(jail, program, "f", [Case((n,)) for n in (1, 2, 3)] + [Case(kwargs={"n": 4})])
+    given_ = run_cases(
+        jail, program, "f", [RecordedCase((n,)) for n in (1, 2, 3)] + [RecordedCase(kwargs={"n": 4})]
+    )
     assert [one.text for one in given_] == ["{1}", None, None, "{4}"]
     assert "KeyError" in given_[1].why and "too long" in given_[2].why
-    endless = run_cases(jail, "def f(n):\n    while n: pass\n", "f", [Case((0,)), Case((1,)), Case((0,))])
+    endless = run_cases(
+        jail, "def f(n):\n    while n: pass\n", "f", [RecordedCase((0,)), RecordedCase((1,)), RecordedCase((0,))]
+    )
     assert [one.text for one in endless] == ["None", None, None] and "time_limit" in endless[1].why
 
 
@@ -104,11 +108,13 @@ def test_each_case_is_answered_on_its_own(jail):
 def test_what_does_not_repeat_is_not_recorded(jail, witness, body, why):
     program = f"seen = []\ndef f(n):\n    {body}\n"
     with pytest.raises(NotRecorded, match=why):
-        record(jail, witness, program, "f", [Case((1,)), Case((2,))])
+        record(jail, witness, program, "f", [RecordedCase((1,)), RecordedCase((2,))])
 
 
 def test_what_repeats_is_recorded(jail, witness):
-    recorded = record(jail, witness, "def f(a, b=2):\n    return {str(a), 'b'}, b\n", "f", [Case((1,), {"b": 3})])
+    recorded = record(
+        jail, witness, "def f(a, b=2):\n    return {str(a), 'b'}, b\n", "f", [RecordedCase((1,), {"b": 3})]
+    )
     assert recorded.conditions == ("f(1, b=3) == ({'1', 'b'}, 3)",)
 
 

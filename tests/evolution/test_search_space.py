@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truegrade.errors import UserError
-from truegrade.evolution.dimensions import Choices, Span
+from truegrade.evolution.dimensions import Choices, NumberRange
 from truegrade.evolution.direct import cross, draw, draw_by_automaton, mutate
 from truegrade.evolution.space import Space
 from truegrade.evolution.streams import stable_hash, stream
@@ -17,11 +17,11 @@ WIDE = Space(
     temperature=(0.0, 1.0), top_p=(0.5, 1.0), top_k=(1, 50), repetition_penalty=(1.0, 1.2), max_tokens=(64, 512)
 )
 SPANS = [
-    Span(name="rate", low=1e-4, high=1e-1, log=True),
-    Span(name="share", low=0.0, high=1.0),
-    Span(name="epochs", low=1, high=7, whole=True),
-    Span(name="width", low=1, high=64, log=True, whole=True),
-    Span(name="fixed", low=3e-4, high=3e-4, log=True),
+    NumberRange(name="rate", low=1e-4, high=1e-1, log=True),
+    NumberRange(name="share", low=0.0, high=1.0),
+    NumberRange(name="epochs", low=1, high=7, whole=True),
+    NumberRange(name="width", low=1, high=64, log=True, whole=True),
+    NumberRange(name="fixed", low=3e-4, high=3e-4, log=True),
 ]
 any_space = st.sampled_from([Space(), WIDE, ARCHIVE])
 any_random = st.integers(0, 2**32).map(Random)
@@ -34,7 +34,7 @@ def test_genes_are_a_genome_read_backwards(space, rng):
     assert space.genome(space.genes(genome), "random") == genome
     for axis in space.dimensions:
         gene = space.genes(genome)[axis.name]
-        if isinstance(axis, Span):
+        if isinstance(axis, NumberRange):
             assert axis.low <= gene <= axis.high
         else:
             assert 0 <= gene < len(axis.values)

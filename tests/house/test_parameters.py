@@ -11,7 +11,7 @@ from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.standings import standings
 from truegrade.cli import main
 from truegrade.evolution.running import evolve
-from truegrade.evolution.settings import Settings
+from truegrade.evolution.settings import EvolutionSettings
 from truegrade.models import DEFAULT_MODEL
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.comparison_export import export_comparison
@@ -27,7 +27,7 @@ FUNCTIONS = {
     "report": [api.report_files],
     "export": [api.export],
     "compare": [compare_runs, standings, export_comparison],
-    "evolve": [evolve, Settings],
+    "evolve": [evolve, EvolutionSettings],
 }
 """Command -> where its options go."""
 

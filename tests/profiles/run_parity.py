@@ -43,7 +43,7 @@ from truegrade.profiles import open_profile
 from truegrade.profiles.agentcoder import IMPORT_HELPER
 from truegrade.profiles.agentcoder_extraction import cut_fence
 from truegrade.sandbox import Sandbox
-from truegrade.store.importers import SourceFile, Target, find_format, index_ids
+from truegrade.store.importers import ImportTarget, SourceFile, find_format, index_ids
 
 LIMITS = {"time_limit", "memory_limit", "output_limit"}
 ROWS = {
@@ -245,7 +245,7 @@ def published(comparison: Comparison, data: Path, file: Path) -> list[tuple]:
     """(problem, row, reply) of a file; none where it answers another benchmark."""
     problems, rows = loaded(comparison.benchmark, data)
     try:
-        target = Target(benchmark=comparison.benchmark, dataset_sha256="", ids=index_ids(problems))
+        target = ImportTarget(benchmark=comparison.benchmark, dataset_sha256="", ids=index_ids(problems))
         with SourceFile(file) as source:
             found = find_format(source, None).read(source, target)
             return [(problems[row.problem_id], rows.get(row.problem_id), row.text or "") for row in found]

@@ -12,7 +12,7 @@ from report_runs import House, Lenient, build_run
 
 from truegrade.report.material import gather
 from truegrade.report.sample_blocks import blocks, make_index, pack, unpack
-from truegrade.report.sample_views import Span, view_answer
+from truegrade.report.sample_views import ShownSpan, view_answer
 from truegrade.report.samples import collect
 
 
@@ -57,15 +57,15 @@ def test_a_sample_that_a_profile_did_not_grade_has_no_verdict(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("answer", "reply", "span"),
     [
-        ("[1]", "[ANSWER]\nf(2) == [1]\n[/ANSWER]", Span(17, 20, 1)),
-        ("3", "f(13) is 3, so 3.", Span(15, 16, 2)),
+        ("[1]", "[ANSWER]\nf(2) == [1]\n[/ANSWER]", ShownSpan(17, 20, 1)),
+        ("3", "f(13) is 3, so 3.", ShownSpan(15, 16, 2)),
         ("3", "it is 33 or x3", None),
-        ("x = 1\n", "😀 x = 1", Span(3, 8, 1)),
+        ("x = 1\n", "😀 x = 1", ShownSpan(3, 8, 1)),
         ("elsewhere", "not here", None),
         ("", "empty", None),
     ],
 )
-def test_the_answer_is_found_in_the_reply(answer: str, reply: str, span: Span | None) -> None:
+def test_the_answer_is_found_in_the_reply(answer: str, reply: str, span: ShownSpan | None) -> None:
     view = view_answer(answer, reply)
     assert view.span == span
     assert (view.text is None) == (span is not None)

@@ -7,35 +7,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.cpu import cpu_within
-from truegrade.report.failures import Failure, read_failure
+from truegrade.report.failures import FailureLine, read_failure
 
 
 @pytest.mark.parametrize(
     ("detail", "failure"),
     [
-        ("answered [1, 3], expected [1]", Failure(expected="[1]", got="[1, 3]")),
-        ("f(2) gave 5, expected 4", Failure(test="f(2)", expected="4", got="5")),
-        ("printed '3\\n', expected '4'", Failure(expected="'4'", got="'3\\n'")),
-        ("solve returned [1], expected [2]", Failure(test="solve", expected="[2]", got="[1]")),
+        ("answered [1, 3], expected [1]", FailureLine(expected="[1]", got="[1, 3]")),
+        ("f(2) gave 5, expected 4", FailureLine(test="f(2)", expected="4", got="5")),
+        ("printed '3\\n', expected '4'", FailureLine(expected="'4'", got="'3\\n'")),
+        ("solve returned [1], expected [2]", FailureLine(test="solve", expected="[2]", got="[1]")),
         (
             "`assert candidate([]) == False` failed; the program returned None",
-            Failure(test="assert candidate([]) == False", expected="False", got="None"),
+            FailureLine(test="assert candidate([]) == False", expected="False", got="None"),
         ),
         (
             "`assert f(x) == y` failed; expected 7; the program returned 8",
-            Failure(test="assert f(x) == y", expected="7", got="8"),
+            FailureLine(test="assert f(x) == y", expected="7", got="8"),
         ),
         (
             "IndexError: pop from empty list, in `assert f([], 7) == []`",
-            Failure(test="assert f([], 7) == []", expected="[]", got="IndexError: pop from empty list"),
+            FailureLine(test="assert f([], 7) == []", expected="[]", got="IndexError: pop from empty list"),
         ),
-        ("f([]) raised ValueError: no", Failure(test="f([])", got="ValueError: no")),
+        ("f([]) raised ValueError: no", FailureLine(test="f([])", got="ValueError: no")),
         ("SyntaxError: invalid syntax (<program>, line 13)", None),
         ("over 10 CPU seconds", None),
         ("", None),
     ],
 )
-def test_shapes(detail: str, failure: Failure | None) -> None:
+def test_shapes(detail: str, failure: FailureLine | None) -> None:
     assert read_failure(detail) == failure
 
 
@@ -45,7 +45,7 @@ TEXTS = st.text(st.sampled_from("ab 12'[](),`"), min_size=1, max_size=30)
 @given(TEXTS, TEXTS.filter(lambda text: ", expected " not in text))
 def test_what_was_answered_comes_back(got: str, expected: str) -> None:
     failure = read_failure(f"answered {got}, expected {expected}")
-    assert failure == Failure(expected=expected, got=got)
+    assert failure == FailureLine(expected=expected, got=got)
 
 
 @given(st.text(st.sampled_from("` failed; the program returned , expected in gave assert ==")))

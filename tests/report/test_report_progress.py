@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from truegrade.pipeline.progress import Progress
-from truegrade.report.progress import Meter, Silent, TerminalProgress, download_progress
+from truegrade.report.progress import ProgressMeter, Silent, TerminalProgress, download_progress
 
 
 class Clock:
@@ -74,7 +74,7 @@ def test_a_stage_can_follow_another_and_finish_may_come_twice() -> None:
 
 
 def test_nothing_finished_yet_has_no_time_to_go() -> None:
-    meter = Meter("x", total=5, done=2, started_s=0.0, resumed=2)
+    meter = ProgressMeter("x", total=5, done=2, started_s=0.0, resumed=2)
     assert meter.eta_s(10.0) is None
     assert meter.line(10.0) == "x: 2/5, 0/s"
 

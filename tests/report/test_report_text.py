@@ -10,7 +10,7 @@ from report_runs import House, Lenient, build_run
 from rich.console import Console
 
 from truegrade.benchmarks import list_benchmarks
-from truegrade.cli.diagnosis import Finding
+from truegrade.cli.diagnosis import Diagnosis
 from truegrade.datasets import list_sources
 from truegrade.models import list_models
 from truegrade.pipeline.summary import read_summary
@@ -120,5 +120,5 @@ def test_listings_name_everything() -> None:
     assert all(model.name in known and model.needs in known for model in models)
     data = printed(text.print_sources, sources)
     assert all(listed.source.name in data and listed.source.sha256[:12] in data for listed in sources)
-    finding = Finding(name="keys", state="missing", detail="none set")
+    finding = Diagnosis(name="keys", state="missing", detail="none set")
     assert "keys missing none set" in flat(printed(text.print_findings, [finding]))

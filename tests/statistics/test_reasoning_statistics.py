@@ -9,7 +9,7 @@ from truegrade.statistics.reasoning import compare_reasoning, gap_difference, su
 from truegrade.statistics.reasoning_choice import summarise_choice
 from truegrade.statistics.reasoning_counts import all_cases, per_case
 from truegrade.statistics.reasoning_prediction import summarise_prediction
-from truegrade.statistics.reasoning_records import Draw, Pair, Program
+from truegrade.statistics.reasoning_records import Draw, Pair, PredictionPrompt
 
 RIGHT = Draw(True, True, True, False, True, False)
 INT_FOR_FLOAT = Draw(True, False, False, False, True, False)
@@ -21,7 +21,7 @@ CUT = Draw(False, False, False, False, False, True)
 
 
 def program(item, case, shown, *, differs=True, boolean=False, mutation="arithmetic", cluster=None):
-    return Program(
+    return PredictionPrompt(
         id=f"{item}/{case}/{shown}/{mutation}",
         cluster=cluster or item,
         item=item,

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from truegrade.store.importers import PENDING, SourceFile, Target, configuration, find_format, index_ids
+from truegrade.store.importers import PENDING, ImportTarget, SourceFile, configuration, find_format, index_ids
 
 
 def sniff_format(path):
@@ -11,7 +11,7 @@ def sniff_format(path):
 
 
 def read_completions(path, *, benchmark, dataset_sha256, known_ids, format=None, **more):  # noqa: A002 - as --format
-    target = Target(benchmark=benchmark, dataset_sha256=dataset_sha256, ids=index_ids(known_ids), **more)
+    target = ImportTarget(benchmark=benchmark, dataset_sha256=dataset_sha256, ids=index_ids(known_ids), **more)
     with SourceFile(path) as source:
         yield from find_format(source, format).read(source, target)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from truegrade.extraction.continuations import longest_start
 from truegrade.extraction.fences import fenced_blocks
 from truegrade.extraction.parsing import Parser, unix_newlines
-from truegrade.extraction.source import Source
+from truegrade.extraction.source import SourceText
 from truegrade.extraction.thinking import final_channel
 
 MAX_TESTS = 50
@@ -52,7 +52,7 @@ def _statements(parser: Parser, source: str) -> Iterator[tuple[ast.stmt, str]]:
     """The statements of a block with their source; behind the line where reading it stops, its asserts alone."""
     start = longest_start(parser, source)
     if start is not None:
-        written = Source(start.source)
+        written = SourceText(start.source)
         for statement in start.tree.body:
             yield statement, written.text_of(statement)
     lines = source.split("\n")[start.lines if start else 0 :]

@@ -30,7 +30,7 @@ from truegrade.store.importers import find_format
 from truegrade.store.journal import Notice
 
 
-class Answer(StrEnum):
+class CheckAnswer(StrEnum):
     """What became of a claim about a file."""
 
     CONFIRMED = "confirmed"
@@ -46,7 +46,7 @@ class Answer(StrEnum):
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """A claim about a file, checked."""
 
-    answer: Answer
+    answer: CheckAnswer
     why: list[str]
     """Sentences about the number; what should not count stands in the audit."""
     replication: Replication
@@ -226,9 +226,9 @@ def _equals(count: int, total: int, names: Sequence[str], audit: Audit) -> str:
     return f"{said}; {', '.join(against)}" if against else said
 
 
-def _answer(found: Replication) -> Answer:
+def _answer(found: Replication) -> CheckAnswer:
     if found.result.outcome is ReplicationOutcome.NOT_COMPARABLE:
-        return Answer.CANNOT_BE_CHECKED
+        return CheckAnswer.CANNOT_BE_CHECKED
     if found.result.outcome is ReplicationOutcome.NOT_REPRODUCED:
-        return Answer.NOT_CONFIRMED
-    return Answer.CONFIRMED if found.holds else Answer.SHOULD_NOT_COUNT
+        return CheckAnswer.NOT_CONFIRMED
+    return CheckAnswer.CONFIRMED if found.holds else CheckAnswer.SHOULD_NOT_COUNT

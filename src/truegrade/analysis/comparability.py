@@ -14,7 +14,7 @@ from truegrade.statistics.windows import EVERYTHING, FILTERS, described, inside,
 from truegrade.store import Run
 
 
-class Graded(msgspec.Struct, frozen=True, kw_only=True):
+class GradedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run under one profile: one side of a comparison."""
 
     run: Run
@@ -25,7 +25,7 @@ class Graded(msgspec.Struct, frozen=True, kw_only=True):
     """SHA-256 of what each problem was asked with; empty for imported replies."""
 
 
-def graded(run: Run, profile: str | None, window: Mapping[str, str] = EVERYTHING) -> Graded:
+def graded(run: Run, profile: str | None, window: Mapping[str, str] = EVERYTHING) -> GradedRun:
     """A run under a profile, by name or id; None if it has only one.
 
     Args:
@@ -44,10 +44,10 @@ def graded(run: Run, profile: str | None, window: Mapping[str, str] = EVERYTHING
             raise UserError(f"{run.path}: {described(window)}: none of its {len(summary.tasks)} problems fits")
         summary = msgspec.structs.replace(summary, tasks=tasks, reasoning=None)
     own = narrowed(made_for(run.manifest), read_summary(run).window)
-    return Graded(run=run, summary=summary, window=narrowed(own, window), prompts=prompts)
+    return GradedRun(run=run, summary=summary, window=narrowed(own, window), prompts=prompts)
 
 
-def obstacles(first: Graded, second: Graded) -> list[str]:
+def obstacles(first: GradedRun, second: GradedRun) -> list[str]:
     """Why the two must not be compared, sentence by sentence; empty if they may be.
 
     Two profiles of one and the same run are always comparable: the same replies under other rules.
@@ -61,7 +61,7 @@ def obstacles(first: Graded, second: Graded) -> list[str]:
     ]
 
 
-def remarks(first: Graded, second: Graded) -> list[str]:
+def remarks(first: GradedRun, second: GradedRun) -> list[str]:
     """What differs besides, and leaves the comparison fair or cannot be known."""
     if _same(first, second):
         return []
@@ -76,12 +76,12 @@ def remarks(first: Graded, second: Graded) -> list[str]:
     return said
 
 
-def _same(first: Graded, second: Graded) -> bool:
+def _same(first: GradedRun, second: GradedRun) -> bool:
     """Whether both are one run."""
     return first.run.path.resolve() == second.run.path.resolve()
 
 
-def _facts(first: Graded, second: Graded) -> Iterator[tuple[str, str, str]]:
+def _facts(first: GradedRun, second: GradedRun) -> Iterator[tuple[str, str, str]]:
     """What must be equal: name, the first's, the second's."""
     yield "data set", _data(first.run), _data(second.run)
     yield "profile", _profile(first), _profile(second)
@@ -97,7 +97,7 @@ def _data(run: Run) -> str:
     return f"{of.name}{args} {of.dataset_sha256[:12]}…{_file(run, 'benchmark')}"
 
 
-def _profile(side: Graded) -> str:
+def _profile(side: GradedRun) -> str:
     return f"{side.summary.profile}{_file(side.run, side.summary.profile)}"
 
 
@@ -107,7 +107,7 @@ def _file(run: Run, of: str) -> str:
     return f" of a file {origin.sha256[:12]}…" if origin is not None and origin.sha256 else ""
 
 
-def _subsets(first: Graded, second: Graded) -> tuple[str, str]:
+def _subsets(first: GradedRun, second: GradedRun) -> tuple[str, str]:
     """Which problems each was to answer; two empty texts where they are the same, at least in the window."""
     one, two = (
         None if side.run.manifest.selected is None else set(side.run.manifest.selected) for side in (first, second)
@@ -127,7 +127,7 @@ def _subset(run: Run, own: set[str] | None, other: set[str] | None) -> str:
     return f"{len(own)} of {whole}{named}"
 
 
-def _prompts(first: Graded, second: Graded) -> tuple[str, str]:
+def _prompts(first: GradedRun, second: GradedRun) -> tuple[str, str]:
     """How each was asked; two empty texts where that is the same or not known.
 
     The stored prompts decide: two rules may word a problem alike, and one rule may be given other examples.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.analysis.comparability import Graded, graded, obstacles, remarks
+from truegrade.analysis.comparability import GradedRun, graded, obstacles, remarks
 from truegrade.analysis.matrix import tallies_of
 from truegrade.errors import NotComparable, UnknownName, UserError
 from truegrade.pipeline.selection import window_of
@@ -20,7 +20,7 @@ from truegrade.statistics.multiplicity import METHOD, holm
 from truegrade.statistics.paired import gains_by_cluster
 from truegrade.statistics.paired_power import PairPower, pair_power
 from truegrade.statistics.reasoning import compare_reasoning
-from truegrade.statistics.reasoning_records import Difference
+from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.statistics.windows import EVERYTHING, check_cutoff, split
 from truegrade.store import Run
 
@@ -55,7 +55,7 @@ class PairSplit(msgspec.Struct, frozen=True, kw_only=True):
     paired: PairedComparison
 
 
-class Pairing(msgspec.Struct, frozen=True, kw_only=True):
+class RunPairing(msgspec.Struct, frozen=True, kw_only=True):
     """``second - first``."""
 
     first: str
@@ -87,7 +87,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Label of the side that all others are compared with; None where every two are compared."""
     correction: str | None
     """Method of `Pairing.p_adjusted`; None for a single pair."""
-    pairs: list[Pairing]
+    pairs: list[RunPairing]
 
 
 def compare_runs(
@@ -150,7 +150,7 @@ def compare_runs(
 # ------------------------------------------------------------------------------------------------ sides
 
 
-def _sides(runs: Sequence[Run], profiles: Sequence[str], window: Mapping[str, str]) -> list[Graded]:
+def _sides(runs: Sequence[Run], profiles: Sequence[str], window: Mapping[str, str]) -> list[GradedRun]:
     """The runs under one profile, or one run under several."""
     if len(runs) == 1:
         ids = dict.fromkeys(runs[0].profile_id(name) for name in profiles)
@@ -170,7 +170,7 @@ def _sides(runs: Sequence[Run], profiles: Sequence[str], window: Mapping[str, st
     return [graded(run, name, window) for run in runs]
 
 
-def _labels(sides: Sequence[Graded], *, single: bool) -> list[str]:
+def _labels(sides: Sequence[GradedRun], *, single: bool) -> list[str]:
     """The folder's name, or its whole path where two are the same; inside one run the profile's."""
     if single:
         return [side.summary.profile for side in sides]
@@ -184,7 +184,7 @@ def _labels(sides: Sequence[Graded], *, single: bool) -> list[str]:
     ]
 
 
-def _place(baseline: str | Path | None, sides: Sequence[Graded], labels: Sequence[str]) -> int:
+def _place(baseline: str | Path | None, sides: Sequence[GradedRun], labels: Sequence[str]) -> int:
     """Which side the others are compared with."""
     if baseline is None:
         return 0
@@ -197,7 +197,7 @@ def _place(baseline: str | Path | None, sides: Sequence[Graded], labels: Sequenc
     raise UnknownName("run to compare with", str(baseline), labels, "it must be one of those compared")
 
 
-def _side(label: str, side: Graded, confidence: float) -> Side:
+def _side(label: str, side: GradedRun, confidence: float) -> Side:
     manifest = side.run.manifest
     return Side(
         label=label,
@@ -226,7 +226,7 @@ def _refuse(sentences: Sequence[str]) -> None:
 
 
 def _pair(
-    sides: Sequence[Graded],
+    sides: Sequence[GradedRun],
     labels: Sequence[str],
     places: tuple[int, int],
     refused: Sequence[str],
@@ -234,12 +234,12 @@ def _pair(
     confidence: float,
     wanted: float | None,
     cutoff: str | None,
-) -> Pairing:
+) -> RunPairing:
     first, second = (sides[place] for place in places)
     a, b = tallies_of(first.summary), tallies_of(second.summary)
     paired = compare_paired(a, b, confidence)
     p_value = paired.permutation_p if paired.mcnemar_p is None else paired.mcnemar_p
-    return Pairing(
+    return RunPairing(
         first=labels[places[0]],
         second=labels[places[1]],
         paired=msgspec.structs.replace(paired, parts=_parts(first.summary, second.summary)),
@@ -270,7 +270,7 @@ def _splits(
     )
 
 
-def _parts(first: ProfileSummary, second: ProfileSummary) -> tuple[Difference, ...]:
+def _parts(first: ProfileSummary, second: ProfileSummary) -> tuple[ShareDifference, ...]:
     """The metrics of execution reasoning that both have."""
     if first.reasoning is None or second.reasoning is None:
         return ()

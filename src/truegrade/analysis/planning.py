@@ -13,7 +13,7 @@ USUAL_DISCORDANT = (5.0, 10.0, 20.0, 40.0)
 """Percent of problems on which two runs differ: from two versions of one model to two unlike models."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class PowerPlan(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a plan: one sample a problem, McNemar's exact test."""
 
     discordant: float
@@ -33,7 +33,7 @@ def plan(
     power: float | None = None,
     discordant: Sequence[float] = (),
     alpha: float = ALPHA,
-) -> list[Plan]:
+) -> list[PowerPlan]:
     """Compute what is not given, for each share of problems on which the runs differ.
 
     Args:
@@ -55,7 +55,7 @@ def plan(
     return [_line(points, tasks, power, share, alpha) for share in shares or [abs(points or 0.0)]]
 
 
-def _line(points: float | None, tasks: int | None, power: float | None, share: float, alpha: float) -> Plan:
+def _line(points: float | None, tasks: int | None, power: float | None, share: float, alpha: float) -> PowerPlan:
     aim, discordant = POWER if power is None else power, share / 100
     match points, tasks:
         case None, int(known):
@@ -66,4 +66,4 @@ def _line(points: float | None, tasks: int | None, power: float | None, share: f
             tasks = mcnemar_tasks(discordant, wanted / 100, power=aim, alpha=alpha)
         case float(wanted), int(known):
             aim = mcnemar_power(known, discordant, wanted / 100, alpha=alpha)
-    return Plan(discordant=share, points=points, tasks=tasks, power=aim, alpha=alpha)
+    return PowerPlan(discordant=share, points=points, tasks=tasks, power=aim, alpha=alpha)

@@ -12,11 +12,11 @@ from truegrade.pipeline.summary import ProfileSummary, profile_summary, read_sum
 from truegrade.records import Estimate
 from truegrade.statistics.reasoning import ReasoningSummary, compare_reasoning
 from truegrade.statistics.reasoning_measures import difference
-from truegrade.statistics.reasoning_records import Difference
+from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.store import Run
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
+class RunStanding(msgspec.Struct, frozen=True, kw_only=True):
     """One run in the table."""
 
     run: Path
@@ -29,14 +29,14 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """OC, MC, PC, OR, MR per case, mean; empty where nothing was predicted."""
     choice: list[Estimate]
     """preference, OC, MC, OR, MR and same_program; empty where nothing was chosen."""
-    gap: Difference | None
+    gap: ShareDifference | None
     """``MC - OC``, paired by case inside this run."""
-    against_first: list[Difference]
+    against_first: list[ShareDifference]
     """This run minus the first: the headline, then the metrics of reasoning. Empty for the first, and where data
     set or profile differ."""
 
 
-def standings(runs: Sequence[Run | str | Path], *, profile: str | None = None) -> list[Standing]:
+def standings(runs: Sequence[Run | str | Path], *, profile: str | None = None) -> list[RunStanding]:
     """Put runs side by side, in the order given.
 
     Args:
@@ -47,7 +47,7 @@ def standings(runs: Sequence[Run | str | Path], *, profile: str | None = None) -
         UserError: a run was not graded under that profile.
         BadRecord: a folder holds no run.
     """
-    found: list[Standing] = []
+    found: list[RunStanding] = []
     first: tuple[Run, ProfileSummary] | None = None
     for item in runs:
         run = item if isinstance(item, Run) else Run.open(Path(item))
@@ -57,12 +57,12 @@ def standings(runs: Sequence[Run | str | Path], *, profile: str | None = None) -
     return found
 
 
-def _standing(run: Run, summary: ProfileSummary, first: tuple[Run, ProfileSummary] | None) -> Standing:
+def _standing(run: Run, summary: ProfileSummary, first: tuple[Run, ProfileSummary] | None) -> RunStanding:
     reasoning = summary.reasoning or ReasoningSummary()
     prediction, choice = reasoning.prediction, reasoning.choice
     order = [] if choice is None else [e for e in choice.order if e.metric == "same_program"]
     gaps = [] if prediction is None else prediction.differences
-    return Standing(
+    return RunStanding(
         run=run.path,
         model=read_summary(run).model,
         benchmark=run.manifest.benchmark.name,
@@ -76,7 +76,7 @@ def _standing(run: Run, summary: ProfileSummary, first: tuple[Run, ProfileSummar
     )
 
 
-def _against(run: Run, summary: ProfileSummary, first: Run, baseline: ProfileSummary) -> list[Difference]:
+def _against(run: Run, summary: ProfileSummary, first: Run, baseline: ProfileSummary) -> list[ShareDifference]:
     data, other = run.manifest.benchmark, first.manifest.benchmark
     if data.dataset_sha256 != other.dataset_sha256 or data.name != other.name:
         return []

@@ -26,7 +26,7 @@ ARGUMENTS = {
 _TAGS = ("question_id", "difficulty", "contest_id", "dsl", "depth", "has_mutation")
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
+class ExecutionCase(msgspec.Struct, frozen=True, kw_only=True):
     """One call of one row's program."""
 
     id: str
@@ -100,7 +100,7 @@ def refuse_repeated(path: Path, ids: Iterable[str], what: str) -> None:
         raise BadRecord(path, f"{repeated[0]!r} names more than one {what}; ids must be unique", field="id")
 
 
-def cases_of(path: Path, row: ExecutionRow) -> Iterator[Case]:
+def cases_of(path: Path, row: ExecutionRow) -> Iterator[ExecutionCase]:
     """The calls of a row, in order.
 
     Raises:
@@ -120,7 +120,7 @@ def cases_of(path: Path, row: ExecutionRow) -> Iterator[Case]:
                 f"row {row.id!r}, case {number}: {conditions[number]!r} does not say what input and output say"
             )
             raise BadRecord(path, problem, field="correct_condition")
-        yield Case(
+        yield ExecutionCase(
             id=str(row.id) if len(inputs) == 1 else f"{row.id}/case{number}",
             number=number,
             arguments=arguments,
@@ -154,7 +154,7 @@ def operator_of(row: ExecutionRow) -> str:
     return row.mutation_info.mutation_type if row.mutation_info is not None else ""
 
 
-def steps_of(row: ExecutionRow, case: Case) -> int | None:
+def steps_of(row: ExecutionRow, case: ExecutionCase) -> int | None:
     """Lines that the original executes on a call; None where the row does not say."""
     steps = (row.metrics or {}).get("steps")
     found = steps[case.number] if isinstance(steps, list) and case.number < len(steps) else steps

@@ -14,7 +14,7 @@ from truegrade.benchmarks.arguments import check_arguments, choice
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.execution_cases import (
     ARGUMENTS,
-    Case,
+    ExecutionCase,
     benchmark_of,
     cases_of,
     cluster_of,
@@ -58,7 +58,7 @@ def load(data: Path | None, args: Mapping[str, str], name: str = NAME) -> Benchm
     )  # fmt: skip
 
 
-def _both_orders(row: ExecutionRow, case: Case, name: str, digest: str) -> Iterator[Problem]:
+def _both_orders(row: ExecutionRow, case: ExecutionCase, name: str, digest: str) -> Iterator[Problem]:
     original, mutant = (row.code, case.expected), (row.mutated_code or "", case.mutated or "")
     orders: tuple[tuple[str, Literal["A", "B"]], ...] = (("AB", "A"), ("BA", "B"))
     for order, letter in orders:

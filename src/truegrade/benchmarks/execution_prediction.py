@@ -18,7 +18,7 @@ from truegrade.benchmarks.arguments import check_arguments, choice
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.execution_cases import (
     ARGUMENTS,
-    Case,
+    ExecutionCase,
     benchmark_of,
     cases_of,
     cluster_of,
@@ -82,7 +82,9 @@ def _measure(originals: Iterable[str]) -> _Measure:
     return measured
 
 
-def _problems(row: ExecutionRow, case: Case, name: str, digest: str, measured: _Measure) -> Iterator[Problem]:
+def _problems(
+    row: ExecutionRow, case: ExecutionCase, name: str, digest: str, measured: _Measure
+) -> Iterator[Problem]:
     """One problem per program of the row: the original, its mutant, its rewritings."""
     steps = steps_of(row, case)
     for suffix, program, expected, place in _programs(row, case):
@@ -106,7 +108,7 @@ def _problems(row: ExecutionRow, case: Case, name: str, digest: str, measured: _
         )
 
 
-def _programs(row: ExecutionRow, case: Case) -> Iterator[tuple[str, str, str, Pairing]]:
+def _programs(row: ExecutionRow, case: ExecutionCase) -> Iterator[tuple[str, str, str, Pairing]]:
     """Id suffix, source, value on this case, and place among the variants."""
     item, operator = str(row.id), operator_of(row)
     original = Pairing(item=item, case=case.number, shown="original", other=case.mutated, mutation=operator)

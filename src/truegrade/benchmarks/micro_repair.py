@@ -17,7 +17,7 @@ from truegrade.benchmarks.arguments import check_arguments, choice, whole_number
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.builders.micro import SEEN, UNSEEN, RepairItem, draw_item
 from truegrade.builders.micro.bugs import Bug
-from truegrade.builders.micro.programs import Program
+from truegrade.builders.micro.programs import GeneratedProgram
 from truegrade.builders.micro.repairs import is_reserved
 from truegrade.errors import UserError
 from truegrade.records import FunctionTask, Problem, sha256_json
@@ -79,7 +79,7 @@ def _items(split: str, size: int, seed: int) -> Iterator[RepairItem]:
             yield item
 
 
-def _belongs(seen_program: bool, seen_bug: bool, program: Program, bug: Bug) -> bool:
+def _belongs(seen_program: bool, seen_bug: bool, program: GeneratedProgram, bug: Bug) -> bool:
     """Whether a pair is of a split; where training may show both, it must be one of those reserved."""
     if program.seen is not seen_program:
         return False

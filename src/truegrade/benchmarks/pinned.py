@@ -10,7 +10,7 @@ import msgspec
 
 from truegrade.benchmarks.arguments import ALLOW_MODIFIED, check_arguments, flag
 from truegrade.benchmarks.base import Benchmark
-from truegrade.datasets import Source, read_source
+from truegrade.datasets import PinnedFile, read_source
 from truegrade.records import Problem, Task
 
 Row = TypeVar("Row", bound=msgspec.Struct)
@@ -26,7 +26,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
 
 def load_pinned(
     name: str,
-    source: Source,
+    source: PinnedFile,
     row_type: type[Row],
     item: Callable[[Row], Item],
     data: Path | None,

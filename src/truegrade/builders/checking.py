@@ -11,7 +11,7 @@ import msgspec
 
 from truegrade.builders.leetcode.preamble import with_imports
 from truegrade.datasets.executions import ExecutionRow, Texts
-from truegrade.datasets.recording import Case, run_cases
+from truegrade.datasets.recording import RecordedCase, run_cases
 from truegrade.errors import BadRecord
 from truegrade.extraction.calls import parse_arguments
 from truegrade.grading.executor import Executor
@@ -20,7 +20,7 @@ from truegrade.grading.literals import compare
 _ANY_LENGTH = 1 << 20
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+class OutputDifference(msgspec.Struct, frozen=True, kw_only=True):
     """An output that re-executing did not give again."""
 
     id: str
@@ -37,7 +37,7 @@ class CheckedRow(msgspec.Struct, frozen=True, kw_only=True):
     """How many outputs of a row were computed anew, and those that differ."""
 
     outputs: int
-    differences: tuple[Difference, ...]
+    differences: tuple[OutputDifference, ...]
 
 
 def check_rows(
@@ -70,13 +70,13 @@ def _check(path: Path, row: ExecutionRow, executor: Executor) -> CheckedRow:
     if row.mutated_code:
         programs.append(("mutant", row.mutated_code, mutated))
     programs += [(f"preserved: {kept.rewriting}", kept.code, outputs) for kept in row.preserved]
-    differences: list[Difference] = []
+    differences: list[OutputDifference] = []
     for name, program, recorded in programs:
         if len(recorded) != len(cases):
             raise BadRecord(path, f"row {row.id!r} has {len(cases)} inputs but {len(recorded)} outputs of {name}")
         returned = run_cases(executor, _standing_alone(program), _function(row, program), cases, _ANY_LENGTH)
         differences += [
-            Difference(id=str(row.id), program=name, case=case, recorded=text, found=found.text or found.why)
+            OutputDifference(id=str(row.id), program=name, case=case, recorded=text, found=found.text or found.why)
             for case, (text, found) in enumerate(zip(recorded, returned, strict=True))
             if found.text is None or not compare(text, found.text).strict_typed
         ]
@@ -100,9 +100,9 @@ def _function(row: ExecutionRow, program: str) -> str:
     return names[0] if len(names) == 1 else row.function_name
 
 
-def _case(path: Path, row: ExecutionRow, call: str) -> Case:
+def _case(path: Path, row: ExecutionRow, call: str) -> RecordedCase:
     inside = call[len(row.function_name) + 1 : -1] if call.startswith(f"{row.function_name}(") else call
     arguments = parse_arguments(inside)
     if arguments is None:
         raise BadRecord(path, f"row {row.id!r}: the arguments of {call!r} are no literals", field="input")
-    return Case(*arguments)
+    return RecordedCase(*arguments)

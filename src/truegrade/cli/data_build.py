@@ -13,7 +13,7 @@ import click
 from truegrade.cli.options import Number, echo, json_option, notice, print_json, unsafe_option
 
 if TYPE_CHECKING:
-    from truegrade.builders.checking import Difference
+    from truegrade.builders.checking import OutputDifference
     from truegrade.datasets.executions import ExecutionRow
     from truegrade.datasets.recording import Refused
     from truegrade.sandbox import Sandbox
@@ -148,7 +148,7 @@ def build_llm_list(model: str, base_url: str | None, size: int, out: Path, input
                    max_tokens: int | None, max_connections: int, max_cost_usd: float | None, verbose: bool,
                    allow_unsafe: bool | None, as_json: bool) -> None:  # fmt: skip
     """Let a model propose functions and inputs; keep the valid ones. The same command resumes."""
-    from truegrade.builders.llm_list import Entry, LlmListOptions
+    from truegrade.builders.llm_list import JournalEntry, LlmListOptions
     from truegrade.builders.llm_list import build as rows_of
     from truegrade.models import open_model
     from truegrade.pipeline.questioning import Asker
@@ -159,12 +159,12 @@ def build_llm_list(model: str, base_url: str | None, size: int, out: Path, input
     asked = open_model(model, base_url=base_url, request_policy=request_policy)
     path = out.with_name(f"{out.name}.journal")
     out.parent.mkdir(parents=True, exist_ok=True)
-    earlier = list(read_journal(path, Entry, notice=notice))
+    earlier = list(read_journal(path, JournalEntry, notice=notice))
     with (
         _jail(max_connections, allow_unsafe) as sandbox,
         _jail(max_connections, allow_unsafe, _WITNESS_SEED) as witness,
         Asker(asked, Sampling(temperature=temperature, max_tokens=max_tokens)) as asker,
-        Journal[Entry](path, notice=notice, fsync_every=1) as journal,
+        Journal[JournalEntry](path, notice=notice, fsync_every=1) as journal,
     ):
         rows = rows_of(
             LlmListOptions(size=size, inputs=inputs),
@@ -193,7 +193,7 @@ def check(ctx: click.Context, file: Path, workers: int | None, allow_unsafe: boo
 
     rows = read_rows(file)
     watch = Silent() if as_json else TerminalProgress()
-    differences: list[Difference] = []
+    differences: list[OutputDifference] = []
     outputs = 0
     with _jail(workers, allow_unsafe) as sandbox:
         watch.start("check", total=len(rows), done=0)

@@ -31,7 +31,7 @@ EXTRAS = {
 """Extra of the package -> module that shows whether it is installed."""
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """One thing looked at."""
 
     name: str
@@ -39,12 +39,12 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
 
 
-def examine() -> list[Finding]:
+def examine() -> list[Diagnosis]:
     """Look at interpreter, machine, sandbox, keys, data and extras; runs two tiny programs, asks no network."""
     return [
-        Finding(name="truegrade", state="ok", detail=__version__),
-        Finding(name="python", state="ok", detail=f"{sys.version.split()[0]} at {sys.executable}"),
-        Finding(name="machine", state="ok", detail=f"{platform.platform()}, {os.cpu_count()} cores"),
+        Diagnosis(name="truegrade", state="ok", detail=__version__),
+        Diagnosis(name="python", state="ok", detail=f"{sys.version.split()[0]} at {sys.executable}"),
+        Diagnosis(name="machine", state="ok", detail=f"{platform.platform()}, {os.cpu_count()} cores"),
         _sandbox(),
         *_packages(),
         *_keys(),
@@ -54,7 +54,7 @@ def examine() -> list[Finding]:
     ]
 
 
-def _sandbox() -> Finding:
+def _sandbox() -> Diagnosis:
     """Run a right and a cheating program; the second must not pass."""
     with Sandbox(Limits(cpu_s=5.0), workers=1, allow_unsafe=True) as sandbox:
         honest = sandbox.judge("def f():\n    return 1\n", "assert f() == 1", ["f"])
@@ -64,14 +64,14 @@ def _sandbox() -> Finding:
         detail = (
             f"self-test failed: correct program {honest.status} ({honest.detail}), cheating program {cheat.status}"
         )
-        return Finding(name="sandbox", state="warning", detail=detail)
+        return Diagnosis(name="sandbox", state="warning", detail=detail)
     detail = f"level {level}, self-test passed: {protection}"
     if level == 1:
         detail += "; programs can read files and use the network with your rights"
-    return Finding(name="sandbox", state="ok" if level > 1 else "warning", detail=detail)
+    return Diagnosis(name="sandbox", state="ok" if level > 1 else "warning", detail=detail)
 
 
-def _packages() -> Iterator[Finding]:
+def _packages() -> Iterator[Diagnosis]:
     """What programs may import besides the standard library, by profile."""
     profiles: dict[tuple[str, ...], list[str]] = {}
     for name in PROFILES:
@@ -80,30 +80,30 @@ def _packages() -> Iterator[Finding]:
         known = package_versions(names)
         told = ", ".join(f"{name} {known[name]}" if name in known else f"{name} (not installed)" for name in names)
         whose = f"{len(of)} profiles" if len(of) > 3 else ", ".join(of)
-        yield Finding(
+        yield Diagnosis(
             name="packages of programs",
             state="ok" if len(known) == len(names) else "warning",
             detail=f"{told or 'none'}: {whose}; --packages offers more",
         )
 
 
-def _keys() -> list[Finding]:
+def _keys() -> list[Diagnosis]:
     """Which services have a key; the keys themselves are never shown."""
     findings = []
     for name, provider in PROVIDERS.items():
         present = [variable for variable in provider.key_variables if os.environ.get(variable)]
         if present:
-            findings.append(Finding(name=f"key {name}", state="ok", detail=f"{present[0]} is set"))
+            findings.append(Diagnosis(name=f"key {name}", state="ok", detail=f"{present[0]} is set"))
     if not findings:
         findings.append(
-            Finding(name="keys", state="missing", detail="none set; `truegrade models` names the variables")
+            Diagnosis(name="keys", state="missing", detail="none set; `truegrade models` names the variables")
         )
     return findings
 
 
-def _data() -> list[Finding]:
+def _data() -> list[Diagnosis]:
     return [
-        Finding(
+        Diagnosis(
             name=f"data {listed.source.name}",
             state="ok" if listed.local else "missing",
             detail=str(listed.local.path) if listed.local else f"truegrade data pull {listed.source.name}",
@@ -112,20 +112,20 @@ def _data() -> list[Finding]:
     ]
 
 
-def _responses() -> Finding:
+def _responses() -> Diagnosis:
     """The response cache: where it lies and how large it is."""
     path = responses_path()
     try:
         state = cache_state(path)
     except OSError as error:
-        return Finding(name="response cache", state="warning", detail=str(error))
+        return Diagnosis(name="response cache", state="warning", detail=str(error))
     if state is None:
-        return Finding(name="response cache", state="ok", detail=f"empty; it will be {path}")
+        return Diagnosis(name="response cache", state="ok", detail=f"empty; it will be {path}")
     detail = f"{state.replies} replies, {state.bytes / 1e6:.1f} MB at {path}; delete the file to forget them"
-    return Finding(name="response cache", state="ok", detail=detail)
+    return Diagnosis(name="response cache", state="ok", detail=detail)
 
 
-def _extra(name: str, module: str) -> Finding:
+def _extra(name: str, module: str) -> Diagnosis:
     if importlib.util.find_spec(module) is None:
-        return Finding(name=f"extra {name}", state="missing", detail=f"pip install 'truegrade[{name}]'")
-    return Finding(name=f"extra {name}", state="ok", detail="installed")
+        return Diagnosis(name=f"extra {name}", state="missing", detail=f"pip install 'truegrade[{name}]'")
+    return Diagnosis(name=f"extra {name}", state="ok", detail="installed")

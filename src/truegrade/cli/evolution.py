@@ -10,7 +10,7 @@ import click
 from truegrade.cli.options import echo, json_option, notice, print_json, unsafe_option
 
 if TYPE_CHECKING:
-    from truegrade.evolution.settings import Settings
+    from truegrade.evolution.settings import EvolutionSettings
 
 
 @click.command()
@@ -90,7 +90,7 @@ def evolve(
         echo(f"{folder}: best/ holds the adapter, final.json the numbers, {page.name} the report")
 
 
-def _settings(config: str | None, quick: bool) -> Settings:
+def _settings(config: str | None, quick: bool) -> EvolutionSettings:
     from truegrade.evolution.settings import read_settings, shipped
 
     if config is not None and quick:
@@ -100,7 +100,9 @@ def _settings(config: str | None, quick: bool) -> Settings:
     return read_settings("micro-quick" if config is None else config)
 
 
-def _changed(settings: Settings, searcher: str | None, no_baselines: bool, changes: dict[str, Any]) -> Settings:
+def _changed(
+    settings: EvolutionSettings, searcher: str | None, no_baselines: bool, changes: dict[str, Any]
+) -> EvolutionSettings:
     """Settings with what the command line says otherwise."""
     import msgspec
 

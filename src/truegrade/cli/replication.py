@@ -82,7 +82,7 @@ def check(
     Exit code 0: confirmed, and no finding of the audit is an error. 1: any other answer. 2: the input is at fault.
     """
     from truegrade import api
-    from truegrade.analysis.checking import Answer
+    from truegrade.analysis.checking import CheckAnswer
 
     found = api.check(
         claim,
@@ -99,7 +99,7 @@ def check(
 
         print_check(found.answer.value, found.why, found.replication, found.audit, worded=with_flags)
         echo(f"{found.replication.run}: summary.json, audit.json, report.html")
-    if found.answer is not Answer.CONFIRMED:
+    if found.answer is not CheckAnswer.CONFIRMED:
         ctx.exit(EXIT_NOT_HELD)
 
 

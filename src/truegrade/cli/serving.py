@@ -151,11 +151,11 @@ def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: 
           allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Grade and run programs over HTTP, in the sandbox (docs/service.md). SIGTERM or Ctrl-C drains it."""
     from truegrade.web.service.grading_server import new_token, serve_until_stopped
-    from truegrade.web.service.service_settings import MIB, Settings
+    from truegrade.web.service.service_settings import MIB, ServiceSettings
 
     if no_token and token:
         raise click.UsageError("--token and --no-token exclude each other.")
-    settings = Settings(
+    settings = ServiceSettings(
         token=None if no_token else token or new_token(),
         max_body_bytes=max_body_mib * MIB,
         max_memory_bytes=max_memory_mib * MIB,

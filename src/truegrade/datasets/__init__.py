@@ -1,15 +1,15 @@
 """Benchmark files: pinned, found or downloaded, verified, read into typed rows."""
 
-from truegrade.datasets.locate import Listed, LocatedFile, list_sources, locate, pull
+from truegrade.datasets.locate import ListedDataset, LocatedFile, list_sources, locate, pull
 from truegrade.datasets.rows import Rows, check_rows, parse_rows, read_source
-from truegrade.datasets.sources import SOURCES, Source, source
+from truegrade.datasets.sources import SOURCES, PinnedFile, source
 
 __all__ = [
     "SOURCES",
-    "Listed",
+    "ListedDataset",
     "LocatedFile",
+    "PinnedFile",
     "Rows",
-    "Source",
     "check_rows",
     "list_sources",
     "locate",

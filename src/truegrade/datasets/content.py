@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from truegrade.datasets.sources import Source
+from truegrade.datasets.sources import PinnedFile
 from truegrade.errors import BadRecord
 from truegrade.records import sha256_json
 from truegrade.store.importers.reading import SourceFile
@@ -33,7 +33,7 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def recognised(source: Source, content: bytes) -> bool:
+def recognised(source: PinnedFile, content: bytes) -> bool:
     """Whether uncompressed bytes are those of the source, or hold the same rows where its layout is free."""
     if sha256(content) == source.content_sha256:
         return True

@@ -48,14 +48,14 @@ RELEASES: Mapping[str, Release] = MappingProxyType(_releases())
 """By version tag."""
 
 
-class Selected(msgspec.Struct, frozen=True, kw_only=True):
+class SelectedRelease(msgspec.Struct, frozen=True, kw_only=True):
     """The files to read, and the release that they are, where they are one."""
 
     paths: tuple[Path, ...]
     release: Release | None = None
 
 
-def select_files(data: Path, release: str | None) -> Selected:
+def select_files(data: Path, release: str | None) -> SelectedRelease:
     """The files that a path and a release tag name.
 
     Args:
@@ -75,7 +75,7 @@ def select_files(data: Path, release: str | None) -> Selected:
                 f"`task_args` release={release} chooses among the files of a folder, and {data} is one file; leave"
                 " it out"
             )
-        return Selected(paths=(data,))
+        return SelectedRelease(paths=(data,))
     if not data.is_dir():
         raise UserError(f"{data}: no such file or folder; give LiveCodeBench's rows with `data`")
     if any(_upstream(data, name) for name in RELEASES[LATEST].files):
@@ -87,10 +87,10 @@ def select_files(data: Path, release: str | None) -> Selected:
             " leave `task_args` release out to read all its files"
         )
     folder = data / release if release is not None else data
-    return Selected(paths=_all_files(folder), release=RELEASES[release] if release is not None else None)
+    return SelectedRelease(paths=_all_files(folder), release=RELEASES[release] if release is not None else None)
 
 
-def _of_release(folder: Path, tag: str | None) -> Selected:
+def _of_release(folder: Path, tag: str | None) -> SelectedRelease:
     release = RELEASES[tag or LATEST]
     found = {name: _upstream(folder, name) for name in release.files}
     missing = [name for name, path in found.items() if path is None]
@@ -98,7 +98,7 @@ def _of_release(folder: Path, tag: str | None) -> Selected:
         whole = [name for name, other in RELEASES.items() if all(_upstream(folder, file) for file in other.files)]
         served = f"; `task_args` release={whole[0]} reads what is there" if tag is None else ""
         raise UserError(f"the folder {folder} lacks {', '.join(missing)} of {tag or LATEST}{served}")
-    return Selected(paths=tuple(path for path in found.values() if path is not None), release=release)
+    return SelectedRelease(paths=tuple(path for path in found.values() if path is not None), release=release)
 
 
 def _upstream(folder: Path, name: str) -> Path | None:

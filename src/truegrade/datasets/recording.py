@@ -16,7 +16,7 @@ _ADAPTER = "\n\ndef _truegrade_call(args, kwargs):\n    return {function}(*args,
 _SHOWN_CHARS = 120
 
 
-class Case(msgspec.Struct, frozen=True):
+class RecordedCase(msgspec.Struct, frozen=True):
     """The arguments of one call."""
 
     args: tuple[Any, ...] = ()
@@ -31,7 +31,7 @@ class Returned(msgspec.Struct, frozen=True):
     """Empty if there is a literal."""
 
 
-class Recorded(msgspec.Struct, frozen=True):
+class RecordedCalls(msgspec.Struct, frozen=True):
     """The calls of one row and what they return, ready to be stored."""
 
     calls: tuple[str, ...]
@@ -57,7 +57,11 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 def run_cases(
-    executor: Executor, program: str, function: str, cases: Sequence[Case], max_chars: int = MAX_OUTPUT_CHARS
+    executor: Executor,
+    program: str,
+    function: str,
+    cases: Sequence[RecordedCase],
+    max_chars: int = MAX_OUTPUT_CHARS,
 ) -> tuple[Returned, ...]:
     """Call the function with each case, in order, in one process; one answer per case, never an exception.
 
@@ -85,7 +89,9 @@ def run_cases(
     return tuple(given) + (missing,) * (len(cases) - len(given))
 
 
-def record(executor: Executor, witness: Executor, program: str, function: str, cases: Sequence[Case]) -> Recorded:
+def record(
+    executor: Executor, witness: Executor, program: str, function: str, cases: Sequence[RecordedCase]
+) -> RecordedCalls:
     """Record what a program returns, if it returns the same again.
 
     The witness runs the cases in reverse order, in another process. With another hash seed it betrays the order
@@ -106,4 +112,4 @@ def record(executor: Executor, witness: Executor, program: str, function: str, c
         if one.text != other.text:
             raise NotRecorded(f"it is not deterministic: {call} gives {one.text}, then {other.text or other.why}")
         outputs.append(one.text)
-    return Recorded(tuple(call for call in calls if call is not None), tuple(outputs))
+    return RecordedCalls(tuple(call for call in calls if call is not None), tuple(outputs))

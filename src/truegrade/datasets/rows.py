@@ -13,7 +13,7 @@ import msgspec
 from truegrade.datasets.content import parse_json, read_content, recognised, sha256
 from truegrade.datasets.download import Progress
 from truegrade.datasets.locate import LocatedFile, locate
-from truegrade.datasets.sources import Source
+from truegrade.datasets.sources import PinnedFile
 from truegrade.errors import BadRecord
 from truegrade.files.json_text import convert
 
@@ -34,7 +34,7 @@ class Rows(msgspec.Struct, Generic[Row], frozen=True, kw_only=True):
 
 
 def read_source(
-    source: Source,
+    source: PinnedFile,
     row_type: type[Row],
     data: Path | None = None,
     *,
@@ -59,7 +59,7 @@ def read_source(
 
 
 def check_rows(
-    source: Source, row_type: type[Row], located: LocatedFile, content: bytes, *, allow_modified: bool = False
+    source: PinnedFile, row_type: type[Row], located: LocatedFile, content: bytes, *, allow_modified: bool = False
 ) -> Rows[Row]:
     """The rows of content that was found or made, checked as `read_source` checks a file's.
 
@@ -109,7 +109,7 @@ def _split_validation_error(message: str) -> tuple[str, str | None]:
     return text, place.rstrip("`").lstrip(".") or None
 
 
-def _refuse(source: Source, path: Path, rows: tuple[Row, ...], digest: str) -> None:
+def _refuse(source: PinnedFile, path: Path, rows: tuple[Row, ...], digest: str) -> None:
     """Raise the most telling difference: which rows, else which hash."""
     found = Counter(str(getattr(row, source.id_field)) for row in rows)
     pinned = dict.fromkeys(source.ids)

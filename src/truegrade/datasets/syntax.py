@@ -34,7 +34,7 @@ RARE = 0.01
 _NOT_COUNTED = (ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop, ast.Module)
 
 
-class Shape(msgspec.Struct, frozen=True):
+class ProgramShape(msgspec.Struct, frozen=True):
     """A program's syntax: what it holds, and how much of it."""
 
     elements: Mapping[str, int]
@@ -45,7 +45,7 @@ class Shape(msgspec.Struct, frozen=True):
     """Levels of the syntax tree."""
 
 
-def shape(code: str) -> Shape | None:
+def shape(code: str) -> ProgramShape | None:
     """The shape of a program; None of a text that is no program, or one too deep to be walked."""
     try:
         with quietly():
@@ -54,7 +54,7 @@ def shape(code: str) -> Shape | None:
         levels = reading.read(tree)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return Shape(reading.elements, reading.length, levels)
+    return ProgramShape(reading.elements, reading.length, levels)
 
 
 class Familiar:
@@ -71,7 +71,7 @@ class Familiar:
         for known in self._levels.values():
             known.sort()
 
-    def lacks(self, found: Shape) -> tuple[str, ...]:
+    def lacks(self, found: ProgramShape) -> tuple[str, ...]:
         """The kinds of a program's unfamiliar elements, sorted."""
         return tuple(sorted(kind for kind, levels in found.elements.items() if self._is_rare(kind, levels)))
 

@@ -15,7 +15,7 @@ from truegrade.evolution.selection import FULL
 from truegrade.evolution.settings import Training
 from truegrade.evolution.training.base import Lesson, Trained, Trainer, TrainingOrder
 from truegrade.evolution.training.cache import AdapterCache, Cached, adapter_key
-from truegrade.evolution.training.merged import Part, build_merged
+from truegrade.evolution.training.merged import WeightedAdapter, build_merged
 from truegrade.models.adapters import adapter_sha256
 
 
@@ -90,7 +90,7 @@ class Workshop:
         for cached in made:
             _verify(cached)
         weighted = [
-            Part(folder=cached.trained.folder, weight=weight)
+            WeightedAdapter(folder=cached.trained.folder, weight=weight)
             for cached, (_, weight) in zip(made, genome.merge, strict=True)
         ]
         built = build_merged(weighted, self._order(genome, 0, seed), folder)

@@ -11,7 +11,7 @@ from truegrade.evolution.archive import Archive
 from truegrade.evolution.events import Event
 from truegrade.evolution.genomes import Genome, Scores
 from truegrade.evolution.selection import point
-from truegrade.evolution.settings import Settings
+from truegrade.evolution.settings import EvolutionSettings
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     """Of a merge, in the order in which the search found them."""
 
 
-def rule(settings: Settings) -> str:
+def rule(settings: EvolutionSettings) -> str:
     """The rule, as a sentence."""
     rest = [name for name in settings.objectives.names if name != settings.objectives.choose]
     ties = f", ties by {', then '.join(rest)}, then the earlier one" if rest else ", of ties the earlier one"
@@ -31,7 +31,7 @@ def rule(settings: Settings) -> str:
     )
 
 
-def choose(settings: Settings, events: Sequence[Event], search: str, replicate: int) -> Chosen:
+def choose(settings: EvolutionSettings, events: Sequence[Event], search: str, replicate: int) -> Chosen:
     """Follow the rule.
 
     Args:
@@ -62,7 +62,7 @@ def choose(settings: Settings, events: Sequence[Event], search: str, replicate: 
     return Chosen(event=full, parts=parts)
 
 
-def archive_of(settings: Settings, events: Iterable[Event]) -> Archive:
+def archive_of(settings: EvolutionSettings, events: Iterable[Event]) -> Archive:
     """The archive that evaluations make, in their order."""
     archive = Archive(settings.objectives.names, settings.objectives.reference)
     for event in events:

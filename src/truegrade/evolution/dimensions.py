@@ -63,7 +63,7 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
         return min(range(len(self.values)), key=lambda index: abs(self.values[index] - value))
 
 
-class Span(msgspec.Struct, frozen=True, kw_only=True):
+class NumberRange(msgspec.Struct, frozen=True, kw_only=True):
     """All numbers between two bounds, both included."""
 
     name: str
@@ -134,4 +134,4 @@ def _tidy(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
 
 
-Dimension = Choices | Span
+Dimension = Choices | NumberRange

@@ -17,8 +17,8 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.evolution.evaluation import Evaluator, Job, Result
-from truegrade.evolution.failures import Failure, as_error, in_words
-from truegrade.evolution.machines import Machines, Stored
+from truegrade.evolution.failures import ExceptionRecord, as_error, in_words
+from truegrade.evolution.machines import Machines, StoredValue
 from truegrade.evolution.training.base import Trainer
 from truegrade.evolution.training.cache_entry import Packed
 from truegrade.evolution.workplace import Workplace
@@ -35,7 +35,7 @@ class Kept(msgspec.Struct, frozen=True):
     """An adapter that the driver has."""
 
     sha256: str
-    packed: Stored
+    packed: StoredValue
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -49,7 +49,7 @@ class Order(msgspec.Struct, frozen=True):
 class Delivery(msgspec.Struct, frozen=True):
     """What comes back."""
 
-    outcome: Result | Failure
+    outcome: Result | ExceptionRecord
     adapters: tuple[Packed, ...] = ()
 
 
@@ -110,7 +110,7 @@ class Distant:
         )
 
     def _received(self, delivery: Delivery) -> Result:
-        if isinstance(delivery.outcome, Failure):
+        if isinstance(delivery.outcome, ExceptionRecord):
             raise as_error(delivery.outcome)
         for packed in delivery.adapters:
             self._evaluator.cache().adopt(packed)
@@ -118,7 +118,7 @@ class Distant:
 
 
 class _Task(msgspec.Struct, frozen=True):
-    """See `truegrade.evolution.machines.Task`."""
+    """See `truegrade.evolution.machines.MachineTask`."""
 
     job: Job
     make: Callable[[Job], Order]

@@ -16,7 +16,7 @@ from truegrade.evolution.genomes import Fidelity, Genome, Scores
 from truegrade.evolution.objectives.anchors import graded_reply
 from truegrade.evolution.objectives.coralx import CoralxObjectives
 from truegrade.evolution.objectives.measured import MeasuredObjectives
-from truegrade.evolution.objectives.samples import Objectives, Sample, by_problem
+from truegrade.evolution.objectives.samples import GradedReply, Scorer, by_problem
 from truegrade.evolution.replies import Examination
 from truegrade.evolution.selection import FULL
 from truegrade.evolution.subject import Subject, open_subject
@@ -67,7 +67,7 @@ class Evaluator:
         settings = workplace.settings
         self._workplace, self.settings = workplace, settings
         self._profile = find_profile(settings.profile)
-        self._objectives: Objectives = (
+        self._objectives: Scorer = (
             CoralxObjectives() if settings.objectives.kind == "coralx" else MeasuredObjectives()
         )
         self._stack = ExitStack()
@@ -164,7 +164,7 @@ class Evaluator:
         return roles.selection[: ceil(len(roles.selection) * job.fidelity.problems)]
 
     def _all_scores(
-        self, problems: Sequence[Problem], samples: Sequence[Sample], adapter: Adapter | None
+        self, problems: Sequence[Problem], samples: Sequence[GradedReply], adapter: Adapter | None
     ) -> Scores:
         """The objectives' own, and what only the loop knows."""
         scores, solved = self._objectives.score(problems, samples, self._sandbox), _solved(problems, samples)
@@ -191,7 +191,7 @@ class Evaluator:
         )
 
 
-def _solved(problems: Sequence[Problem], samples: Sequence[Sample]) -> Scores:
+def _solved(problems: Sequence[Problem], samples: Sequence[GradedReply]) -> Scores:
     """Share of replies that pass every test, by problem and on average."""
     shares = {
         name: sum(sample.solved for sample in found) / max(1, len(found))
@@ -203,7 +203,7 @@ def _solved(problems: Sequence[Problem], samples: Sequence[Sample]) -> Scores:
     )
 
 
-def _refuse_failures_of_ours(samples: Sequence[Sample]) -> None:
+def _refuse_failures_of_ours(samples: Sequence[GradedReply]) -> None:
     for sample in samples:
         if Reason.GRADER_ERROR in sample.results:
             raise SandboxError(f"{sample.problem}: a test could not be run; the same command goes on from here")

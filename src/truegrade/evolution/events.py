@@ -99,7 +99,7 @@ class Clock(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its adapter was there already."""
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+class PassRateDifference(msgspec.Struct, frozen=True, kw_only=True):
     """A paired difference of pass rates, with its interval."""
 
     value: float
@@ -109,7 +109,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     tasks: int
 
 
-class Selected(msgspec.Struct, frozen=True, kw_only=True):
+class SelectedGenome(msgspec.Struct, frozen=True, kw_only=True):
     """The genome that one search chose, on problems that it was not chosen by."""
 
     search: str
@@ -119,8 +119,8 @@ class Selected(msgspec.Struct, frozen=True, kw_only=True):
     selection: float
     """Pass rate on the selection problems: flattered."""
     final: Estimate
-    against_base: Difference
-    forgetting: Difference | None
+    against_base: PassRateDifference
+    forgetting: PassRateDifference | None
     """On problems that the base could do; negative is lost."""
     passed: dict[str, float]
     """By problem of the final and forgetting roles: share of samples passed."""
@@ -130,7 +130,7 @@ class Contest(msgspec.Struct, frozen=True, kw_only=True):
     """The search against one of its baselines, on the final problems."""
 
     baseline: str
-    difference: Difference
+    difference: PassRateDifference
     """Of pass rates, search minus baseline; of every problem the mean over replicates."""
     wins: int
     """Replicates in which what the search chose passed more."""
@@ -150,7 +150,7 @@ class Final(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the search whose adapter is in ``best/``."""
     base: Estimate
     base_passed: dict[str, float]
-    selected: tuple[Selected, ...]
+    selected: tuple[SelectedGenome, ...]
     """Every search and replicate, the search itself first."""
     contests: tuple[Contest, ...] = ()
     """One for each baseline."""

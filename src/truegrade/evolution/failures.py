@@ -10,25 +10,25 @@ import msgspec
 from truegrade.errors import ModelError, SandboxError, TruegradeError, UserError
 
 
-class Failure(msgspec.Struct, frozen=True):
+class ExceptionRecord(msgspec.Struct, frozen=True):
     """An exception as plain data."""
 
     kind: Literal["user", "model", "sandbox", "bug"]
     text: str
 
 
-def in_words(error: Exception) -> Failure:
+def in_words(error: Exception) -> ExceptionRecord:
     """An exception, ready to be sent; of one that is not ours, the whole traceback."""
     if isinstance(error, UserError):
-        return Failure("user", str(error))
+        return ExceptionRecord("user", str(error))
     if isinstance(error, ModelError):
-        return Failure("model", str(error))
+        return ExceptionRecord("model", str(error))
     if isinstance(error, SandboxError):
-        return Failure("sandbox", str(error))
-    return Failure("bug", "".join(traceback.format_exception(error)))
+        return ExceptionRecord("sandbox", str(error))
+    return ExceptionRecord("bug", "".join(traceback.format_exception(error)))
 
 
-def as_error(failure: Failure) -> Exception:
+def as_error(failure: ExceptionRecord) -> Exception:
     """The exception to raise where the worker's work is waited for."""
     kinds: dict[str, type[TruegradeError]] = {"user": UserError, "model": ModelError, "sandbox": SandboxError}
     if failure.kind in kinds:

@@ -10,7 +10,7 @@ from truegrade.datasets.learned import write_learned
 from truegrade.errors import UserError
 from truegrade.evolution.choosing import Chosen, choose, rule
 from truegrade.evolution.evaluation import Evaluator, Job
-from truegrade.evolution.events import FINAL, Contest, Difference, Final, Selected
+from truegrade.evolution.events import FINAL, Contest, Final, PassRateDifference, SelectedGenome
 from truegrade.evolution.final_look import Ledger, look_at_final, looks
 from truegrade.evolution.folder import BEST, EvolutionFolder
 from truegrade.evolution.workers import GenomeMap
@@ -105,9 +105,9 @@ class Finish:
         seed = self._settings.seed + one.event.replicate
         return Job(genome=one.event.evaluated.genome, parts=one.parts, seed=seed, role="report")
 
-    def _selected(self, one: Chosen, base: Shares, own: Shares) -> Selected:
+    def _selected(self, one: Chosen, base: Shares, own: Shares) -> SelectedGenome:
         roles = self._roles
-        return Selected(
+        return SelectedGenome(
             search=one.event.search,
             replicate=one.event.replicate,
             genome=one.event.evaluated.genome,
@@ -129,12 +129,12 @@ class Finish:
 
     def _difference(
         self, problems: Sequence[Problem], base: Shares, own: Shares, replicates: int = 1
-    ) -> Difference:
+    ) -> PassRateDifference:
         """Second minus first."""
         compared = compare_paired(
             self._tallies(problems, base, replicates), self._tallies(problems, own, replicates)
         )
-        return Difference(
+        return PassRateDifference(
             value=compared.difference,
             low=-1.0 if compared.low is None else compared.low,
             high=1.0 if compared.high is None else compared.high,

@@ -21,7 +21,7 @@ SHOWN = 10
 
 
 class LiveWatcher:
-    """Implements `truegrade.evolution.watching.Watcher` for a person.
+    """Implements `truegrade.evolution.watching.SearchWatcher` for a person.
 
     Args:
         console: where to show it; None for standard error.

@@ -19,8 +19,8 @@ from truegrade.evolution.genomes import Evaluated, Fidelity, Genome, Scores
 from truegrade.evolution.searchers import open_searcher
 from truegrade.evolution.searchers.base import recipe
 from truegrade.evolution.searching import Searcher
-from truegrade.evolution.settings import Search, Settings
-from truegrade.evolution.watching import Watcher
+from truegrade.evolution.settings import EvolutionSettings, Search
+from truegrade.evolution.watching import SearchWatcher
 from truegrade.evolution.workers import GenomeMap
 from truegrade.store.journal import Journal
 
@@ -49,7 +49,7 @@ class Loop:
     """
 
     def __init__(
-        self, settings: Settings, folder: EvolutionFolder, evaluations: GenomeMap, watcher: Watcher
+        self, settings: EvolutionSettings, folder: EvolutionFolder, evaluations: GenomeMap, watcher: SearchWatcher
     ) -> None:
         self.settings, self.folder, self.watcher = settings, folder, watcher
         self._evaluations = evaluations
@@ -180,7 +180,7 @@ class _Run:
         return place * settings.budget + len(self._before)
 
 
-def open_plan(settings: Settings, search: Search, replicate: int) -> Searcher:
+def open_plan(settings: EvolutionSettings, search: Search, replicate: int) -> Searcher:
     """The searcher of a search, with the seed of a replicate.
 
     Raises:
@@ -198,7 +198,7 @@ def open_plan(settings: Settings, search: Search, replicate: int) -> Searcher:
     )
 
 
-def _total(settings: Settings) -> int:
+def _total(settings: EvolutionSettings) -> int:
     return settings.budget * len(settings.searches) * settings.replicates
 
 

@@ -18,14 +18,14 @@ MACHINES: Mapping[str, str] = MappingProxyType({"ray": "truegrade.integrations.r
 """Name to ``module:function`` (`OpenMachines`), imported when asked for: each needs a package of its own."""
 
 
-class Stored(Protocol):
+class StoredValue(Protocol):
     """A value that was put where every machine can fetch it; it may be part of an order."""
 
     def fetch(self) -> Any:
         """The value."""
 
 
-class Task(Protocol):
+class MachineTask(Protocol):
     """Something to do."""
 
     @property
@@ -46,10 +46,10 @@ class Machines(Protocol):
             open_worker: can be pickled; every worker calls it once, and what it returns with each order.
         """
 
-    def put(self, value: Any) -> Stored:
+    def put(self, value: Any) -> StoredValue:
         """Store a value; it stays as long as what is returned, or an order with it that is under way."""
 
-    def work(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any], None, None]:
+    def work(self, tasks: Sequence[MachineTask]) -> Generator[tuple[int, Any], None, None]:
         """Each task's place and answer, once, as they come; what was lost with its machine is done again.
 
         Closing the generator ends what is under way.

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.evolution.genomes import SamplingGenes
-from truegrade.evolution.objectives.samples import Sample, sample_of
+from truegrade.evolution.objectives.samples import GradedReply, sample_of
 from truegrade.evolution.subject import Ask, Subject
 from truegrade.grading.executor import Executor
 from truegrade.models.local import Generated
@@ -37,7 +37,7 @@ class Examination:
 
     def take(
         self, problems: Sequence[Problem], adapter: Path | None, sampling: SamplingGenes, seed: int
-    ) -> list[Sample]:
+    ) -> list[GradedReply]:
         """Graded replies, problem by problem. Sample i is drawn with ``seed + i``.
 
         Raises:
@@ -57,7 +57,7 @@ class Examination:
         ]
 
 
-def graded(problem: Problem, reply: Completion, profile: Profile, executor: Executor) -> Sample:
+def graded(problem: Problem, reply: Completion, profile: Profile, executor: Executor) -> GradedReply:
     """A reply with what became of each of its tests; raises as `sample_of` does."""
     return sample_of(reply, verdict_on(reply, problem, profile, executor))
 

@@ -14,8 +14,8 @@ from truegrade.evolution.folder import EvolutionFolder
 from truegrade.evolution.loop import Loop, open_plan
 from truegrade.evolution.machines import LOCAL, Machines, open_machines
 from truegrade.evolution.repairs import repair_of
-from truegrade.evolution.settings import Settings
-from truegrade.evolution.watching import Unwatched, Watcher
+from truegrade.evolution.settings import EvolutionSettings
+from truegrade.evolution.watching import SearchWatcher, Unwatched
 from truegrade.evolution.workers import GenomeMap, open_map
 from truegrade.evolution.workplace import Workplace, prepare
 from truegrade.pipeline.importing import RUNS
@@ -27,7 +27,7 @@ ANCHORS: tuple[AnchorName, ...] = ("base", "identity", "stub", "reference")
 
 
 def evolve(
-    settings: Settings,
+    settings: EvolutionSettings,
     *,
     out: Path | None = None,
     data: Path | None = None,
@@ -36,7 +36,7 @@ def evolve(
     executor: str = LOCAL,
     allow_unsafe: bool = False,
     again: bool = False,
-    watcher: Watcher | None = None,
+    watcher: SearchWatcher | None = None,
     notice: Notice = ignore,
 ) -> tuple[Path, Final]:
     """Evolve adapters of a model, compare with baselines, report once on problems that no choice has seen.
@@ -91,12 +91,12 @@ def _looked_at(workplace: Workplace, identity: Evolution) -> str:
     return sha256_json([identity.base_sha256, programs])
 
 
-def default_folder(settings: Settings) -> Path:
+def default_folder(settings: EvolutionSettings) -> Path:
     """``runs/evolve-NAME-HASH``."""
     return RUNS / f"evolve-{settings.name}-{settings.sha256[:8]}"
 
 
-def _machines(settings: Settings, executor: str, workers: int | None) -> Machines | None:
+def _machines(settings: EvolutionSettings, executor: str, workers: int | None) -> Machines | None:
     accelerated = settings.model.startswith("hf/") and settings.model_args.get("device") != "cpu"
     return open_machines(executor, workers=workers or settings.workers, accelerated=accelerated)
 

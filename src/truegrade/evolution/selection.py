@@ -14,7 +14,7 @@ from truegrade.evolution.pareto import crowding, fronts
 FULL = Fidelity()
 
 
-class Standing(msgspec.Struct, frozen=True):
+class GenomeStanding(msgspec.Struct, frozen=True):
     """Where a genome stands among others; lesser is better."""
 
     front: int
@@ -56,7 +56,7 @@ def shortfall(evaluated: Evaluated) -> float:
 
 def standings(
     evaluated: Sequence[Evaluated], objectives: Sequence[str], violations: Sequence[float] | None = None
-) -> list[Standing]:
+) -> list[GenomeStanding]:
     """Fronts and crowding over the objectives that vary.
 
     Only evaluations of one fidelity are compared; all fronts of a higher one come before those of a lower, so a
@@ -68,18 +68,18 @@ def standings(
     tiers: dict[float, list[int]] = {}
     for place, one in enumerate(evaluated):
         tiers.setdefault(shortfall(one), []).append(place)
-    found: dict[int, Standing] = {}
+    found: dict[int, GenomeStanding] = {}
     number = 0
     for _, tier in sorted(tiers.items()):
         for front in fronts([coordinates[i] for i in tier], [fouls[i] for i in tier]):
             places = [tier[member] for member in front]
             room = crowding([coordinates[i] for i in places])
-            found |= {i: Standing(number, -space, i) for i, space in zip(places, room, strict=True)}
+            found |= {i: GenomeStanding(number, -space, i) for i, space in zip(places, room, strict=True)}
             number += 1
     return [found[i] for i in range(len(evaluated))]
 
 
-def order(standing: Standing) -> tuple[int, float, int]:
+def order(standing: GenomeStanding) -> tuple[int, float, int]:
     """A key: the front, then more room, then the earlier."""
     return standing.front, standing.closeness, standing.place
 

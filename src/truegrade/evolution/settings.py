@@ -96,7 +96,7 @@ class BaseSampling(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         return SamplingGenes(temperature=self.temperature, top_p=self.top_p, max_tokens=self.max_tokens)
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class EvolutionSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole file."""
 
     name: str
@@ -147,7 +147,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return sha256_json(self.facts())
 
 
-def read_settings(config: str) -> Settings:
+def read_settings(config: str) -> EvolutionSettings:
     """Read a configuration: the name of a shipped one, or a TOML file.
 
     Raises:
@@ -168,11 +168,11 @@ def read_settings(config: str) -> Settings:
     return parse_settings(content, path)
 
 
-def parse_settings(content: bytes, path: Path) -> Settings:
+def parse_settings(content: bytes, path: Path) -> EvolutionSettings:
     """Settings from the bytes of a file; see `read_settings`."""
     _refuse_long(content, path)
     try:
-        settings = msgspec.toml.decode(content.decode("utf-8-sig"), type=Settings)
+        settings = msgspec.toml.decode(content.decode("utf-8-sig"), type=EvolutionSettings)
     except msgspec.ValidationError as error:
         sentence, place = place_of(error)
         raise BadRecord(path, f"{sentence}; correct it", field=place) from None
@@ -215,7 +215,7 @@ def shipped() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in CONFIGS.glob("*.toml")))
 
 
-def _check(settings: Settings, path: Path) -> None:
+def _check(settings: EvolutionSettings, path: Path) -> None:
     """What no single field can tell."""
     asked = settings.objectives
     known = (*(MEASURED if asked.kind == "measured" else CORALX), *ADDED)

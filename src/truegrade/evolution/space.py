@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.evolution.dimensions import Choices, Dimension, Span
+from truegrade.evolution.dimensions import Choices, Dimension, NumberRange
 from truegrade.evolution.genomes import AdapterGenes, Automaton, Genome, SamplingGenes, TrainingGenes
 
 Genes = dict[str, float]
@@ -87,15 +87,17 @@ class Space(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             alpha,
             Choices(name="dropout", values=self.dropouts),
             Choices(name="modules", values=self.modules, ordered=False),
-            Span(name="learning_rate", low=self.learning_rate[0], high=self.learning_rate[1], log=True),
-            Span(name="epochs", low=self.epochs[0], high=self.epochs[1], whole=True),
-            Span(name="temperature", low=self.temperature[0], high=self.temperature[1]),
-            Span(name="top_p", low=self.top_p[0], high=self.top_p[1]),
-            Span(name="repetition_penalty", low=self.repetition_penalty[0], high=self.repetition_penalty[1]),
-            Span(name="max_tokens", low=self.max_tokens[0], high=self.max_tokens[1], whole=True),
+            NumberRange(name="learning_rate", low=self.learning_rate[0], high=self.learning_rate[1], log=True),
+            NumberRange(name="epochs", low=self.epochs[0], high=self.epochs[1], whole=True),
+            NumberRange(name="temperature", low=self.temperature[0], high=self.temperature[1]),
+            NumberRange(name="top_p", low=self.top_p[0], high=self.top_p[1]),
+            NumberRange(
+                name="repetition_penalty", low=self.repetition_penalty[0], high=self.repetition_penalty[1]
+            ),
+            NumberRange(name="max_tokens", low=self.max_tokens[0], high=self.max_tokens[1], whole=True),
         ]
         if self.top_k is not None:
-            axes.append(Span(name="top_k", low=self.top_k[0], high=self.top_k[1], whole=True))
+            axes.append(NumberRange(name="top_k", low=self.top_k[0], high=self.top_k[1], whole=True))
         return tuple(axes)
 
     @property

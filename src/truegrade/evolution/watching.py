@@ -8,7 +8,7 @@ from truegrade.evolution.archive import Archive
 from truegrade.evolution.events import Clock, Event
 
 
-class Watcher(Protocol):
+class SearchWatcher(Protocol):
     """Watches; a terminal and the silence of scripts both fit."""
 
     def stage(self, sentence: str) -> None:

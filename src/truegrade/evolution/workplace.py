@@ -12,7 +12,7 @@ from truegrade.evolution.micro_roles import BENCHMARK as MICRO_REPAIR
 from truegrade.evolution.micro_roles import MicroSizes, micro_roles
 from truegrade.evolution.quixbugs_roles import quixbugs_roles
 from truegrade.evolution.roles import Roles
-from truegrade.evolution.settings import Settings
+from truegrade.evolution.settings import EvolutionSettings
 from truegrade.evolution.training.base import Lesson
 from truegrade.evolution.training.coralx_lessons import coralx_lessons
 from truegrade.evolution.training.lessons import lessons_of
@@ -27,7 +27,7 @@ ROLES = ("train", "selection", "final", "forgetting")
 class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     """Settings, problems and lessons."""
 
-    settings: Settings
+    settings: EvolutionSettings
     roles: Roles
     lessons: tuple[Lesson, ...]
     adapters: Path | None = None
@@ -36,7 +36,11 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def prepare(
-    settings: Settings, *, data: Path | None = None, adapters: Path | None = None, allow_unsafe: bool = False
+    settings: EvolutionSettings,
+    *,
+    data: Path | None = None,
+    adapters: Path | None = None,
+    allow_unsafe: bool = False,
 ) -> Workplace:
     """Draw the roles and word the lessons.
 
@@ -58,7 +62,7 @@ def prepare(
     return Workplace(settings=settings, roles=roles, lessons=lessons, adapters=adapters, allow_unsafe=allow_unsafe)
 
 
-def _roles(settings: Settings, data: Path | None, allow_unsafe: bool) -> Roles:
+def _roles(settings: EvolutionSettings, data: Path | None, allow_unsafe: bool) -> Roles:
     sizes = settings.roles
     if settings.task == MICRO_REPAIR:
         wanted = MicroSizes(

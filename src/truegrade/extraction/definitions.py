@@ -13,7 +13,7 @@ _IMPLICIT = frozenset({*dir(builtins), "__name__", "__file__", "__doc__", "__cla
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
+class SourceModule:
     """A piece of source that compiles, its tree, and what to call it in ``Answer.found``."""
 
     source: str
@@ -104,7 +104,7 @@ def without_prose(source: str, tree: ast.Module, first_line: int = 1) -> str:
     return "\n".join(lines)
 
 
-def borrow(program: ast.Module, donors: Sequence[Module]) -> Borrowed | None:
+def borrow(program: ast.Module, donors: Sequence[SourceModule]) -> Borrowed | None:
     """Imports and definitions of the donors for names that the program uses and does not define.
 
     Args:
@@ -144,7 +144,7 @@ def _kind(statements: Iterable[ast.stmt]) -> str:
     )
 
 
-def _index(donors: Sequence[Module]) -> dict[str, tuple[int, ast.stmt]]:
+def _index(donors: Sequence[SourceModule]) -> dict[str, tuple[int, ast.stmt]]:
     """Where each name is bound: in the first donor that does, its last statement directly at module level."""
     where: dict[str, tuple[int, ast.stmt]] = {}
     for number, donor in reversed(list(enumerate(donors))):
@@ -199,7 +199,7 @@ def _missing(tree: ast.Module) -> set[str]:
     return read - _all_bound(tree) - _IMPLICIT
 
 
-def _star_imports(donors: Sequence[Module]) -> Iterator[tuple[tuple[int, int], ast.stmt]]:
+def _star_imports(donors: Sequence[SourceModule]) -> Iterator[tuple[tuple[int, int], ast.stmt]]:
     for number, donor in enumerate(donors):
         for statement in donor.tree.body:
             if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":

@@ -32,11 +32,11 @@ _MAX_TRIES = 6
 """How many ends of an expression are tried, longest first: what follows a value is mostly one stray bracket."""
 
 
-AnySpan = TypeVar("AnySpan", bound="Span")
+AnySpan = TypeVar("AnySpan", bound="TextSpan")
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TextSpan:
     """A stretch of text, ``text[start:end]``."""
 
     start: int
@@ -44,7 +44,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Equality(Span):
+class Equality(TextSpan):
     """A call and the value it is said to have."""
 
     function: str
@@ -57,7 +57,7 @@ class Equality(Span):
 
 
 @dataclass(frozen=True, slots=True)
-class CallText(Span):
+class CallText(TextSpan):
     """A call of a function, as text."""
 
     source: str
@@ -112,7 +112,7 @@ def read_equality(
         source = text[start:end].strip()
         tree = parser.expression(source)
         if not isinstance(tree, Fault):
-            found = _equality(tree, source, Span(start, end), function)
+            found = _equality(tree, source, TextSpan(start, end), function)
             return None if found is None else _with_the_rest(parser, text, found, stop)
         parser.exceeded = parser.exceeded or tree.exceeded
     return None
@@ -153,7 +153,7 @@ def _window(parser: Parser) -> int:
     return min(MAX_SOURCE_CHARS, 10 * max(0, parser.chars_left))
 
 
-def _read_all(parser: Parser, text: str, spans: Iterable[Span], function: str) -> list[Equality]:
+def _read_all(parser: Parser, text: str, spans: Iterable[TextSpan], function: str) -> list[Equality]:
     read = (read_equality(parser, text, span.start, span.end, function) for span in spans)
     return [equality for equality in read if equality is not None]
 
@@ -167,22 +167,22 @@ def _outermost(spans: Iterable[AnySpan]) -> list[AnySpan]:
     return kept[::-1]
 
 
-def _asserted(text: str) -> Iterator[Span]:
+def _asserted(text: str) -> Iterator[TextSpan]:
     """Where the expressions behind the last words ``assert`` may stand, last first."""
     for match in reversed(deque(_ASSERT.finditer(text), maxlen=MAX_READ)):
         # Bold marks around an assertion would read as a power; they bound it instead.
         bold = text.find("**", match.end()) if text.endswith("**", 0, match.start()) else -1
         bounded = bold >= 0 and "\n" not in text[match.end() : bold]
-        yield Span(match.end(), bold if bounded else len(text))
+        yield TextSpan(match.end(), bold if bounded else len(text))
 
 
-def _mentioned(text: str, function: str) -> Iterator[Span]:
+def _mentioned(text: str, function: str) -> Iterator[TextSpan]:
     """Where the last calls of a function, and their lines, begin, last first."""
     for start in _calls_of(text, function):
-        yield Span(start, len(text))
+        yield TextSpan(start, len(text))
         line = _LINE_START.match(text, text.rfind("\n", 0, start) + 1)
         if line is not None and line.end() < start:
-            yield Span(line.end(), len(text))
+            yield TextSpan(line.end(), len(text))
 
 
 def _calls_of(text: str, function: str) -> Iterator[int]:
@@ -190,7 +190,7 @@ def _calls_of(text: str, function: str) -> Iterator[int]:
     return (match.start() for match in reversed(deque(calls, maxlen=MAX_READ)))
 
 
-def _equality(tree: ast.expr, source: str, span: Span, function: str | None) -> Equality | None:
+def _equality(tree: ast.expr, source: str, span: TextSpan, function: str | None) -> Equality | None:
     match tree:
         case ast.Tuple(elts=[ast.Compare() as inside, ast.Constant(value=str())]):
             tree = inside  # `assert (f(x) == v, "message")`: the message slipped inside the parentheses
@@ -210,7 +210,7 @@ def _equality(tree: ast.expr, source: str, span: Span, function: str | None) -> 
     return _build(call, source, span, value, literal=call_named(call) is not None and is_literal(value))
 
 
-def _compound(tree: ast.expr, source: str, span: Span, function: str | None) -> Equality | None:
+def _compound(tree: ast.expr, source: str, span: TextSpan, function: str | None) -> Equality | None:
     """A condition about a call that names no one value."""
     nodes = list(ast.walk(tree))
     calls = [node for node in nodes if isinstance(node, ast.Call) and function in {None, call_named(node)}]
@@ -219,7 +219,7 @@ def _compound(tree: ast.expr, source: str, span: Span, function: str | None) -> 
     return _build(calls[0], source, span, tree, literal=False)
 
 
-def _build(call: ast.Call, source: str, span: Span, value: ast.expr, *, literal: bool) -> Equality:
+def _build(call: ast.Call, source: str, span: TextSpan, value: ast.expr, *, literal: bool) -> Equality:
     return Equality(
         start=span.start,
         end=span.end,

@@ -27,7 +27,7 @@ from truegrade.extraction.continuations import (
     without_stop_token,
 )
 from truegrade.extraction.definitions import (
-    Module,
+    SourceModule,
     alias_for_method,
     borrow,
     definition,
@@ -148,7 +148,7 @@ class _Search:
         # Stable: the last comes first, but a usage example (`from solution import f`) behind every definition.
         for index, tree in sorted(implementing, key=lambda pair: only_names(pair[1], self.entry_point)):
             step = f"{self._label(index)} (implements {self.entry_point})"
-            yield self._complete(Module(self.fences[index].code, tree, step), index)
+            yield self._complete(SourceModule(self.fences[index].code, tree, step), index)
 
     def _whole_text(self) -> Iterator[_Found]:
         """A reply that is nothing but code: a program, or a body."""
@@ -156,7 +156,7 @@ class _Search:
         tree = self.parser.module(text)
         if isinstance(tree, ast.Module) and implements(tree, self.entry_point):
             code = without_prose(text, tree)
-            yield self._complete(Module(code, tree, f"whole reply (implements {self.entry_point})"))
+            yield self._complete(SourceModule(code, tree, f"whole reply (implements {self.entry_point})"))
         elif self.prefix and (body := self._body(self.text)) is not None:
             yield _Found(body, ("whole reply (body)",), "completion")
 
@@ -170,7 +170,7 @@ class _Search:
                 tree = self.parser.module(code)
                 if isinstance(tree, ast.Module) and implements(tree, self.entry_point):
                     step = f"{self._label(index)} joined with later ones (implements {self.entry_point})"
-                    yield self._complete(Module(code, tree, step), index)
+                    yield self._complete(SourceModule(code, tree, step), index)
 
     def _bodies(self) -> Iterator[_Found]:
         """Fences that hold the function's body only."""
@@ -182,7 +182,7 @@ class _Search:
             program = self.prefix + body
             tree = self.parser.module(program)
             if isinstance(tree, ast.Module):
-                complete = self._complete(Module(program, tree, step), index)
+                complete = self._complete(SourceModule(program, tree, step), index)
                 if len(complete.steps) > 1:
                     yield complete
             yield _Found(body, (step,), "completion")
@@ -201,7 +201,7 @@ class _Search:
             kept = longest_start(self.parser, code[:MAX_SOURCE_CHARS])
             if kept is not None and implements(kept.tree, self.entry_point):
                 step = f"{self._label(index)} (implements {self.entry_point}; cut behind line {kept.lines})"
-                yield self._complete(Module(kept.source, kept.tree, step), index)
+                yield self._complete(SourceModule(kept.source, kept.tree, step), index)
 
     def _unfenced(self) -> Iterator[_Found]:
         if any(self._refused(index) for index in self._last_first()):
@@ -209,7 +209,7 @@ class _Search:
         code = unfenced_program(self.parser, without_fence_lines(self.text), self.entry_point)
         tree = self.parser.module(code) if code else None
         if code and isinstance(tree, ast.Module):
-            yield self._complete(Module(code, tree, f"text (implements {self.entry_point})"))
+            yield self._complete(SourceModule(code, tree, f"text (implements {self.entry_point})"))
 
     def _refused(self, index: int) -> bool:
         """Whether a closed fence defines the entry point, and Python refuses it."""
@@ -238,7 +238,7 @@ class _Search:
         if _LOOKS_LIKE_CODE.search(self.text):
             yield _Found(self.text, (f"whole reply (does not implement {self.entry_point})",))
 
-    def _complete(self, chosen: Module, index: int = -1) -> _Found:
+    def _complete(self, chosen: SourceModule, index: int = -1) -> _Found:
         """The chosen module, an alias for a method, and what it needs from other fences and the prefix."""
         value, tree, steps = chosen.source, chosen.tree, [chosen.label]
         if definition(tree, self.entry_point) is None:
@@ -254,17 +254,17 @@ class _Search:
                 steps.extend(f"+{step}" for step in borrowed.steps)
         return _Found(value, tuple(steps))
 
-    def _donors(self, index: int) -> Sequence[Module]:
+    def _donors(self, index: int) -> Sequence[SourceModule]:
         """The fences before the chosen one, nearest first, then the prompt, then the fences behind it."""
         pieces = [
-            Module(self.fences[i].code, tree, f"fence {i + 1}", i)
+            SourceModule(self.fences[i].code, tree, f"fence {i + 1}", i)
             for i in range(len(self.fences))
             if i != index and (tree := self.trees[i]) is not None
         ]
         prompt = self.parser.module(self.prefix) if self.prefix else None
         before = [piece for piece in reversed(pieces) if piece.position < index]
         behind = [piece for piece in pieces if piece.position > index >= 0]
-        shown = [Module(self.prefix, prompt, "the prompt", -1)] if isinstance(prompt, ast.Module) else []
+        shown = [SourceModule(self.prefix, prompt, "the prompt", -1)] if isinstance(prompt, ast.Module) else []
         return [*before, *shown, *behind]
 
     def _body(self, code: str) -> str | None:

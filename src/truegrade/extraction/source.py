@@ -8,7 +8,7 @@ import re
 _NEWLINE = re.compile(rb"\r\n|\r|\n")
 
 
-class Source:
+class SourceText:
     """Text by the positions of tree nodes, which count lines and UTF-8 bytes.
 
     What `ast.get_source_segment` gives, which splits the whole source into lines for every node.

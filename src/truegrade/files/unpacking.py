@@ -34,11 +34,11 @@ MOST_BYTES = 256 << 20
 _MIB = 1 << 20
 
 
-class TooLarge(ValueError):
+class UnpackedTooLarge(ValueError):
     """Compressed data hold more than their bounds allow; the message says which bound, without the file."""
 
 
-class Meter:
+class InflationMeter:
     """Compares what was unpacked with what it was unpacked from.
 
     Args:
@@ -73,11 +73,13 @@ class Meter:
         self._in_all += size
         self._dense_in_all += dense
         if self._held > self._most:
-            raise TooLarge(f"one {self._unit} unpacks to more than {self._most // _MIB} MiB")
+            raise UnpackedTooLarge(f"one {self._unit} unpacks to more than {self._most // _MIB} MiB")
         if self._dense > self._free or self._dense_in_all > FREE_TOTAL:
-            raise TooLarge(f"one {self._unit} unpacks to more than {MOST_RATIO} times its size, as bombs do")
+            raise UnpackedTooLarge(
+                f"one {self._unit} unpacks to more than {MOST_RATIO} times its size, as bombs do"
+            )
         if self._most_in_all is not None and self._in_all > self._most_in_all:
-            raise TooLarge(f"its members unpack to more than {MOST_RATIO} times its size, as bombs do")
+            raise UnpackedTooLarge(f"its members unpack to more than {MOST_RATIO} times its size, as bombs do")
         if self._unit == "line" and (end := piece.rfind(b"\n")) >= 0:
             self._held, self._dense = size - end - 1, 0
 
@@ -162,7 +164,7 @@ def zstd() -> Any:
     return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 
 
-def unpack(read: Callable[[int], bytes], opener: Open, meter: Meter) -> Iterator[bytes]:
+def unpack(read: Callable[[int], bytes], opener: Open, meter: InflationMeter) -> Iterator[bytes]:
     """Unpack a stream, and those that follow it, in pieces of at most `STEP` bytes.
 
     Args:
@@ -216,6 +218,6 @@ def as_file(pieces: Iterator[bytes]) -> io.BufferedReader:
     return io.BufferedReader(_Pieces(pieces), STEP)
 
 
-def gunzipped(read: Callable[[int], bytes], meter: Meter) -> io.BufferedReader:
+def gunzipped(read: Callable[[int], bytes], meter: InflationMeter) -> io.BufferedReader:
     """What a gzip file holds, as a file; arguments, and what reading raises, as of `unpack`."""
     return as_file(unpack(read, gzip_stream, meter))

@@ -13,7 +13,7 @@ import msgspec
 
 from truegrade.errors import TruegradeError, UserError
 from truegrade.records import Verdict
-from truegrade.web.http_refusals import Problem
+from truegrade.web.http_refusals import ProblemDetails
 from truegrade.web.service.messages import (
     Benchmarks,
     ExecuteRequest,
@@ -149,7 +149,7 @@ def _wait_s(reply: httpx2.Response | None, attempt: int) -> float:
 def _told(reply: httpx2.Response) -> str:
     """The service's own words."""
     try:
-        problem = msgspec.json.decode(reply.content, type=Problem)
+        problem = msgspec.json.decode(reply.content, type=ProblemDetails)
     except msgspec.DecodeError:
         return f"the service answered {reply.status_code}"
     return f"{problem.status} {problem.detail}" + (f" (field {problem.field!r})" if problem.field else "")

@@ -22,7 +22,7 @@ from truegrade.models.openai_options import split_arguments
 from truegrade.models.openai_parameters import Parameters, Route, is_reasoning_model
 from truegrade.models.openai_reply import Body
 from truegrade.models.presets import Price
-from truegrade.models.providers import Endpoint
+from truegrade.models.providers import ModelEndpoint
 from truegrade.records import Attempt, Message, Prompt, Usage
 from truegrade.records.config import RequestPolicy, Sampling
 
@@ -43,7 +43,7 @@ class OpenAIModel:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: ModelEndpoint,
         model: str,
         *,
         request_policy: RequestPolicy,

@@ -11,7 +11,7 @@ import msgspec
 from truegrade.models.openai_errors import RequestFailure, read_failure
 from truegrade.models.openai_parameters import Route
 from truegrade.models.openai_reply import Body, read_body
-from truegrade.models.providers import Endpoint
+from truegrade.models.providers import ModelEndpoint
 from truegrade.records import Message
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ class OpenAIClient:
         extra_body: fields added to every request's body.
     """
 
-    def __init__(self, endpoint: Endpoint, model: str, *, timeout_s: float, extra_body: Mapping[str, Any]) -> None:
+    def __init__(
+        self, endpoint: ModelEndpoint, model: str, *, timeout_s: float, extra_body: Mapping[str, Any]
+    ) -> None:
         self._endpoint, self._model = endpoint, model
         self._timeout_s, self._extra_body = timeout_s, dict(extra_body)
         self._client: openai.AsyncOpenAI | None = None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from truegrade.models.providers import Endpoint
+from truegrade.models.providers import ModelEndpoint
 from truegrade.records import Usage
 
 if TYPE_CHECKING:
@@ -61,14 +61,14 @@ def read_failure(error: Exception) -> RequestFailure:
     )
 
 
-def explain(failure: RequestFailure, endpoint: Endpoint, model: str, route: str) -> str:
+def explain(failure: RequestFailure, endpoint: ModelEndpoint, model: str, route: str) -> str:
     """The sentence with which a run ends: who failed, where, how, and what to do."""
     return (
         f"{endpoint.provider} at {endpoint.base_url}: {failure.error}; {_advice(failure, endpoint, model, route)}"
     )
 
 
-def _advice(failure: RequestFailure, endpoint: Endpoint, model: str, route: str) -> str:
+def _advice(failure: RequestFailure, endpoint: ModelEndpoint, model: str, route: str) -> str:
     if failure.unreachable:
         return "check that the service runs there, or give another `base_url`"
     if failure.status in {400, 401}:

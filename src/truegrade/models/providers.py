@@ -108,7 +108,7 @@ def _fault(thing: Any) -> str | None:
 REGISTRY = Registry[Provider]("provider", PROVIDERS, _fault)
 
 
-class Endpoint:
+class ModelEndpoint:
     """Where to ask and with which key. Not a record: the key must never be printed or stored."""
 
     def __init__(self, provider: str, base_url: str, api_key: str | None, key_variable: str) -> None:
@@ -133,7 +133,7 @@ def find_endpoint(
     base_url: str | None = None,
     key_variable: str | None = None,
     environ: Mapping[str, str] = os.environ,
-) -> Endpoint:
+) -> ModelEndpoint:
     """Address and key of a provider.
 
     Args:
@@ -160,7 +160,7 @@ def find_endpoint(
             f"provider {provider!r} needs a key: set the environment variable {' or '.join(variables)}"
         )
     named = key_in or next(iter(variables), "")
-    return Endpoint(provider, url.rstrip("/"), environ[key_in] if key_in else None, named)
+    return ModelEndpoint(provider, url.rstrip("/"), environ[key_in] if key_in else None, named)
 
 
 def is_local(url: str) -> bool:

@@ -19,7 +19,7 @@ from truegrade.records import ContestTask, FunctionTask, OracleTask, Problem, sh
 from truegrade.registry import Origin
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
 from truegrade.store.facts import CompletionFacts
-from truegrade.store.importers import Importer, SourceFile, Target, configuration, index_ids
+from truegrade.store.importers import Importer, ImportTarget, SourceFile, configuration, index_ids
 from truegrade.store.importers.completion_list import read_accepted
 from truegrade.store.journal import Notice
 from truegrade.store.manifest import now
@@ -72,7 +72,7 @@ def import_file(
     known, path = loaded.by_id(), source.path
     wanted = {problem.id for problem in chosen} if chosen is not None else known.keys()
     positions = tuple(problem.id for problem in chosen or ()) if importer.positional else ()
-    target = Target(
+    target = ImportTarget(
         benchmark=loaded.name,
         dataset_sha256=loaded.dataset_sha256,
         ids=index_ids(known),
@@ -166,7 +166,9 @@ def take_over(run: Run, path: Path, loaded: Benchmark, asked: Collection[str], n
     Raises:
         BadRecord: the file is of another shape, or names no problem of the benchmark.
     """
-    target = Target(benchmark=loaded.name, dataset_sha256=loaded.dataset_sha256, ids=index_ids(loaded.by_id()))
+    target = ImportTarget(
+        benchmark=loaded.name, dataset_sha256=loaded.dataset_sha256, ids=index_ids(loaded.by_id())
+    )
     answered = run.answered()
     with SourceFile(path) as source:
         rows = [

@@ -12,13 +12,13 @@ from truegrade.grading.marks import CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TEXT
 from truegrade.pipeline.brief_verdicts import BriefVerdict, BriefVerdicts
 from truegrade.records import UNANSWERED, ChoiceTask, OutputTask, Problem, Reason
 from truegrade.statistics.reasoning import ReasoningSummary, summarise_reasoning
-from truegrade.statistics.reasoning_records import Draw, Pair, Program
+from truegrade.statistics.reasoning_records import Draw, Pair, PredictionPrompt
 
 
 class Questions(msgspec.Struct, frozen=True):
     """What a run asked about execution, the same under every profile."""
 
-    programs: list[Program]
+    programs: list[PredictionPrompt]
     pairs: list[Pair]
 
 
@@ -40,12 +40,12 @@ def reasoning(asked: Questions, outcomes: BriefVerdicts, ks: Sequence[int] = (1,
     return summarise_reasoning(asked.programs, asked.pairs, _draws(asked, outcomes), ks)
 
 
-def _program(problem: Problem, task: OutputTask) -> Program:
+def _program(problem: Problem, task: OutputTask) -> PredictionPrompt:
     pairing = task.pairing
     if pairing is None:
-        return Program(id=problem.id, cluster=problem.cluster, item=problem.id, case=0, shown="original")
+        return PredictionPrompt(id=problem.id, cluster=problem.cluster, item=problem.id, case=0, shown="original")
     differs, boolean, booleans = _values(task.expected, pairing.other)
-    return Program(
+    return PredictionPrompt(
         id=problem.id,
         cluster=problem.cluster,
         item=pairing.item,

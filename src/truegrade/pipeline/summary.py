@@ -90,7 +90,7 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
     reasons: dict[str, str]
 
 
-class Usage(msgspec.Struct, frozen=True, kw_only=True):
+class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
     """What generating took. Numbers are over answered samples; cost and attempts include failed ones.
 
     A reply from the response cache has the tokens and latency that it once had, and is no attempt.
@@ -136,7 +136,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     disagreements: list[Disagreement]
     """The first hundred."""
     disagreeing: int
-    usage: Usage
+    usage: RunUsage
 
 
 SHOWN_DISAGREEMENTS = 100
@@ -428,9 +428,9 @@ class _Completions:
             )
         return warnings
 
-    def usage(self) -> Usage:
+    def usage(self) -> RunUsage:
         """The totals so far."""
-        return Usage(
+        return RunUsage(
             input_tokens=summarise(self._input),
             output_tokens=summarise(self._output),
             latency_s=summarise(self._latency),

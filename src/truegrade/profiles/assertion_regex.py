@@ -54,7 +54,7 @@ def asserted_value(text: str, head: re.Pattern[str] = NAME, tail: re.Pattern[str
     return None
 
 
-class Equality(msgspec.Struct, frozen=True):
+class EqualityResult(msgspec.Struct, frozen=True):
     """Whether two texts are the same value, and the exception that the comparison ended with."""
 
     same: bool
@@ -62,23 +62,23 @@ class Equality(msgspec.Struct, frozen=True):
     """Name of an exception other than the two that the published check catches."""
 
 
-def published_equality(predicted: str, expected: str) -> Equality:
+def published_equality(predicted: str, expected: str) -> EqualityResult:
     """Equal as stripped text, else equal under ``==`` as literals (``src/models/evaluate.py``).
 
     A prediction of more than `MAX_SOURCE_CHARS` is compared as text only.
     """
     predicted, expected = predicted.strip(), expected.strip()
     if predicted == expected:
-        return Equality(True)
+        return EqualityResult(True)
     if len(predicted) > MAX_SOURCE_CHARS:
-        return Equality(False)
+        return EqualityResult(False)
     try:
         with quietly():
-            return Equality(bool(ast.literal_eval(predicted) == ast.literal_eval(expected)))
+            return EqualityResult(bool(ast.literal_eval(predicted) == ast.literal_eval(expected)))
     except (ValueError, SyntaxError):
-        return Equality(False)
+        return EqualityResult(False)
     except (TypeError, MemoryError, RecursionError) as error:
-        return Equality(False, type(error).__name__)
+        return EqualityResult(False, type(error).__name__)
 
 
 def judge_published(predicted: str, expected: str, other: str | None, *, ends_the_run: bool = False) -> Judgement:

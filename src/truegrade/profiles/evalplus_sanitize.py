@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator
 
 from truegrade.extraction.parsing import quietly
-from truegrade.extraction.source import Source
+from truegrade.extraction.source import SourceText
 from truegrade.profiles.evalplus_span import longest_span
 
 
@@ -37,7 +37,7 @@ def _kept(span: str, entry_point: str) -> str:
     definitions = _definitions(tree)
     reached = _reached(entry_point, definitions)
     kept = [*imports, *(node for name, node in definitions.items() if name in reached)]
-    source = Source(span)
+    source = SourceText(span)
     return "\n".join(source.text_of(node) for node in kept)
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from truegrade.datasets.content import read_content, sha256
 from truegrade.datasets.locate import locate
-from truegrade.datasets.sources import Source
+from truegrade.datasets.sources import PinnedFile
 from truegrade.errors import BadRecord
 
 Kind = Literal["stdin", "functional"]
@@ -28,7 +28,7 @@ _FILES: dict[Kind, tuple[str, str]] = {
 }
 
 
-class Example(msgspec.Struct, frozen=True):
+class SolvedProblem(msgspec.Struct, frozen=True):
     """One solved problem."""
 
     question: str
@@ -38,7 +38,7 @@ class Example(msgspec.Struct, frozen=True):
 
 
 @cache
-def worked_example(kind: Kind) -> Example:
+def worked_example(kind: Kind) -> SolvedProblem:
     """The first example of upstream's file for this kind of problem.
 
     Raises:
@@ -47,7 +47,7 @@ def worked_example(kind: Kind) -> Example:
     """
     file, digest = _FILES[kind]
     located = locate(
-        Source(
+        PinnedFile(
             name=f"livecodebench-example-{kind}",
             file=file,
             url=f"{_FOLDER}/{file}",
@@ -63,4 +63,4 @@ def worked_example(kind: Kind) -> Example:
     content = read_content(located.path)
     if sha256(content) != digest:
         raise BadRecord(located.path, f"is not LiveCodeBench's {file} at 28fef95; remove it, and it is downloaded")
-    return msgspec.json.decode(content, type=list[Example])[0]
+    return msgspec.json.decode(content, type=list[SolvedProblem])[0]

@@ -1,7 +1,7 @@
 """Byte-exact prompts: one text file each, loaded, checked against the index and rendered."""
 
-from truegrade.prompts.entry import Entry
+from truegrade.prompts.entry import PromptEntry
 from truegrade.prompts.index import PROMPTS
 from truegrade.prompts.render import PromptText, load, render
 
-__all__ = ["PROMPTS", "Entry", "PromptText", "load", "render"]
+__all__ = ["PROMPTS", "PromptEntry", "PromptText", "load", "render"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class PromptEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One line of the index."""
 
     sha256: str

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from truegrade.analysis.audit.check_samples import check_samples
 from truegrade.analysis.audit.evidence import Evidence
 from truegrade.analysis.audit.findings import Finding
-from truegrade.analysis.audit.survey import SampleFact, Survey
+from truegrade.analysis.audit.survey import AuditSurvey, SampleFact
 from truegrade.analysis.replication import stored_audit
 from truegrade.pipeline.brief_verdicts import BriefVerdicts
 from truegrade.report.markup import Child, Markup, el, join
@@ -54,7 +54,7 @@ def _item(finding: Finding) -> Child:
     return [head, folded(f"{finding.code}: where", el("p", rows, class_="note"))]
 
 
-def _survey(run: Run, outcomes: BriefVerdicts) -> Survey:
+def _survey(run: Run, outcomes: BriefVerdicts) -> AuditSurvey:
     samples: dict[str, dict[int, SampleFact]] = defaultdict(dict)
     models: Counter[str] = Counter()
     for facts in run.completion_facts():
@@ -63,6 +63,6 @@ def _survey(run: Run, outcomes: BriefVerdicts) -> Survey:
         fact = SampleFact(sha256=facts.sha256, has_program=True, limited=facts.truncated, inside=False)
         samples[facts.problem_id][facts.sample] = fact
         models[facts.model] += 1
-    return Survey(
+    return AuditSurvey(
         path=run.completions_path, file_sha256="", samples=samples, recorded=[], differences=[], models=models
     )

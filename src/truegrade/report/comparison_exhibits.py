@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from truegrade.analysis.comparison import Comparison, Pairing
+from truegrade.analysis.comparison import Comparison, RunPairing
 from truegrade.pipeline.summary import TaskLine
 from truegrade.report import comparison_wording as words
 from truegrade.report import format as fmt
@@ -25,7 +25,7 @@ def comparison_exhibits(comparison: Comparison) -> list[Exhibit]:
     return [exhibit for exhibit in made if exhibit.rows]
 
 
-def discordant(comparison: Comparison, pair: Pairing) -> Iterator[tuple[TaskLine, TaskLine]]:
+def discordant(comparison: Comparison, pair: RunPairing) -> Iterator[tuple[TaskLine, TaskLine]]:
     """The tasks on which the sides of a pair have different pass rates, won ones first."""
     known = {side.label: {task.id: task for task in side.tasks} for side in comparison.sides}
     for task in (*pair.paired.wins, *pair.paired.losses):
@@ -56,7 +56,7 @@ def _differences(comparison: Comparison) -> Exhibit:
     return Exhibit(slug="differences", caption=caption, head=tuple(head), rows=list(map(_row, comparison.pairs)))
 
 
-def _row(pair: Pairing) -> list[Cell]:
+def _row(pair: RunPairing) -> list[Cell]:
     c, power = pair.paired, pair.power
     bounds = (c.low, c.high, pair.bootstrap.low, pair.bootstrap.high)
     return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from truegrade.analysis.comparison import Comparison, Pairing
+from truegrade.analysis.comparison import Comparison, RunPairing
 from truegrade.report import comparison_wording as words
 from truegrade.report import format as fmt
 from truegrade.report import wording
@@ -121,7 +121,7 @@ def _pairs(comparison: Comparison) -> Markup:
     return table("All pairs, compared by problem", head, rows, class_="numeric")
 
 
-def _pair(pair: Pairing, *, corrected: bool, planned: bool) -> list[Child]:
+def _pair(pair: RunPairing, *, corrected: bool, planned: bool) -> list[Child]:
     c, power = pair.paired, pair.power
     least = "–" if power is None or power.detectable is None else f"{100 * power.detectable:.1f} points"
     wanted = None if power is None else words.needed(power)
@@ -196,7 +196,7 @@ def _reasoning(comparison: Comparison) -> Child:
     return section("reasoning", "Reasoning", el("p", note, class_="note"), shown)
 
 
-def _parts(pair: Pairing) -> Child:
+def _parts(pair: RunPairing) -> Child:
     chart = differences_chart(pair.paired.parts)
     rows: list[Sequence[Child]] = [
         [

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from truegrade.analysis.comparison import Comparison, Pairing
+from truegrade.analysis.comparison import Comparison, RunPairing
 from truegrade.pipeline.summary import TaskLine
 from truegrade.report import comparison_wording as words
 from truegrade.report import format as fmt
@@ -43,7 +43,7 @@ def tasks_section(comparison: Comparison, replies: Replies) -> Markup:
     )
 
 
-def _strip(comparison: Comparison, pair: Pairing, replies: Replies) -> Markup:
+def _strip(comparison: Comparison, pair: RunPairing, replies: Replies) -> Markup:
     c = pair.paired
     said = f"{len(c.wins)} better, {len(c.losses)} worse, {len(c.ties)} equal"
     first, second = _counts(comparison, pair.first), _counts(comparison, pair.second)
@@ -72,13 +72,13 @@ def _counts(comparison: Comparison, label: str) -> dict[str, TaskLine]:
     return next({task.id: task for task in side.tasks} for side in comparison.sides if side.label == label)
 
 
-def _link(comparison: Comparison, pair: Pairing, task: str) -> dict[str, object]:
+def _link(comparison: Comparison, pair: RunPairing, task: str) -> dict[str, object]:
     """Attributes that lead to the replies of a problem."""
     labels = [side.label for side in comparison.sides]
     return {"data_task": task, "data_left": labels.index(pair.first), "data_right": labels.index(pair.second)}
 
 
-def _differing(comparison: Comparison, pair: Pairing, why: Reasons) -> Child:
+def _differing(comparison: Comparison, pair: RunPairing, why: Reasons) -> Child:
     """Problems on which a pair differs, won ones first; each leads to both replies."""
     rows: list[list[Child]] = []
     for one, two in discordant(comparison, pair):

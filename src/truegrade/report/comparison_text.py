@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from truegrade.analysis.comparison import Comparison, Pairing
-    from truegrade.analysis.planning import Plan
+    from truegrade.analysis.comparison import Comparison, RunPairing
+    from truegrade.analysis.planning import PowerPlan
 
 
 def print_comparisons(comparison: Comparison, *, console: Console | None = None) -> None:
@@ -42,7 +42,7 @@ def print_comparisons(comparison: Comparison, *, console: Console | None = None)
         _print_tasks(out, pair)
 
 
-def _print_tasks(out: Console, pair: Pairing) -> None:
+def _print_tasks(out: Console, pair: RunPairing) -> None:
     """The problems of one of several pairs, and its metrics of reasoning."""
     from rich.text import Text
 
@@ -62,7 +62,7 @@ def _print_tasks(out: Console, pair: Pairing) -> None:
     _print_groups(out, pair)
 
 
-def _print_groups(out: Console, pair: Pairing) -> None:
+def _print_groups(out: Console, pair: RunPairing) -> None:
     """The difference by difficulty, platform and so on, where there is more than one group."""
     if not pair.splits:
         return
@@ -74,7 +74,7 @@ def _print_groups(out: Console, pair: Pairing) -> None:
     out.print(table)
 
 
-def _more(pair: Pairing) -> list[tuple[str, str]]:
+def _more(pair: RunPairing) -> list[tuple[str, str]]:
     facts = [
         ("bootstrap", f"{fmt.bounds(pair.bootstrap.low, pair.bootstrap.high)}, {pair.bootstrap.draws:,} draws"),
         ("power", words.detectable(pair.power)),
@@ -102,7 +102,7 @@ def _pairs(comparison: Comparison) -> Table:
     return table
 
 
-def print_plans(plans: Sequence[Plan], *, console: Console | None = None) -> None:
+def print_plans(plans: Sequence[PowerPlan], *, console: Console | None = None) -> None:
     """Print problems, difference and power for each share of problems on which two runs differ."""
     from rich.text import Text
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from truegrade.analysis.comparison import Comparison, Pairing, Side
+from truegrade.analysis.comparison import Comparison, RunPairing, Side
 from truegrade.report import format as fmt
 from truegrade.statistics.paired_power import PairPower
 from truegrade.statistics.windows import described
 
 
-def title(pair: Pairing) -> str:
+def title(pair: RunPairing) -> str:
     """``after − before``."""
     return f"{pair.second} − {pair.first}"
 

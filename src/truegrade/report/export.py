@@ -17,7 +17,7 @@ from truegrade.report.citation import bibtex
 from truegrade.report.exhibit_text import TEXTS, latex
 from truegrade.report.exhibits import Cell, Exhibit, exhibits
 from truegrade.report.html import write_report
-from truegrade.report.material import Material, gather
+from truegrade.report.material import ReportMaterial, gather
 from truegrade.report.methods import sentences
 from truegrade.report.reasoning_wording import CHOICE, PREDICTION
 from truegrade.store import Run
@@ -60,7 +60,7 @@ def export_report(
     return [folder / name for name, _ in made]
 
 
-def charts(material: Material) -> dict[str, Chart]:
+def charts(material: ReportMaterial) -> dict[str, Chart]:
     """The figures of a run by the name of their file."""
     summary = material.summary
     found: dict[str, Chart | None] = {
@@ -93,20 +93,20 @@ def _reasoning(profile: ProfileSummary) -> dict[str, Chart | None]:
 # ---------------------------------------------------------------------------------------------- writers
 
 
-def _svg(material: Material) -> Files:
+def _svg(material: ReportMaterial) -> Files:
     for name, chart in charts(material).items():
         yield f"{name}.svg", standalone(chart).encode()
 
 
-def _png(material: Material) -> Files:
+def _png(material: ReportMaterial) -> Files:
     for name, chart in charts(material).items():
         yield f"{name}.png", png(standalone(chart))
 
 
-def _texts(file_format: str) -> Callable[[Material], Files]:
+def _texts(file_format: str) -> Callable[[ReportMaterial], Files]:
     ending, write = TEXTS[file_format]
 
-    def files(material: Material) -> Files:
+    def files(material: ReportMaterial) -> Files:
         for exhibit in exhibits(material.summary, material.matrix):
             yield f"{exhibit.slug}{ending}", write(exhibit).encode()
         words = " ".join(sentences(material.manifest, material.summary))
@@ -118,7 +118,7 @@ def _texts(file_format: str) -> Callable[[Material], Files]:
     return files
 
 
-def _json(material: Material) -> Files:
+def _json(material: ReportMaterial) -> Files:
     content = {
         "benchmark": material.summary.benchmark,
         "model": material.summary.model,
@@ -135,11 +135,11 @@ def _table(table: Exhibit) -> dict[str, Any]:
     return {"caption": table.caption, "columns": table.head, "rows": rows}
 
 
-def _bibtex(material: Material) -> Files:
+def _bibtex(material: ReportMaterial) -> Files:
     yield "references.bib", bibtex(material.manifest, material.summary).encode()
 
 
-_WRITERS: Mapping[str, Callable[[Material], Files]] = MappingProxyType(
+_WRITERS: Mapping[str, Callable[[ReportMaterial], Files]] = MappingProxyType(
     {
         "svg": _svg,
         "png": _png,

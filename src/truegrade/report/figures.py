@@ -16,7 +16,7 @@ from truegrade.report.charts.svg_lines import pass_curve
 from truegrade.report.distributions import Distribution
 from truegrade.statistics.reasoning_choice import ChoiceSummary
 from truegrade.statistics.reasoning_prediction import PredictionSummary
-from truegrade.statistics.reasoning_records import Difference
+from truegrade.statistics.reasoning_records import ShareDifference
 
 _REASONING_SERIES = {"OC": 0, "MC": 1, "MC_differing": 1, "PC": 2, "OR": 0, "MR": 1, "always_A": 4, "always_B": 4}
 """Colour of a metric: originals, mutants, rewritings, position."""
@@ -98,7 +98,7 @@ def order_chart(choice: ChoiceSummary, words: Mapping[str, str]) -> Chart | None
     )
 
 
-def differences_chart(differences: Sequence[Difference]) -> Chart | None:
+def differences_chart(differences: Sequence[ShareDifference]) -> Chart | None:
     """Paired differences around zero; None where there are none."""
     rows = [(found.metric, found.difference, found.low, found.high) for found in differences]
     return difference_rows(rows, "Paired differences in percentage points") if rows else None

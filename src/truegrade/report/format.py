@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from truegrade.records import Estimate
 from truegrade.statistics.p_values import at_floor, told
-from truegrade.statistics.reasoning_records import Difference
+from truegrade.statistics.reasoning_records import ShareDifference
 
 
 def percent(fraction: float) -> str:
@@ -29,7 +29,7 @@ def points(difference: float) -> str:
     return f"{100 * difference:+.1f}"
 
 
-def difference(value: Difference) -> str:
+def difference(value: ShareDifference) -> str:
     """Difference, interval and what it rests on: ``-17.1 points [-24.0, -10.2], p < 0.0002, 110 pairs``."""
     return (
         f"{points(value.difference)} points {bounds(value.low, value.high)}, p {told(value.p_value)},"

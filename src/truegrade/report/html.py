@@ -11,7 +11,7 @@ from truegrade.report.agents import agent
 from truegrade.report.browser import SCRIPTS, STYLES, sample_browser
 from truegrade.report.checks import findings_section
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.material import Material, gather
+from truegrade.report.material import ReportMaterial, gather
 from truegrade.report.methods import methods
 from truegrade.report.parts import page
 from truegrade.report.reasoning_html import reasoning
@@ -65,7 +65,7 @@ def write_report(run: Run, path: Path | None = None, summary: Summary | None = N
     return path
 
 
-def render(material: Material, browser: Browser) -> str:
+def render(material: ReportMaterial, browser: Browser) -> str:
     """The whole page; pure."""
     summary, manifest = material.summary, material.manifest
     body = join(
@@ -92,7 +92,7 @@ def render(material: Material, browser: Browser) -> str:
     )
 
 
-def _header(material: Material, body: Markup) -> Child:
+def _header(material: ReportMaterial, body: Markup) -> Child:
     summary = material.summary
     links = (el("a", words, href=f"#{name}") for name, words in _NAVIGATION if f'<section id="{name}"' in body)
     asked = f"{fmt.plural(summary.tasks, 'problem')}, {fmt.plural(summary.samples_per_task, 'sample')} per problem"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from truegrade.benchmarks.base import BenchmarkSpec
-    from truegrade.datasets import Listed
+    from truegrade.datasets import ListedDataset
     from truegrade.models import ModelInfo
     from truegrade.profiles import Profile
     from truegrade.profiles.base import Rule
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from truegrade.store.probe_report import ProbeReport
 
 
-class Finding(Protocol):
+class DoctorFinding(Protocol):
     """One thing that `truegrade doctor` looked at."""
 
     @property
@@ -141,7 +141,7 @@ def print_models(models: Iterable[ModelInfo], *, console: Console | None = None)
     open_console(console).print(table)
 
 
-def print_sources(sources: Iterable[Listed], *, console: Console | None = None) -> None:
+def print_sources(sources: Iterable[ListedDataset], *, console: Console | None = None) -> None:
     """Print the pinned data sets, and where each lies."""
     table = plain_table("data set", "rows", "licence", "SHA-256", "available")
     for listed in sources:
@@ -151,7 +151,7 @@ def print_sources(sources: Iterable[Listed], *, console: Console | None = None) 
     open_console(console).print(table)
 
 
-def print_findings(findings: Iterable[Finding], *, console: Console | None = None) -> None:
+def print_findings(findings: Iterable[DoctorFinding], *, console: Console | None = None) -> None:
     """Print what this machine offers; what is missing names the next step."""
     table = plain_table("", "", "")
     for finding in findings:

@@ -15,7 +15,7 @@ from truegrade.report.distributions import Distribution, read_distributions
 from truegrade.store import Manifest, Run
 
 
-class Material(msgspec.Struct, frozen=True, kw_only=True):
+class ReportMaterial(msgspec.Struct, frozen=True, kw_only=True):
     """What the page and the files show, the samples' texts apart."""
 
     manifest: Manifest
@@ -27,7 +27,7 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[Finding]
 
 
-def gather(run: Run, summary: Summary | None = None) -> Material:
+def gather(run: Run, summary: Summary | None = None) -> ReportMaterial:
     """Read a graded run.
 
     Args:
@@ -45,7 +45,7 @@ def gather(run: Run, summary: Summary | None = None) -> Material:
         for profile in summary.profiles
     }
     first = summary.profiles[0].profile
-    return Material(
+    return ReportMaterial(
         manifest=run.manifest,
         summary=summary,
         outcomes=outcomes,

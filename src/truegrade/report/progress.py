@@ -22,7 +22,7 @@ Clock = Callable[[], float]
 
 
 @dataclass
-class Meter:
+class ProgressMeter:
     """What a stage has come to; all arithmetic of progress, none of its looks."""
 
     stage: str
@@ -92,14 +92,14 @@ class TerminalProgress:
     def __init__(self, console: Console | None = None, clock: Clock = time.monotonic) -> None:
         self._console = console or open_terminal(stderr=True)
         self._clock = clock
-        self._meter: Meter | None = None
+        self._meter: ProgressMeter | None = None
         self._bar: RichProgress | None = None
         self._last_line_s = 0.0
 
     def start(self, stage: str, total: int, done: int) -> None:
         """Begin to show a stage."""
         now_s = self._clock()
-        self._meter = Meter(stage, total, done, started_s=now_s, resumed=done)
+        self._meter = ProgressMeter(stage, total, done, started_s=now_s, resumed=done)
         self._last_line_s = now_s
         if self._console.is_terminal:
             self._bar = _bar(self._console)
@@ -133,7 +133,7 @@ class TerminalProgress:
             self._print(f"{self._meter.line(now_s)}, {fmt.seconds(now_s - self._meter.started_s)} in total")
         self._meter = self._bar = None
 
-    def _show(self, bar: RichProgress, meter: Meter, now_s: float) -> None:
+    def _show(self, bar: RichProgress, meter: ProgressMeter, now_s: float) -> None:
         bar.update(bar.task_ids[0], completed=meter.done, facts=" · ".join(meter.facts(now_s)))
 
     def _print(self, line: str) -> None:

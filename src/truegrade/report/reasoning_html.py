@@ -28,8 +28,8 @@ from truegrade.report.reasoning_wording import (
 from truegrade.statistics.reasoning_choice import ChoiceSummary
 from truegrade.statistics.reasoning_covariates import Stratum
 from truegrade.statistics.reasoning_prediction import PredictionSummary
-from truegrade.statistics.reasoning_records import Difference
-from truegrade.statistics.reasoning_records import Table as Aggregated
+from truegrade.statistics.reasoning_records import MetricTable as Aggregated
+from truegrade.statistics.reasoning_records import ShareDifference
 
 
 def has_reasoning(summary: Summary) -> bool:
@@ -138,7 +138,7 @@ def _meanings(estimates: Sequence[Estimate], words: Mapping[str, str]) -> Markup
     return table("Metrics", ["metric", "share of samples that are", "estimate"], rows)
 
 
-def _differences(differences: Sequence[Difference]) -> Child:
+def _differences(differences: Sequence[ShareDifference]) -> Child:
     drawn = _plot(differences_chart(differences), "Paired differences in percentage points, with intervals")
     said = (
         el("p", el("b", found.metric), f": {fmt.difference(found)} in {fmt.plural(found.clusters, 'cluster')}")

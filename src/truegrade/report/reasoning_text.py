@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from truegrade.pipeline.summary import ProfileSummary
     from truegrade.statistics.reasoning_choice import ChoiceSummary
     from truegrade.statistics.reasoning_prediction import PredictionSummary
-    from truegrade.statistics.reasoning_records import Difference
+    from truegrade.statistics.reasoning_records import ShareDifference
 
 
 def reasoning_parts(profiles: Sequence[ProfileSummary]) -> Iterator[RenderableType]:
@@ -125,7 +125,7 @@ def _share(table: Table, estimate: Estimate, words: str, of: str, *, bold: bool 
     row(table, name, fmt.estimate(estimate), f"{fmt.count(estimate.samples)} {of}", bold=bold)
 
 
-def differences_table(differences: Sequence[Difference], first: str, second: str) -> Table:
+def differences_table(differences: Sequence[ShareDifference], first: str, second: str) -> Table:
     """How two runs differ in each metric, paired by problem."""
     table = plain_table("", first, second, f"{second} − {first}")
     for found in differences:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from truegrade.records import Estimate
 from truegrade.statistics.reasoning_covariates import NAMES, Stratum
-from truegrade.statistics.reasoning_records import Table
+from truegrade.statistics.reasoning_records import MetricTable
 
 KINDS: Mapping[str, tuple[str, str | None]] = MappingProxyType(
     {"original": ("OC", "OR"), "mutant": ("MC", "MR"), "preserved": ("PC", None)}
@@ -54,7 +54,7 @@ AGGREGATIONS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def aggregation(table: Table) -> str:
+def aggregation(table: MetricTable) -> str:
     """Its name, ``per_case/mean``."""
     return f"{table.cases}/{table.weighting}"
 

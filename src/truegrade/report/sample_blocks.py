@@ -27,7 +27,7 @@ LEVEL = 6
 """Of deflate: 9 takes a third longer for 1 % less."""
 
 
-class Index(msgspec.Struct, frozen=True, kw_only=True):
+class SampleIndex(msgspec.Struct, frozen=True, kw_only=True):
     """What the list shows and filters by, column by column; one entry a sample unless said otherwise."""
 
     profiles: list[str]
@@ -62,12 +62,12 @@ def blocks(browser: Browser) -> Markup:
     )
 
 
-def make_index(browser: Browser) -> Index:
+def make_index(browser: Browser) -> SampleIndex:
     """The columns of the list."""
     tasks, reasons, lines = _Names(), _Names(), _Names()
     by_profile = [{v.profile: v for v in view.verdicts} for view in browser.samples]
     columns = [[of.get(profile) for of in by_profile] for profile in browser.profiles]
-    return Index(
+    return SampleIndex(
         profiles=browser.profiles,
         task=[tasks.number(view.id) for view in browser.samples],
         sample=[view.sample for view in browser.samples],

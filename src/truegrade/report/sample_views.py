@@ -8,7 +8,7 @@ import msgspec
 
 from truegrade.extraction.thinking import final_channel
 from truegrade.records import Completion, SampleKey, Verdict
-from truegrade.report.failures import Failure, read_failure
+from truegrade.report.failures import FailureLine, read_failure
 
 MAX_TEXT_CHARS = 20_000
 """A longer text is cut, with a note."""
@@ -21,7 +21,7 @@ class Excerpt(msgspec.Struct, frozen=True, array_like=True):
     chars: int
 
 
-class Span(msgspec.Struct, frozen=True, array_like=True):
+class ShownSpan(msgspec.Struct, frozen=True, array_like=True):
     """Where an answer stands in the reply as shown, in UTF-16 units, which is how a browser counts."""
 
     start: int
@@ -33,7 +33,7 @@ class Span(msgspec.Struct, frozen=True, array_like=True):
 class AnswerView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a rule took for the answer: a place in the reply, or its own text where it is not there verbatim."""
 
-    span: Span | None = None
+    span: ShownSpan | None = None
     text: Excerpt | None = None
 
 
@@ -44,7 +44,7 @@ class VerdictView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     passed: bool
     reason: str
     detail: str = ""
-    failure: Failure | None = None
+    failure: FailureLine | None = None
     answer: int | None = None
     """Index into the sample's answers."""
     found: str = ""
@@ -118,7 +118,7 @@ def view_answer(answer: str, reply: str) -> AnswerView:
     if not places or places[-1] + len(wanted) > MAX_TEXT_CHARS:
         return AnswerView(text=excerpt(answer))
     start = _utf16_units(reply[: places[-1]])
-    return AnswerView(span=Span(start, start + _utf16_units(wanted), len(places)))
+    return AnswerView(span=ShownSpan(start, start + _utf16_units(wanted), len(places)))
 
 
 def _whole_places(wanted: str, text: str) -> Iterator[int]:

@@ -68,7 +68,7 @@ def collect(
     )
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
+class ChosenSamples(msgspec.Struct, frozen=True, kw_only=True):
     """The samples chosen, disputed ones first, and how many there were."""
 
     samples: list[SampleKey]
@@ -76,7 +76,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     disputed: int
 
 
-def choose(outcomes: Sequence[BriefVerdicts], limit: int, seed: int) -> Choice:
+def choose(outcomes: Sequence[BriefVerdicts], limit: int, seed: int) -> ChosenSamples:
     """Every sample on which profiles differ, then the same number of each reason, as far as there are any.
 
     Args:
@@ -92,7 +92,7 @@ def choose(outcomes: Sequence[BriefVerdicts], limit: int, seed: int) -> Choice:
         else:
             strata[graded(row)[0].reason].add(key)
     in_turn = chain.from_iterable(zip_longest(*(strata[reason].drawn() for reason in sorted(strata))))
-    return Choice(
+    return ChosenSamples(
         samples=[*differing.drawn(), *(key for key in in_turn if key is not None)][:limit],
         graded=differing.seen + sum(stratum.seen for stratum in strata.values()),
         disputed=differing.seen,

@@ -12,7 +12,7 @@ from truegrade.report.charts import svg
 from truegrade.report.charts.svg import interval_plot
 from truegrade.report.figures import curve_chart, reasons_chart
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.material import Material
+from truegrade.report.material import ReportMaterial
 from truegrade.report.parts import facts, figure, folded, section, table
 
 MAX_CARDS = 2
@@ -25,7 +25,7 @@ MAX_STRIPS = 3
 # --------------------------------------------------------------------------------------------- headline
 
 
-def overview(material: Material) -> Markup:
+def overview(material: ReportMaterial) -> Markup:
     """The first section: headline estimates by profile, and warnings."""
     summary = material.summary
     several = len(summary.profiles)
@@ -97,7 +97,7 @@ def _coverage(summary: Summary) -> Markup:
     return el("dl", rows, class_="tiles")
 
 
-def _doubts(material: Material) -> Markup:
+def _doubts(material: ReportMaterial) -> Markup:
     """The warnings of the run."""
     summary = material.summary
     lines = _shared_lines({profile.profile: profile.warnings for profile in summary.profiles})

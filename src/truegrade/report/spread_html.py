@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from truegrade.pipeline.summary import Summary
-from truegrade.pipeline.summary import Usage as RunUsage
+from truegrade.pipeline.summary import RunUsage, Summary
 from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.charts.svg import inline

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from truegrade.analysis.standings import Standing
-    from truegrade.statistics.reasoning_records import Difference
+    from truegrade.analysis.standings import RunStanding
+    from truegrade.statistics.reasoning_records import ShareDifference
 
 
-def print_standings(found: Sequence[Standing], *, console: Console | None = None) -> None:
+def print_standings(found: Sequence[RunStanding], *, console: Console | None = None) -> None:
     """Print every run with its intervals, and the paired differences from the first run."""
     from rich.text import Text
 
@@ -33,7 +33,7 @@ def print_standings(found: Sequence[Standing], *, console: Console | None = None
             )
 
 
-def _numbers(found: Sequence[Standing]) -> Table:
+def _numbers(found: Sequence[RunStanding]) -> Table:
     """The estimates of each run, as far as any of them has the metric."""
     table = plain_table("", *(standing.model for standing in found))
     if len({(standing.benchmark, standing.dataset_sha256) for standing in found}) > 1:
@@ -44,7 +44,7 @@ def _numbers(found: Sequence[Standing]) -> Table:
     return table
 
 
-def _column(standing: Standing) -> Mapping[str, str]:
+def _column(standing: RunStanding) -> Mapping[str, str]:
     """What one run shows under each name."""
     column = {standing.headline.metric: fmt.estimate(standing.headline)}
     column |= {e.metric: fmt.estimate(e) for e in standing.prediction}
@@ -53,7 +53,7 @@ def _column(standing: Standing) -> Mapping[str, str]:
     return column | {f"choice {e.metric}": fmt.estimate(e) for e in standing.choice}
 
 
-def _differences(paired: Sequence[Standing]) -> Table:
+def _differences(paired: Sequence[RunStanding]) -> Table:
     table = plain_table("", *(standing.model for standing in paired))
     columns = [{d.metric: _points(d) for d in standing.against_first} for standing in paired]
     for name in dict.fromkeys(name for column in columns for name in column):
@@ -61,6 +61,6 @@ def _differences(paired: Sequence[Standing]) -> Table:
     return table
 
 
-def _points(difference: Difference) -> str:
+def _points(difference: ShareDifference) -> str:
     bounds = fmt.bounds(difference.low, difference.high)
     return f"{fmt.points(difference.difference)} {bounds} p {fmt.p_value(difference.p_value)}"

@@ -11,7 +11,7 @@ from truegrade.errors import NotComparable
 from truegrade.statistics.mcnemar import mcnemar_p
 from truegrade.statistics.p_values import FLIPS
 from truegrade.statistics.paired_score import ScoreTest
-from truegrade.statistics.reasoning_records import Difference
+from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.statistics.tally import TaskTally
 
 METHOD = "paired cluster-robust score interval, with the exact test at 0"
@@ -47,7 +47,7 @@ class PairedComparison(msgspec.Struct, frozen=True, kw_only=True):
     only_a: tuple[str, ...]
     """Problems that B lacks: left out of everything above."""
     only_b: tuple[str, ...]
-    parts: tuple[Difference, ...] = ()
+    parts: tuple[ShareDifference, ...] = ()
     """The metrics of execution reasoning, each compared in the same way; empty for other kinds of problem."""
 
 

@@ -10,7 +10,7 @@ from truegrade.statistics.paired import assess_difference
 from truegrade.statistics.reasoning_choice import METRICS as CHOICE_METRICS
 from truegrade.statistics.reasoning_choice import ChoiceSummary, choice_tallies, summarise_choice
 from truegrade.statistics.reasoning_counts import ProgramLine
-from truegrade.statistics.reasoning_covariates import Part, parts
+from truegrade.statistics.reasoning_covariates import StratumLines, parts
 from truegrade.statistics.reasoning_measures import difference
 from truegrade.statistics.reasoning_prediction import (
     CORRECTNESS,
@@ -20,7 +20,7 @@ from truegrade.statistics.reasoning_prediction import (
     summarise_prediction,
     tallies,
 )
-from truegrade.statistics.reasoning_records import Difference, Draws, Pair, Program
+from truegrade.statistics.reasoning_records import Draws, Pair, PredictionPrompt, ShareDifference
 
 
 class ReasoningSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class ReasoningSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summarise_reasoning(
-    programs: Sequence[Program], pairs: Sequence[Pair], draws: Draws, ks: Sequence[int] = (1,)
+    programs: Sequence[PredictionPrompt], pairs: Sequence[Pair], draws: Draws, ks: Sequence[int] = (1,)
 ) -> ReasoningSummary | None:
     """Compute every metric; None where nothing of it was graded."""
     prediction, choice = summarise_prediction(programs, draws, ks), summarise_choice(pairs, draws)
@@ -77,13 +77,13 @@ def _choice_warnings(choice: ChoiceSummary | None) -> list[str]:
 # ---------------------------------------------------------------------------------------------- comparison
 
 
-def compare_reasoning(a: ReasoningSummary, b: ReasoningSummary) -> tuple[Difference, ...]:
+def compare_reasoning(a: ReasoningSummary, b: ReasoningSummary) -> tuple[ShareDifference, ...]:
     """``b - a`` for each metric that both define, paired by problem; the gap is MC - OC of one and the same case.
 
     Raises:
         NotComparable: a problem is in different clusters in the two runs.
     """
-    found: list[Difference | None] = []
+    found: list[ShareDifference | None] = []
     if a.prediction is not None and b.prediction is not None:
         found += _compare_prediction(a.prediction.programs, b.prediction.programs)
     if a.choice is not None and b.choice is not None:
@@ -91,7 +91,7 @@ def compare_reasoning(a: ReasoningSummary, b: ReasoningSummary) -> tuple[Differe
     return tuple(item for item in found if item is not None)
 
 
-def _compare_prediction(a: Sequence[ProgramLine], b: Sequence[ProgramLine]) -> list[Difference | None]:
+def _compare_prediction(a: Sequence[ProgramLine], b: Sequence[ProgramLine]) -> list[ShareDifference | None]:
     return [
         *(difference(name, tallies(a, shown, "right"), tallies(b, shown, "right")) for name, shown in CORRECTNESS),
         gap_difference(a, b),
@@ -100,7 +100,9 @@ def _compare_prediction(a: Sequence[ProgramLine], b: Sequence[ProgramLine]) -> l
     ]
 
 
-def _compare_part(part: Part, a: Sequence[ProgramLine], b: Sequence[ProgramLine]) -> list[Difference | None]:
+def _compare_part(
+    part: StratumLines, a: Sequence[ProgramLine], b: Sequence[ProgramLine]
+) -> list[ShareDifference | None]:
     """Mutants inside a stratum of the first run: right, and by syntax also reverted."""
     first, second = part.of(a), part.of(b)
     found = [difference(f"MC, {part.name}", tallies(first, "mutant", "right"), tallies(second, "mutant", "right"))]
@@ -110,7 +112,7 @@ def _compare_part(part: Part, a: Sequence[ProgramLine], b: Sequence[ProgramLine]
     return found
 
 
-def _compare_choice(a: ChoiceSummary, b: ChoiceSummary) -> list[Difference | None]:
+def _compare_choice(a: ChoiceSummary, b: ChoiceSummary) -> list[ShareDifference | None]:
     metrics = [*CHOICE_METRICS, ("same_program", "same", "pairs")]
     found = []
     for name, count, base in metrics:
@@ -120,7 +122,7 @@ def _compare_choice(a: ChoiceSummary, b: ChoiceSummary) -> list[Difference | Non
     return found
 
 
-def gap_difference(a: Iterable[ProgramLine], b: Iterable[ProgramLine]) -> Difference | None:
+def gap_difference(a: Iterable[ProgramLine], b: Iterable[ProgramLine]) -> ShareDifference | None:
     """How much more B loses on mutants than A: the difference of ``MC - OC``, case by case.
 
     Halved, such a difference lies in [-1, 1] as `assess_difference` wants it.
@@ -137,7 +139,7 @@ def gap_difference(a: Iterable[ProgramLine], b: Iterable[ProgramLine]) -> Differ
     tested = assess_difference(clusters)
     first = sum(gaps_a[place][1] for place in common) / len(common)
     second = sum(gaps_b[place][1] for place in common) / len(common)
-    return Difference(
+    return ShareDifference(
         metric="MC - OC",
         first=first,
         second=second,

@@ -23,14 +23,14 @@ import msgspec
 from truegrade.records import Estimate
 from truegrade.statistics.reasoning_choice_counts import ChoiceLine, count_choices
 from truegrade.statistics.reasoning_measures import Weighting, difference, measure, present
-from truegrade.statistics.reasoning_records import Difference, Draws, Pair, Table
+from truegrade.statistics.reasoning_records import Draws, MetricTable, Pair, ShareDifference
 from truegrade.statistics.tally import TaskTally
 
 
 class ChoiceSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a run says about execution choice. Unless said otherwise: mean over pairs of programs."""
 
-    tables: list[Table]
+    tables: list[MetricTable]
     """preference, OC, MC, OR, MR, accuracy; the first is the headline: ``mean``."""
     given_answer: list[Estimate]
     """OC, MC and accuracy over the samples that hold a value, each of them weighing the same."""
@@ -38,7 +38,7 @@ class ChoiceSummary(msgspec.Struct, frozen=True, kw_only=True):
     """``same_program``, ``always_A``, ``always_B``, ``preference_consistent``, ``chose_A`` of all valid samples,
     and ``repeat_same``: two samples of one order choose one program; what ``same_program`` would be if the order
     changed nothing."""
-    position: Difference | None
+    position: ShareDifference | None
     """``always_A - always_B``."""
     samples: int
     valid: int
@@ -57,7 +57,7 @@ def summarise_choice(pairs: Iterable[Pair], draws: Draws) -> ChoiceSummary | Non
         return None
     weightings: tuple[Weighting, ...] = ("mean", "micro")
     return ChoiceSummary(
-        tables=[Table(cases="per_case", weighting=w, estimates=estimates(lines, w)) for w in weightings],
+        tables=[MetricTable(cases="per_case", weighting=w, estimates=estimates(lines, w)) for w in weightings],
         given_answer=present(
             [
                 measure("OC", choice_tallies(lines, "right_original", "answered_original"), "micro"),

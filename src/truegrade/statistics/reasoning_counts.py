@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from truegrade.statistics.reasoning_records import Draw, Draws, Program, Shown
+from truegrade.statistics.reasoning_records import Draw, Draws, PredictionPrompt, Shown
 
 
 class ProgramLine(msgspec.Struct, frozen=True, array_like=True):
@@ -47,14 +47,14 @@ class ProgramLine(msgspec.Struct, frozen=True, array_like=True):
         return f"{self.item}/{self.case}"
 
 
-def per_case(programs: Iterable[Program], draws: Draws) -> list[ProgramLine]:
+def per_case(programs: Iterable[PredictionPrompt], draws: Draws) -> list[ProgramLine]:
     """Counts case by case."""
     return [_line(program, program.case, _graded(draws.get(program.id, ()))) for program in programs]
 
 
-def all_cases(programs: Iterable[Program], draws: Draws) -> list[ProgramLine]:
+def all_cases(programs: Iterable[PredictionPrompt], draws: Draws) -> list[ProgramLine]:
     """Counts item by item: sample i counts if it has a verdict on every case, and holds if it holds on all."""
-    items: dict[tuple[str, Shown, str], list[Program]] = defaultdict(list)
+    items: dict[tuple[str, Shown, str], list[PredictionPrompt]] = defaultdict(list)
     for program in programs:
         # rewritings of one item are told apart by their rule; an item has one original and one mutant
         rule = program.mutation if program.shown == "preserved" else ""
@@ -88,7 +88,7 @@ def _joined(row: Sequence[Draw | None]) -> Draw | None:
     )
 
 
-def _line(program: Program, case: int | None, graded: Sequence[Draw]) -> ProgramLine:
+def _line(program: PredictionPrompt, case: int | None, graded: Sequence[Draw]) -> ProgramLine:
     known = program.covariates
     return ProgramLine(
         id=program.id,

@@ -13,7 +13,7 @@ import msgspec
 
 from truegrade.records import Estimate
 from truegrade.statistics.reasoning_counts import ProgramLine
-from truegrade.statistics.reasoning_records import Difference, Shown
+from truegrade.statistics.reasoning_records import ShareDifference, Shown
 
 NAMES: tuple[tuple[str, str, str], ...] = (
     ("unfamiliar", "familiar syntax", "unfamiliar syntax"),
@@ -33,11 +33,11 @@ class Stratum(msgspec.Struct, frozen=True, kw_only=True):
     """Where numbers are parted: up to it, and above it; None for syntax."""
     estimates: list[Estimate]
     """OC, MC, OR, MR, as far as they are defined."""
-    difference: Difference | None
+    difference: ShareDifference | None
     """``MC - OC``, paired by case."""
 
 
-class Part(msgspec.Struct, frozen=True):
+class StratumLines(msgspec.Struct, frozen=True):
     """The lines of a stratum."""
 
     covariate: str
@@ -50,7 +50,7 @@ class Part(msgspec.Struct, frozen=True):
         return [line for line in lines if line.place in self.places and line.shown != "preserved"]
 
 
-def parts(lines: Sequence[ProgramLine]) -> Iterator[Part]:
+def parts(lines: Sequence[ProgramLine]) -> Iterator[StratumLines]:
     """The strata by each covariate that has two."""
     deciding: Shown = "mutant" if any(line.shown == "mutant" for line in lines) else "original"
     asked = [line for line in lines if line.shown == deciding and line.n]
@@ -63,5 +63,9 @@ def parts(lines: Sequence[ProgramLine]) -> Iterator[Part]:
         if above == max(known.values()):
             above = max(value for value in known.values() if value < above)
         told = None if covariate == "unfamiliar" else above
-        yield Part(covariate, low, told, frozenset(place for place, value in known.items() if value <= above))
-        yield Part(covariate, high, told, frozenset(place for place, value in known.items() if value > above))
+        yield StratumLines(
+            covariate, low, told, frozenset(place for place, value in known.items() if value <= above)
+        )
+        yield StratumLines(
+            covariate, high, told, frozenset(place for place, value in known.items() if value > above)
+        )

@@ -9,7 +9,7 @@ import msgspec
 
 from truegrade.records import Estimate
 from truegrade.statistics.paired import PairedComparison, compare_paired
-from truegrade.statistics.reasoning_records import Difference
+from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.statistics.tally import TaskTally, all_solutions, pass_at_k
 
 Weighting = Literal["mean", "micro"]
@@ -28,7 +28,7 @@ def present(estimates: Sequence[Estimate | None]) -> list[Estimate]:
     return [estimate for estimate in estimates if estimate is not None]
 
 
-def difference(metric: str, first: Sequence[TaskTally], second: Sequence[TaskTally]) -> Difference | None:
+def difference(metric: str, first: Sequence[TaskTally], second: Sequence[TaskTally]) -> ShareDifference | None:
     """``second - first``, paired by problem id; None where no problem has samples on both sides.
 
     Raises:
@@ -39,8 +39,8 @@ def difference(metric: str, first: Sequence[TaskTally], second: Sequence[TaskTal
     return _shortened(metric, compare_paired(first, second))
 
 
-def _shortened(metric: str, c: PairedComparison) -> Difference:
-    return Difference(
+def _shortened(metric: str, c: PairedComparison) -> ShareDifference:
+    return ShareDifference(
         metric=metric,
         first=c.rate_a,
         second=c.rate_b,

@@ -28,9 +28,9 @@ import msgspec
 
 from truegrade.records import Estimate
 from truegrade.statistics.reasoning_counts import ProgramLine, all_cases, per_case
-from truegrade.statistics.reasoning_covariates import Part, Stratum, parts
+from truegrade.statistics.reasoning_covariates import Stratum, StratumLines, parts
 from truegrade.statistics.reasoning_measures import Weighting, difference, measure, present
-from truegrade.statistics.reasoning_records import Difference, Draws, Program, Shown, Table
+from truegrade.statistics.reasoning_records import Draws, MetricTable, PredictionPrompt, ShareDifference, Shown
 from truegrade.statistics.reasoning_stability import repeat_agreement, stability
 from truegrade.statistics.tally import TaskTally
 from truegrade.statistics.tally import pass_at_k as mean_pass_at_k
@@ -45,7 +45,7 @@ MODES: tuple[tuple[str, Count], ...] = (("python_eq", "right"), ("strict_typed",
 class PredictionSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a run says about execution prediction. Unless said otherwise: per case, mean."""
 
-    tables: list[Table]
+    tables: list[MetricTable]
     """The first is the headline: ``per_case``, ``mean``."""
     modes: dict[str, list[Estimate]]
     """OC, MC and PC by the mode of comparison: ``python_eq``, ``strict_typed``, ``repr_exact``."""
@@ -53,7 +53,7 @@ class PredictionSummary(msgspec.Struct, frozen=True, kw_only=True):
     """OC, MC and PC over the samples that hold an answer, each of them weighing the same."""
     pass_at: dict[str, list[Estimate]]
     """pass@k on originals, mutants and rewritings, for each k asked for."""
-    differences: list[Difference]
+    differences: list[ShareDifference]
     """``MC - OC`` paired by case, the same where the values differ, and ``PC - OC``."""
     stability: list[Estimate]
     """``stability``: sample i has one outcome on a rewriting and on its original. ``repeat_agreement``: two
@@ -71,7 +71,7 @@ class PredictionSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summarise_prediction(
-    programs: Sequence[Program], draws: Draws, ks: Sequence[int] = (1,)
+    programs: Sequence[PredictionPrompt], draws: Draws, ks: Sequence[int] = (1,)
 ) -> PredictionSummary | None:
     """Compute every metric of execution prediction; None where no program has a graded sample."""
     lines = per_case(programs, draws)
@@ -85,7 +85,7 @@ def summarise_prediction(
     mutants = [line for line in lines if line.shown == "mutant"]
     return PredictionSummary(
         tables=[
-            Table(cases=cases, weighting=weighting, estimates=estimates(of, weighting))
+            MetricTable(cases=cases, weighting=weighting, estimates=estimates(of, weighting))
             for cases, of in units.items()
             for weighting in weightings
         ],
@@ -181,7 +181,7 @@ def _by_mutation(mutants: Sequence[ProgramLine]) -> dict[str, list[Estimate]]:
     }
 
 
-def _stratum(part: Part, lines: Sequence[ProgramLine]) -> Stratum:
+def _stratum(part: StratumLines, lines: Sequence[ProgramLine]) -> Stratum:
     inside = part.of(lines)
     originals, mutants = paired_by_case(inside, "original"), paired_by_case(inside, "mutant")
     return Stratum(
@@ -196,7 +196,7 @@ def _stratum(part: Part, lines: Sequence[ProgramLine]) -> Stratum:
 # ------------------------------------------------------------------------------------------ paired by case
 
 
-def _differences(lines: Sequence[ProgramLine]) -> list[Difference]:
+def _differences(lines: Sequence[ProgramLine]) -> list[ShareDifference]:
     originals = paired_by_case(lines, "original")
     differing = [line for line in lines if line.shown == "mutant" and line.differs]
     mutants = [line for line in lines if line.shown == "mutant"]

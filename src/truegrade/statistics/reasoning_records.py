@@ -38,7 +38,7 @@ Draws = Mapping[str, Sequence[Draw | None]]
 """By problem id, then by sample; None where there is no verdict."""
 
 
-class Program(msgspec.Struct, frozen=True, kw_only=True):
+class PredictionPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """One prompt of execution prediction."""
 
     id: str
@@ -70,7 +70,7 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     boolean: bool = False
 
 
-class Table(msgspec.Struct, frozen=True, kw_only=True):
+class MetricTable(msgspec.Struct, frozen=True, kw_only=True):
     """The metrics under one aggregation."""
 
     cases: Literal["per_case", "all_cases"]
@@ -80,7 +80,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     estimates: list[Estimate]
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+class ShareDifference(msgspec.Struct, frozen=True, kw_only=True):
     """A paired difference ``second - first`` of two shares; all numbers are fractions."""
 
     metric: str

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 
 from truegrade.records import Estimate
 from truegrade.statistics.reasoning_measures import measure
-from truegrade.statistics.reasoning_records import Draw, Draws, Program
+from truegrade.statistics.reasoning_records import Draw, Draws, PredictionPrompt
 from truegrade.statistics.tally import TaskTally
 
 
-def stability(programs: Sequence[Program], draws: Draws) -> Estimate | None:
+def stability(programs: Sequence[PredictionPrompt], draws: Draws) -> Estimate | None:
     """Share of (original, rewriting) pairs of samples that are both right or both wrong; None without any."""
     originals = {(p.item, p.case): p.id for p in programs if p.shown == "original"}
     agreements = []
@@ -25,7 +25,7 @@ def stability(programs: Sequence[Program], draws: Draws) -> Estimate | None:
     return measure("stability", agreements)
 
 
-def repeat_agreement(programs: Sequence[Program], draws: Draws) -> Estimate | None:
+def repeat_agreement(programs: Sequence[PredictionPrompt], draws: Draws) -> Estimate | None:
     """The same for samples 0 and 1, 2 and 3, ... of each original; None where each has a single sample."""
     found = []
     for program in programs:
@@ -35,7 +35,7 @@ def repeat_agreement(programs: Sequence[Program], draws: Draws) -> Estimate | No
     return measure("repeat_agreement", found)
 
 
-def _agreement(program: Program, pairs: Iterable[tuple[Draw | None, Draw | None]]) -> TaskTally:
+def _agreement(program: PredictionPrompt, pairs: Iterable[tuple[Draw | None, Draw | None]]) -> TaskTally:
     known = [(one, other) for one, other in pairs if one is not None and other is not None]
     agreeing = sum(one.right == other.right for one, other in known)
     return TaskTally(task_id=program.id, cluster=program.cluster, n=len(known), c=agreeing)

@@ -106,7 +106,7 @@ def verdict_facts(verdict: Verdict) -> VerdictFacts:
     )
 
 
-class Index(Generic[T, F]):
+class FactIndex(Generic[T, F]):
     """The facts of one journal, in its order.
 
     They are read when first asked for, and again only where somebody else changed the file's size: what is

@@ -24,7 +24,7 @@ from truegrade.records import Completion, Prompt, Reason, SampleKey, Verdict, sh
 from truegrade.registry import Origin, refuse_another_file
 from truegrade.store.facts import (
     CompletionFacts,
-    Index,
+    FactIndex,
     VerdictFacts,
     completion_facts,
     reply_said,
@@ -64,8 +64,8 @@ class Run:
         self.path = path
         self.manifest = manifest
         self._notice = notice
-        self._completions = Index(self.completions_path, Completion, completion_facts, reply_said, notice)
-        self._verdicts: dict[Path, Index[Verdict, VerdictFacts]] = {}
+        self._completions = FactIndex(self.completions_path, Completion, completion_facts, reply_said, notice)
+        self._verdicts: dict[Path, FactIndex[Verdict, VerdictFacts]] = {}
         self._prompts: dict[str, Prompt] | None = None
 
     def __repr__(self) -> str:
@@ -239,10 +239,10 @@ class Run:
             and not (anew and any(mark.startswith(anew) for mark in verdict.marks))
         }
 
-    def _verdict_index(self, profile: str) -> Index[Verdict, VerdictFacts]:
+    def _verdict_index(self, profile: str) -> FactIndex[Verdict, VerdictFacts]:
         path = self.verdicts_path(profile)
         if path not in self._verdicts:
-            self._verdicts[path] = Index(path, Verdict, verdict_facts, verdict_said, self._notice)
+            self._verdicts[path] = FactIndex(path, Verdict, verdict_facts, verdict_said, self._notice)
         return self._verdicts[path]
 
     # -------------------------------------------------------------------------------------- writing

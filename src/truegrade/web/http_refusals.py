@@ -7,7 +7,7 @@ from http import HTTPStatus
 import msgspec
 
 
-class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+class ProblemDetails(msgspec.Struct, frozen=True, omit_defaults=True):
     """Body of every answer that is no success (RFC 9457, section 3)."""
 
     title: str
@@ -43,9 +43,9 @@ class Refusal(Exception):
         self.status, self.detail, self.field, self.code, self.headers = status, detail, field, code, headers or {}
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> ProblemDetails:
         """Its body."""
-        return Problem(HTTPStatus(self.status).phrase, self.status, self.detail, self.field)
+        return ProblemDetails(HTTPStatus(self.status).phrase, self.status, self.detail, self.field)
 
 
 def unprocessable(detail: str, field: str) -> Refusal:

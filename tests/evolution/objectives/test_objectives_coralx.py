@@ -10,7 +10,7 @@ from truegrade.errors import UserError
 from truegrade.evolution.objectives import coralx
 from truegrade.evolution.objectives.anchors import score_anchors
 from truegrade.evolution.objectives.coralx import CoralxObjectives
-from truegrade.evolution.objectives.samples import Sample
+from truegrade.evolution.objectives.samples import GradedReply
 from truegrade.extraction.coralx import take_code
 from truegrade.profiles.coralx import Coralx
 
@@ -22,7 +22,7 @@ def objectives():
 
 def sample(code, passed=4, problem="total"):
     results = ("passed",) * passed + ("wrong_answer",) * (4 - passed)
-    return Sample(problem=problem, text="", code=code, results=results)
+    return GradedReply(problem=problem, text="", code=code, results=results)
 
 
 def test_the_formulas():

@@ -13,7 +13,7 @@ from truegrade.evolution.objectives.anchors import ANCHORS, graded_reply, score_
 from truegrade.evolution.objectives.cost import COST_CAP, CostMeter, countable
 from truegrade.evolution.objectives.measured import MOST_FINDINGS, MeasuredObjectives
 from truegrade.evolution.objectives.patch import code_tokens, edit_distance, patch_size
-from truegrade.evolution.objectives.samples import Sample, repair_task, samples_of
+from truegrade.evolution.objectives.samples import GradedReply, repair_task, samples_of
 from truegrade.profiles.coralx import Coralx
 from truegrade.profiles.strict import Strict
 from truegrade.records import Completion, FunctionTask, Problem, Usage, Verdict
@@ -108,7 +108,7 @@ def test_slow_tests_are_not_counted(data_dir):
 
 def sample(code, passed=4, **more):
     results = ("passed",) * passed + ("wrong_answer",) * (4 - passed)
-    return Sample(problem="total", text=code or "", code=code, results=results, **more)
+    return GradedReply(problem="total", text=code or "", code=code, results=results, **more)
 
 
 def test_the_reference_is_best_but_for_its_patch(objectives, total, jail):
@@ -191,7 +191,7 @@ def stored(total, jail, **more):
 def test_samples_are_replies_with_their_verdicts(total, jail):
     reply, verdict = stored(total, jail)
     (found,) = samples_of([reply], [verdict])
-    assert found == Sample(
+    assert found == GradedReply(
         problem="total", text="reply", code="x", results=("passed", "skipped", "not_run"), tokens=12
     )
     assert (found.tests, found.passed) == (2, 1)

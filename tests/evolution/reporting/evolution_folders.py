@@ -18,12 +18,12 @@ from truegrade.evolution.events import (
     Anchor,
     Clock,
     Contest,
-    Difference,
     Event,
     Evolution,
     Final,
+    PassRateDifference,
     SearchPlan,
-    Selected,
+    SelectedGenome,
 )
 from truegrade.evolution.final_look import look_at_final
 from truegrade.evolution.genomes import Evaluated, Genome, Scores
@@ -220,7 +220,7 @@ def final(evolution: Evolution, events: Sequence[Event], gain: float) -> Final:
             able = BASE_SKILL + gain * (skill(genome) - BASE_SKILL)
             shares = passed(able, genome.id, ROLES["final"]) | passed(0.93, genome.id, ROLES["forgetting"])
             chosen.append(
-                Selected(
+                SelectedGenome(
                     search=plan.name,
                     replicate=replicate,
                     genome=genome,
@@ -243,7 +243,7 @@ def final(evolution: Evolution, events: Sequence[Event], gain: float) -> Final:
     )
 
 
-def contest(baseline: str, evolution: Evolution, chosen: Sequence[Selected]) -> Contest:
+def contest(baseline: str, evolution: Evolution, chosen: Sequence[SelectedGenome]) -> Contest:
     ours, theirs = (
         [one for one in chosen if one.search == name] for name in (evolution.searches[0].name, baseline)
     )
@@ -267,10 +267,10 @@ def estimate(shares: dict[str, float], problems: Sequence[str]):
     return pass_at_k(tallies, 1)
 
 
-def difference(ours: dict[str, float], theirs: dict[str, float], problems: Sequence[str]) -> Difference:
+def difference(ours: dict[str, float], theirs: dict[str, float], problems: Sequence[str]) -> PassRateDifference:
     gains = [ours[name] - theirs[name] for name in problems]
     found = assess_difference([[one] for one in gains])
-    return Difference(value=sum(gains) / len(gains), low=found.low, high=found.high, method=found.method,
+    return PassRateDifference(value=sum(gains) / len(gains), low=found.low, high=found.high, method=found.method,
         tasks=len(problems))  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from truegrade.evolution.evaluation import Result
 from truegrade.evolution.folder import EvolutionFolder
 from truegrade.evolution.genomes import Scores
 from truegrade.evolution.loop import Loop
-from truegrade.evolution.settings import Objectives, Search, Settings
+from truegrade.evolution.settings import EvolutionSettings, Objectives, Search
 from truegrade.evolution.watching import Unwatched
 
 PLANS = [
@@ -47,7 +47,7 @@ class Landscape:
 
 @pytest.fixture
 def settings():
-    return Settings(
+    return EvolutionSettings(
         name="x",
         population=5,
         generations=4,

@@ -19,7 +19,14 @@ from hypothesis import strategies as st
 from support.importing import document, streamed
 from truegrade.errors import BadRecord
 from truegrade.files import unpacking
-from truegrade.files.unpacking import Meter, TooLarge, deflate_stream, gunzipped, unpack, zlib_stream
+from truegrade.files.unpacking import (
+    InflationMeter,
+    UnpackedTooLarge,
+    deflate_stream,
+    gunzipped,
+    unpack,
+    zlib_stream,
+)
 from truegrade.store.importers.reading import SourceFile, json_lines
 
 MOST_MIB = 300
@@ -137,22 +144,25 @@ def pieces_of(content, opener, meter):
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=4), st.integers(1, 2000))
 def test_members_that_follow_each_other_are_read_as_gzip_does(parts, times):
     content = b"".join(gzip.compress(part * times) + b"\0" * 7 for part in parts)
-    with gunzipped(io.BytesIO(content).read, Meter("document")) as file:
+    with gunzipped(io.BytesIO(content).read, InflationMeter("document")) as file:
         assert file.read() == b"".join(part * times for part in parts)
 
 
 @pytest.mark.parametrize("cut", [1, 4, 9, 30])
 def test_a_cut_stream_is_an_error(cut):
     content = gzip.compress(random.Random(0).randbytes(100))
-    with pytest.raises(EOFError), gunzipped(io.BytesIO(content[:-cut]).read, Meter("line")) as file:
+    with pytest.raises(EOFError), gunzipped(io.BytesIO(content[:-cut]).read, InflationMeter("line")) as file:
         file.read()
-    with pytest.raises(zlib.error), gunzipped(io.BytesIO(content + b"x" * 20).read, Meter("line")) as file:
+    with (
+        pytest.raises(zlib.error),
+        gunzipped(io.BytesIO(content + b"x" * 20).read, InflationMeter("line")) as file,
+    ):
         file.read()
 
 
 def test_no_piece_is_larger_than_a_step():
     packed = zlib.compress(b"a" * 1_000_000)
-    sizes = [len(piece) for piece in pieces_of(packed, zlib_stream, Meter("member"))]
+    sizes = [len(piece) for piece in pieces_of(packed, zlib_stream, InflationMeter("member"))]
     assert sum(sizes) == 1_000_000
     assert max(sizes) <= unpacking.STEP
 
@@ -161,25 +171,25 @@ def test_lines_are_bounded_one_by_one_and_all_together(monkeypatch):
     monkeypatch.setattr(unpacking, "FREE_TOTAL", 2_500_000)
     row = json.dumps({"text": "a" * 50_000}).encode() + b"\n"
     packed = gzip.compress(row * 40)
-    with gunzipped(io.BytesIO(packed).read, Meter("line", free=100_000)) as file:
+    with gunzipped(io.BytesIO(packed).read, InflationMeter("line", free=100_000)) as file:
         assert sum(1 for _ in file) == 40  # 2 MB of lines, each within what is free
     for unit, content in (("document", packed), ("line", packed * 3)):
         with (
-            pytest.raises(TooLarge, match="256 times"),
-            gunzipped(io.BytesIO(content).read, Meter(unit, free=10**5)) as f,
+            pytest.raises(UnpackedTooLarge, match="256 times"),
+            gunzipped(io.BytesIO(content).read, InflationMeter(unit, free=10**5)) as f,
         ):
             f.read()
     noise = gzip.compress(base64.b64encode(random.Random(0).randbytes(300_000)))
-    with pytest.raises(TooLarge, match="one line unpacks to more than 0 MiB"):
-        list(gunzipped(io.BytesIO(noise).read, Meter("line", most=200_000)))
+    with pytest.raises(UnpackedTooLarge, match="one line unpacks to more than 0 MiB"):
+        list(gunzipped(io.BytesIO(noise).read, InflationMeter("line", most=200_000)))
 
 
 def test_members_that_share_their_bytes_are_counted_against_the_archive(monkeypatch):
     monkeypatch.setattr(unpacking, "FREE_TOTAL", 1_000_000)
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = packer.compress(b"a" * 80_000) + packer.flush()
-    meter = Meter("member", size=len(packed))
-    with pytest.raises(TooLarge):
+    meter = InflationMeter("member", size=len(packed))
+    with pytest.raises(UnpackedTooLarge):
         for _ in itertools.repeat(None, 100):
             meter.next()
             pieces_of(packed, deflate_stream, meter)

@@ -14,7 +14,7 @@ from support.importing import read_completions, sniff_format
 from truegrade.errors import BadRecord
 from truegrade.records import Usage
 from truegrade.store.importers import SourceFile, index_ids
-from truegrade.store.importers.base import Target
+from truegrade.store.importers.base import ImportTarget
 from truegrade.store.importers.completion_list import read_accepted
 
 KNOWN = [f"HumanEval/{i}" for i in range(164)]
@@ -217,7 +217,7 @@ def test_accepted_rows_alone_are_reused(write):
         "1": {"task_id": "HumanEval/1", "completion_list": ["c"], "need_reproduce": True},
         "2": {"task_id": "HumanEval/2", "completion_list": ["d"]},
     }
-    target = Target(benchmark="humaneval", dataset_sha256="d", ids=index_ids(KNOWN))
+    target = ImportTarget(benchmark="humaneval", dataset_sha256="d", ids=index_ids(KNOWN))
     with SourceFile(write(rows)) as source:
         assert [c.text for c in read_accepted(source, target)] == ["a", "b"]
     assert [c.text for c in load(write(rows))] == ["a", "b", "c", "d"]

@@ -17,7 +17,7 @@ from truegrade.errors import BadRecord, UserError
 from truegrade.profiles import open_profile
 from truegrade.report.progress import Silent
 from truegrade.store.importers import SourceFile
-from truegrade.store.importers.inspect_log import Sample, answers
+from truegrade.store.importers.inspect_log import InspectSample, answers
 
 KNOWN = [f"HumanEval/{i}" for i in range(164)]
 
@@ -124,7 +124,7 @@ def test_the_task_says_what_is_answered(write, task, benchmark):
     + [({"a": {"value": "I"}, "b": {"value": "C"}}, False), ({}, None), (None, None)],
 )  # fmt: skip
 def test_a_score_is_a_verdict_where_it_is_right_or_wrong(scores, passed):
-    assert msgspec.convert({"id": "x", "scores": scores}, Sample).passed is passed
+    assert msgspec.convert({"id": "x", "scores": scores}, InspectSample).passed is passed
 
 
 # ------------------------------------------------------------------------------------------ what is refused

@@ -11,7 +11,7 @@ from truegrade.sandbox import Limits
 from truegrade.web.addresses import is_loopback
 from truegrade.web.http_refusals import Refusal
 from truegrade.web.service.executors import Executors
-from truegrade.web.service.service_settings import Settings
+from truegrade.web.service.service_settings import ServiceSettings
 from truegrade.web.service.steady import ATTEMPTS, doubtful, steadily
 from truegrade.web.service.workload import Workload
 
@@ -23,13 +23,13 @@ from truegrade.web.service.workload import Workload
 )  # fmt: skip
 def test_only_loopback_needs_no_token(host, loopback):
     assert is_loopback(host) is loopback
-    settings = Settings(host=host)
+    settings = ServiceSettings(host=host)
     if loopback:
         settings.check()
     else:
         with pytest.raises(UserError, match="`token`"):
             settings.check()
-    Settings(host=host, token="long enough".replace(" ", "-")).check()
+    ServiceSettings(host=host, token="long enough".replace(" ", "-")).check()
 
 
 def test_sandboxes_are_kept_by_limits_and_closed_when_they_are_too_many():

@@ -10,7 +10,7 @@ from viewing_runs import standard_runs
 from truegrade import api
 from truegrade.store import Run
 from truegrade.web.viewer.browsing import SamplePage
-from truegrade.web.viewer.comparing import Comparison
+from truegrade.web.viewer.comparing import ComparisonPage
 from truegrade.web.viewer.detail import RunDetail
 from truegrade.web.viewer.listing import RunPage
 
@@ -142,7 +142,7 @@ def test_a_sample_comes_with_its_texts(viewer):
 
 
 def test_comparing_is_what_the_api_says(viewer):
-    found = typed(viewer, "/api/compare", Comparison, run=["parrot", "magpie"], profile="house@1")
+    found = typed(viewer, "/api/compare", ComparisonPage, run=["parrot", "magpie"], profile="house@1")
     expected = api.compare(viewer.root / "parrot", viewer.root / "magpie", profile="house@1")
     (one,) = found.contenders
     assert (one.difference, one.low, one.high) == (expected.difference, expected.low, expected.high)
@@ -152,7 +152,7 @@ def test_comparing_is_what_the_api_says(viewer):
 
 
 def test_what_cannot_be_compared_says_why(viewer):
-    found = typed(viewer, "/api/compare", Comparison, run=["parrot", GROWING])
+    found = typed(viewer, "/api/compare", ComparisonPage, run=["parrot", GROWING])
     assert GROWING in found.contenders[0].problem
     assert viewer.refused("/api/compare", run=["parrot"])[0] == 422
 

@@ -8,7 +8,7 @@ from report_runs import House, build_run
 from viewing_runs import whole
 
 from truegrade.web.viewer import browsing, listing, run_catalogue
-from truegrade.web.viewer.run_catalogue import FRESH_FOR_S, Catalogue
+from truegrade.web.viewer.run_catalogue import FRESH_FOR_S, RunCatalogue
 from truegrade.web.viewer.run_folders import look
 from truegrade.web.viewer.sample_table import Tables
 
@@ -38,7 +38,7 @@ def test_a_thousand_runs_are_listed_within_a_second(template, tmp_path, monkeypa
     monkeypatch.setattr(
         run_catalogue, "read_line", lambda *given, **more: read.append(1) or read_line(*given, **more)
     )
-    known = Catalogue(root)
+    known = RunCatalogue(root)
     first, first_s = cpu_s(lambda: listing.page(known.lines(), listing.RunQuery()))
     assert (first.total, len(first.runs)) == (RUNS, 100)
     assert all(one.run.state == "finished" for one in first.runs)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from truegrade.analysis.audit.evidence import Evidence
 from truegrade.analysis.audit.findings import Finding, Severity, finding
 from truegrade.analysis.audit.flags import REVERSED
-from truegrade.analysis.audit.survey import Recorded, label
+from truegrade.analysis.audit.survey import RecordedVerdict, label
 from truegrade.records import ChoiceTask, InputTask, OutputTask, SampleKey
 
 
@@ -21,10 +21,10 @@ def check_flags(evidence: Evidence) -> Iterator[Finding]:
         yield from _contradictions(evidence, name, current)
 
 
-def _by_name(recorded: list[Recorded]) -> Iterator[tuple[tuple[str, ...], list[Recorded]]]:
+def _by_name(recorded: list[RecordedVerdict]) -> Iterator[tuple[tuple[str, ...], list[RecordedVerdict]]]:
     """Flags by name; names that say the same of every sample are one, such as a bool and its message."""
-    alike: dict[tuple[object, ...], tuple[list[str], list[Recorded]]] = {}
-    by_name: dict[str, list[Recorded]] = {}
+    alike: dict[tuple[object, ...], tuple[list[str], list[RecordedVerdict]]] = {}
+    by_name: dict[str, list[RecordedVerdict]] = {}
     for item in recorded:
         by_name.setdefault(item.flag.name, []).append(item)
     for name, items in by_name.items():
@@ -34,7 +34,7 @@ def _by_name(recorded: list[Recorded]) -> Iterator[tuple[tuple[str, ...], list[R
         yield tuple(names), items
 
 
-def _said(names: tuple[str, ...], items: list[Recorded]) -> str:
+def _said(names: tuple[str, ...], items: list[RecordedVerdict]) -> str:
     """Subject and verb of what flags that are recorded as good say: ``'is_solved' calls passed``."""
     quoted = f"{', '.join(names)!r}"
     if any(item.flag.kind == "acceptance" for item in items):
@@ -42,12 +42,12 @@ def _said(names: tuple[str, ...], items: list[Recorded]) -> str:
     return f"{quoted} {'call' if len(names) > 1 else 'calls'} passed"
 
 
-def _kind(items: list[Recorded]) -> str:
+def _kind(items: list[RecordedVerdict]) -> str:
     """What a verdict of a list stands beside: a sample of its row."""
     return "samples" if any(item.flag.sample is not None for item in items) else "rows"
 
 
-def _stale(evidence: Evidence, name: tuple[str, ...], items: list[Recorded]) -> Iterator[Finding]:
+def _stale(evidence: Evidence, name: tuple[str, ...], items: list[RecordedVerdict]) -> Iterator[Finding]:
     rows = [_name(evidence, item) for item in items if item.stale]
     if rows:
         yield finding(
@@ -61,7 +61,7 @@ def _stale(evidence: Evidence, name: tuple[str, ...], items: list[Recorded]) -> 
         )
 
 
-def _without_program(evidence: Evidence, name: tuple[str, ...], items: list[Recorded]) -> Iterator[Finding]:
+def _without_program(evidence: Evidence, name: tuple[str, ...], items: list[RecordedVerdict]) -> Iterator[Finding]:
     passed = [item for item in items if item.flag.value]
     rows = [_name(evidence, item) for item in passed if _has_no_program(evidence, item)]
     if rows:
@@ -75,7 +75,7 @@ def _without_program(evidence: Evidence, name: tuple[str, ...], items: list[Reco
         )
 
 
-def _has_no_program(evidence: Evidence, item: Recorded) -> bool:
+def _has_no_program(evidence: Evidence, item: RecordedVerdict) -> bool:
     """No text, or one without a line of code; what a profile's rules lose of a program is not missing."""
     if item.sample is None:
         return not evidence.survey.samples.get(item.problem_id)
@@ -90,9 +90,9 @@ def _wanted(evidence: Evidence) -> str:
     return "answer" if any(isinstance(task, OutputTask | InputTask | ChoiceTask) for task in tasks) else "program"
 
 
-def _contradictions(evidence: Evidence, name: tuple[str, ...], items: list[Recorded]) -> Iterator[Finding]:
-    false_passes: list[Recorded] = []
-    false_failures: list[Recorded] = []
+def _contradictions(evidence: Evidence, name: tuple[str, ...], items: list[RecordedVerdict]) -> Iterator[Finding]:
+    false_passes: list[RecordedVerdict] = []
+    false_failures: list[RecordedVerdict] = []
     reasons: Counter[str] = Counter()
     for item in items:
         outcome = evidence.outcome(item.problem_id, item.sample)
@@ -124,12 +124,12 @@ def _contradictions(evidence: Evidence, name: tuple[str, ...], items: list[Recor
         )
 
 
-def _sensitive(evidence: Evidence, items: list[Recorded]) -> str:
+def _sensitive(evidence: Evidence, items: list[RecordedVerdict]) -> str:
     """How many of the fresh verdicts hang on the speed of the machine."""
     outcomes = (evidence.outcome(item.problem_id, item.sample) for item in items)
     close = sum(outcome is not None and outcome.time_sensitive for outcome in outcomes)
     return f"; {close} of these verdicts were close to a time limit" if close else ""
 
 
-def _name(evidence: Evidence, item: Recorded) -> str:
+def _name(evidence: Evidence, item: RecordedVerdict) -> str:
     return label(SampleKey(item.problem_id, item.sample or 0), evidence.survey.width > 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.analysis.audit.survey import Survey, survey
+from truegrade.analysis.audit.survey import AuditSurvey, survey
 from truegrade.benchmarks.base import Benchmark
 from truegrade.pipeline.brief_verdicts import BriefVerdict, BriefVerdicts, counted, read_brief_verdicts
 from truegrade.pipeline.grade import grade_run
@@ -25,7 +25,7 @@ from truegrade.store.manifest import now
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """A file and what grading it gave."""
 
-    survey: Survey
+    survey: AuditSurvey
     outcomes: BriefVerdicts
     problems: Mapping[str, Problem]
     """All problems of the benchmark, by id."""

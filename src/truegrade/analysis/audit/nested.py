@@ -10,7 +10,7 @@ import msgspec
 
 from truegrade.files.json_text import convert
 from truegrade.store.importers import code_reasoning, inspect_log
-from truegrade.store.importers.evalscope_rows import Row
+from truegrade.store.importers.evalscope_rows import EvalScopeRow
 from truegrade.store.importers.lm_eval_samples import form_of
 from truegrade.store.importers.reading import SourceFile
 
@@ -52,7 +52,7 @@ def _nested(resps: Any) -> bool:
 def _evalscope(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Reply and, in a review, its accuracy. A row of another shape stays as it is, and is refused for that."""
     try:
-        row = convert(fields, Row)
+        row = convert(fields, EvalScopeRow)
     except msgspec.ValidationError:
         return dict(fields)
     score = row.sample_score.score if row.sample_score else None

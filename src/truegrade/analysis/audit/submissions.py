@@ -21,7 +21,7 @@ from truegrade.errors import BadRecord
 from truegrade.extraction.contest_samples import shown_samples
 from truegrade.extraction.contests import first_pair, last_pair
 from truegrade.records import ContestTask, Problem
-from truegrade.store.importers.evalscope_rows import Row
+from truegrade.store.importers.evalscope_rows import EvalScopeRow
 from truegrade.store.importers.livecodebench_rows import AnswerRow, read_rows
 from truegrade.store.importers.reading import SourceFile, json_lines, typed
 
@@ -130,7 +130,7 @@ def _of_lines(source: SourceFile, questions: Mapping[str, str]) -> Iterator[tupl
             if fields.get("filter") == first_filter:
                 yield f"line {line}", _of_lm_eval(path, line, fields)
         elif {"index", "model_output"} <= fields.keys() or {"index", "sample_score"} <= fields.keys():
-            row = typed(path, fields, Row, inside=f"{_LINE}{line}")
+            row = typed(path, fields, EvalScopeRow, inside=f"{_LINE}{line}")
             question = row.question or ""
             own = questions.get(question) or named.setdefault(question, f"{_LINE}{line}")
             yield f"{_LINE}{line}", _of_evalscope(own, question, row)
@@ -154,7 +154,7 @@ def _of_lm_eval(path: Path, line: int, fields: dict[str, Any]) -> AnswerRow:
     return typed(path, row, AnswerRow, inside=f"line {line}.doc")
 
 
-def _of_evalscope(name: str, question: str, row: Row) -> AnswerRow:
+def _of_evalscope(name: str, question: str, row: EvalScopeRow) -> AnswerRow:
     score = row.sample_score.score if row.sample_score else None
     text = row.text or ""
     cut = score.extracted_prediction if score else None

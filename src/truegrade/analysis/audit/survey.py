@@ -12,13 +12,13 @@ import msgspec
 from truegrade.analysis.audit.flags import Flag, speaks_of
 from truegrade.analysis.audit.rows import RawRow, read_rows
 from truegrade.analysis.audit.texts import ends_inside_statement, holds_program
-from truegrade.analysis.audit.upstream import Difference, differences
+from truegrade.analysis.audit.upstream import FieldDifference, differences
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import BadRecord
 from truegrade.pipeline.importing import questions_of
 from truegrade.records import CasesTask, Completion, FunctionTask, OracleTask, Problem, SampleKey
 from truegrade.store.importers import index_ids, match_id
-from truegrade.store.importers.base import UNKNOWN_MODEL, Target
+from truegrade.store.importers.base import UNKNOWN_MODEL, ImportTarget
 from truegrade.store.importers.reading import SourceFile
 
 MODEL_FIELDS = ("model", "model_name", "model_id")
@@ -36,7 +36,7 @@ class SampleFact(msgspec.Struct, frozen=True, kw_only=True):
     """The text ends inside a statement."""
 
 
-class Recorded(msgspec.Struct, frozen=True, kw_only=True):
+class RecordedVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """A recorded verdict and the sample it speaks of."""
 
     problem_id: str
@@ -46,15 +46,15 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     stale: bool
 
 
-class Survey(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+class AuditSurvey(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything but the texts."""
 
     path: Path
     file_sha256: str
     samples: dict[str, dict[int, SampleFact]]
     """By problem, then by position; problems without any text included."""
-    recorded: list[Recorded]
-    differences: list[Difference]
+    recorded: list[RecordedVerdict]
+    differences: list[FieldDifference]
     models: Counter[str]
     """Model id -> samples that name it."""
 
@@ -69,7 +69,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return tuple(facts[sample].sha256 for sample in sorted(facts))
 
 
-def survey(path: Path, benchmark: Benchmark, keep: Callable[[Completion], None]) -> Survey:
+def survey(path: Path, benchmark: Benchmark, keep: Callable[[Completion], None]) -> AuditSurvey:
     """Read a file to its end.
 
     Args:
@@ -81,10 +81,12 @@ def survey(path: Path, benchmark: Benchmark, keep: Callable[[Completion], None])
         BadRecord: a row is at fault; names line and field.
     """
     problems = benchmark.by_id()
-    target = Target(benchmark=benchmark.name, dataset_sha256=benchmark.dataset_sha256, ids=index_ids(problems))
+    target = ImportTarget(
+        benchmark=benchmark.name, dataset_sha256=benchmark.dataset_sha256, ids=index_ids(problems)
+    )
     samples: dict[str, dict[int, SampleFact]] = defaultdict(dict)
-    recorded: list[Recorded] = []
-    differing: list[Difference] = []
+    recorded: list[RecordedVerdict] = []
+    differing: list[FieldDifference] = []
     models: Counter[str] = Counter()
     with SourceFile(path) as source:
         for row in read_rows(source, target.ids.exact, questions_of(benchmark)):
@@ -100,7 +102,7 @@ def survey(path: Path, benchmark: Benchmark, keep: Callable[[Completion], None])
         digest = source.sha256()
     if not any(samples.values()):
         raise BadRecord(path, "holds no completion; is it the right file?")
-    return Survey(
+    return AuditSurvey(
         path=path,
         file_sha256=digest,
         samples=dict(samples),
@@ -120,7 +122,7 @@ def _position(path: Path, row: RawRow, present: Mapping[int, SampleFact]) -> int
     return own
 
 
-def _completions(row: RawRow, problem_id: str, start: int, target: Target) -> list[Completion]:
+def _completions(row: RawRow, problem_id: str, start: int, target: ImportTarget) -> list[Completion]:
     model = next((row.fields[f] for f in MODEL_FIELDS if isinstance(row.fields.get(f), str)), UNKNOWN_MODEL)
     finish = next((row.fields[f] for f in FINISH_FIELDS if isinstance(row.fields.get(f), str)), None)
     made = (
@@ -142,7 +144,7 @@ def _fact(row: RawRow, completion: Completion, problem: Problem) -> SampleFact:
     )
 
 
-def _recorded(row: RawRow, problem_id: str, start: int, benchmark: str) -> list[Recorded]:
+def _recorded(row: RawRow, problem_id: str, start: int, benchmark: str) -> list[RecordedVerdict]:
     found = []
     for flag in row.flags:
         if not speaks_of(flag, row.fields, benchmark):
@@ -151,7 +153,7 @@ def _recorded(row: RawRow, problem_id: str, start: int, benchmark: str) -> list[
         stale = row.stale and flag.kind == "verdict" and flag.sample is None
         there = own is not None and own < len(row.texts)
         sample = start + own if there and own is not None else None
-        found.append(Recorded(problem_id=problem_id, sample=sample, flag=flag, stale=stale))
+        found.append(RecordedVerdict(problem_id=problem_id, sample=sample, flag=flag, stale=stale))
     return found
 
 

@@ -22,7 +22,7 @@ from truegrade.records import (
 Part = Literal["prompt", "test", "reference"]
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+class FieldDifference(msgspec.Struct, frozen=True, kw_only=True):
     """A field of a row that is not the benchmark's."""
 
     problem_id: str
@@ -34,7 +34,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """Nothing but white space differs."""
 
 
-def differences(fields: Mapping[str, Any], problem: Problem) -> Iterator[Difference]:
+def differences(fields: Mapping[str, Any], problem: Problem) -> Iterator[FieldDifference]:
     """Compare the fields that a row shares with the benchmark; what it lacks is passed over.
 
     A prompt that holds the benchmark's whole prompt is a wording around it, not a change of it.
@@ -45,7 +45,7 @@ def differences(fields: Mapping[str, Any], problem: Problem) -> Iterator[Differe
             continue
         if found is None or found == upstream or _says_more(part, found, upstream):
             continue
-        yield Difference(
+        yield FieldDifference(
             problem_id=problem.id,
             part=part,
             field=field,

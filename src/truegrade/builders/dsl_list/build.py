@@ -18,12 +18,12 @@ import msgspec
 
 from truegrade.builders.dsl_list.filters import degenerate
 from truegrade.builders.dsl_list.operations import GRAMMARS, PARAMETER, Type
-from truegrade.builders.dsl_list.sampling import Sampler
+from truegrade.builders.dsl_list.sampling import TermSampler
 from truegrade.builders.dsl_list.terms import Term, expression, source
 from truegrade.builders.dsl_list.weights import Weights, default_weights
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.datasets.identity import identity
-from truegrade.datasets.recording import Case, run_cases
+from truegrade.datasets.recording import RecordedCase, run_cases
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.records import sha256_json
@@ -66,7 +66,7 @@ class DslListOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Candidate(msgspec.Struct, frozen=True):
     term: Term
-    cases: tuple[Case, ...]
+    cases: tuple[RecordedCase, ...]
 
 
 def build(options: DslListOptions, executor: Executor, *, workers: int = 1) -> Iterator[ExecutionRow]:
@@ -88,7 +88,7 @@ def build(options: DslListOptions, executor: Executor, *, workers: int = 1) -> I
         "seed": options.seed,
         "weights": sha256_json(weights)[:12] if options.weights else "default",
     }
-    candidates = _candidates(options, Sampler(grammar, weights))
+    candidates = _candidates(options, TermSampler(grammar, weights))
     made = 0
     with ThreadPoolExecutor(workers, thread_name_prefix="dsl-list") as pool:
         # more than workers at once: a slow program delays the batch, not each of its neighbours
@@ -105,7 +105,7 @@ def build(options: DslListOptions, executor: Executor, *, workers: int = 1) -> I
         )
 
 
-def _candidates(options: DslListOptions, sampler: Sampler) -> Iterator[_Candidate]:
+def _candidates(options: DslListOptions, sampler: TermSampler) -> Iterator[_Candidate]:
     """Terms that no rule refuses, each once, with twice as many inputs as are kept."""
     seen: set[str] = set()
     for attempt in range(options.size * _ATTEMPTS_PER_PROGRAM):
@@ -119,15 +119,15 @@ def _candidates(options: DslListOptions, sampler: Sampler) -> Iterator[_Candidat
             yield _Candidate(term, _draw_inputs(2 * options.inputs, rng))
 
 
-def _draw_inputs(count: int, rng: random.Random) -> tuple[Case, ...]:
+def _draw_inputs(count: int, rng: random.Random) -> tuple[RecordedCase, ...]:
     """Different lists."""
     drawn: dict[tuple[int, ...], None] = {}
     while len(drawn) < count:
         drawn.setdefault(tuple(rng.randint(*_VALUES) for _ in range(rng.randint(*_LENGTHS))))
-    return tuple(Case(kwargs={PARAMETER: list(values)}) for values in drawn)
+    return tuple(RecordedCase(kwargs={PARAMETER: list(values)}) for values in drawn)
 
 
-def _outputs(candidate: _Candidate, wanted: int, executor: Executor) -> list[tuple[Case, str]] | None:
+def _outputs(candidate: _Candidate, wanted: int, executor: Executor) -> list[tuple[RecordedCase, str]] | None:
     """The first cases that a program answers, or None if it makes no item."""
     returned = run_cases(executor, source(candidate.term, _NAME), _NAME, candidate.cases)
     answered = [
@@ -142,7 +142,9 @@ def _outputs(candidate: _Candidate, wanted: int, executor: Executor) -> list[tup
     return answered
 
 
-def _row(number: int, term: Term, answered: list[tuple[Case, str]], metadata: dict[str, object]) -> ExecutionRow:
+def _row(
+    number: int, term: Term, answered: list[tuple[RecordedCase, str]], metadata: dict[str, object]
+) -> ExecutionRow:
     name = f"{_NAME}_{number}"
     calls = tuple(f"{name}({PARAMETER}={case.kwargs[PARAMETER]!r})" for case, _ in answered)
     outputs = tuple(text for _, text in answered)

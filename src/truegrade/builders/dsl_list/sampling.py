@@ -10,7 +10,7 @@ from truegrade.builders.dsl_list.terms import Term
 from truegrade.builders.dsl_list.weights import Grammar, Weights, nonterminal, productions
 
 
-class Sampler:
+class TermSampler:
     """Draws terms; an operation that the remaining depth cannot hold is not offered.
 
     Args:

@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 
 from truegrade.builders.leetcode.solution import Solution, plain_functions
-from truegrade.builders.leetcode.submissions import Submission
+from truegrade.builders.leetcode.submissions import LeetCodeSubmission
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.datasets.identity import identity
-from truegrade.datasets.recording import Case, NotRecorded, Recorded, Refused, record
+from truegrade.datasets.recording import NotRecorded, RecordedCalls, RecordedCase, Refused, record
 from truegrade.extraction.calls import parse_arguments
 from truegrade.grading.executor import Executor
 
@@ -34,13 +34,13 @@ class LeetcodeOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Item(msgspec.Struct, frozen=True):
-    submission: Submission
+    submission: LeetCodeSubmission
     solution: Solution
-    recorded: Recorded
+    recorded: RecordedCalls
 
 
 def build(
-    submissions: Sequence[Submission],
+    submissions: Sequence[LeetCodeSubmission],
     options: LeetcodeOptions,
     executor: Executor,
     witness: Executor,
@@ -86,7 +86,7 @@ def contest_date(contest: str | int | None) -> str | None:
         return None
 
 
-def _item(submission: Submission, executor: Executor, witness: Executor) -> _Item | Refused:
+def _item(submission: LeetCodeSubmission, executor: Executor, witness: Executor) -> _Item | Refused:
     try:
         solution = plain_functions(submission.code)
         case = _first_example(submission.example, solution)
@@ -95,7 +95,7 @@ def _item(submission: Submission, executor: Executor, witness: Executor) -> _Ite
         return Refused(_name(submission), str(refusal))
 
 
-def _first_example(example: str | None, solution: Solution) -> Case:
+def _first_example(example: str | None, solution: Solution) -> RecordedCase:
     """The first values of an example, one a parameter: a JSON value a line, or ``nums = [1, 2], k = 3``."""
     if not example:
         raise NotRecorded("its question has no example")
@@ -109,10 +109,10 @@ def _first_example(example: str | None, solution: Solution) -> Case:
             values = [named[1][name] for name in wanted]
     if len(values) < len(wanted):
         raise NotRecorded(f"its example {example[:60]!r} does not give a value for each of {', '.join(wanted)}")
-    return Case(kwargs=dict(zip(wanted, values, strict=False)))
+    return RecordedCase(kwargs=dict(zip(wanted, values, strict=False)))
 
 
-def _name(submission: Submission) -> str:
+def _name(submission: LeetCodeSubmission) -> str:
     return f"question {submission.question_id}, submission {submission.submission_id}"
 
 

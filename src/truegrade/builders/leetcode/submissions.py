@@ -32,7 +32,7 @@ _OTHER_NAMES = {
 _CONTEST = re.compile(r"contest[-_ ]?(\d+)")
 
 
-class Submission(msgspec.Struct, frozen=True, kw_only=True):
+class LeetCodeSubmission(msgspec.Struct, frozen=True, kw_only=True):
     """One submission with what its question says."""
 
     question_id: str | int
@@ -45,7 +45,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     lang: str = "python3"
 
 
-def read_submissions(paths: Sequence[Path]) -> tuple[Submission, ...]:
+def read_submissions(paths: Sequence[Path]) -> tuple[LeetCodeSubmission, ...]:
     """Every Python submission of files and folders, in order.
 
     Raises:
@@ -89,9 +89,11 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield from ((line, item) for item in (table or [value]))
 
 
-def _submission(path: Path, line: int, fields: dict[str, Any], questions: dict[str, dict[str, Any]]) -> Submission:
+def _submission(
+    path: Path, line: int, fields: dict[str, Any], questions: dict[str, dict[str, Any]]
+) -> LeetCodeSubmission:
     known = {name: value for name, value in questions.get(str(fields.get("question_id")), {}).items() if value}
     try:
-        return convert(known | fields, Submission)
+        return convert(known | fields, LeetCodeSubmission)
     except msgspec.ValidationError as error:
         raise BadRecord(path, f"no submission: {error}; see docs/datasets.md", line=line) from None

@@ -1,5 +1,5 @@
 """LLM-List, built anew: functions that a model proposes, validated in the jail."""
 
-from truegrade.builders.llm_list.build import Ask, Entry, Journal, LlmListOptions, build
+from truegrade.builders.llm_list.build import Ask, IdeaJournal, JournalEntry, LlmListOptions, build
 
-__all__ = ["Ask", "Entry", "Journal", "LlmListOptions", "build"]
+__all__ = ["Ask", "IdeaJournal", "JournalEntry", "LlmListOptions", "build"]

@@ -18,7 +18,7 @@ import msgspec
 from truegrade.builders.llm_list.replies import Idea, read_ideas, read_inputs, read_program
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.datasets.identity import identity
-from truegrade.datasets.recording import NotRecorded, Recorded, Refused, record
+from truegrade.datasets.recording import NotRecorded, RecordedCalls, Refused, record
 from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
 from truegrade.prompts import render
@@ -39,7 +39,7 @@ class LlmListOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Requests for the inputs of one program, at most."""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class JournalEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of the journal: ideas that came, or what became of one."""
 
     ideas: tuple[Idea, ...] = ()
@@ -51,10 +51,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Why there is no row."""
 
 
-class Journal(Protocol):
+class IdeaJournal(Protocol):
     """Takes entries durably; safe to call from several threads."""
 
-    def append(self, record: Entry) -> None:
+    def append(self, record: JournalEntry) -> None:
         """Keep one more."""
 
 
@@ -64,8 +64,8 @@ def build(
     executor: Executor,
     witness: Executor,
     *,
-    journal: Journal,
-    earlier: Iterable[Entry] = (),
+    journal: IdeaJournal,
+    earlier: Iterable[JournalEntry] = (),
     model: str = "",
     connections: int = 4,
 ) -> Iterator[ExecutionRow | Refused]:
@@ -86,7 +86,7 @@ def build(
         ModelError: it does not answer; the journal keeps what came before.
     """
     ideas: dict[str, Idea] = {}
-    outcomes: dict[str, Entry] = {}
+    outcomes: dict[str, JournalEntry] = {}
     for entry in earlier:
         ideas.update({idea.name: idea for idea in entry.ideas})
         if entry.name:
@@ -94,7 +94,7 @@ def build(
     seen: set[str] = set()
     made, begun = 0, 0
 
-    def work(idea: Idea) -> Entry:
+    def work(idea: Idea) -> JournalEntry:
         entry = outcomes.get(idea.name)
         if entry is None:
             entry = _outcome(idea, options, ask, executor, witness, model)
@@ -118,14 +118,16 @@ def build(
                     made += 1
 
 
-def _more_ideas(known: dict[str, Idea], options: LlmListOptions, ask: Ask, journal: Journal) -> dict[str, Idea]:
+def _more_ideas(
+    known: dict[str, Idea], options: LlmListOptions, ask: Ask, journal: IdeaJournal
+) -> dict[str, Idea]:
     """New headers by name, at least one."""
     headers = "\n".join(idea.header for idea in known.values()) or "(none)"
     for _ in range(options.tries):
         reply = ask(render("llm_list.ideas", count=str(options.batch), known=headers))
         fresh = {idea.name: idea for idea in read_ideas(reply) if idea.name not in known}
         if fresh:
-            journal.append(Entry(ideas=tuple(fresh.values())))
+            journal.append(JournalEntry(ideas=tuple(fresh.values())))
             return fresh
     raise UserError(
         f"the model gave no new functions in {options.tries} replies, after {len(known)}; ask another model,"
@@ -135,14 +137,14 @@ def _more_ideas(known: dict[str, Idea], options: LlmListOptions, ask: Ask, journ
 
 def _outcome(
     idea: Idea, options: LlmListOptions, ask: Ask, executor: Executor, witness: Executor, model: str
-) -> Entry:
+) -> JournalEntry:
     try:
         program = read_program(
             ask(render("llm_list.program", header=idea.header, description=idea.description)), idea
         )
         recorded = _recorded(idea, program, options, ask, executor, witness)
     except NotRecorded as refusal:
-        return Entry(name=idea.name, why=str(refusal))
+        return JournalEntry(name=idea.name, why=str(refusal))
     row = ExecutionRow(
         id=idea.name,
         function_name=idea.name,
@@ -153,12 +155,12 @@ def _outcome(
         description=idea.description,
         metadata={"source": "truegrade llm-list", "model": model, "header": idea.header},
     )
-    return Entry(name=idea.name, row=row)
+    return JournalEntry(name=idea.name, row=row)
 
 
 def _recorded(
     idea: Idea, program: str, options: LlmListOptions, ask: Ask, executor: Executor, witness: Executor
-) -> Recorded:
+) -> RecordedCalls:
     """Ask for inputs until there are some that the program answers in different ways."""
     question = render("llm_list.inputs", program=program.rstrip(), function=idea.name, count=str(options.inputs))
     refusal = NotRecorded("no inputs were asked for")

@@ -12,7 +12,7 @@ import msgspec
 
 from truegrade.datasets.docstrings import without_docstrings
 from truegrade.datasets.free_names import free_names
-from truegrade.datasets.recording import Case, NotRecorded
+from truegrade.datasets.recording import NotRecorded, RecordedCase
 from truegrade.extraction.fences import fenced_blocks
 from truegrade.extraction.literals import Literal, parse_literal
 from truegrade.extraction.programs import extract_program
@@ -72,7 +72,7 @@ def read_program(reply: str, idea: Idea) -> str:
     return ast.unparse(tree) + "\n"
 
 
-def read_inputs(reply: str, program: str, function: str, wanted: int) -> list[Case]:
+def read_inputs(reply: str, program: str, function: str, wanted: int) -> list[RecordedCase]:
     """The first ``wanted`` argument lists of a reply that fit the function.
 
     Raises:
@@ -84,7 +84,7 @@ def read_inputs(reply: str, program: str, function: str, wanted: int) -> list[Ca
         if not isinstance(read, Literal) or not isinstance(read.value, list | tuple):
             continue
         calls = {repr(call): call for call in read.value if isinstance(call, list | tuple) and len(call) in arity}
-        short = [Case(args=tuple(call)) for text, call in calls.items() if len(text) <= MAX_INPUT_CHARS]
+        short = [RecordedCase(args=tuple(call)) for text, call in calls.items() if len(text) <= MAX_INPUT_CHARS]
         if len(short) >= wanted:
             return short[:wanted]
     raise NotRecorded(f"the reply holds no list of {wanted} different argument lists")

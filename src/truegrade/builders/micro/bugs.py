@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from truegrade.builders.mutation.operators import OPERATORS
-from truegrade.builders.mutation.sites import Site, sites
+from truegrade.builders.mutation.sites import MutationSite, sites
 
 SEEN = ("relational", "arithmetic", "augmented", "number", "keyword", "unary")
 """Classes that training shows."""
@@ -50,7 +50,7 @@ def _bound(tree: ast.AST) -> set[str]:
     return bound | {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 
-def _other_names(site: Site, bound: set[str]) -> Iterator[ast.AST]:
+def _other_names(site: MutationSite, bound: set[str]) -> Iterator[ast.AST]:
     """The function's other variables, where one is read."""
     if not (isinstance(site.node, ast.Name) and isinstance(site.node.ctx, ast.Load)):
         return

@@ -18,7 +18,7 @@ _HELD_OUT = 5
 """One program in so many is kept out of training."""
 
 
-class Program(msgspec.Struct, frozen=True):
+class GeneratedProgram(msgspec.Struct, frozen=True):
     """A correct function of the grammar."""
 
     name: str
@@ -40,7 +40,7 @@ class Program(msgspec.Struct, frozen=True):
         return int(self.identity[:8], 16) % _HELD_OUT != 0
 
 
-def draw_program(rng: random.Random) -> Program:
+def draw_program(rng: random.Random) -> GeneratedProgram:
     """A program of the grammar; every aggregate and walk alike, plain filters as often as joined ones."""
     aggregate = rng.choice(list(parts.AGGREGATES))
     kept, test = _draw_filter(rng)
@@ -53,10 +53,10 @@ def draw_program(rng: random.Random) -> Program:
     second = re.search(r"\bK\b", body) is not None
     signature = f"def {name}(V, K):" if second else f"def {name}(V):"
     source = _named(f"{signature}\n{_indented(body)}", rng)
-    return Program(name, ast.unparse(ast.parse(source)), name.replace("_", " "), second)
+    return GeneratedProgram(name, ast.unparse(ast.parse(source)), name.replace("_", " "), second)
 
 
-def draw_arguments(program: Program, rng: random.Random) -> Arguments:
+def draw_arguments(program: GeneratedProgram, rng: random.Random) -> Arguments:
     """Arguments of one call: up to six integers from -9 to 9, and a second one from 1 to 6."""
     values = [rng.randint(-9, 9) for _ in range(rng.randint(0, 6))]
     if values and rng.random() < 0.3:

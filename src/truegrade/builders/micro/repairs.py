@@ -10,7 +10,7 @@ import msgspec
 
 from truegrade.builders.micro.bugs import SEEN, UNSEEN, Bug, draw_bug
 from truegrade.builders.micro.interpreter import call, outcome
-from truegrade.builders.micro.programs import Arguments, Program, draw_arguments, draw_program
+from truegrade.builders.micro.programs import Arguments, GeneratedProgram, draw_arguments, draw_program
 from truegrade.datasets.identity import identity
 from truegrade.records import sha256_json
 
@@ -24,7 +24,7 @@ _RESERVED = 10
 class RepairItem(msgspec.Struct, frozen=True):
     """A function to repair."""
 
-    program: Program
+    program: GeneratedProgram
     buggy: str
     kind: str
     """Bug class."""
@@ -48,24 +48,24 @@ class RepairItem(msgspec.Struct, frozen=True):
         return self.program.seen and self.seen_bug and not is_reserved(self.program, self.buggy)
 
 
-def pair_identity(program: Program, buggy: str) -> str:
+def pair_identity(program: GeneratedProgram, buggy: str) -> str:
     """Hash of a correct and a buggy program, whatever their names."""
     return sha256_json([identity(buggy), program.identity])
 
 
-def is_reserved(program: Program, buggy: str) -> bool:
+def is_reserved(program: GeneratedProgram, buggy: str) -> bool:
     """Whether a pair is for evaluation only; decided by the pair itself, never by chance."""
     return int(pair_identity(program, buggy)[:8], 16) % _RESERVED == 0
 
 
-def _anything(_: Program, __: Bug) -> bool:
+def _anything(_: GeneratedProgram, __: Bug) -> bool:
     return True
 
 
 def draw_item(
     rng: random.Random,
     kinds: tuple[str, ...] = SEEN + UNSEEN,
-    wanted: Callable[[Program, Bug], bool] = _anything,
+    wanted: Callable[[GeneratedProgram, Bug], bool] = _anything,
 ) -> RepairItem:
     """An item whose bug shows on at least one of its calls.
 
@@ -81,7 +81,10 @@ def draw_item(
 
 
 def _attempt(
-    program: Program, kinds: tuple[str, ...], wanted: Callable[[Program, Bug], bool], rng: random.Random
+    program: GeneratedProgram,
+    kinds: tuple[str, ...],
+    wanted: Callable[[GeneratedProgram, Bug], bool],
+    rng: random.Random,
 ) -> RepairItem | None:
     bug = draw_bug(program.source, (rng.choice(kinds),), rng)
     if bug is None or not wanted(program, bug):

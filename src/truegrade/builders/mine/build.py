@@ -8,11 +8,11 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.builders.mine.discover import Found, discover
+from truegrade.builders.mine.discover import FoundFunction, discover
 from truegrade.builders.mine.inputs import Opaque, choose_cases
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.datasets.identity import identity
-from truegrade.datasets.recording import NotRecorded, Recorded, Refused, record
+from truegrade.datasets.recording import NotRecorded, RecordedCalls, Refused, record
 from truegrade.grading.executor import Executor
 
 
@@ -41,7 +41,7 @@ def build(
     Raises:
         UserError: there is nothing at the path.
     """
-    found: list[Found] = []
+    found: list[FoundFunction] = []
     seen: dict[str, str] = {}
     for each in discover(path):
         if isinstance(each, Refused):
@@ -61,8 +61,8 @@ def build(
 
 
 def _recorded(
-    found: Found, options: MineOptions, executor: Executor, witness: Executor
-) -> tuple[Found, Recorded] | Refused:
+    found: FoundFunction, options: MineOptions, executor: Executor, witness: Executor
+) -> tuple[FoundFunction, RecordedCalls] | Refused:
     try:
         try:
             cases = choose_cases(found, options.inputs, options.seed, executor)
@@ -74,7 +74,7 @@ def _recorded(
         return Refused(found.place, str(refusal))
 
 
-def _as_list(found: Found) -> Found:
+def _as_list(found: FoundFunction) -> FoundFunction:
     """A function that returns what another one yields, as a list."""
     name = f"{found.function}_as_list"
     program = (
@@ -83,7 +83,7 @@ def _as_list(found: Found) -> Found:
     return msgspec.structs.replace(found, function=name, program=program)
 
 
-def _row(number: int, found: Found, recorded: Recorded) -> ExecutionRow:
+def _row(number: int, found: FoundFunction, recorded: RecordedCalls) -> ExecutionRow:
     return ExecutionRow(
         id=f"mine_{number}",
         function_name=found.function,

@@ -14,12 +14,12 @@ from pathlib import Path
 import msgspec
 
 from truegrade.builders.mine.examples import literal_calls
-from truegrade.builders.mine.repository import Function, Module, Repository
+from truegrade.builders.mine.repository import Function, Repository, RepositoryModule
 from truegrade.builders.mine.shapes import Parameter, parameters_of
-from truegrade.datasets.recording import Case, NotRecorded, Refused
+from truegrade.datasets.recording import NotRecorded, RecordedCase, Refused
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class FoundFunction(msgspec.Struct, frozen=True, kw_only=True):
     """A function that may become an item."""
 
     function: str
@@ -30,7 +30,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     line: int
     """1-based."""
     parameters: tuple[Parameter, ...]
-    examples: tuple[Case, ...]
+    examples: tuple[RecordedCase, ...]
     """Calls of it with literal arguments that stand in its repository, in doctests, tests and callers."""
 
     @property
@@ -39,7 +39,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.file}:{self.line} {self.function}"
 
 
-def discover(path: Path) -> Iterator[Found | Refused]:
+def discover(path: Path) -> Iterator[FoundFunction | Refused]:
     """The functions of a file, or of all Python files below a folder, in the order of their names.
 
     Raises:
@@ -55,15 +55,15 @@ def discover(path: Path) -> Iterator[Found | Refused]:
 
 
 def _looked_at(
-    repository: Repository, module: Module, function: Function, examples: tuple[Case, ...]
-) -> Found | Refused:
+    repository: Repository, module: RepositoryModule, function: Function, examples: tuple[RecordedCase, ...]
+) -> FoundFunction | Refused:
     place = f"{module.file}:{function.lineno} {function.name}"
     try:
         parameters = parameters_of(function, module.stubs.get(function.name), module.aliases)
         program = repository.program(module, function)
     except (NotRecorded, RecursionError, SyntaxError) as refusal:
         return Refused(place, str(refusal))
-    return Found(
+    return FoundFunction(
         function=function.name,
         program=program,
         file=module.file,

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from truegrade.builders.mine.shapes import Parameter, Shape
-from truegrade.datasets.recording import Case
+from truegrade.datasets.recording import RecordedCase
 from truegrade.extraction.literals import evaluate
 from truegrade.extraction.parsing import quietly
 
@@ -89,7 +89,7 @@ class Drawer:
         self._pieces: list[str] = []
         self._kinds: list[Shape] = []
 
-    def case(self, parameters: tuple[Parameter, ...]) -> Case:
+    def case(self, parameters: tuple[Parameter, ...]) -> RecordedCase:
         """Arguments of one call; what is optional is left out now and then."""
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
@@ -104,9 +104,9 @@ class Drawer:
                 kwargs[parameter.name] = self.value(parameter.shape)
             else:
                 args.append(self.value(parameter.shape))
-        return Case(tuple(args), kwargs)
+        return RecordedCase(tuple(args), kwargs)
 
-    def varied(self, case: Case, parameters: tuple[Parameter, ...]) -> Case:
+    def varied(self, case: RecordedCase, parameters: tuple[Parameter, ...]) -> RecordedCase:
         """A call in which one argument is another: redrawn, or the same with a part cut out, doubled or put in."""
         args, kwargs = list(case.args), dict(case.kwargs)
         place: Any = self._random.choice([*range(len(args)), *kwargs])
@@ -116,7 +116,7 @@ class Drawer:
             holder[place] = self.value(shape)
         else:
             holder[place] = self._changed(holder[place])
-        return Case(tuple(args), kwargs)
+        return RecordedCase(tuple(args), kwargs)
 
     def _changed(self, value: Any) -> Any:
         if type(value) is int:

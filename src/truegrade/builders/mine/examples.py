@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from truegrade.datasets.literal_text import call_text
-from truegrade.datasets.recording import Case
+from truegrade.datasets.recording import RecordedCase
 from truegrade.extraction.literals import evaluate
 from truegrade.extraction.parsing import Fault, parse_module
 
@@ -23,14 +23,14 @@ _MOST_ITEMS = 20
 """Of a ``range``."""
 
 
-def literal_calls(trees: Iterable[ast.Module], functions: set[str]) -> dict[str, list[Case]]:
+def literal_calls(trees: Iterable[ast.Module], functions: set[str]) -> dict[str, list[RecordedCase]]:
     """Different calls of each function, in the order in which they stand; arguments may be names of literals.
 
     Args:
         trees: modules.
         functions: names to look for, called as they are or as an attribute of anything.
     """
-    found: dict[str, dict[str, Case]] = {}
+    found: dict[str, dict[str, RecordedCase]] = {}
     for tree in trees:
         for name, example in _Reader(functions).read(tree):
             text = call_text(name, example.args, example.kwargs)
@@ -46,14 +46,14 @@ class _Reader:
     def __init__(self, functions: set[str]) -> None:
         self._functions = functions
 
-    def read(self, tree: ast.Module) -> Iterator[tuple[str, Case]]:
+    def read(self, tree: ast.Module) -> Iterator[tuple[str, RecordedCase]]:
         """All calls of a module, those in its docstrings first."""
         for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 yield from self._doctest(ast.get_docstring(node, clean=True) or "")
         yield from self._block(tree.body, {})
 
-    def _doctest(self, text: str) -> Iterator[tuple[str, Case]]:
+    def _doctest(self, text: str) -> Iterator[tuple[str, RecordedCase]]:
         if ">>>" not in text:
             return
         try:
@@ -64,7 +64,7 @@ class _Reader:
         if not isinstance(tree, Fault):
             yield from self._block(tree.body, {})
 
-    def _block(self, body: list[ast.stmt], known: Names) -> Iterator[tuple[str, Case]]:
+    def _block(self, body: list[ast.stmt], known: Names) -> Iterator[tuple[str, RecordedCase]]:
         names = dict(known)
         for node in body:
             match node:
@@ -83,7 +83,7 @@ class _Reader:
                 case _:
                     yield from self._calls(node, names)
 
-    def _calls(self, tree: ast.AST, names: Names) -> Iterator[tuple[str, Case]]:
+    def _calls(self, tree: ast.AST, names: Names) -> Iterator[tuple[str, RecordedCase]]:
         for node in ast.walk(tree):
             match node:
                 case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in self._functions:
@@ -93,7 +93,7 @@ class _Reader:
                     except (ValueError, TypeError):
                         continue
                     if "None" not in kwargs:  # `**options`
-                        yield name, Case(args, kwargs)
+                        yield name, RecordedCase(args, kwargs)
 
 
 def _parametrized(function: ast.FunctionDef, names: Names) -> Iterator[Names]:

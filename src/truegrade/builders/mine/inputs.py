@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
-from truegrade.builders.mine.discover import Found
+from truegrade.builders.mine.discover import FoundFunction
 from truegrade.builders.mine.drawing import Drawer, vocabulary_of
 from truegrade.builders.mutation.observing import NOT_RUN, Arc, observe_calls
 from truegrade.builders.mutation.options import MutationOptions
 from truegrade.builders.mutation.validity import is_askable
 from truegrade.datasets.literal_text import call_text, literal_text
-from truegrade.datasets.recording import Case, NotRecorded
+from truegrade.datasets.recording import NotRecorded, RecordedCase
 from truegrade.grading.executor import Executor
 from truegrade.records import sha256_json
 
@@ -41,10 +41,10 @@ class Opaque(NotRecorded):
     """Every call returns an object, such as an iterator; a list of what it yields may be a literal."""
 
 
-class Tried(msgspec.Struct, frozen=True):
+class TriedCall(msgspec.Struct, frozen=True):
     """A call that returned a literal."""
 
-    case: Case
+    case: RecordedCase
     text: str
     """What it returned."""
     arcs: frozenset[Arc]
@@ -56,7 +56,7 @@ class Tried(msgspec.Struct, frozen=True):
         return self.text not in map(literal_text, (*self.case.args, *self.case.kwargs.values()))
 
 
-def choose_cases(found: Found, wanted: int, seed: int, executor: Executor) -> list[Case]:
+def choose_cases(found: FoundFunction, wanted: int, seed: int, executor: Executor) -> list[RecordedCase]:
     """Different calls of a function, ``wanted`` of them.
 
     Raises:
@@ -82,7 +82,7 @@ def choose_cases(found: Found, wanted: int, seed: int, executor: Executor) -> li
     return [one.case for one in _most_ways(answered, wanted)]
 
 
-def _seed(found: Found, seed: int) -> int:
+def _seed(found: FoundFunction, seed: int) -> int:
     """A seed of its own for each program, so that one more function changes no other's inputs."""
     return int(sha256_json([seed, found.program])[:12], 16)
 
@@ -90,14 +90,14 @@ def _seed(found: Found, seed: int) -> int:
 class _Trial:
     """What became of the calls tried so far."""
 
-    def __init__(self, found: Found, executor: Executor) -> None:
+    def __init__(self, found: FoundFunction, executor: Executor) -> None:
         self._found, self._executor = found, executor
         self._seen: set[str] = set()
-        self.answered: list[Tried] = []
+        self.answered: list[TriedCall] = []
         self.why = "none could be drawn"
         self.is_opaque = self.gave_up = False
 
-    def run(self, cases: Iterable[Case]) -> None:
+    def run(self, cases: Iterable[RecordedCase]) -> None:
         """Try calls that were not tried before."""
         fresh = dict(self._fresh(cases))
         if not fresh or self.gave_up:
@@ -106,33 +106,33 @@ class _Trial:
             fresh.items(), observe_calls(self._executor, self._found.program, list(fresh), _WATCH), strict=True
         ):
             if seen.kind == "value" and is_askable(seen.text):
-                self.answered.append(Tried(case, seen.text, seen.arcs))
+                self.answered.append(TriedCall(case, seen.text, seen.arcs))
             else:
                 self.gave_up = self.gave_up or seen.kind == NOT_RUN
                 self.is_opaque = self.is_opaque or _OPAQUE.match(seen.text) is not None
                 self.why = f"{seen.kind} {seen.text[:60]}".replace("value", "returned")
 
-    def _fresh(self, cases: Iterable[Case]) -> Iterator[tuple[str, Case]]:
+    def _fresh(self, cases: Iterable[RecordedCase]) -> Iterator[tuple[str, RecordedCase]]:
         for case in cases:
             text = call_text(self._found.function, case.args, case.kwargs)
             if text is not None and len(text) <= _MAX_ARGUMENT_CHARS and text not in self._seen:
                 self._seen.add(text)
                 yield text, case
 
-    def ways(self) -> list[Tried]:
+    def ways(self) -> list[TriedCall]:
         """The first call of each way."""
-        first: dict[Any, Tried] = {}
+        first: dict[Any, TriedCall] = {}
         for one in self.answered:
             first.setdefault(one.arcs, one)
         return list(first.values())
 
 
-def _most_ways(answered: list[Tried], wanted: int) -> list[Tried]:
+def _most_ways(answered: list[TriedCall], wanted: int) -> list[TriedCall]:
     """One after the other the call that adds most: a new output, steps not gone before, another way.
 
     The first returns something else than its arguments; of equals the one that was tried last, the less simple.
     """
-    chosen: list[Tried] = []
+    chosen: list[TriedCall] = []
     steps: set[Arc] = set()
     while len(chosen) < wanted:
         ways, texts = {one.arcs for one in chosen}, {one.text for one in chosen}

@@ -79,13 +79,13 @@ class Repository:
     def __init__(self, path: Path) -> None:
         if not path.exists():
             raise UserError(f"{path}: no such file or folder; give a Python file or the folder of a repository")
-        self.modules: list[Module] = []
+        self.modules: list[RepositoryModule] = []
         self.refused: list[Refused] = []
         for file in _files(path):
             name = file.name if path.is_file() else file.relative_to(path).as_posix()
             tree = self._parsed(file, name)
             if tree is not None:
-                self.modules.append(Module(name, _dotted(file), tree, _stub(file)))
+                self.modules.append(RepositoryModule(name, _dotted(file), tree, _stub(file)))
         self._by_name = {module.dotted: module for module in self.modules}
 
     def _parsed(self, file: Path, name: str) -> ast.Module | None:
@@ -95,7 +95,7 @@ class Repository:
             self.refused.append(Refused(name, f"cannot be read: {error}"))
             return None
 
-    def program(self, module: Module, function: Function) -> str:
+    def program(self, module: RepositoryModule, function: Function) -> str:
         """A function and all it reads, modules that are imported first, each in its own order.
 
         Raises:
@@ -110,7 +110,7 @@ class Repository:
             raise NotRecorded(f"it needs more than {_MAX_PROGRAM_CHARS:,} characters of program")
         return text
 
-    def imported(self, module: Module, node: ast.ImportFrom) -> Module | None:
+    def imported(self, module: RepositoryModule, node: ast.ImportFrom) -> RepositoryModule | None:
         """The module of this repository that an import takes names from."""
         if not node.level:
             return self._by_name.get(node.module or "")
@@ -119,7 +119,7 @@ class Repository:
         return self._by_name.get(".".join([*package, *([node.module] if node.module else [])]))
 
 
-class Module:
+class RepositoryModule:
     """The top level of a module: what each name stands for."""
 
     def __init__(self, file: str, dotted: str, tree: ast.Module, stub: ast.Module | None) -> None:
@@ -197,7 +197,7 @@ class _Assembly:
         ordered = sorted(self._parts, key=lambda part: self._parts[part])
         return ast.unparse(ast.Module(body=_merged(ordered), type_ignores=[])) + "\n"
 
-    def add(self, module: Module, name: str, node: ast.stmt, position: int) -> None:
+    def add(self, module: RepositoryModule, name: str, node: ast.stmt, position: int) -> None:
         """Take in a statement that binds a name, and what it reads.
 
         Raises:
@@ -218,7 +218,7 @@ class _Assembly:
             if read != name:
                 self._follow(module, read, node, _MAX_LINKS)
 
-    def _follow(self, module: Module, name: str, reader: ast.stmt, links: int) -> None:
+    def _follow(self, module: RepositoryModule, name: str, reader: ast.stmt, links: int) -> None:
         node = module.lookup(name, self._repository)
         if isinstance(node, ast.ImportFrom):
             target = self._repository.imported(module, node)
@@ -228,7 +228,9 @@ class _Assembly:
         _refuse_modules(node, name, reader)
         self.add(module, name, node, module.position(node))
 
-    def _link(self, module: Module, target: Module, node: ast.ImportFrom, name: str, links: int) -> None:
+    def _link(
+        self, module: RepositoryModule, target: RepositoryModule, node: ast.ImportFrom, name: str, links: int
+    ) -> None:
         """Find in another module what is imported from it."""
         original = next(alias.name for alias in node.names if (alias.asname or alias.name) == name)
         self._ranks.setdefault(module.dotted, -len(self._ranks))

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from truegrade.builders.mutation.operators import OPERATORS
 from truegrade.builders.mutation.options import PUBLISHED, MutationOptions
 from truegrade.builders.mutation.published import published_changes
-from truegrade.builders.mutation.sites import Site, sites
+from truegrade.builders.mutation.sites import MutationSite, sites
 from truegrade.builders.mutation.sources import NotAProgram, Span, Text, is_normalised, normalised, parse
 from truegrade.extraction.parsing import quietly
 from truegrade.records import sha256_json
 
 _ID_CHARS = 12
-_Change = tuple[str, Site, ast.AST]
+_Change = tuple[str, MutationSite, ast.AST]
 """Operator, site, and the node that takes its place."""
 
 
@@ -61,7 +61,7 @@ def _changes(tree: ast.Module, options: MutationOptions) -> Iterable[_Change]:
     return ((name, site, new) for name in options.operators for site in places for new in OPERATORS[name](site))
 
 
-def _rewritten(tree: ast.Module, text: Text, operator: str, site: Site, new: ast.AST) -> Mutant | None:
+def _rewritten(tree: ast.Module, text: Text, operator: str, site: MutationSite, new: ast.AST) -> Mutant | None:
     """The mutant of a normal form, in normal form; None if it has none."""
     with site.holding(new):
         code = ast.unparse(tree)
@@ -84,7 +84,7 @@ def _with_brackets(text: Text, begin: int, end: int) -> Iterator[tuple[int, int]
         yield begin, end
 
 
-def _patched(tree: ast.Module, text: Text, operator: str, site: Site, new: ast.AST) -> Mutant | None:
+def _patched(tree: ast.Module, text: Text, operator: str, site: MutationSite, new: ast.AST) -> Mutant | None:
     """The original's text with one span replaced; None if no replacement in place has the meaning wanted."""
     with site.holding(new):
         wanted = ast.dump(tree)

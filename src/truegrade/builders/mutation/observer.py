@@ -23,7 +23,7 @@ class Endless(BaseException):
     """The program took more steps than it may; not an Exception, so that few programs catch it."""
 
 
-class Watcher:
+class FrameWatcher:
     """Collects the places that the program's own frames visit, and how they follow each other in a frame.
 
     Args:
@@ -131,7 +131,7 @@ def observe(
 def _case(
     source: str, call: str, preamble: str, traced: str, max_steps: int, max_chars: int, chance: int
 ) -> tuple[Any, ...]:
-    watcher = Watcher(traced == "expressions", max_steps)
+    watcher = FrameWatcher(traced == "expressions", max_steps)
     random.seed(chance)
     sys.setrecursionlimit(RECURSION_LIMIT)
     sys.stdout = sys.stderr = Sink()
@@ -149,7 +149,7 @@ def _case(
     return kind, text, watcher.steps, tuple(sorted(watcher.places)), tuple(sorted(watcher.arcs))
 
 
-def _value(source: str, call: str, preamble: str, watcher: Watcher | None, max_chars: int) -> tuple[str, str]:
+def _value(source: str, call: str, preamble: str, watcher: FrameWatcher | None, max_chars: int) -> tuple[str, str]:
     """Run program and call; only what the call does is watched."""
     namespace: dict[str, Any] = {"__name__": "program"}
     exec(compile(preamble, "<preamble>", "exec", dont_inherit=True), namespace)

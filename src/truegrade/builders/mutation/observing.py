@@ -26,7 +26,7 @@ _TRACED_CHANCE, _PLAIN_CHANCE = 1, 2
 
 
 @dataclass(frozen=True)
-class Case:
+class ObservedCase:
     """One call: ``value`` with its ``repr``, or a kind of failure with the reason; and which way it went."""
 
     kind: str
@@ -40,10 +40,10 @@ class Case:
 class Observation:
     """All calls of a program, up to the first that failed."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[ObservedCase, ...]
 
     @property
-    def failure(self) -> Case | None:
+    def failure(self) -> ObservedCase | None:
         """The call that gave no value."""
         return next((case for case in self.cases if case.kind != "value"), None)
 
@@ -68,7 +68,7 @@ class Observer:
     def alone(self, code: str, traced: Traced = "") -> Observation:
         """Observe a program in a process of its own."""
         answered, end = self._run([code], traced)
-        return answered[0] if answered else Observation((Case(*end),))
+        return answered[0] if answered else Observation((ObservedCase(*end),))
 
     def together(
         self, original: Observation, original_code: str, codes: Sequence[str], traced: Traced
@@ -95,7 +95,7 @@ class Observer:
             yield from self._batch(original, original_code, codes[: len(answered)], traced)
             yield from self._batch(original, original_code, codes[len(answered) :], traced)
         else:  # the first program of a process ends it just as it would alone
-            yield Observation((Case(*end),))
+            yield Observation((ObservedCase(*end),))
             yield from self._batch(original, original_code, codes[1:], traced)
 
     def _run(self, codes: Sequence[str], traced: Traced) -> tuple[list[Observation], tuple[str, str]]:
@@ -103,7 +103,9 @@ class Observer:
         return _observed(self._executor, [(code, self._calls) for code in codes], self._options, traced)
 
 
-def observe_calls(executor: Executor, code: str, calls: Sequence[str], options: MutationOptions) -> Iterator[Case]:
+def observe_calls(
+    executor: Executor, code: str, calls: Sequence[str], options: MutationOptions
+) -> Iterator[ObservedCase]:
     """Watch each call of a program by itself, whatever became of the ones before it.
 
     A call that ends its process is followed by the next in a new one; after a few of those the rest is not run.
@@ -114,9 +116,9 @@ def observe_calls(executor: Executor, code: str, calls: Sequence[str], options: 
         yield from (seen.cases[0] for seen in answered)
         if len(answered) == len(asked):
             return
-        yield Case(*end)
+        yield ObservedCase(*end)
         asked = asked[len(answered) + 1 :]
-    yield from (Case(NOT_RUN, "others ended their processes") for _ in asked)
+    yield from (ObservedCase(NOT_RUN, "others ended their processes") for _ in asked)
 
 
 def _observed(
@@ -140,7 +142,7 @@ def _observed(
 def _observation(result: CallResult, calls: int) -> Observation:
     """What an answer of the jail says; a program can forge one, so an answer of no known form is a failed call."""
     if result.error is not None:
-        return Observation((Case("raised", result.error),))
+        return Observation((ObservedCase("raised", result.error),))
     try:
         seen = Observation(tuple(_case(*case) for case in result.value))
     except (TypeError, ValueError):
@@ -148,16 +150,16 @@ def _observation(result: CallResult, calls: int) -> Observation:
     return seen if seen.failure is not None or len(seen.cases) == calls else _FORGED
 
 
-_FORGED = Observation((Case("tampering", "the program answered in the watcher's place"),))
+_FORGED = Observation((ObservedCase("tampering", "the program answered in the watcher's place"),))
 
 
-def _case(kind: Any, text: Any, steps: Any, places: Any, arcs: Any) -> Case:
+def _case(kind: Any, text: Any, steps: Any, places: Any, arcs: Any) -> ObservedCase:
     """One call, if it is told as `observer.observe` tells it."""
     ends = [place for arc in arcs for place in arc]
     told = isinstance(kind, str) and isinstance(text, str) and isinstance(steps, int)
     if not told or not all(map(_is_place, [*places, *ends])) or any(len(arc) != 2 for arc in arcs):
         raise TypeError("not a case")
-    return Case(kind, text, steps, frozenset(places), frozenset(arcs))
+    return ObservedCase(kind, text, steps, frozenset(places), frozenset(arcs))
 
 
 def _is_place(place: Any) -> bool:

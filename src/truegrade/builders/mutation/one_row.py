@@ -17,7 +17,7 @@ from truegrade.builders.leetcode.preamble import imports_of
 from truegrade.builders.mutation.checking import calls_of, flaw_of, like, texts
 from truegrade.builders.mutation.covariates import lines_of_code, loop_depth
 from truegrade.builders.mutation.mutants import mutants_of
-from truegrade.builders.mutation.observing import Case, Observation, Observer, Traced
+from truegrade.builders.mutation.observing import Observation, ObservedCase, Observer, Traced
 from truegrade.builders.mutation.options import MutationOptions
 from truegrade.builders.mutation.preserving import REWRITINGS
 from truegrade.builders.mutation.selection import Valid, ranked
@@ -104,7 +104,7 @@ class _Work:
                 raise _NoMutant(self._why_no_value(seen.failure))
         return seen
 
-    def _why_no_value(self, failure: Case) -> str:
+    def _why_no_value(self, failure: ObservedCase) -> str:
         """What happened to the original; for a name that nothing defines, what to do."""
         why = f"the original gives no value: {failure.kind}, {failure.text}"
         if failure.text != "NameError":

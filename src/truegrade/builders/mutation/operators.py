@@ -11,9 +11,9 @@ import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from truegrade.builders.mutation.sites import Site
+from truegrade.builders.mutation.sites import MutationSite
 
-Operator = Callable[[Site], Iterator[ast.AST]]
+Operator = Callable[[MutationSite], Iterator[ast.AST]]
 """Gives the nodes that may stand at a site instead; none if the operator has nothing to do there."""
 
 _Kinds = Mapping[type[Any], tuple[type[Any], ...]]
@@ -70,7 +70,7 @@ def number(value: float) -> ast.expr:
 
 
 def _binary(kinds: _Kinds) -> Operator:
-    def operator(site: Site) -> Iterator[ast.AST]:
+    def operator(site: MutationSite) -> Iterator[ast.AST]:
         if isinstance(site.node, ast.BinOp):
             for kind in kinds.get(type(site.node.op), ()):
                 yield changed(site.node, op=kind())
@@ -79,7 +79,7 @@ def _binary(kinds: _Kinds) -> Operator:
 
 
 def _comparison(kinds: _Kinds) -> Operator:
-    def operator(site: Site) -> Iterator[ast.AST]:
+    def operator(site: MutationSite) -> Iterator[ast.AST]:
         if isinstance(site.node, ast.Compare):
             ops = site.node.ops
             for place, op in enumerate(ops):
@@ -89,14 +89,14 @@ def _comparison(kinds: _Kinds) -> Operator:
     return operator
 
 
-def logical(site: Site) -> Iterator[ast.AST]:
+def logical(site: MutationSite) -> Iterator[ast.AST]:
     """``and`` becomes ``or`` and the reverse."""
     if isinstance(site.node, ast.BoolOp):
         for kind in _LOGICAL[type(site.node.op)]:
             yield changed(site.node, op=kind())
 
 
-def keyword(site: Site) -> Iterator[ast.AST]:
+def keyword(site: MutationSite) -> Iterator[ast.AST]:
     """``continue`` becomes ``break``, ``True`` becomes ``False``, and the reverse."""
     match site.node:
         case ast.Continue():
@@ -107,7 +107,7 @@ def keyword(site: Site) -> Iterator[ast.AST]:
             yield ast.Constant(not value)
 
 
-def numeric(site: Site) -> Iterator[ast.AST]:
+def numeric(site: MutationSite) -> Iterator[ast.AST]:
     """``n`` becomes ``n + 1`` and ``n - 1``; a literal with a minus is one number."""
     match site.node:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as size) as inner):
@@ -120,11 +120,11 @@ def numeric(site: Site) -> Iterator[ast.AST]:
         yield from (number(value + 1), number(value - 1))
 
 
-def _has_minus(site: Site) -> bool:
+def _has_minus(site: MutationSite) -> bool:
     return isinstance(site.parent, ast.UnaryOp) and isinstance(site.parent.op, ast.USub)
 
 
-def augmented(site: Site) -> Iterator[ast.AST]:
+def augmented(site: MutationSite) -> Iterator[ast.AST]:
     """``+=`` becomes ``-=``, and so on for all that stands before an ``=``."""
     if isinstance(site.node, ast.AugAssign):
         for kinds in (_ARITHMETIC, _POWER, _BITWISE):
@@ -132,13 +132,13 @@ def augmented(site: Site) -> Iterator[ast.AST]:
                 yield changed(site.node, op=kind())
 
 
-def unary(site: Site) -> Iterator[ast.AST]:
+def unary(site: MutationSite) -> Iterator[ast.AST]:
     """``not x``, ``-x`` and ``~x`` become ``x``."""
     if isinstance(site.node, ast.UnaryOp) and not isinstance(site.node.op, ast.UAdd):
         yield site.node.operand
 
 
-def slices(site: Site) -> Iterator[ast.AST]:
+def slices(site: MutationSite) -> Iterator[ast.AST]:
     """A bound or step of a slice goes; a bound moves inwards by one; a step changes its sign.
 
     Literal bounds are moved by the operator ``number``.
@@ -157,7 +157,7 @@ def slices(site: Site) -> Iterator[ast.AST]:
         yield changed(site.node, step=_negated(step))
 
 
-def boundary(site: Site) -> Iterator[ast.AST]:
+def boundary(site: MutationSite) -> Iterator[ast.AST]:
     """A ``range`` begins one later, or ends one later or earlier; literal arguments are left to ``number``."""
     match site.node:
         case ast.Call(func=ast.Name(id="range"), args=[ast.expr() as stop], keywords=[]):

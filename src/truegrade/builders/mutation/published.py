@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from truegrade.builders.mutation.operators import changed, keyword, logical, number
-from truegrade.builders.mutation.sites import Site, sites
+from truegrade.builders.mutation.sites import MutationSite, sites
 
 CATEGORIES = ("arithmetic", "relational", "logical", "keyword", "number")
 MOST_OF_A_CATEGORY = 100
@@ -36,14 +36,14 @@ _RELATIONAL: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 
 
-def published_changes(tree: ast.Module) -> Iterator[tuple[str, Site, ast.AST]]:
+def published_changes(tree: ast.Module) -> Iterator[tuple[str, MutationSite, ast.AST]]:
     """Category, site and new node of each mutant, in the order in which the tool tries them."""
     for category in CATEGORIES:
         for site, new in islice(_numbered(category, tree), MOST_OF_A_CATEGORY):
             yield category, site, new
 
 
-def _numbered(category: str, tree: ast.Module) -> Iterator[tuple[Site, ast.AST]]:
+def _numbered(category: str, tree: ast.Module) -> Iterator[tuple[MutationSite, ast.AST]]:
     place = 0
     for site in sites(tree):
         for new in _changes(category, site, place):
@@ -51,7 +51,7 @@ def _numbered(category: str, tree: ast.Module) -> Iterator[tuple[Site, ast.AST]]
             yield site, new
 
 
-def _changes(category: str, site: Site, place: int) -> Iterator[ast.AST]:
+def _changes(category: str, site: MutationSite, place: int) -> Iterator[ast.AST]:
     """What the tool makes of a node that is the ``place``-th of its category."""
     match category, site.node:
         case "arithmetic", ast.BinOp(op=op) if type(op) in _ARITHMETIC:

@@ -11,7 +11,7 @@ _ANNOTATIONS = {"annotation", "returns"}
 
 
 @dataclass(frozen=True)
-class Site:
+class MutationSite:
     """A node and where it hangs."""
 
     parent: ast.AST
@@ -36,7 +36,7 @@ class Site:
             getattr(self.parent, self.field)[self.index] = node
 
 
-def sites(tree: ast.AST) -> Iterator[Site]:
+def sites(tree: ast.AST) -> Iterator[MutationSite]:
     """Every site, parents before children, in the order of the syntax tree.
 
     Left out: annotations, which mean nothing to an execution, and the inside of f-strings, whose positions are
@@ -48,5 +48,5 @@ def sites(tree: ast.AST) -> Iterator[Site]:
         children = enumerate(value) if isinstance(value, list) else [(None, value)]
         for index, child in children:
             if isinstance(child, ast.AST) and not isinstance(child, ast.JoinedStr):
-                yield Site(tree, field, index, child)
+                yield MutationSite(tree, field, index, child)
                 yield from sites(child)

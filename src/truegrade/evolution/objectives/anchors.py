@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from truegrade.evolution.genomes import Scores
-from truegrade.evolution.objectives.samples import Objectives, Sample, repair_task
+from truegrade.evolution.objectives.samples import GradedReply, Scorer, repair_task
 from truegrade.evolution.replies import graded
 from truegrade.grading.executor import Executor
 from truegrade.profiles import Profile
@@ -40,7 +40,7 @@ def anchor_reply(anchor: str, problem: Problem) -> str:
 
 
 def score_anchors(
-    problems: Sequence[Problem], objectives: Objectives, profile: Profile, executor: Executor
+    problems: Sequence[Problem], objectives: Scorer, profile: Profile, executor: Executor
 ) -> dict[str, Scores]:
     """Scores of every anchor, by its name.
 
@@ -58,7 +58,7 @@ def score_anchors(
     }
 
 
-def graded_reply(anchor: str, problem: Problem, profile: Profile, executor: Executor) -> Sample:
+def graded_reply(anchor: str, problem: Problem, profile: Profile, executor: Executor) -> GradedReply:
     """An anchor's reply to a problem, graded as any other."""
     reply = Completion(
         benchmark=problem.benchmark,

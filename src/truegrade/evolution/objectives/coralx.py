@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from truegrade.evolution.coralx.tables import WEIGHTS
 from truegrade.evolution.genomes import Scores
 from truegrade.evolution.objectives.lint import Linter
-from truegrade.evolution.objectives.samples import Sample, by_problem, mean_scores
+from truegrade.evolution.objectives.samples import GradedReply, by_problem, mean_scores
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.executor import Executor
 from truegrade.records import Problem
@@ -49,7 +49,7 @@ class CoralxObjectives:
     def __init__(self) -> None:
         self._linter = Linter()
 
-    def score(self, problems: Sequence[Problem], samples: Sequence[Sample], executor: Executor) -> Scores:
+    def score(self, problems: Sequence[Problem], samples: Sequence[GradedReply], executor: Executor) -> Scores:
         """Score every sample from its code and its tests; nothing is run."""
         grouped = by_problem(problems, samples)
         scored = {
@@ -63,7 +63,7 @@ class CoralxObjectives:
             facts={**scores.facts, "weighted_sum": weighted_sum(scores.objectives)},
         )
 
-    def of(self, sample: Sample) -> dict[str, float]:
+    def of(self, sample: GradedReply) -> dict[str, float]:
         """The five scores of one sample."""
         tree = None if sample.code is None else parse_module(sample.code)
         if sample.code is None or tree is None or isinstance(tree, Fault):

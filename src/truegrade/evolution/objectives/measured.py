@@ -21,7 +21,7 @@ from truegrade.evolution.genomes import Scores
 from truegrade.evolution.objectives.cost import COST_CAP, CostMeter
 from truegrade.evolution.objectives.lint import Linter
 from truegrade.evolution.objectives.patch import code_tokens, patch_size
-from truegrade.evolution.objectives.samples import Sample, by_problem, mean_scores, repair_task
+from truegrade.evolution.objectives.samples import GradedReply, by_problem, mean_scores, repair_task
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.executor import Executor
 from truegrade.records import Problem, Reason
@@ -46,7 +46,7 @@ class MeasuredObjectives:
         self._linter = Linter()
         self._meter = CostMeter()
 
-    def score(self, problems: Sequence[Problem], samples: Sequence[Sample], executor: Executor) -> Scores:
+    def score(self, problems: Sequence[Problem], samples: Sequence[GradedReply], executor: Executor) -> Scores:
         """Score every sample; what passes a test is run once more, with its lines counted.
 
         ``facts``: problems without a sample (``unanswered``), and samples whose tokens were counted here because
@@ -64,7 +64,7 @@ class MeasuredObjectives:
         }
         return mean_scores(self.names, scored, facts)
 
-    def of(self, problem: Problem, sample: Sample, executor: Executor) -> dict[str, float]:
+    def of(self, problem: Problem, sample: GradedReply, executor: Executor) -> dict[str, float]:
         """The objectives of one sample."""
         tokens = -float(len(code_tokens(sample.text)) if sample.tokens is None else sample.tokens)
         tree = None if sample.code is None else parse_module(sample.code)

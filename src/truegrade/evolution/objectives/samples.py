@@ -17,7 +17,7 @@ from truegrade.grading.suites import RepairTask
 from truegrade.records import CasesTask, Completion, FunctionTask, Problem, Reason, Verdict
 
 
-class Sample(msgspec.Struct, frozen=True, kw_only=True):
+class GradedReply(msgspec.Struct, frozen=True, kw_only=True):
     """One graded reply."""
 
     problem: str
@@ -47,7 +47,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         return 0 < self.tests == self.passed
 
 
-class Objectives(Protocol):
+class Scorer(Protocol):
     """A way to score. Scoring the same samples gives the same scores."""
 
     @property
@@ -58,11 +58,11 @@ class Objectives(Protocol):
     def names(self) -> tuple[str, ...]:
         """Of the objectives, in order."""
 
-    def score(self, problems: Sequence[Problem], samples: Sequence[Sample], executor: Executor) -> Scores:
+    def score(self, problems: Sequence[Problem], samples: Sequence[GradedReply], executor: Executor) -> Scores:
         """Mean over the samples of a problem, then over the problems; one without a sample has the worst."""
 
 
-def samples_of(completions: Iterable[Completion], verdicts: Iterable[Verdict]) -> list[Sample]:
+def samples_of(completions: Iterable[Completion], verdicts: Iterable[Verdict]) -> list[GradedReply]:
     """Replies with their verdicts, in the order of the verdicts.
 
     Raises:
@@ -78,7 +78,7 @@ def samples_of(completions: Iterable[Completion], verdicts: Iterable[Verdict]) -
     return samples
 
 
-def sample_of(reply: Completion, verdict: Verdict) -> Sample:
+def sample_of(reply: Completion, verdict: Verdict) -> GradedReply:
     """A reply with its verdict.
 
     Raises:
@@ -90,7 +90,7 @@ def sample_of(reply: Completion, verdict: Verdict) -> Sample:
             f"{verdict.problem_id} sample {verdict.sample}: the verdict of {verdict.profile} does not count tests;"
             " grade a repair benchmark as strict or as coralx"
         )
-    return Sample(
+    return GradedReply(
         problem=verdict.problem_id,
         text=reply.text or "",
         code=verdict.answer,
@@ -99,13 +99,13 @@ def sample_of(reply: Completion, verdict: Verdict) -> Sample:
     )
 
 
-def by_problem(problems: Sequence[Problem], samples: Iterable[Sample]) -> dict[str, list[Sample]]:
+def by_problem(problems: Sequence[Problem], samples: Iterable[GradedReply]) -> dict[str, list[GradedReply]]:
     """The samples of each problem, of which some may have none.
 
     Raises:
         UserError: a sample is of a problem that is not among them.
     """
-    found: dict[str, list[Sample]] = {problem.id: [] for problem in problems}
+    found: dict[str, list[GradedReply]] = {problem.id: [] for problem in problems}
     for sample in samples:
         if sample.problem not in found:
             raise UserError(f"{sample.problem} is not among the problems that are scored")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from truegrade.evolution.contamination import CONTAINED, Overlap
 from truegrade.evolution.reporting import wording
-from truegrade.evolution.reporting.material import Material
+from truegrade.evolution.reporting.material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.parts import folded, section, table
@@ -13,7 +13,7 @@ MAX_NEAR = 100
 """Near duplicates listed."""
 
 
-def apart_section(material: Material) -> Markup:
+def apart_section(material: SearchMaterial) -> Markup:
     """The section of the page."""
     report = material.evolution.contamination
     refused, near = (fmt.count(len(pairs)) if pairs else "none" for pairs in (report.refused, report.near))
@@ -32,7 +32,7 @@ def apart_section(material: Material) -> Markup:
     )
 
 
-def _roles(material: Material) -> Markup:
+def _roles(material: SearchMaterial) -> Markup:
     rows: list[list[Child]] = [
         [join(role, el("small", wording.ROLES.get(role, ""))), fmt.count(len(problems)), _ids(problems)]
         for role, problems in material.evolution.roles.items()
@@ -40,7 +40,7 @@ def _roles(material: Material) -> Markup:
     return table("Roles of the problems", ["role", "problems", "which"], rows)
 
 
-def _notes(material: Material) -> Child:
+def _notes(material: SearchMaterial) -> Child:
     notes = material.evolution.notes
     return el("ul", (el("li", note) for note in notes), class_="note") if notes else None
 
@@ -51,7 +51,7 @@ def _ids(problems: tuple[str, ...]) -> Child:
     return folded(f"{problems[0]} …", el("p", ", ".join(problems), class_="note"))
 
 
-def _near(material: Material) -> Child:
+def _near(material: SearchMaterial) -> Child:
     report = material.evolution.contamination
     pairs = (*report.refused, *report.near)
     if not pairs:
@@ -67,7 +67,7 @@ def _pair(pair: Overlap) -> list[Child]:
     return [pair.trained, pair.tested, pair.kind, fmt.percent(pair.share), f"{pair.jaccard:.2f}"]
 
 
-def _looks(material: Material) -> Markup:
+def _looks(material: SearchMaterial) -> Markup:
     if not material.looks:
         return el("p", "The final problems have not been evaluated.", class_="note")
     listed = ", ".join(f"number {look.number} on {look.created[:10]}" for look in material.looks)

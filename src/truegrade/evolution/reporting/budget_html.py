@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from truegrade.evolution.reporting.budgets import Budgeted, by_cpu_s, by_evaluations, cached, total_cpu_s, untimed
-from truegrade.evolution.reporting.material import Material
+from truegrade.evolution.reporting.material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, number_axis
 from truegrade.report.charts.svg_steps import Steps, step_lines
@@ -13,7 +13,7 @@ from truegrade.report.markup import Child, Markup, el
 from truegrade.report.parts import figure, section, table
 
 
-def budget_section(material: Material) -> Markup:
+def budget_section(material: SearchMaterial) -> Markup:
     """The section of the page; empty before the first evaluation."""
     found = by_evaluations(material)
     if not found:
@@ -43,7 +43,7 @@ def budget_chart(found: Sequence[Budgeted], unit: str) -> Chart:
     return step_lines(drawn, x, y, f"Hypervolume over {unit}{words}")
 
 
-def _timing(material: Material) -> str:
+def _timing(material: SearchMaterial) -> str:
     reused, unknown = cached(material), len(untimed(material))
     words = [f"{fmt.seconds(total_cpu_s(material))} of CPU time in total."]
     if reused:

@@ -9,7 +9,7 @@ from itertools import accumulate
 import msgspec
 
 from truegrade.evolution.events import Event
-from truegrade.evolution.reporting.material import Material, Track
+from truegrade.evolution.reporting.material import SearchMaterial, Track
 
 
 class Budgeted(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,12 +26,12 @@ class Budgeted(msgspec.Struct, frozen=True, kw_only=True):
     replicates: int
 
 
-def by_evaluations(material: Material) -> list[Budgeted]:
+def by_evaluations(material: SearchMaterial) -> list[Budgeted]:
     """Volume after 1, 2, ... evaluations, those at a lower fidelity counted in full."""
     return _by_search(material, [list(map(float, range(1, len(t.events) + 1))) for t in material.tracks])
 
 
-def by_cpu_s(material: Material) -> list[Budgeted]:
+def by_cpu_s(material: SearchMaterial) -> list[Budgeted]:
     """Volume after CPU seconds; nothing where the clock knows no evaluation.
 
     One that it does not know, because a kill came between the two lines, is charged the mean of the others.
@@ -42,22 +42,22 @@ def by_cpu_s(material: Material) -> list[Budgeted]:
     return _by_search(material, [_spent_s(material, track, made) for track in material.tracks])
 
 
-def untimed(material: Material) -> list[Event]:
+def untimed(material: SearchMaterial) -> list[Event]:
     """Evaluations that the clock does not know."""
     return [event for event in material.events if _key(event) not in material.clocks]
 
 
-def total_cpu_s(material: Material) -> float:
+def total_cpu_s(material: SearchMaterial) -> float:
     """What all evaluations took, as far as the clock knows."""
     return sum(clock.cpu_s for clock in material.clocks.values())
 
 
-def cached(material: Material) -> int:
+def cached(material: SearchMaterial) -> int:
     """Evaluations whose adapter was there already."""
     return sum(clock.cached for clock in material.clocks.values())
 
 
-def _by_search(material: Material, spent: Sequence[Sequence[float]]) -> list[Budgeted]:
+def _by_search(material: SearchMaterial, spent: Sequence[Sequence[float]]) -> list[Budgeted]:
     found = []
     for plan in dict.fromkeys(track.plan.name for track in material.tracks):
         own = [
@@ -90,7 +90,7 @@ def _at(spent: float, budget: Sequence[float], volumes: Sequence[float]) -> floa
     return volumes[place - 1] if place else 0.0
 
 
-def _spent_s(material: Material, track: Track, made: dict[str, float]) -> list[float]:
+def _spent_s(material: SearchMaterial, track: Track, made: dict[str, float]) -> list[float]:
     """CPU seconds after each evaluation.
 
     An adapter that another search had already made is charged what it cost there: otherwise whoever runs later
@@ -109,7 +109,7 @@ def _spent_s(material: Material, track: Track, made: dict[str, float]) -> list[f
     return list(accumulate(costs))
 
 
-def _first_costs(material: Material) -> dict[str, float]:
+def _first_costs(material: SearchMaterial) -> dict[str, float]:
     """By adapter: what the evaluation that made it took."""
     costs: dict[str, float] = {}
     for event in material.events:

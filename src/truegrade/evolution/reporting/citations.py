@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from truegrade.evolution.reporting.material import Material
+from truegrade.evolution.reporting.material import SearchMaterial
 from truegrade.report.citation import benchmark_entry, entry, key
 from truegrade.report.exhibit_text import latex
 
@@ -74,7 +74,7 @@ WORKS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 _USES = {"optuna-nsga2": ("optuna", "nsga2"), "tpe": ("optuna",)}
 
 
-def evolution_bibtex(material: Material) -> str:
+def evolution_bibtex(material: SearchMaterial) -> str:
     """Entries for what was run and for the methods that played a part."""
     evolution = material.evolution
     name = f"{key(evolution.name)}-{key(evolution.base)}"
@@ -94,7 +94,7 @@ def evolution_bibtex(material: Material) -> str:
     return "\n".join(filter(None, entries))
 
 
-def _used(material: Material) -> list[str]:
+def _used(material: SearchMaterial) -> list[str]:
     """Works by the kinds of adapter and the strategies that the log holds."""
     kinds = [event.evaluated.genome.adapter.kind for event in material.events]
     names: list[str] = []

@@ -7,19 +7,19 @@ from statistics import fmean
 
 import msgspec
 
-from truegrade.evolution.events import Contest, Selected
-from truegrade.evolution.reporting.material import Material
+from truegrade.evolution.events import Contest, SelectedGenome
+from truegrade.evolution.reporting.material import SearchMaterial
 
 Shares = Mapping[str, float]
 """By problem: share of its samples that passed."""
 
 
-class Contender(msgspec.Struct, frozen=True, kw_only=True):
+class SearchReplicates(msgspec.Struct, frozen=True, kw_only=True):
     """One search with all its replicates."""
 
     search: str
     baseline: bool
-    selected: tuple[Selected, ...]
+    selected: tuple[SelectedGenome, ...]
     """By replicate."""
     final: float
     """Mean of their pass rates on the final problems."""
@@ -32,12 +32,12 @@ class Contender(msgspec.Struct, frozen=True, kw_only=True):
     lost: int
 
 
-def contenders(material: Material) -> list[Contender]:
+def contenders(material: SearchMaterial) -> list[SearchReplicates]:
     """Every search of the final report, the one in question first; none before there is a report."""
     final = material.final
     if final is None:
         return []
-    by_search: dict[str, list[Selected]] = {}
+    by_search: dict[str, list[SelectedGenome]] = {}
     for one in final.selected:
         by_search.setdefault(one.search, []).append(one)
     baselines = {plan.name for plan in material.evolution.searches if plan.baseline}
@@ -48,7 +48,7 @@ def contenders(material: Material) -> list[Contender]:
     for search, replicates in by_search.items():
         gains = differences(means[search], ours, material.evolution.roles.get("final", ()))
         found.append(
-            Contender(
+            SearchReplicates(
                 search=search,
                 baseline=search in baselines,
                 selected=tuple(replicates),
@@ -62,7 +62,7 @@ def contenders(material: Material) -> list[Contender]:
     return sorted(found, key=lambda one: one.search != final.chosen)
 
 
-def best_baseline(found: Sequence[Contender]) -> Contender | None:
+def best_baseline(found: Sequence[SearchReplicates]) -> SearchReplicates | None:
     """The baseline with the highest pass rate on the final problems."""
     return max((one for one in found if one.baseline), key=lambda one: one.final, default=None)
 

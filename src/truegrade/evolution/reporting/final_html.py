@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from truegrade.evolution.events import Difference, Final, Selected
-from truegrade.evolution.reporting.comparison import Contender, contenders
+from truegrade.evolution.events import Final, PassRateDifference, SelectedGenome
+from truegrade.evolution.reporting.comparison import SearchReplicates, contenders
 from truegrade.evolution.reporting.front_html import search_names
-from truegrade.evolution.reporting.material import Material
+from truegrade.evolution.reporting.material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, inline
 from truegrade.report.charts.svg_dots import DotRow, difference_rows, dot_range
@@ -19,7 +19,7 @@ PASSING = "solved"
 """The objective that is a pass rate over replies, as the final problems are scored; where it was recorded."""
 
 
-def final_section(material: Material) -> Markup:
+def final_section(material: SearchMaterial) -> Markup:
     """The section of the page; empty before the final report."""
     final, found = material.final, contenders(material)
     if final is None or not found:
@@ -40,7 +40,7 @@ def final_section(material: Material) -> Markup:
     )
 
 
-def rates_chart(material: Material) -> Chart:
+def rates_chart(material: SearchMaterial) -> Chart:
     """The base and every replicate of every search, with intervals."""
     final, names = material.final, search_names(material)
     assert final is not None
@@ -50,12 +50,12 @@ def rates_chart(material: Material) -> Chart:
     return dot_range(rows, "Pass rate on the final problems", zoomed=True)
 
 
-def label(selected: Selected, among: Contender) -> str:
+def label(selected: SelectedGenome, among: SearchReplicates) -> str:
     """A search's name, and which replicate where there are several."""
     return selected.search if len(among.selected) == 1 else f"{selected.search} #{selected.replicate + 1}"
 
 
-def _comparison(final: Final, found: Sequence[Contender]) -> Markup:
+def _comparison(final: Final, found: Sequence[SearchReplicates]) -> Markup:
     """A row for the base and for every search and replicate; a search's first row compares it with ours."""
     rows: list[list[Child]] = [["base", fmt.estimate(final.base), *["–"] * 5]]
     for one in found:
@@ -82,14 +82,14 @@ def _comparison(final: Final, found: Sequence[Contender]) -> Markup:
     return join(el("p", note, class_="note"), table("Final comparison", head, rows, class_="lasting"))
 
 
-def _contest(one: Contender, *, first: bool) -> list[str]:
+def _contest(one: SearchReplicates, *, first: bool) -> list[str]:
     if one.contest is None or not first:
         return ["–"] * 3
     replicates = f"{one.contest.wins} : {one.contest.losses}, p = {one.contest.sign_p:.2g}"
     return [change(one.contest.difference), f"{one.won} : {one.lost}", replicates]
 
 
-def _fresh(material: Material, final: Final, found: Sequence[Contender]) -> Markup:
+def _fresh(material: SearchMaterial, final: Final, found: Sequence[SearchReplicates]) -> Markup:
     """Pass rates on selection and on final problems: the selection bias."""
     base = material.anchor("base")
     rate = None if base is None else base.scores.objectives.get(PASSING)
@@ -113,7 +113,7 @@ def _fresh(material: Material, final: Final, found: Sequence[Contender]) -> Mark
     return figure(chart, caption, table("Pass rates", head, rows, class_="numeric"))
 
 
-def _forgetting(found: Sequence[Contender]) -> Child:
+def _forgetting(found: Sequence[SearchReplicates]) -> Child:
     rows = [
         (label(selected, one), lost.value, lost.low, lost.high)
         for one in found
@@ -129,7 +129,7 @@ def _forgetting(found: Sequence[Contender]) -> Child:
     return el("figure", el("figcaption", caption), inline(difference_rows(rows, "Forgetting, in points")))
 
 
-def change(difference: Difference | None) -> str:
+def change(difference: PassRateDifference | None) -> str:
     """Points with their interval; a dash where nothing was measured."""
     if difference is None:
         return "–"

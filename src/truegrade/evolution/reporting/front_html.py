@@ -9,7 +9,7 @@ from truegrade.evolution.events import Event
 from truegrade.evolution.genomes import Scores
 from truegrade.evolution.reporting import wording
 from truegrade.evolution.reporting.lineage import described, focus
-from truegrade.evolution.reporting.material import Material
+from truegrade.evolution.reporting.material import SearchMaterial
 from truegrade.evolution.selection import shortfall
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Axis, Chart, inline, number_axis, series
@@ -25,7 +25,7 @@ FAR = 1.5
 """Spans of what was evaluated within which an anchor stretches the axes; farther ones are drawn at the edge."""
 
 
-def front_section(material: Material) -> Markup:
+def front_section(material: SearchMaterial) -> Markup:
     """The section of the page; empty before the first full evaluation."""
     if not material.front:
         return Markup()
@@ -48,19 +48,19 @@ def front_section(material: Material) -> Markup:
     )
 
 
-def pair_charts(material: Material) -> list[Chart]:
+def pair_charts(material: SearchMaterial) -> list[Chart]:
     """A chart for every pair of objectives that vary, those with the first objective first."""
     names = [name for name in material.evolution.objectives if name not in material.constant]
     pairs = [(other, names[0]) for other in names[1:]] + list(combinations(names[1:], 2))
     return [_pair(material, x, y) for x, y in pairs]
 
 
-def search_names(material: Material) -> list[str]:
+def search_names(material: SearchMaterial) -> list[str]:
     """The searches in the order of their colours: the one in question first."""
     return list(dict.fromkeys(track.plan.name for track in material.tracks))
 
 
-def _pair(material: Material, x: str, y: str) -> Chart:
+def _pair(material: SearchMaterial, x: str, y: str) -> Chart:
     marks = [
         *(_mark(event, x, y, material, "dominated") for event in _dominated(material)),
         *(_mark(event, x, y, material, "front") for event in material.front),
@@ -73,14 +73,14 @@ def _pair(material: Material, x: str, y: str) -> Chart:
     return front_plot([*marks, *bounded[1]], across, up, f"{y} against {x}")
 
 
-def _mark(event: Event, x: str, y: str, material: Material, kind: Kind) -> Mark:
+def _mark(event: Event, x: str, y: str, material: SearchMaterial, kind: Kind) -> Mark:
     scores, colour = event.evaluated.scores.objectives, search_names(material).index(event.search)
     name = f"{event.evaluated.genome.id[:6]} of {event.search}"
     name = f"selected: {name}" if kind == "selected" else name
     return Mark(x=scores[x], y=scores[y], name=name, kind=kind, series=colour)
 
 
-def _anchors(material: Material, x: str, y: str) -> list[Mark]:
+def _anchors(material: SearchMaterial, x: str, y: str) -> list[Mark]:
     return [
         Mark(
             x=anchor.scores.objectives[x],
@@ -93,7 +93,7 @@ def _anchors(material: Material, x: str, y: str) -> list[Mark]:
     ]
 
 
-def _dominated(material: Material) -> list[Event]:
+def _dominated(material: SearchMaterial) -> list[Event]:
     """Full evaluations that are not on the front, thinned evenly where there are very many."""
     front = {event.evaluated.genome.id for event in material.front}
     found = [e for e in material.events if e.evaluated.genome.id not in front and shortfall(e.evaluated) <= 0.0]
@@ -108,7 +108,7 @@ def _axis(name: str, place: int, marks: Sequence[Mark], anchors: Sequence[Mark])
     return number_axis(min([*own, *near]), max([*own, *near]), name)
 
 
-def _legend(material: Material) -> Markup:
+def _legend(material: SearchMaterial) -> Markup:
     """Colours are searches, shapes anchors."""
 
     def sample(*drawn: Child) -> Markup:
@@ -131,7 +131,7 @@ def _legend(material: Material) -> Markup:
     return el("ul", items, class_="marks")
 
 
-def _table(material: Material) -> Markup:
+def _table(material: SearchMaterial) -> Markup:
     """The front with its exact scores, then the anchors."""
     objectives = material.evolution.objectives
     rows: list[list[Child]] = []

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from truegrade.evolution.genomes import Genome
 from truegrade.evolution.reporting.lineage import described, modules
-from truegrade.evolution.reporting.material import Material
+from truegrade.evolution.reporting.material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Axis, Chart, Key, number_axis, series, value_axis
 from truegrade.report.charts.svg_bars import Stack, stacked
@@ -41,7 +41,7 @@ KINDS: Mapping[str, Callable[[Genome], str]] = MappingProxyType(
 Generations = Mapping[int, Sequence[Genome]]
 
 
-def genes_section(material: Material) -> Markup:
+def genes_section(material: SearchMaterial) -> Markup:
     """The section of the page; empty before the first evaluation."""
     generations = trained(material)
     if not generations:
@@ -68,7 +68,7 @@ def genes_section(material: Material) -> Markup:
     )
 
 
-def trained(material: Material) -> dict[int, list[Genome]]:
+def trained(material: SearchMaterial) -> dict[int, list[Genome]]:
     """Genomes of the search in question by generation; merged ones have no genes of training."""
     found: dict[int, list[Genome]] = {}
     for track in material.tracks:

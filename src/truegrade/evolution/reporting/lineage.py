@@ -9,7 +9,7 @@ import msgspec
 
 from truegrade.evolution.events import Event
 from truegrade.evolution.genomes import Genome
-from truegrade.evolution.reporting.material import Material, Track
+from truegrade.evolution.reporting.material import SearchMaterial, Track
 from truegrade.evolution.selection import shortfall
 
 
@@ -28,7 +28,7 @@ class Ancestor(msgspec.Struct, frozen=True, kw_only=True):
     """The first objective."""
 
 
-class Origin(msgspec.Struct, frozen=True, kw_only=True):
+class GenomeOrigin(msgspec.Struct, frozen=True, kw_only=True):
     """One way in which genomes were made, and how often it paid."""
 
     name: str
@@ -37,7 +37,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     """Of the search's own archive at the end."""
 
 
-def focus(material: Material) -> tuple[Track, Event] | None:
+def focus(material: SearchMaterial) -> tuple[Track, Event] | None:
     """The genome that the report follows, and its search: the selected one.
 
     Before the final report: the member of the search's own front with the best first objective.
@@ -73,7 +73,7 @@ def ancestry(track: Track, genome: str, objective: str) -> list[Ancestor]:
     return [_ancestor(event, found, objective) for event in ordered]
 
 
-def origins(track: Track) -> list[Origin]:
+def origins(track: Track) -> list[GenomeOrigin]:
     """How the genomes of a search were made, the most frequent way first."""
     made: dict[str, str] = {}
     for event in track.events:
@@ -81,7 +81,7 @@ def origins(track: Track) -> list[Origin]:
     kept = {one.genome.id for one in track.archive.front}
     survived = Counter(origin for genome, origin in made.items() if genome in kept)
     counted = Counter(made.values()).most_common()
-    return [Origin(name=name, genomes=number, on_front=survived[name]) for name, number in counted]
+    return [GenomeOrigin(name=name, genomes=number, on_front=survived[name]) for name, number in counted]
 
 
 def described(genome: Genome) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from truegrade.evolution.reporting import wording
 from truegrade.evolution.reporting.lineage import Ancestor, ancestry, focus, origins
-from truegrade.evolution.reporting.material import Material, Track
+from truegrade.evolution.reporting.material import SearchMaterial, Track
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, Key
 from truegrade.report.charts.svg_tree import Node, tree
@@ -15,7 +15,7 @@ LABEL_CHARS = 4
 """Of a genome's id, under its dot: what fits beside seven others on a phone."""
 
 
-def lineage_section(material: Material) -> Markup:
+def lineage_section(material: SearchMaterial) -> Markup:
     """The section of the page; empty before the first full evaluation."""
     followed = focus(material)
     if followed is None:

@@ -22,7 +22,7 @@ from truegrade.evolution.events import (
     Evolution,
     Final,
     SearchPlan,
-    Selected,
+    SelectedGenome,
 )
 from truegrade.evolution.final_look import FinalLook, looks
 from truegrade.evolution.selection import shortfall
@@ -41,7 +41,7 @@ class Track(msgspec.Struct, frozen=True, kw_only=True):
     archive: Archive
 
 
-class Material(msgspec.Struct, frozen=True, kw_only=True):
+class SearchMaterial(msgspec.Struct, frozen=True, kw_only=True):
     """What the page shows."""
 
     folder: Path
@@ -69,7 +69,7 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
         return self.evolution.objectives[0]
 
     @property
-    def chosen(self) -> Selected | None:
+    def chosen(self) -> SelectedGenome | None:
         """What the search in question selected, the adapter in ``best/``; None until the final report.
 
         Of several replicates the one with the best score on the selection problems, the earlier among equals.
@@ -93,7 +93,7 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
         return next((anchor for anchor in self.anchors if anchor.name == name), None)
 
 
-def gather(folder: Path) -> Material:
+def gather(folder: Path) -> SearchMaterial:
     """Read an evolution, finished or not. A line that an interruption tore is left out.
 
     Raises:
@@ -110,7 +110,7 @@ def gather(folder: Path) -> Material:
         if shortfall(event.evaluated) <= 0.0:
             first.setdefault(event.evaluated.genome.id, event)
     clocks = read_journal(folder / CLOCK, Clock)
-    return Material(
+    return SearchMaterial(
         folder=folder,
         evolution=evolution,
         anchors=tuple(read_journal(folder / ANCHORS, Anchor)),

@@ -8,13 +8,13 @@ import msgspec
 
 from truegrade.evolution.events import SearchPlan
 from truegrade.evolution.reporting.citations import evolution_bibtex
-from truegrade.evolution.reporting.material import Material
+from truegrade.evolution.reporting.material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.markup import Markup, el
 from truegrade.report.parts import folded, section, table
 
 
-def methods_section(material: Material) -> Markup:
+def methods_section(material: SearchMaterial) -> Markup:
     """The section of the page."""
     evolution = material.evolution
     settings = msgspec.json.format(msgspec.json.encode(evolution.settings), indent=2).decode()
@@ -32,7 +32,7 @@ def methods_section(material: Material) -> Markup:
     )
 
 
-def sentences(material: Material) -> list[str]:
+def sentences(material: SearchMaterial) -> list[str]:
     """The methods paragraph, sentence by sentence."""
     evolution = material.evolution
     roles = ", ".join(f"{fmt.count(len(problems))} for {role}" for role, problems in evolution.roles.items())
@@ -59,7 +59,7 @@ def sentences(material: Material) -> list[str]:
     ]
 
 
-def _final(material: Material) -> list[str]:
+def _final(material: SearchMaterial) -> list[str]:
     final, chosen = material.final, material.chosen
     if final is None or chosen is None:
         return []

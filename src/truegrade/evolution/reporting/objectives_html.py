@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from truegrade.evolution.reporting.lineage import focus
-from truegrade.evolution.reporting.material import Material
+from truegrade.evolution.reporting.material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, dash
 from truegrade.report.charts.svg_parallel import ParallelLine, parallel
@@ -13,7 +13,7 @@ from truegrade.report.parts import figure, section, table
 _COLOURS = {"base": "s5", "identity": "s4", "stub": "s3", "reference": "s2"}
 
 
-def objectives_section(material: Material) -> Markup:
+def objectives_section(material: SearchMaterial) -> Markup:
     """The section of the page; empty before the first full evaluation."""
     chart = profiles_chart(material)
     if chart is None:
@@ -27,7 +27,7 @@ def objectives_section(material: Material) -> Markup:
     return section("objectives", "Objectives", figure(chart, caption, _table(material)), note)
 
 
-def profiles_chart(material: Material) -> Chart | None:
+def profiles_chart(material: SearchMaterial) -> Chart | None:
     """Front, anchors and the selected genome through all objectives that vary."""
     axes = [name for name in material.evolution.objectives if name not in material.constant]
     if not material.front or len(axes) < 2:
@@ -44,7 +44,7 @@ def profiles_chart(material: Material) -> Chart | None:
     return parallel([*background, *_named(material)], axes, "Profiles of objectives")
 
 
-def _named(material: Material) -> list[ParallelLine]:
+def _named(material: SearchMaterial) -> list[ParallelLine]:
     named = [
         ParallelLine(
             name=anchor.name, values=anchor.scores.objectives, colour=_COLOURS[anchor.name], dash=dash(place + 1)
@@ -58,7 +58,7 @@ def _named(material: Material) -> list[ParallelLine]:
     return [*named, ParallelLine(name=words, values=followed[1].evaluated.scores.objectives, colour="s0")]
 
 
-def _table(material: Material) -> Markup:
+def _table(material: SearchMaterial) -> Markup:
     named = _named(material)
     rows: list[list[Child]] = [
         [name, *(fmt.quantity(profile.values[name]) for profile in named)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from truegrade.evolution.reporting.budgets import total_cpu_s
 from truegrade.evolution.reporting.front_html import search_names
 from truegrade.evolution.reporting.lineage import described, focus
-from truegrade.evolution.reporting.material import Material
-from truegrade.evolution.reporting.verdict import Verdict, verdict
+from truegrade.evolution.reporting.material import SearchMaterial
+from truegrade.evolution.reporting.verdict import SearchVerdict, verdict
 from truegrade.report import format as fmt
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.parts import facts, folded, section
@@ -16,7 +16,7 @@ BEST = "best"
 """Folder of the selected adapter."""
 
 
-def overview(material: Material) -> Markup:
+def overview(material: SearchMaterial) -> Markup:
     """The section of the page."""
     judged = verdict(material)
     sentences = el("ul", (el("li", sentence) for sentence in judged.sentences), class_="said")
@@ -32,7 +32,7 @@ def overview(material: Material) -> Markup:
     )
 
 
-def _number(material: Material) -> Child:
+def _number(material: SearchMaterial) -> Child:
     chosen = material.chosen
     if chosen is None:
         return None
@@ -43,7 +43,7 @@ def _number(material: Material) -> Child:
     ]
 
 
-def _doubts(judged: Verdict) -> Markup:
+def _doubts(judged: SearchVerdict) -> Markup:
     items = [el("li", line) for line in judged.doubts]
     said = el("ul", items[:MAX_DOUBTS]) if items else el("p", "No warnings.")
     rest = folded(f"{len(items) - MAX_DOUBTS} more", el("ul", items[MAX_DOUBTS:])) if items[MAX_DOUBTS:] else None
@@ -52,7 +52,7 @@ def _doubts(judged: Verdict) -> Markup:
     return el("aside", title, said, rest, id="warnings", class_=kind, aria_labelledby="warnings-title")
 
 
-def _tiles(material: Material) -> Markup:
+def _tiles(material: SearchMaterial) -> Markup:
     searches = search_names(material)
     tiles = [
         ("evaluations", fmt.count(len(material.events)), "genomes scored"),
@@ -72,7 +72,7 @@ def _tiles(material: Material) -> Markup:
     return el("dl", drawn, class_="tiles")
 
 
-def _adapter(material: Material) -> Child:
+def _adapter(material: SearchMaterial) -> Child:
     followed = focus(material)
     if followed is None:
         return None

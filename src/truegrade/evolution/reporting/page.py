@@ -10,7 +10,7 @@ from truegrade.evolution.reporting.final_html import final_section
 from truegrade.evolution.reporting.front_html import front_section
 from truegrade.evolution.reporting.genes_html import genes_section
 from truegrade.evolution.reporting.lineage_html import lineage_section
-from truegrade.evolution.reporting.material import Material
+from truegrade.evolution.reporting.material import SearchMaterial
 from truegrade.evolution.reporting.methods_html import methods_section
 from truegrade.evolution.reporting.objectives_html import objectives_section
 from truegrade.evolution.reporting.overview_html import overview
@@ -36,7 +36,7 @@ _NAVIGATION = (
 )
 
 
-def write_report(material: Material, path: Path | None = None) -> Path:
+def write_report(material: SearchMaterial, path: Path | None = None) -> Path:
     """Write the page of an evolution, finished or not, and return its path.
 
     Args:
@@ -49,7 +49,7 @@ def write_report(material: Material, path: Path | None = None) -> Path:
     return path
 
 
-def render(material: Material) -> str:
+def render(material: SearchMaterial) -> str:
     """The whole page; pure."""
     body = join(
         overview(material),
@@ -67,7 +67,7 @@ def render(material: Material) -> str:
     return page(f"{evolution.name} · {evolution.base}", _header(material, body), body, styles=STYLES)
 
 
-def _header(material: Material, body: Markup) -> Child:
+def _header(material: SearchMaterial, body: Markup) -> Child:
     evolution = material.evolution
     links = (el("a", words, href=f"#{name}") for name, words in _NAVIGATION if f'<section id="{name}"' in body)
     done = "finished" if material.final is not None else "not finished"

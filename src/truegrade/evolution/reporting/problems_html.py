@@ -8,7 +8,7 @@ import msgspec
 
 from truegrade.evolution.reporting.comparison import Shares, best_baseline, contenders, differences
 from truegrade.evolution.reporting.lineage import focus
-from truegrade.evolution.reporting.material import Material
+from truegrade.evolution.reporting.material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.parts import folded, section, table
@@ -28,7 +28,7 @@ class Group(msgspec.Struct, frozen=True):
     problems: tuple[str, ...]
 
 
-def problems_section(material: Material) -> Markup:
+def problems_section(material: SearchMaterial) -> Markup:
     """The section of the page; empty before the first full evaluation."""
     final = material.final
     if final is None or material.chosen is None:
@@ -63,7 +63,7 @@ def grouped(base: Shares, selected: Shares, problems: Sequence[str]) -> list[Gro
     ]
 
 
-def _contestants(material: Material) -> list[Contestant]:
+def _contestants(material: SearchMaterial) -> list[Contestant]:
     final, chosen = material.final, material.chosen
     assert final is not None and chosen is not None
     rows = [Contestant("base", final.base_passed), Contestant(f"selected ({chosen.search})", chosen.passed)]
@@ -73,7 +73,7 @@ def _contestants(material: Material) -> list[Contestant]:
     return rows
 
 
-def _while_searching(material: Material) -> Markup:
+def _while_searching(material: SearchMaterial) -> Markup:
     """The selection problems, by which choices are made: the only ones seen so far."""
     followed, base, name = focus(material), material.anchor("base"), material.headline
     if followed is None or base is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from truegrade.evolution.live import described
 from truegrade.evolution.reporting.comparison import contenders
 from truegrade.evolution.reporting.final_html import change, label
-from truegrade.evolution.reporting.material import Material
+from truegrade.evolution.reporting.material import SearchMaterial
 from truegrade.evolution.reporting.verdict import verdict
 from truegrade.report import format as fmt
 from truegrade.report.exhibit_text import as_markdown
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def print_summary(material: Material, console: Console | None = None) -> None:
+def print_summary(material: SearchMaterial, console: Console | None = None) -> None:
     """Print the conclusion, the comparison and the warnings."""
     from rich.text import Text
 
@@ -39,7 +39,7 @@ def print_summary(material: Material, console: Console | None = None) -> None:
         out.print(Text(f"! {doubt}", style="yellow"))
 
 
-def markdown_summary(material: Material) -> str:
+def markdown_summary(material: SearchMaterial) -> str:
     """The same as Markdown."""
     judged = verdict(material)
     parts = [
@@ -52,12 +52,12 @@ def markdown_summary(material: Material) -> str:
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def tables(material: Material) -> list[Exhibit]:
+def tables(material: SearchMaterial) -> list[Exhibit]:
     """The final comparison, or the progress of the searches."""
     return [_final(material)] if material.final is not None else [_so_far(material)]
 
 
-def _final(material: Material) -> Exhibit:
+def _final(material: SearchMaterial) -> Exhibit:
     final = material.final
     assert final is not None
     rows: list[list[Cell]] = [["base", "–", fmt.estimate(final.base), "–", "–"]]
@@ -77,7 +77,7 @@ def _final(material: Material) -> Exhibit:
     return Exhibit(slug="final", caption=caption, head=head, rows=rows)
 
 
-def _so_far(material: Material) -> Exhibit:
+def _so_far(material: SearchMaterial) -> Exhibit:
     name = material.headline
     rows: list[list[Cell]] = []
     base = material.anchor("base")

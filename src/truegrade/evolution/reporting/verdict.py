@@ -6,16 +6,16 @@ from typing import Literal
 
 import msgspec
 
-from truegrade.evolution.events import Difference, Selected
-from truegrade.evolution.reporting.comparison import Contender, best_baseline, contenders
-from truegrade.evolution.reporting.material import Material
+from truegrade.evolution.events import PassRateDifference, SelectedGenome
+from truegrade.evolution.reporting.comparison import SearchReplicates, best_baseline, contenders
+from truegrade.evolution.reporting.material import SearchMaterial
 from truegrade.report import format as fmt
 
 FEW_PROBLEMS = 50
 """Number of final problems below which only large effects are detectable."""
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class SearchVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """The conclusion at the top of the page."""
 
     kind: Literal["real", "unclear", "worse", "unfinished"]
@@ -24,11 +24,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     doubts: tuple[str, ...]
 
 
-def verdict(material: Material) -> Verdict:
+def verdict(material: SearchMaterial) -> SearchVerdict:
     """The conclusion of an evolution; before the final report there is none."""
     chosen = material.chosen
     if chosen is None:
-        return Verdict(
+        return SearchVerdict(
             kind="unfinished",
             title="Not finished: no result yet",
             sentences=(_progress(material), _not_yet()),
@@ -49,17 +49,17 @@ def verdict(material: Material) -> Verdict:
         _flattery(chosen, material),
     )
     doubts = (*_final_doubts(material), *_common_doubts(material))
-    return Verdict(kind=kind, title=titles[kind], sentences=tuple(filter(None, sentences)), doubts=doubts)
+    return SearchVerdict(kind=kind, title=titles[kind], sentences=tuple(filter(None, sentences)), doubts=doubts)
 
 
-def judged(difference: Difference) -> Literal["real", "unclear", "worse"]:
+def judged(difference: PassRateDifference) -> Literal["real", "unclear", "worse"]:
     """Whether the interval is above zero, below zero, or includes it."""
     if difference.low > 0:
         return "real"
     return "worse" if difference.high < 0 else "unclear"
 
 
-def forgetting(selected: Selected) -> str:
+def forgetting(selected: SelectedGenome) -> str:
     """The change on problems of the kinds that the base was trained on."""
     lost = selected.forgetting
     if lost is None:
@@ -73,7 +73,7 @@ def forgetting(selected: Selected) -> str:
     return words[judged(lost)]
 
 
-def _gain(chosen: Selected, material: Material) -> str:
+def _gain(chosen: SelectedGenome, material: SearchMaterial) -> str:
     final = material.final
     assert final is not None
     gain = chosen.against_base
@@ -91,7 +91,7 @@ def _gain(chosen: Selected, material: Material) -> str:
     return f"{said}; {ends[judged(gain)]}."
 
 
-def _replicates(found: list[Contender]) -> list[str]:
+def _replicates(found: list[SearchReplicates]) -> list[str]:
     if not found or len(found[0].selected) < 2:
         return []
     own = found[0].selected
@@ -101,7 +101,7 @@ def _replicates(found: list[Contender]) -> list[str]:
     return [f"{said}; the gains range from {fmt.points(min(gains))} to {fmt.points(max(gains))} points."]
 
 
-def _against_baselines(found: list[Contender]) -> list[str]:
+def _against_baselines(found: list[SearchReplicates]) -> list[str]:
     best = best_baseline(found)
     if best is None or best.contest is None:
         return ["No baseline was run, so the search cannot be compared with simpler ones."]
@@ -118,7 +118,7 @@ def _against_baselines(found: list[Contender]) -> list[str]:
     return [f"{said}; {ends[judged(gap)]}."]
 
 
-def _flattery(chosen: Selected, material: Material) -> str:
+def _flattery(chosen: SelectedGenome, material: SearchMaterial) -> str:
     fall = chosen.selection - chosen.final.value
     if fall <= 0:
         return ""
@@ -129,11 +129,11 @@ def _flattery(chosen: Selected, material: Material) -> str:
     )
 
 
-def _who(chosen: Selected, material: Material) -> str:
+def _who(chosen: SelectedGenome, material: SearchMaterial) -> str:
     return chosen.search if material.evolution.replicates == 1 else f"{chosen.search} #{chosen.replicate + 1}"
 
 
-def _progress(material: Material) -> str:
+def _progress(material: SearchMaterial) -> str:
     parts = []
     for plan in dict.fromkeys(track.plan.name for track in material.tracks):
         own = [track for track in material.tracks if track.plan.name == plan]
@@ -152,7 +152,7 @@ def _not_yet() -> str:
     )
 
 
-def _final_doubts(material: Material) -> list[str]:
+def _final_doubts(material: SearchMaterial) -> list[str]:
     final, doubts = material.final, list[str]()
     assert final is not None
     if final.look > 1:
@@ -169,7 +169,7 @@ def _final_doubts(material: Material) -> list[str]:
     return doubts
 
 
-def _common_doubts(material: Material) -> tuple[str, ...]:
+def _common_doubts(material: SearchMaterial) -> tuple[str, ...]:
     evolution, doubts = material.evolution, list[str]()
     shared, near = evolution.contamination.refused, evolution.contamination.near
     if shared:
@@ -188,5 +188,5 @@ def _common_doubts(material: Material) -> tuple[str, ...]:
     return tuple(doubts)
 
 
-def _change(difference: Difference) -> str:
+def _change(difference: PassRateDifference) -> str:
     return f"{fmt.points(difference.value)} points {fmt.bounds(difference.low, difference.high)}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.evolution.searchers import halving, merging
-from truegrade.evolution.searchers.base import Strategy, Task, read_settings
+from truegrade.evolution.searchers.base import SearchTask, Strategy, read_settings
 from truegrade.evolution.searchers.coralx import CoralX
 from truegrade.evolution.searchers.grid import GridSearch
 from truegrade.evolution.searchers.nsga2 import Nsga2
@@ -19,9 +19,9 @@ from truegrade.evolution.selection import point
 from truegrade.evolution.space import Space
 from truegrade.registry import Registry, lacking
 
-__all__ = ["REGISTRY", "Strategy", "Task", "check_searcher", "open_searcher"]
+__all__ = ["REGISTRY", "SearchTask", "Strategy", "check_searcher", "open_searcher"]
 
-PLAIN: dict[str, Callable[[Task, Mapping[str, Any]], Searcher]] = {
+PLAIN: dict[str, Callable[[SearchTask, Mapping[str, Any]], Searcher]] = {
     "nsga2": Nsga2,
     "coralx": CoralX,
     "random": RandomSearch,
@@ -31,9 +31,9 @@ PLAIN: dict[str, Callable[[Task, Mapping[str, Any]], Searcher]] = {
 }
 """Strategies that propose genomes."""
 
-WRAPPERS: dict[str, tuple[type[Any], Callable[[Task, Searcher, Any], Searcher]]] = {
-    "halving": (halving.Settings, halving.Halving),
-    "merging": (merging.Settings, merging.Merging),
+WRAPPERS: dict[str, tuple[type[Any], Callable[[SearchTask, Searcher, Any], Searcher]]] = {
+    "halving": (halving.HalvingSettings, halving.Halving),
+    "merging": (merging.MergingSettings, merging.Merging),
 }
 """Strategies about another, which their argument ``of`` names."""
 
@@ -45,7 +45,7 @@ def _fault(thing: Any) -> str | None:
     return None if callable(thing) else "is no class: it is called with the task and its arguments"
 
 
-REGISTRY = Registry[Callable[[Task, Mapping[str, Any]], Searcher]](
+REGISTRY = Registry[Callable[[SearchTask, Mapping[str, Any]], Searcher]](
     "searcher", {**PLAIN, **{name: make for name, (_, make) in WRAPPERS.items()}}, _fault, named=lambda _: None
 )
 
@@ -87,7 +87,7 @@ def open_searcher(
     strategy = REGISTRY.find(name).value
     if population < 1 or not objectives or len(set(objectives)) < len(objectives):
         raise UserError("a search needs a population of at least 1 and objectives, each named once")
-    task = Task(
+    task = SearchTask(
         space=space,
         seed=seed,
         population=population,

@@ -23,7 +23,7 @@ Rate = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 SettingsT = TypeVar("SettingsT", bound=msgspec.Struct)
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
+class SearchTask(msgspec.Struct, frozen=True, kw_only=True):
     """What every strategy is given."""
 
     space: Space
@@ -38,7 +38,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 class Strategy:
     """A searcher that remembers what it was told. Everything asked is a function of that and of the task."""
 
-    def __init__(self, name: str, task: Task) -> None:
+    def __init__(self, name: str, task: SearchTask) -> None:
         self.name = name
         self.task = task
         self.told: list[Evaluated] = []

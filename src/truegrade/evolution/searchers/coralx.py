@@ -19,12 +19,12 @@ from truegrade.evolution.coralx.mapping import genome_of
 from truegrade.evolution.coralx.stopping import diversity, stops
 from truegrade.evolution.coralx.tables import THRESHOLDS
 from truegrade.evolution.genomes import Evaluated, Genome
-from truegrade.evolution.searchers.base import Rate, Strategy, Task, read_settings
+from truegrade.evolution.searchers.base import Rate, SearchTask, Strategy, read_settings
 from truegrade.evolution.selection import points, select
 from truegrade.evolution.streams import stream
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class CoralxSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of ``coralx``; the numbers are those of the archived configuration."""
 
     generations: Annotated[int, msgspec.Meta(ge=1)] = 20
@@ -44,8 +44,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 class CoralX(Strategy):
     """A generation after the first holds the children only; the survivors keep their scores."""
 
-    def __init__(self, task: Task, args: Mapping[str, Any]) -> None:
-        self._settings = read_settings("coralx", args, Settings)
+    def __init__(self, task: SearchTask, args: Mapping[str, Any]) -> None:
+        self._settings = read_settings("coralx", args, CoralxSettings)
         if self._settings.thresholds not in THRESHOLDS:
             raise UnknownName("threshold table", self._settings.thresholds, THRESHOLDS)
         super().__init__("coralx", task)

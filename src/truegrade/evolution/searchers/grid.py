@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import msgspec
 
 from truegrade.evolution.genomes import Genome
-from truegrade.evolution.searchers.base import Strategy, Task, read_settings, recipe
+from truegrade.evolution.searchers.base import SearchTask, Strategy, read_settings, recipe
 
 GOLDEN = (sqrt(5.0) - 1.0) / 2.0
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class GridSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of ``grid``."""
 
     points: Annotated[int, msgspec.Meta(ge=1)] = 3
@@ -29,8 +29,8 @@ class GridSearch(Strategy):
     the grid's size, made coprime to it, so it visits every point once and the first points lie far apart.
     """
 
-    def __init__(self, task: Task, args: Mapping[str, Any]) -> None:
-        settings = read_settings("grid", args, Settings)
+    def __init__(self, task: SearchTask, args: Mapping[str, Any]) -> None:
+        settings = read_settings("grid", args, GridSettings)
         super().__init__("grid", task)
         self._axes = {axis.name: axis.grid(settings.points) for axis in task.space.dimensions}
 

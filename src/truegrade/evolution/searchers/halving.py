@@ -11,12 +11,12 @@ from typing import Annotated
 import msgspec
 
 from truegrade.evolution.genomes import Evaluated, Fidelity, Genome
-from truegrade.evolution.searchers.base import Strategy, Task
+from truegrade.evolution.searchers.base import SearchTask, Strategy
 from truegrade.evolution.searching import Searcher
 from truegrade.evolution.selection import FULL, select
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class HalvingSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of ``halving``; all others are those of the strategy that proposes genomes."""
 
     of: str = "nsga2"
@@ -35,7 +35,7 @@ class Halving(Strategy):
     taken from those evaluated fully as long as there are any.
     """
 
-    def __init__(self, task: Task, inner: Searcher, settings: Settings) -> None:
+    def __init__(self, task: SearchTask, inner: Searcher, settings: HalvingSettings) -> None:
         super().__init__("halving", task)
         self._inner, self._settings = inner, settings
 

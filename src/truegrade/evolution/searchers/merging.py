@@ -21,7 +21,7 @@ import msgspec
 
 from truegrade.evolution.genomes import AdapterGenes, Evaluated, Fidelity, Genome, TrainingGenes
 from truegrade.evolution.hypervolume import cover
-from truegrade.evolution.searchers.base import Strategy, Task
+from truegrade.evolution.searchers.base import SearchTask, Strategy
 from truegrade.evolution.searching import Searcher
 from truegrade.evolution.selection import FULL, points, select, shortfall
 
@@ -35,7 +35,7 @@ DIGITS = 4
 """Decimal places of a weight."""
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class MergingSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of ``merging``; all others are those of the strategy that finds the adapters."""
 
     of: str = "nsga2"
@@ -52,7 +52,7 @@ class Merging(Strategy):
     The other strategy goes on until there are adapters to merge.
     """
 
-    def __init__(self, task: Task, inner: Searcher, settings: Settings) -> None:
+    def __init__(self, task: SearchTask, inner: Searcher, settings: MergingSettings) -> None:
         super().__init__("merging", task)
         self._inner, self._settings = inner, settings
 

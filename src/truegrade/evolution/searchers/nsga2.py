@@ -12,11 +12,11 @@ from truegrade.errors import UnknownName
 from truegrade.evolution.coralx.gate import missing
 from truegrade.evolution.direct import Initial, cross, draw, draw_by_automaton, mutate
 from truegrade.evolution.genomes import Evaluated, Genome
-from truegrade.evolution.searchers.base import Rate, Strategy, Task, read_settings, recipe
+from truegrade.evolution.searchers.base import Rate, SearchTask, Strategy, read_settings, recipe
 from truegrade.evolution.selection import order, select, shortfall, standings
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class Nsga2Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of ``nsga2``."""
 
     initial: Initial = "random"
@@ -37,8 +37,8 @@ class Nsga2(Strategy):
     bred again: a repeated evaluation would teach nothing.
     """
 
-    def __init__(self, task: Task, args: Mapping[str, Any]) -> None:
-        self._settings = read_settings("nsga2", args, Settings)
+    def __init__(self, task: SearchTask, args: Mapping[str, Any]) -> None:
+        self._settings = read_settings("nsga2", args, Nsga2Settings)
         for name in self._settings.least:
             if name not in task.objectives:
                 raise UnknownName("objective of this search", name, task.objectives)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.evolution.searchers.base import Task, read_settings
+from truegrade.evolution.searchers.base import SearchTask, read_settings
 from truegrade.evolution.searchers.optuna_study import OptunaSearch, require_optuna
 from truegrade.evolution.space import Genes
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from optuna.study import Study
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class OptunaNsga2Settings(msgspec.Struct, frozen=True, kw_only=True):
     """None."""
 
 
 class OptunaNsga2(OptunaSearch):
     """Its generations are of ``population`` full evaluations, counted by Optuna itself."""
 
-    def __init__(self, task: Task, args: Mapping[str, Any]) -> None:
+    def __init__(self, task: SearchTask, args: Mapping[str, Any]) -> None:
         require_optuna("optuna-nsga2")
-        read_settings("optuna-nsga2", args, Settings)
+        read_settings("optuna-nsga2", args, OptunaNsga2Settings)
         if task.population < 2:
             raise UserError("searcher optuna-nsga2 needs a population of at least 2; raise it")
         super().__init__("optuna-nsga2", task)

@@ -9,18 +9,18 @@ import msgspec
 
 from truegrade.evolution.direct import draw
 from truegrade.evolution.genomes import Genome
-from truegrade.evolution.searchers.base import Strategy, Task, read_settings
+from truegrade.evolution.searchers.base import SearchTask, Strategy, read_settings
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class RandomSettings(msgspec.Struct, frozen=True, kw_only=True):
     """None."""
 
 
 class RandomSearch(Strategy):
     """Bergstra & Bengio 2012, JMLR 13:281."""
 
-    def __init__(self, task: Task, args: Mapping[str, Any]) -> None:
-        read_settings("random", args, Settings)
+    def __init__(self, task: SearchTask, args: Mapping[str, Any]) -> None:
+        read_settings("random", args, RandomSettings)
         super().__init__("random", task)
 
     def ask(self, generation: int, size: int) -> Sequence[Genome]:

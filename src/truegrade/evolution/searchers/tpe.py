@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from truegrade.evolution.searchers.base import Task, read_settings
+from truegrade.evolution.searchers.base import SearchTask, read_settings
 from truegrade.evolution.searchers.optuna_study import OptunaSearch, require_optuna
 from truegrade.evolution.space import Genes
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from optuna.study import Study
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class TpeSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of ``tpe``."""
 
     startup: Annotated[int, msgspec.Meta(ge=1)] = 10
@@ -29,9 +29,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 class Tpe(OptunaSearch):
     """Genes of one genome are estimated each for itself, as Optuna does by default."""
 
-    def __init__(self, task: Task, args: Mapping[str, Any]) -> None:
+    def __init__(self, task: SearchTask, args: Mapping[str, Any]) -> None:
         require_optuna("tpe")
-        self._settings = read_settings("tpe", args, Settings)
+        self._settings = read_settings("tpe", args, TpeSettings)
         super().__init__("tpe", task)
 
     def sampler(self, seed: int) -> BaseSampler:

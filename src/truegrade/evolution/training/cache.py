@@ -24,7 +24,7 @@ from truegrade.errors import BadRecord, UserError
 from truegrade.evolution.training.base import Lesson, Trained, Trainer, TrainingOrder
 from truegrade.evolution.training.cache_entry import (
     ENTRY,
-    Entry,
+    CacheEntry,
     Packed,
     read_entry,
     read_sound,
@@ -149,7 +149,7 @@ class AdapterCache:
             except OSError as error:
                 raise UserError(f"{self.folder}: {error.strerror or error}; the adapter is not kept") from None
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[CacheEntry]:
         """Every entry that says what it is, least recently used first; their files are not verified here."""
         found = [path for path in self.folder.iterdir() if (path / ENTRY).is_file()]
         for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name)):
@@ -179,7 +179,7 @@ class AdapterCache:
                     )
         return tuple(removed)
 
-    def _sound(self, key: str) -> Entry | None:
+    def _sound(self, key: str) -> CacheEntry | None:
         """The entry, if every byte of it is as it was written; what is damaged is removed, with a notice."""
         path = self.folder / key
         if not path.exists():
@@ -200,7 +200,7 @@ class AdapterCache:
         (self.folder / key).rename(doomed)
         shutil.rmtree(doomed)
 
-    def _cached(self, entry: Entry, *, hit: bool) -> Cached:
+    def _cached(self, entry: CacheEntry, *, hit: bool) -> Cached:
         trained = msgspec.structs.replace(entry.trained, folder=self.folder / entry.key)
         return Cached(key=entry.key, sha256=entry.sha256, trained=trained, hit=hit)
 

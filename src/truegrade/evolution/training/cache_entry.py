@@ -25,7 +25,7 @@ class KeptFile(msgspec.Struct, frozen=True):
     bytes: int
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class CacheEntry(msgspec.Struct, frozen=True, kw_only=True):
     """``entry.json``."""
 
     key: str
@@ -61,13 +61,15 @@ class Packed(msgspec.Struct, frozen=True, kw_only=True):
     """By path inside the entry, the manifest too."""
 
 
-def write_entry(folder: Path, key: str, facts: dict[str, Any], trained: Trained, problems: list[str]) -> Entry:
+def write_entry(
+    folder: Path, key: str, facts: dict[str, Any], trained: Trained, problems: list[str]
+) -> CacheEntry:
     """Complete what a trainer wrote by a manifest, and force all of it to the disk.
 
     Raises:
         OSError: the disk refuses.
     """
-    entry = Entry(
+    entry = CacheEntry(
         key=key,
         facts=facts,
         trained=msgspec.structs.replace(trained, folder=Path(key)),
@@ -100,7 +102,7 @@ def unpack_entry(packed: Packed, folder: Path) -> None:
     _sync_all(folder)
 
 
-def read_sound(folder: Path, key: str) -> Entry:
+def read_sound(folder: Path, key: str) -> CacheEntry:
     """The manifest of an entry of which every byte is as it was written.
 
     Raises:
@@ -112,7 +114,7 @@ def read_sound(folder: Path, key: str) -> Entry:
     return entry
 
 
-def read_entry(folder: Path, *, verify: bool) -> Entry:
+def read_entry(folder: Path, *, verify: bool) -> CacheEntry:
     """The manifest of an entry.
 
     Args:
@@ -124,7 +126,7 @@ def read_entry(folder: Path, *, verify: bool) -> Entry:
     """
     path = folder / ENTRY
     try:
-        entry = msgspec.json.decode(path.read_bytes(), type=Entry, dec_hook=lambda kind, value: kind(value))
+        entry = msgspec.json.decode(path.read_bytes(), type=CacheEntry, dec_hook=lambda kind, value: kind(value))
     except OSError as error:
         raise BadRecord(path, f"cannot be read: {error.strerror or error}") from None
     except UNREADABLE as error:
@@ -134,7 +136,7 @@ def read_entry(folder: Path, *, verify: bool) -> Entry:
     return entry
 
 
-def _verify(folder: Path, entry: Entry) -> None:
+def _verify(folder: Path, entry: CacheEntry) -> None:
     found = _files(folder)
     for name in sorted(entry.files.keys() | found.keys()):
         if name not in found:

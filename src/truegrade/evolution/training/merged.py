@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 _A, _B = ".lora_A.weight", ".lora_B.weight"
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class WeightedAdapter(msgspec.Struct, frozen=True, kw_only=True):
     """An adapter with its weight in the sum."""
 
     folder: Path
     weight: float
 
 
-def build_merged(parts: Sequence[Part], order: TrainingOrder, folder: Path) -> Trained:
+def build_merged(parts: Sequence[WeightedAdapter], order: TrainingOrder, folder: Path) -> Trained:
     """Write the sum of the parts as an adapter.
 
     Args:
@@ -62,7 +62,7 @@ _Update = Mapping[str, tuple[Any, Any]]
 """A and the weighted, scaled B, by module."""
 
 
-def _scaled(part: Part) -> _Update:
+def _scaled(part: WeightedAdapter) -> _Update:
     check_adapter(part.folder)
     config = read_adapter_config(part.folder / CONFIG)
     if config.use_dora:
@@ -93,7 +93,7 @@ def _stacked(module: str, updates: Sequence[_Update], ranks: Sequence[int]) -> d
     }
 
 
-def _metadata(parts: Sequence[Part]) -> dict[str, str]:
+def _metadata(parts: Sequence[WeightedAdapter]) -> dict[str, str]:
     """The base that the parts name.
 
     Raises:

@@ -15,7 +15,7 @@ _WINDOW = 8
 """Batches' worth of lessons that are sorted by length together."""
 
 
-class Example(NamedTuple):
+class TokenizedLesson(NamedTuple):
     """One lesson in tokens."""
 
     tokens: tuple[int, ...]
@@ -29,7 +29,7 @@ class Example(NamedTuple):
         return max(0, len(self.tokens) - self.learned_from)
 
 
-def encode(lesson: Lesson, order: TrainingOrder, tokenizer: Any, end: int) -> Example:
+def encode(lesson: Lesson, order: TrainingOrder, tokenizer: Any, end: int) -> TokenizedLesson:
     """The lesson as the model would have written it: the prompt's tokens, the reply's, and the end.
 
     The reply is tokenised behind the prompt, unless that would change the prompt's own last token: then apart.
@@ -50,7 +50,7 @@ def encode(lesson: Lesson, order: TrainingOrder, tokenizer: Any, end: int) -> Ex
         tokens = [*prompt, *tokenizer(lesson.reply, add_special_tokens=False)["input_ids"]]
     tokens = [*tokens, end]
     learned_from = 1 if order.loss_on == "all" else len(prompt)
-    return Example(tuple(tokens[: order.longest]), learned_from, len(tokens) > order.longest)
+    return TokenizedLesson(tuple(tokens[: order.longest]), learned_from, len(tokens) > order.longest)
 
 
 def batches(lengths: Sequence[int], size: int, seed: int, epoch: int) -> list[list[int]]:
@@ -91,7 +91,7 @@ def steps_of(examples: int, size: int, epochs: int) -> int:
     return epochs * math.ceil(examples / size)
 
 
-def usable(examples: Sequence[Example], longest: int) -> list[Example]:
+def usable(examples: Sequence[TokenizedLesson], longest: int) -> list[TokenizedLesson]:
     """Those with something to learn.
 
     Raises:

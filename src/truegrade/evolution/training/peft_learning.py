@@ -10,7 +10,7 @@ from typing import Any
 
 from truegrade.errors import UserError
 from truegrade.evolution.training.base import TrainingOrder
-from truegrade.evolution.training.peft_examples import Example, batches, learning_rate, steps_of
+from truegrade.evolution.training.peft_examples import TokenizedLesson, batches, learning_rate, steps_of
 from truegrade.evolution.training.peft_files import read_progress, save_progress
 from truegrade.records import sha256_json
 
@@ -27,7 +27,7 @@ OnEpoch = Callable[[int, float], None]
 def learn(
     adapted: Any,
     order: TrainingOrder,
-    examples: Sequence[Example],
+    examples: Sequence[TokenizedLesson],
     rows: int,
     progress: Path | None = None,
     on_epoch: OnEpoch | None = None,
@@ -76,7 +76,7 @@ def learn(
     return losses, spent_s
 
 
-def _accumulate(adapted: Any, batch: Sequence[Example], rows: int) -> float:
+def _accumulate(adapted: Any, batch: Sequence[TokenizedLesson], rows: int) -> float:
     """Gradients of the mean loss over the batch's learned tokens; the sum of their losses."""
     learned, total = sum(example.learned for example in batch), 0.0
     for start in range(0, len(batch), rows):
@@ -86,7 +86,7 @@ def _accumulate(adapted: Any, batch: Sequence[Example], rows: int) -> float:
     return total
 
 
-def _loss(adapted: Any, rows: Sequence[Example]) -> Any:
+def _loss(adapted: Any, rows: Sequence[TokenizedLesson]) -> Any:
     """Summed cross entropy of the learned tokens; rows are padded on the right."""
     import torch
 

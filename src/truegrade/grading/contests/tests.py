@@ -24,7 +24,7 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.files.json_text import convert
-from truegrade.files.unpacking import Meter, TooLarge, unpack, zlib_stream
+from truegrade.files.unpacking import InflationMeter, UnpackedTooLarge, unpack, zlib_stream
 from truegrade.records import ContestTask, FileSpan
 
 MOST_BYTES = 1 << 30
@@ -134,9 +134,9 @@ def _read(stored: str | FileSpan, field: str) -> list[_Test]:
 def _unpacked(text: str, field: str) -> Any:
     try:
         source = io.BytesIO(base64.b64decode(text.encode("utf-8")))
-        meter = Meter("problem's tests", free=FREE_BYTES, most=MOST_BYTES)
+        meter = InflationMeter("problem's tests", free=FREE_BYTES, most=MOST_BYTES)
         return json.loads(pickled_text(b"".join(unpack(source.read, zlib_stream, meter))))
-    except TooLarge as error:
+    except UnpackedTooLarge as error:
         raise UndecodableTests(f"{field}: {error}; get the data set again") from None
     except (binascii.Error, zlib.error, EOFError, ValueError, RecursionError) as error:
         raise UndecodableTests(

@@ -34,7 +34,7 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
 }
 
 
-class Adapter(DefaultDataAdapter):
+class EvalScopeAdapter(DefaultDataAdapter):
     """One benchmark; ``extra_params`` choose profile, prompt and task arguments, ``local_path`` the data."""
 
     benchmark: ClassVar[str]
@@ -118,7 +118,9 @@ def register_all() -> None:
     for spec in list_benchmarks():
         name = registered_name(spec.name)
         if not BENCHMARK_REGISTRY.is_registered(name):
-            register_benchmark(_meta(name, spec))(type("Adapter", (Adapter,), {"benchmark": spec.name}))
+            register_benchmark(_meta(name, spec))(
+                type("EvalScopeAdapter", (EvalScopeAdapter,), {"benchmark": spec.name})
+            )
 
 
 def registered_name(benchmark: str) -> str:

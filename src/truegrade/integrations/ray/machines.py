@@ -17,8 +17,8 @@ from truegrade.integrations.ray.queueing import MOST_LOSSES
 from truegrade.integrations.ray.worker import WorkerActor
 
 
-class Task(Protocol):
-    """Something to do; `truegrade.evolution.machines.Task` is one."""
+class RayTask(Protocol):
+    """Something to do; `truegrade.evolution.machines.MachineTask` is one."""
 
     @property
     def name(self) -> str:
@@ -28,7 +28,7 @@ class Task(Protocol):
         """What is sent; asked for whenever it is sent."""
 
 
-class Stored(msgspec.Struct, frozen=True):
+class RayStored(msgspec.Struct, frozen=True):
     """A value in Ray's object store; it is there as long as this is, and moves only where it is fetched."""
 
     reference: Any
@@ -54,7 +54,7 @@ class RayMachines:
         self._address, self._workers, self._accelerated = address, workers, accelerated
         self._connected = False
         self._open_worker: Callable[[], Callable[[Any], Any]] | None = None
-        self._crew: Crew[tuple[int, Task], Any] | None = None
+        self._crew: Crew[tuple[int, RayTask], Any] | None = None
         self._create: Callable[[], Any] | None = None
         """Creates an actor; None as long as no cluster was reached."""
         self._cargo: Cargo = (None,)
@@ -64,13 +64,13 @@ class RayMachines:
         """See `truegrade.evolution.machines.Machines.employ`."""
         self._open_worker = open_worker
 
-    def put(self, value: Any) -> Stored:
+    def put(self, value: Any) -> RayStored:
         """Store a value where every actor can fetch it."""
         import ray
 
-        return Stored(ray.put(value))
+        return RayStored(ray.put(value))
 
-    def work(self, tasks: Sequence[Task]) -> Generator[tuple[int, Any], None, None]:
+    def work(self, tasks: Sequence[RayTask]) -> Generator[tuple[int, Any], None, None]:
         """See `truegrade.evolution.machines.Machines.work`.
 
         Raises:
@@ -83,7 +83,7 @@ class RayMachines:
         waiting = deque(enumerate(tasks))
         losses: Counter[int] = Counter()
 
-        def lose(task: tuple[int, Task], why: str) -> None:
+        def lose(task: tuple[int, RayTask], why: str) -> None:
             losses[task[0]] += 1
             if losses[task[0]] >= MOST_LOSSES:
                 raise SandboxError(
@@ -109,7 +109,7 @@ class RayMachines:
             self._connected = False
             disconnect()
 
-    def _staffed(self, wanted: int) -> Crew[tuple[int, Task], Any]:
+    def _staffed(self, wanted: int) -> Crew[tuple[int, RayTask], Any]:
         """The actors, as many as there are tasks if there may be so many."""
         if self._create is None:
             self._connect()

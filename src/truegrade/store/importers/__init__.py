@@ -27,7 +27,7 @@ from truegrade.store.importers import (
     results_jsonl,
     samples_jsonl,
 )
-from truegrade.store.importers.base import PENDING, Importer, Target
+from truegrade.store.importers.base import PENDING, Importer, ImportTarget
 from truegrade.store.importers.ids import IdIndex, index_ids, match_id
 from truegrade.store.importers.reading import SourceFile, refuse_unreadable
 
@@ -35,9 +35,9 @@ __all__ = [
     "IMPORTERS",
     "PENDING",
     "IdIndex",
+    "ImportTarget",
     "Importer",
     "SourceFile",
-    "Target",
     "configuration",
     "find_format",
     "index_ids",

@@ -20,7 +20,7 @@ PENDING = "pending"
 """Stands for the configuration of imported texts until their file is read to its end, and its hash is known."""
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class ImportTarget(msgspec.Struct, frozen=True, kw_only=True):
     """What a file is read for: the benchmark whose problems its rows answer."""
 
     benchmark: str
@@ -74,7 +74,7 @@ class Importer(msgspec.Struct, frozen=True, kw_only=True):
     """One line: who writes it and what it holds."""
     sniff: Callable[[SourceFile], bool]
     """Whether a file's first bytes (``head``, and ``keys`` of its first line) look like it; never raises."""
-    read: Callable[[SourceFile, Target], Iterator[Completion]]
+    read: Callable[[SourceFile, ImportTarget], Iterator[Completion]]
     """Yield the completions in the file's order.
 
     Raises:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
-from truegrade.store.importers.base import Importer, Target
+from truegrade.store.importers.base import Importer, ImportTarget
 from truegrade.store.importers.reading import SourceFile, typed
 
 
@@ -25,7 +25,7 @@ def sniff(source: SourceFile) -> bool:
     return re.match(rb"\s*\[\s*(null\s*,\s*)*\[", source.head) is not None
 
 
-def read(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield the programs of each task, in order; lists behind the last chosen task are left, as the harness does.
 
     Raises:
@@ -38,7 +38,7 @@ def read(source: SourceFile, target: Target) -> Iterator[Completion]:
             yield target.completion(problem_id, sample, text, form="program")
 
 
-def _tasks(path: Path, lists: int, target: Target) -> tuple[str, ...]:
+def _tasks(path: Path, lists: int, target: ImportTarget) -> tuple[str, ...]:
     """The problems that the lists answer, in their order."""
     known = len(target.ids.order)
     if target.positions:

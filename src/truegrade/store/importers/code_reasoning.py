@@ -18,7 +18,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
-from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, Target
+from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, ImportTarget
 from truegrade.store.importers.reading import SourceFile, typed
 
 _KEYS = re.compile(
@@ -56,7 +56,7 @@ class _ChoiceRecord(_Reply, kw_only=True):
     correct_for_chosen_program: bool | None = None
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
+class StoredReply(msgspec.Struct, frozen=True, kw_only=True):
     """One reply, and what the file says of it."""
 
     place: str
@@ -75,7 +75,7 @@ def sniff(source: SourceFile) -> bool:
     return source.head.lstrip()[:1] == b"{" and _KEYS.search(source.head) is not None
 
 
-def read(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield one reply per program, case and generation, or per case and order of a choice.
 
     Raises:
@@ -94,7 +94,7 @@ def read(source: SourceFile, target: Target) -> Iterator[Completion]:
         )
 
 
-def answers(source: SourceFile, known: Collection[str]) -> Iterator[Answer]:
+def answers(source: SourceFile, known: Collection[str]) -> Iterator[StoredReply]:
     """Every reply of a file, in its order.
 
     Args:
@@ -123,7 +123,7 @@ class _Reader:
         self._path, self._known, self._model = path, known, model
         self._cases: Counter[tuple[str, bool]] = Counter()
 
-    def predictions(self, record: _PredictionRecord, inside: str) -> Iterator[Answer]:
+    def predictions(self, record: _PredictionRecord, inside: str) -> Iterator[StoredReply]:
         """Every generation on the original, then every one on the mutant."""
         case = record.case_idx if record.case_idx is not None else record.case_index or 0
         lists = (
@@ -137,7 +137,7 @@ class _Reader:
                 for number, reply in enumerate(replies, start=case):
                     yield self._answer(record.problem_id, number, suffix, reply, verdict, inside)
 
-    def choice(self, record: _ChoiceRecord, inside: str) -> Answer:
+    def choice(self, record: _ChoiceRecord, inside: str) -> StoredReply:
         """One choice; a record that names no case is about the next one in its order."""
         seen = (str(record.problem_id), record.original_first)
         case = record.case_idx if record.case_idx is not None else self._cases[seen]
@@ -149,8 +149,8 @@ class _Reader:
 
     def _answer(
         self, row: str | int, case: int, suffix: str, reply: _Reply, verdict: tuple[str, bool] | None, inside: str
-    ) -> Answer:
-        return Answer(
+    ) -> StoredReply:
+        return StoredReply(
             place=inside,
             problem_id=self._problem(row, case, suffix, inside),
             text=reply.response,

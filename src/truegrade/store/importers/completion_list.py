@@ -22,7 +22,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
-from truegrade.store.importers.base import Importer, Target, TasksOnce
+from truegrade.store.importers.base import Importer, ImportTarget, TasksOnce
 from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, typed
 
@@ -41,7 +41,7 @@ def sniff(source: SourceFile) -> bool:
     )
 
 
-def read(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield the texts of each entry, in order.
 
     Raises:
@@ -50,7 +50,7 @@ def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     return _read(source, target, accepted_only=False)
 
 
-def read_accepted(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read_accepted(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield the texts of the entries whose ``need_reproduce`` is false: those that are not to be asked again.
 
     Raises:
@@ -59,7 +59,7 @@ def read_accepted(source: SourceFile, target: Target) -> Iterator[Completion]:
     return _read(source, target, accepted_only=True)
 
 
-def _read(source: SourceFile, target: Target, *, accepted_only: bool) -> Iterator[Completion]:
+def _read(source: SourceFile, target: ImportTarget, *, accepted_only: bool) -> Iterator[Completion]:
     path = source.path
     once = TasksOnce(path)
     for place, key, value in entries(path, source.document):

@@ -15,7 +15,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion, Form
-from truegrade.store.importers.base import Importer, Target
+from truegrade.store.importers.base import Importer, ImportTarget
 from truegrade.store.importers.completion_list import entries
 from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, typed
@@ -37,7 +37,7 @@ def sniff(source: SourceFile) -> bool:
     return not several and _DOCUMENT.match(head) is not None and _TEXT.search(head) is not None
 
 
-def read(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield the text of each entry; entries of one task are its samples, in the file's order.
 
     Raises:

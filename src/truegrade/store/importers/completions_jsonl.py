@@ -14,7 +14,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import SCHEMA_VERSION, Completion, SampleKey
-from truegrade.store.importers.base import Importer, Target
+from truegrade.store.importers.base import Importer, ImportTarget
 from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, json_lines
 
@@ -24,7 +24,7 @@ def sniff(source: SourceFile) -> bool:
     return {"problem_id", "sample", "config_sha256", "dataset_sha256"} <= source.keys
 
 
-def read(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield the stored records, aimed at the target benchmark.
 
     A sample whose attempts all failed is asked for again on resume, so a later record replaces one without text;
@@ -55,7 +55,7 @@ def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     yield from failed.values()
 
 
-def _refuse_foreign(path: Path, line: int, record: Completion, target: Target) -> None:
+def _refuse_foreign(path: Path, line: int, record: Completion, target: ImportTarget) -> None:
     """Raise BadRecord where the record answers other questions than the target's."""
     if record.schema > SCHEMA_VERSION:
         problem = f"schema {record.schema} is newer than this version reads ({SCHEMA_VERSION}); upgrade truegrade"

@@ -12,7 +12,7 @@ from typing import Any
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
-from truegrade.store.importers.base import Importer, Target, TasksOnce
+from truegrade.store.importers.base import Importer, ImportTarget, TasksOnce
 from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, typed
 
@@ -24,7 +24,7 @@ def sniff(source: SourceFile) -> bool:
     return re.match(rb'\s*\{\s*"(sample_\d+"\s*:\s*\[|raw_(scored_)?generations"\s*:)', source.head) is not None
 
 
-def read(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield the answers of each problem, in the file's order.
 
     Raises:

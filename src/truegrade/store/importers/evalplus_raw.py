@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.records import Completion
-from truegrade.store.importers.base import Importer, Target
+from truegrade.store.importers.base import Importer, ImportTarget
 from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, json_lines
 
@@ -35,7 +35,7 @@ def sniff(source: SourceFile) -> bool:
     return named_raw(source.path) and {"task_id", "solution"} <= source.keys
 
 
-def read(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield one reply a line.
 
     Raises:

@@ -16,7 +16,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
-from truegrade.store.importers.base import Importer, Target, TasksOnce
+from truegrade.store.importers.base import Importer, ImportTarget, TasksOnce
 from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, typed
 
@@ -34,7 +34,7 @@ def sniff(source: SourceFile) -> bool:
     return re.match(rb'\s*\{(\s*"(date|hash)"\s*:\s*"[^"]*"\s*,)*\s*"eval"\s*:\s*\{', source.head) is not None
 
 
-def read(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield the solutions of each task, in order.
 
     Raises:

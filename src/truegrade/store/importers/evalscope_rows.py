@@ -19,9 +19,9 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
-from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, Target
+from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, ImportTarget
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.outputs import Message, Output
+from truegrade.store.importers.outputs import Output, OutputMessage
 from truegrade.store.importers.reading import SourceFile, json_lines
 
 _STARTER = "### Format: You will use the following starter code"
@@ -40,7 +40,7 @@ class _SampleScore(msgspec.Struct):
     sample_metadata: dict[str, Any] | None = None
 
 
-class Row(msgspec.Struct):
+class EvalScopeRow(msgspec.Struct):
     """A line of either kind; what the other kind holds is None."""
 
     index: int
@@ -48,7 +48,7 @@ class Row(msgspec.Struct):
     model_output: Output | None = None
     metadata: dict[str, Any] | None = None
     sample_score: _SampleScore | None = None
-    messages: list[Message] = []
+    messages: list[OutputMessage] = []
     input: str | None = None
     """The prompt, as older reviews keep it."""
 
@@ -92,7 +92,7 @@ def sniff(source: SourceFile) -> bool:
     return "index" in source.keys and bool(source.keys & {"model_output", "sample_score"})
 
 
-def read(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield one reply a line; the lines of a task are its samples, in the file's order.
 
     Raises:
@@ -100,7 +100,7 @@ def read(source: SourceFile, target: Target) -> Iterator[Completion]:
     """
     path = source.path
     seen: Counter[str] = Counter()
-    for line, row in json_lines(source, Row):
+    for line, row in json_lines(source, EvalScopeRow):
         problem_id = _problem(path, line, row, target)
         output = row.model_output or Output()
         yield target.completion(
@@ -117,7 +117,7 @@ def read(source: SourceFile, target: Target) -> Iterator[Completion]:
         seen[problem_id] += 1
 
 
-def _problem(path: Path, line: int, row: Row, target: Target) -> str:
+def _problem(path: Path, line: int, row: EvalScopeRow, target: ImportTarget) -> str:
     """The problem by its id, else by its question."""
     if row.task_id is not None:
         return match_id(row.task_id, target.ids, path=path, line=line, field="task_id")

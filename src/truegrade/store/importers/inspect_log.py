@@ -17,9 +17,9 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion, Form
-from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, Target
+from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, ImportTarget
 from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.outputs import Message, Output
+from truegrade.store.importers.outputs import Output, OutputMessage
 from truegrade.store.importers.reading import ZIP_MAGIC, SourceFile, typed
 from truegrade.store.importers.zipped import Documents, opened_zip
 
@@ -55,12 +55,12 @@ class _Score(msgspec.Struct):
     value: Any = None
 
 
-class Sample(msgspec.Struct):
+class InspectSample(msgspec.Struct):
     """One reply to one question, with what Inspect's scorers said of it."""
 
     id: int | str
     epoch: Annotated[int, msgspec.Meta(ge=1)] = 1
-    input: str | list[Message] = ""
+    input: str | list[OutputMessage] = ""
     output: Output = msgspec.field(default_factory=Output)
     scores: dict[str, _Score] | None = None
     metadata: dict[str, Any] = {}
@@ -112,7 +112,7 @@ def answers(source: SourceFile) -> str:
     return known
 
 
-def read(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield one reply a sample; epoch 1 is sample 0.
 
     Raises:
@@ -141,7 +141,7 @@ def read(source: SourceFile, target: Target) -> Iterator[Completion]:
         )
 
 
-def samples_of(source: SourceFile) -> Iterator[tuple[str, Sample]]:
+def samples_of(source: SourceFile) -> Iterator[tuple[str, InspectSample]]:
     """Every sample with its place in the log; one is held at a time, where they are documents of their own.
 
     Raises:
@@ -149,7 +149,7 @@ def samples_of(source: SourceFile) -> Iterator[tuple[str, Sample]]:
     """
     empty = True
     for place, value in _documents(source):
-        sample = typed(source.path, value, Sample, inside=place)
+        sample = typed(source.path, value, InspectSample, inside=place)
         yield place, sample
         empty = False
     if empty:
@@ -190,7 +190,7 @@ def _family(benchmark: str) -> str:
     return benchmark.removesuffix("plus").removesuffix("-sanitized")
 
 
-def _refuse_other(path: Path, spec: _Spec, target: Target) -> None:
+def _refuse_other(path: Path, spec: _Spec, target: ImportTarget) -> None:
     """Raise BadRecord where the log is known to answer other questions, or those of other data."""
     known = _benchmark_of(spec.task)
     if known is not None and _family(known) != _family(target.benchmark):
@@ -213,7 +213,7 @@ def _refuse_chunked(path: Path, documents: Documents) -> None:
         raise BadRecord(path, problem)
 
 
-def _problem(path: Path, place: str, sample: Sample, target: Target) -> str:
+def _problem(path: Path, place: str, sample: InspectSample, target: ImportTarget) -> str:
     """The problem by its id; by a bare number only where the question confirms it."""
     problem_id = match_id(sample.id, target.ids, path=path, field=f"{place}.id")
     words = target.wordings.get(problem_id, "").strip()

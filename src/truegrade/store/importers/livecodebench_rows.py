@@ -18,7 +18,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion, Form
-from truegrade.store.importers.base import Importer, Target, TasksOnce
+from truegrade.store.importers.base import Importer, ImportTarget, TasksOnce
 from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, typed
 
@@ -90,7 +90,7 @@ def read_rows(source: SourceFile) -> Iterator[tuple[str, AnswerRow]]:
         yield place, row
 
 
-def read(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield the answers of each problem, in order.
 
     Raises:

@@ -15,7 +15,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion, Form
-from truegrade.store.importers.base import Importer, Target
+from truegrade.store.importers.base import Importer, ImportTarget
 from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, json_lines
 
@@ -42,7 +42,7 @@ def sniff(source: SourceFile) -> bool:
     return {"doc", "resps"} <= source.keys
 
 
-def read(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield the responses to each document, in order.
 
     Raises:

@@ -13,7 +13,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion, Usage
-from truegrade.store.importers.base import Importer, Target, TasksOnce
+from truegrade.store.importers.base import Importer, ImportTarget, TasksOnce
 from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, json_lines
 
@@ -31,7 +31,7 @@ def sniff(source: SourceFile) -> bool:
     return "source_codes" in source.keys
 
 
-def read(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield the attempts at each task, in order.
 
     Raises:

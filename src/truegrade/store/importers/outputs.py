@@ -22,17 +22,17 @@ def finish_reason_of(stop_reason: str | None) -> str | None:
     return None if stop_reason is None else CUT.get(stop_reason, stop_reason)
 
 
-class Part(msgspec.Struct):
+class OutputPart(msgspec.Struct):
     """A piece of a message: text, thinking, or neither."""
 
     text: str = ""
     reasoning: str = ""
 
 
-class Message(msgspec.Struct):
+class OutputMessage(msgspec.Struct):
     """One turn."""
 
-    content: str | list[Part]
+    content: str | list[OutputPart]
     role: str = ""
 
     @property
@@ -47,10 +47,10 @@ class Message(msgspec.Struct):
         return "\n".join(part.reasoning for part in parts if part.reasoning) or None
 
 
-class Choice(msgspec.Struct):
+class OutputChoice(msgspec.Struct):
     """One of the answers to a request."""
 
-    message: Message
+    message: OutputMessage
     stop_reason: str | None = None
 
 
@@ -58,7 +58,7 @@ class Output(msgspec.Struct):
     """The answer to a request; without choices where it failed."""
 
     model: str = ""
-    choices: list[Choice] = []
+    choices: list[OutputChoice] = []
     usage: Usage | None = None
     time: float | None = None
     """Seconds."""

@@ -18,7 +18,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.files.json_text import UNREADABLE, convert, decode
-from truegrade.files.unpacking import Meter, TooLarge, as_file, gunzipped
+from truegrade.files.unpacking import InflationMeter, UnpackedTooLarge, as_file, gunzipped
 
 HEAD_BYTES = 1 << 16
 """Bytes that a format is recognised by."""
@@ -93,7 +93,7 @@ class SourceFile:
         """
         with reading(self.path, unit):
             self._restart()
-            yield gunzipped(self._read, Meter(unit)) if self.gzipped else as_file(iter(self._read, b""))
+            yield gunzipped(self._read, InflationMeter(unit)) if self.gzipped else as_file(iter(self._read, b""))
 
     def sha256(self) -> str:
         """Hash of the file as it lies on disk, as far as it was read already; the rest is read now."""
@@ -128,7 +128,7 @@ def reading(path: Path, unit: Literal["line", "document"] = "line") -> Iterator[
     """
     try:
         yield
-    except TooLarge as error:
+    except UnpackedTooLarge as error:
         problem = f"{error}; if the file is what it should be, unpack it with gunzip and give what that makes"
         raise BadRecord(path, problem) from None
     except (zlib.error, EOFError) as error:

@@ -13,7 +13,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
-from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, Target
+from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, ImportTarget
 from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, json_lines
 
@@ -31,7 +31,7 @@ def sniff(source: SourceFile) -> bool:
     return {"problem_id", "generated_code"} <= source.keys
 
 
-def read(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield one answer a line; a request that failed (``success`` false) has no text.
 
     Raises:

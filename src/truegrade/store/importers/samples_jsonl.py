@@ -14,7 +14,7 @@ import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion, Form
-from truegrade.store.importers.base import Importer, Target
+from truegrade.store.importers.base import Importer, ImportTarget
 from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, json_lines
 
@@ -33,7 +33,7 @@ def sniff(source: SourceFile) -> bool:
     return "task_id" in source.keys and bool(source.keys & {"completion", "solution"})
 
 
-def read(source: SourceFile, target: Target) -> Iterator[Completion]:
+def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """Yield one completion a line.
 
     Raises:

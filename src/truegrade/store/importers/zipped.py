@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from truegrade.errors import BadRecord
-from truegrade.files.unpacking import Meter, Open, TooLarge, deflate_stream, stored_stream, unpack, zstd
+from truegrade.files.unpacking import (
+    InflationMeter,
+    Open,
+    UnpackedTooLarge,
+    deflate_stream,
+    stored_stream,
+    unpack,
+    zstd,
+)
 from truegrade.store.importers.reading import SourceFile
 
 _ZSTANDARD = 93
@@ -34,7 +42,7 @@ class Documents:
 
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
         self._path, self._archive = path, archive
-        self._meter = Meter("member", size=path.stat().st_size)
+        self._meter = InflationMeter("member", size=path.stat().st_size)
         self.names: tuple[str, ...] = tuple(dict.fromkeys(archive.namelist()))
 
     def read(self, name: str) -> Any:
@@ -45,7 +53,7 @@ class Documents:
         """
         try:
             return json.loads(self._content(self._archive.getinfo(name)))
-        except TooLarge as error:
+        except UnpackedTooLarge as error:
             problem = f"{error}; if the log is what it should be, convert it: {_CONVERT}"
         except ImportError:
             problem = (

@@ -19,7 +19,7 @@ INLINE = "inline"
 """Benchmark of problems that are like no named one."""
 
 
-class Catalogue:
+class NameCatalogue:
     """Names and what they mean; profiles are opened once, since they keep what they computed.
 
     Args:

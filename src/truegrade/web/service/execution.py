@@ -11,19 +11,19 @@ from truegrade.sandbox import Limits, Outcome
 from truegrade.web.http_refusals import stopping, unprocessable
 from truegrade.web.service.executors import Executors
 from truegrade.web.service.messages import ExecuteRequest, ExecuteResponse
-from truegrade.web.service.service_settings import Settings
+from truegrade.web.service.service_settings import ServiceSettings
 from truegrade.web.service.steady import doubtful, steadily, unknown
 
 DEFAULT_S = 10.0
 OWN_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
-def default_s(settings: Settings) -> float:
+def default_s(settings: ServiceSettings) -> float:
     """Time limit of a program whose request names none."""
     return min(DEFAULT_S, settings.max_cpu_s)
 
 
-def check_limits(request: ExecuteRequest, settings: Settings, names: Mapping[str, str] = OWN_NAMES) -> None:
+def check_limits(request: ExecuteRequest, settings: ServiceSettings, names: Mapping[str, str] = OWN_NAMES) -> None:
     """Hold the limits asked for against those of the service.
 
     Args:
@@ -44,7 +44,7 @@ def check_limits(request: ExecuteRequest, settings: Settings, names: Mapping[str
             raise unprocessable(f"{asked:g} {unit}; this service allows at most {most:g}", names.get(field, field))
 
 
-def execute(request: ExecuteRequest, executors: Executors, settings: Settings) -> ExecuteResponse:
+def execute(request: ExecuteRequest, executors: Executors, settings: ServiceSettings) -> ExecuteResponse:
     """Run a program; where the machinery fails for good the status is ``grader_error``.
 
     Raises:

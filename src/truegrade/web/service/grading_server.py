@@ -11,7 +11,7 @@ from truegrade.web.addresses import listen
 from truegrade.web.port import HttpServer
 from truegrade.web.service.grading_application import grading_application
 from truegrade.web.service.grading_service import Service
-from truegrade.web.service.service_settings import Settings
+from truegrade.web.service.service_settings import ServiceSettings
 
 TOKEN_BYTES = 24
 
@@ -21,7 +21,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
-def serve_until_stopped(settings: Settings, announce: Callable[[str, str], None]) -> None:
+def serve_until_stopped(settings: ServiceSettings, announce: Callable[[str, str], None]) -> None:
     """Serve until SIGTERM or SIGINT, then finish what runs; a second signal ends it at once.
 
     Args:

@@ -8,12 +8,12 @@ import time
 from truegrade import __version__
 from truegrade.errors import SandboxError
 from truegrade.sandbox import Limits
-from truegrade.web.service.catalogue import Catalogue
+from truegrade.web.service.catalogue import NameCatalogue
 from truegrade.web.service.executors import Executors
-from truegrade.web.service.jobs import Grader
+from truegrade.web.service.jobs import JobGrader
 from truegrade.web.service.messages import Health
 from truegrade.web.service.metrics import Metrics
-from truegrade.web.service.service_settings import Settings
+from truegrade.web.service.service_settings import ServiceSettings
 from truegrade.web.service.workload import Workload
 
 LOOK_S = 0.02
@@ -31,15 +31,15 @@ class Service:
         SandboxError: programs would run at protection level 1, and that is not allowed.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ServiceSettings) -> None:
         settings.check()
         self.settings = settings
         self.executors = Executors(settings.workers, allow_unsafe=settings.allow_unsafe)
         self.level, self.protection = self._prove()
-        self.catalogue = Catalogue(settings.benchmarks, settings.max_cpu_s)
+        self.catalogue = NameCatalogue(settings.benchmarks, settings.max_cpu_s)
         for name in settings.profiles:
             self.catalogue.known_profile(name)
-        self.grader = Grader(self.catalogue, self.executors, settings.profiles)
+        self.grader = JobGrader(self.catalogue, self.executors, settings.profiles)
         self.workload = Workload(settings.workers, settings.max_queue)
         self.metrics = Metrics(self.workload, self.level)
         self.stopping = False

@@ -10,7 +10,7 @@ from truegrade.pipeline.verdicts import limits_for, verdict_on
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Reason, Verdict
 from truegrade.web.http_refusals import stopping, unprocessable
-from truegrade.web.service.catalogue import Catalogue
+from truegrade.web.service.catalogue import NameCatalogue
 from truegrade.web.service.executors import Executors
 from truegrade.web.service.messages import GradeRequest, RewardRequest, Submission
 from truegrade.web.service.steady import doubtful, steadily, unknown
@@ -18,7 +18,7 @@ from truegrade.web.service.steady import doubtful, steadily, unknown
 Job = Callable[[], Verdict]
 
 
-class Grader:
+class JobGrader:
     """Turns requests into jobs; a job never fails for what it was sent.
 
     Args:
@@ -27,7 +27,7 @@ class Grader:
         defaults: profiles in force where a request names none.
     """
 
-    def __init__(self, catalogue: Catalogue, executors: Executors, defaults: tuple[str, ...]) -> None:
+    def __init__(self, catalogue: NameCatalogue, executors: Executors, defaults: tuple[str, ...]) -> None:
         self._catalogue, self._executors, self._defaults = catalogue, executors, defaults
 
     def jobs(self, request: GradeRequest) -> list[Job]:

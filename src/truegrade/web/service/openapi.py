@@ -11,7 +11,7 @@ import msgspec
 from truegrade import __version__
 from truegrade.web.application import JSON, PROBLEM
 from truegrade.web.endpoint import Endpoint
-from truegrade.web.http_refusals import Problem
+from truegrade.web.http_refusals import ProblemDetails
 
 REFUSED = {
     401: "The token is missing or wrong.",
@@ -33,7 +33,9 @@ def document(routes: Sequence[Endpoint]) -> dict[str, Any]:
     """The OpenAPI document of these endpoints."""
     kinds = {kind for route in routes for kind in (route.takes, route.gives) if kind is not None}
     ordered = sorted(kinds, key=lambda kind: kind.__name__)
-    _, components = msgspec.json.schema_components([*ordered, Problem], ref_template="#/components/schemas/{name}")
+    _, components = msgspec.json.schema_components(
+        [*ordered, ProblemDetails], ref_template="#/components/schemas/{name}"
+    )
     paths: dict[str, Any] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
@@ -59,7 +61,10 @@ def _operation(route: Endpoint) -> dict[str, Any]:
         refused |= WORK_REFUSED
     responses: dict[str, Any] = {"200": {"description": "Success.", "content": _content(route)}}
     for status, text in sorted(refused.items()):
-        responses[str(status)] = {"description": text, "content": {PROBLEM: {"schema": _reference(Problem)}}}
+        responses[str(status)] = {
+            "description": text,
+            "content": {PROBLEM: {"schema": _reference(ProblemDetails)}},
+        }
     if route.path == "/readyz":
         stopping = HTTPStatus.SERVICE_UNAVAILABLE
         responses[str(stopping.value)] = {"description": "It is stopping.", "content": _content(route)}

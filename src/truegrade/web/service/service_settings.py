@@ -13,7 +13,7 @@ from truegrade.web.addresses import is_loopback
 MIB = 1024 * 1024
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that `truegrade serve` can be told."""
 
     host: str = "127.0.0.1"

@@ -9,7 +9,7 @@ import msgspec
 
 from truegrade import api
 from truegrade.errors import UserError
-from truegrade.statistics.reasoning_records import Difference
+from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.store import Run
 from truegrade.web.viewer.run_folders import Folder
 
@@ -34,7 +34,7 @@ class TaskList(msgspec.Struct, frozen=True, kw_only=True):
     tasks: list[str]
 
 
-class Contender(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run minus the first, paired by task; only ``problem`` where they cannot be compared."""
 
     run: str
@@ -57,19 +57,19 @@ class Contender(msgspec.Struct, frozen=True, kw_only=True):
     only_first: int = 0
     """Tasks that this run lacks."""
     only_here: int = 0
-    parts: tuple[Difference, ...] = ()
+    parts: tuple[ShareDifference, ...] = ()
 
 
-class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+class ComparisonPage(msgspec.Struct, frozen=True, kw_only=True):
     """What ``/api/compare`` gives."""
 
     first: str
     profiles: list[str]
     """Those that every run was graded under."""
-    contenders: list[Contender]
+    contenders: list[ComparedRun]
 
 
-def compare(folders: Sequence[Folder], query: CompareQuery) -> Comparison:
+def compare(folders: Sequence[Folder], query: CompareQuery) -> ComparisonPage:
     """Compare runs with the first one.
 
     Raises:
@@ -78,7 +78,7 @@ def compare(folders: Sequence[Folder], query: CompareQuery) -> Comparison:
     first = Run.open(folders[0].path)
     runs = [Run.open(folder.path) for folder in folders]
     common = [profile for profile in first.profiles if all(profile in run.profiles for run in runs)]
-    return Comparison(
+    return ComparisonPage(
         first=folders[0].id,
         profiles=common,
         contenders=[
@@ -87,17 +87,17 @@ def compare(folders: Sequence[Folder], query: CompareQuery) -> Comparison:
     )
 
 
-def _contender(first: Run, run: Run, run_id: str, query: CompareQuery) -> Contender:
+def _contender(first: Run, run: Run, run_id: str, query: CompareQuery) -> ComparedRun:
     profile = query.profile or next((one for one in first.profiles if one in run.profiles), "")
     if not profile:
         names = [", ".join(one.profiles) or "nothing yet" for one in (first, run)]
         problem = f"no profile in common: {first.path} was graded under {names[0]}, {run.path} under {names[1]}"
-        return Contender(run=run_id, problem=problem)
+        return ComparedRun(run=run_id, problem=problem)
     try:
         found = api.compare(first, run, profile=profile, force=query.force)
     except UserError as error:
-        return Contender(run=run_id, problem=str(error))
-    return Contender(
+        return ComparedRun(run=run_id, problem=str(error))
+    return ComparedRun(
         run=run_id,
         profile=profile,
         rate_first=found.rate_a,

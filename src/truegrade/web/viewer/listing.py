@@ -32,7 +32,7 @@ class RunQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     limit: Limit = 100
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True):
+class ListedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run and the one number of it that the list shows."""
 
     run: RunLine
@@ -45,7 +45,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
 
     total: int
     matching: int
-    runs: list[Listed]
+    runs: list[ListedRun]
     benchmarks: dict[str, int]
     """Names among all runs and how many bear them."""
     models: dict[str, int]
@@ -75,8 +75,8 @@ def page(lines: Sequence[RunLine], query: RunQuery) -> RunPage:
     )
 
 
-def _listed(line: RunLine, profile: str) -> Listed:
-    return Listed(
+def _listed(line: RunLine, profile: str) -> ListedRun:
+    return ListedRun(
         run=line,
         headline=next((one for one in line.headlines if profile in ("", one.profile)), None),
         so_far=next((one for one in line.so_far if profile in ("", one.profile)), None),
@@ -99,13 +99,13 @@ def _names(values: Any) -> dict[str, int]:
     return {name: counted[name] for name in sorted(counted)}
 
 
-def _value(row: Listed) -> float | None:
+def _value(row: ListedRun) -> float | None:
     if row.headline is not None:
         return row.headline.value
     return row.so_far.passed / row.so_far.graded if row.so_far is not None and row.so_far.graded else None
 
 
-_KEYS: dict[Order, Callable[[Listed], Any]] = {
+_KEYS: dict[Order, Callable[[ListedRun], Any]] = {
     "created": lambda row: row.run.created or None,
     "changed": lambda row: row.run.changed or None,
     "benchmark": lambda row: row.run.benchmark or None,

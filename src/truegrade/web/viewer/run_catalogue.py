@@ -28,7 +28,7 @@ class _Known(msgspec.Struct):
     line: RunLine | None = None
 
 
-class Catalogue:
+class RunCatalogue:
     """Knows every run and evolution below a folder; safe to ask from several threads.
 
     Args:

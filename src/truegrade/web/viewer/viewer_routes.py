@@ -12,7 +12,7 @@ from truegrade.records import SampleKey
 from truegrade.web.endpoint import Endpoint
 from truegrade.web.http_refusals import Refusal
 from truegrade.web.viewer import browsing, comparing, current, detail, listing, others, pages
-from truegrade.web.viewer.run_catalogue import Catalogue
+from truegrade.web.viewer.run_catalogue import RunCatalogue
 from truegrade.web.viewer.sample_table import OneSample, Tables
 
 SANDBOXED = {
@@ -31,7 +31,7 @@ class Site:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.catalogue = Catalogue(root)
+        self.catalogue = RunCatalogue(root)
         self.tables = Tables()
         self.reports = current.Reports()
 
@@ -90,7 +90,7 @@ def _sample(site: Site, query: SampleAsked) -> OneSample:
     return table.open(SampleKey(query.task, query.sample))
 
 
-def _compare(site: Site, query: comparing.CompareQuery) -> comparing.Comparison:
+def _compare(site: Site, query: comparing.CompareQuery) -> comparing.ComparisonPage:
     return comparing.compare([site.catalogue.folder(run, "run") for run in query.run], query)
 
 
