@@ -10,7 +10,7 @@ import ast
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -32,16 +32,21 @@ def lines_of_code(source: str) -> int:
     return sum(bool(text.strip()) and not text.strip().startswith("#") for n, text in lines if n not in documented)
 
 
-def shared_names(sources: dict[Path, str]) -> tuple[int, int]:
-    """Public classes of one name in several files, and file names (``__init__`` apart) in several folders."""
-    classes, files = defaultdict(set), defaultdict(set)
+def public_names(sources: dict[Path, str]) -> dict[str, list[Path]]:
+    """Public classes by name, each with the files that define one of that name."""
+    classes = defaultdict(list)
     for path, source in sources.items():
-        files[path.name].add(path)
         for node in ast.parse(source).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                classes[node.name].add(path)
-    files.pop("__init__.py", None)
-    return sum(len(found) > 1 for found in classes.values()), sum(len(found) > 1 for found in files.values())
+                classes[node.name].append(path)
+    return dict(classes)
+
+
+def shared_names(sources: dict[Path, str]) -> tuple[int, int]:
+    """Public classes of one name in several files, and file names (``__init__`` apart) in several folders."""
+    files = Counter(path.name for path in sources if path.name != "__init__.py")
+    classes = public_names(sources).values()
+    return sum(len(found) > 1 for found in classes), sum(count > 1 for count in files.values())
 
 
 def import_measures(src: Path) -> tuple[int, str, str]:

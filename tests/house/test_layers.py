@@ -70,3 +70,15 @@ def test_the_repository_speaks_of_the_product_alone():
 def test_no_two_test_files_share_a_name():
     names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
     assert [name for name, files in names.items() if files > 1] == []
+
+
+def test_the_root_stays_small_nothing_is_circular_and_no_two_public_classes_share_a_name():
+    """As `python -m tools.structure` measures them."""
+    from tools.structure import import_measures, public_names
+
+    root = ROOT / "src" / "truegrade"
+    rooms = [path for path in root.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
+    assert len(rooms) - len(UNNAMED) <= 24
+    assert import_measures(ROOT / "src")[1:] == ("none", "none")
+    classes = public_names({path: path.read_text() for path in root.rglob("*.py")})
+    assert {name: places for name, places in classes.items() if len(places) > 1} == {}

@@ -20,28 +20,26 @@ def with_flags(message: object) -> str:
 
     A name that this command lacks is looked for in the others; what no command has stays as it is.
     """
-    context = click.get_current_context(silent=True)
-    root = context.find_root() if context else None
-    running = root.invoked_subcommand if root else None
-    return ARGUMENT.sub(lambda mark: _flag(mark[1], mark[2] == "False", running) or mark[0], str(message))
+    root = click.get_current_context().find_root()
+    return ARGUMENT.sub(lambda mark: _flag(mark[1], mark[2] == "False", root) or mark[0], str(message))
 
 
-def _flag(name: str, off: bool, running: str | None) -> str | None:
+def _flag(name: str, off: bool, root: click.Context) -> str | None:
     """The option of that name; of an argument by place, the word that stands in the usage."""
-    for parameter in _parameters(name, running):
+    for parameter in _parameters(name, root):
         if isinstance(parameter, click.Option):
             return parameter.secondary_opts[0] if off and parameter.secondary_opts else parameter.opts[0]
         return parameter.human_readable_name.upper()
     return None
 
 
-def _parameters(name: str, running: str | None) -> Iterator[click.Parameter]:
+def _parameters(name: str, root: click.Context) -> Iterator[click.Parameter]:
     """Parameters of that name: the running command's, then options of the others."""
-    from truegrade.cli.commands import main
-
-    if running is not None and running in main.commands:
-        yield from (each for each in _of(main.commands[running]) if each.name == name)
-    yield from (each for each in _of(main) if each.name == name and isinstance(each, click.Option))
+    commands = root.command.commands if isinstance(root.command, click.Group) else {}
+    running = commands.get(root.invoked_subcommand or "")
+    if running is not None:
+        yield from (each for each in _of(running) if each.name == name)
+    yield from (each for each in _of(root.command) if each.name == name and isinstance(each, click.Option))
 
 
 def _of(command: click.Command) -> Iterator[click.Parameter]:
