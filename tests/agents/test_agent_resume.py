@@ -252,7 +252,7 @@ def test_runs_without_an_agent_keep_the_identity_they_had():
         (("--agent", "agentcoder", "-A", "rounds=0"), "-A rounds=0: expected `int` >= 1"),
         (("--agent", "agentcoder", "-A", "accept=2"), "-A accept=2: expected `float` <= 1"),
         (("--agent", "agentcoder", "-A", "shown_tests=1"), "humaneval shows no tests"),
-        (("--agent", "agentcoder", "-T", "prompt=base"), "agent 'agentcoder' words its own questions"),
+        (("--agent", "agentcoder", "-T", "prompt=base"), "agent 'agentcoder' writes its own prompts"),
         (("--agent", "agentcoder", "--model", "replay:x"), "leave --agent agentcoder out"),
         (("-A", "rounds=1"), "there is no agent to take it"),
     ],

@@ -18,7 +18,6 @@ from unittest.mock import patch
 
 import msgspec
 from fuzz_target import OPENED, Target
-from importing import read_completions, streamed
 
 from truegrade.analysis.audit.rows import read_rows
 from truegrade.benchmarks import load_benchmark
@@ -36,11 +35,13 @@ from truegrade.sandbox.limits import MIB
 from truegrade.store import read_journal
 from truegrade.store.importers import IMPORTERS
 
-sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("profiles", "support")]
-import execution_files
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("", "profiles")]
 from contest_rows import contest
 from prediction_rows import choice_problem, input_problem, output_problem
 from profile_rows import oracle, problem
+
+from support import execution_files
+from support.importing import read_completions, streamed
 
 FORMS = ("reply", "completion", "program", "answer")
 

@@ -20,12 +20,12 @@ AGENTS: Mapping[str, str] = MappingProxyType(
 )
 """Built-in agents: name to ``module:class``; the class takes the arguments (``-A``), ``info`` says what it is."""
 
-_MEMBERS = ("config", "variant", "label", "scores_shots", "prompt", "answer")
+_MEMBERS = ("config", "variant", "label", "scores_shots", "render_prompt", "answer")
 
 
 def _fault(thing: Any) -> str | None:
     """What keeps a class from being an agent's; what its objects have besides is looked at when one is opened."""
-    missing = lacking(thing, ("info", "prompt", "answer"))
+    missing = lacking(thing, ("info", "render_prompt", "answer"))
     if missing is None and not isinstance(thing.info, AgentInfo):
         return "says in info what is no truegrade.agents.AgentInfo"
     return None if missing is None else f"{missing}, which every agent has: truegrade.agents.base.Agent"

@@ -41,7 +41,7 @@ def test_answers_fit_their_schemas(document, http, doubling):
     validate("GradeResponse", http.post("/v1/grade", json={"problem": doubling, "completions": texts}).json())
     validate("RewardResponse", http.post("/v1/reward", json={"problem": doubling, "completions": texts}).json())
     validate("RunCodeResponse", http.post("/run_code", json={"code": "1", "language": "python"}).json())
-    validate("Problem", http.post("/run_code", json={}).json())
+    validate("ProblemDetails", http.post("/run_code", json={}).json())
     validate("Profiles", http.get("/v1/profiles").json())
 
 
