@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.marks import CHOSE_A, CHOSE_B, CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TYPES_DIFFER
-from truegrade.pipeline.brief_verdicts import read_brief_verdicts
 from truegrade.pipeline.reasoning import questions, reasoning
+from truegrade.pipeline.verdict_table import verdict_table
 from truegrade.records import ChoiceTask, OutputTask, Pairing, Problem, Reason, Verdict
 
 VALUES = [0, 1, 2, 2.0, True, False]
@@ -46,7 +46,7 @@ def verdict(name: str, sample: int, passed: bool, answered: bool, marks: tuple[s
 
 
 def summary(problems: list[Problem], verdicts: list[Verdict]):
-    outcomes = read_brief_verdicts(verdicts, {p.id for p in problems}, 99)
+    outcomes = verdict_table(verdicts, {p.id for p in problems}, 99)
     return reasoning(questions(problems), outcomes)
 
 
@@ -350,7 +350,7 @@ def test_a_hundred_thousand_verdicts_stay_small() -> None:
     ids = {p.id for p in problems}
     stored = (verdict(p.id, s, s % 3 == 0, True, (REVERTED,) * (s % 3 == 1)) for p in problems for s in range(20))
     tracemalloc.start()
-    outcomes = read_brief_verdicts(stored, ids, 20)
+    outcomes = verdict_table(stored, ids, 20)
     result = reasoning(questions(problems), outcomes, ks=(1, 5, 10))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

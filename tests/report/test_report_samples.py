@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_runs import House, Lenient, build_run, outcome, task_id
 
-from truegrade.pipeline.brief_verdicts import BriefVerdict
 from truegrade.records import Reason, SampleKey
 from truegrade.report import samples
 from truegrade.report.material import gather
 from truegrade.report.samples import Browser, choose
 from truegrade.store import Run
+from truegrade.store.facts import VerdictFacts
 
 KEYS = st.tuples(st.sampled_from([f"t{n}" for n in range(30)]), st.integers(0, 3))
 REASONS = st.sampled_from(["passed", "wrong_answer", "no_code", "time_limit"])
@@ -27,13 +27,16 @@ def collect(run: Run, **limits: int) -> Browser:
     return samples.collect(run, material.summary, material.outcomes, **limits)
 
 
-def as_outcomes(reasons: dict[tuple[str, int], str]) -> dict[str, list[BriefVerdict | None]]:
+def as_outcomes(reasons: dict[tuple[str, int], str]) -> dict[str, list[VerdictFacts | None]]:
     """Outcomes as they are read, from reasons by (task, sample)."""
-    tasks: dict[str, list[BriefVerdict | None]] = {}
+    tasks: dict[str, list[VerdictFacts | None]] = {}
     for (task, sample), reason in reasons.items():
         samples = tasks.setdefault(task, [])
         samples += [None] * (sample + 1 - len(samples))
-        samples[sample] = BriefVerdict(reason == "passed", Reason(reason))
+        samples[sample] = VerdictFacts(
+            problem_id=task, sample=sample, completion_sha256="", passed=reason == "passed", reason=Reason(reason),
+            truncated=False, time_sensitive=False, marks=(), detail="",
+        )  # fmt: skip
     return tasks
 
 

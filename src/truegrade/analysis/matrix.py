@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.pipeline.brief_verdicts import BriefVerdicts, counted, disputed, read_brief_verdicts, side_by_side
 from truegrade.pipeline.summary import ProfileSummary, Summary, TaskLine, read_summary
+from truegrade.pipeline.verdict_table import VerdictTable, counted, disputed, side_by_side, verdict_table
 from truegrade.records import Estimate
 from truegrade.statistics import TaskTally, estimate
 from truegrade.store import Run
@@ -57,13 +57,13 @@ def read_matrix(run: Run) -> Matrix:
     summary = read_summary(run)
     tasks = {line.id for profile in summary.profiles for line in profile.tasks}
     outcomes = {
-        profile.profile: read_brief_verdicts(run.verdict_facts(profile.profile), tasks, summary.samples_per_task)
+        profile.profile: verdict_table(run.verdict_facts(profile.profile), tasks, summary.samples_per_task)
         for profile in summary.profiles
     }
     return rule_matrix(summary, outcomes)
 
 
-def rule_matrix(summary: Summary, outcomes: Mapping[str, BriefVerdicts]) -> Matrix:
+def rule_matrix(summary: Summary, outcomes: Mapping[str, VerdictTable]) -> Matrix:
     """Put the numbers of every profile side by side.
 
     Args:
@@ -97,7 +97,7 @@ def tallies_of(profile: ProfileSummary) -> list[TaskTally]:
     return [TaskTally(task_id=t.id, cluster=t.cluster, n=t.n, c=t.c) for t in profile.tasks]
 
 
-def _row(profile: ProfileSummary, outcomes: BriefVerdicts) -> MatrixRow:
+def _row(profile: ProfileSummary, outcomes: VerdictTable) -> MatrixRow:
     tallies = tallies_of(profile)
     sampled = any(tally.n for tally in tallies)
     return MatrixRow(
@@ -112,7 +112,7 @@ def _row(profile: ProfileSummary, outcomes: BriefVerdicts) -> MatrixRow:
     )
 
 
-def first_sample(tasks: list[TaskLine], outcomes: BriefVerdicts) -> Estimate | None:
+def first_sample(tasks: list[TaskLine], outcomes: VerdictTable) -> Estimate | None:
     """Share of problems whose sample 0 passes, over the problems where it was graded; None if it never was."""
     tallies = []
     for line in tasks:

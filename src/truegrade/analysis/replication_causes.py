@@ -9,12 +9,13 @@ import msgspec
 from truegrade.analysis.matrix import first_sample, tallies_of
 from truegrade.analysis.replication_question import MEANS
 from truegrade.benchmarks.mbpp import split_of
-from truegrade.pipeline.brief_verdicts import BriefVerdict, BriefVerdicts, read_brief_verdicts
 from truegrade.pipeline.summary import ProfileSummary, Summary
+from truegrade.pipeline.verdict_table import VerdictTable, verdict_table
 from truegrade.records import UNANSWERED, Estimate, Reason
 from truegrade.statistics import TaskTally
 from truegrade.statistics.replication import Claim, fits
 from truegrade.store import Run
+from truegrade.store.facts import VerdictFacts
 
 FIRST_TASKS = 100
 """The part that quick experiments answer."""
@@ -47,7 +48,7 @@ def explain(
         covers: tells whether the claim lies inside the interval of other tallies or another metric.
     """
     tallies = tallies_of(profile)
-    outcomes = read_brief_verdicts(
+    outcomes = verdict_table(
         run.verdict_facts(profile.profile), {tally.task_id for tally in tallies}, summary.samples_per_task
     )
     found = [
@@ -88,7 +89,7 @@ def _metrics(tallies: Sequence[TaskTally], metric: str, covers: Covers) -> Itera
             )
 
 
-def _first_sample(profile: ProfileSummary, outcomes: BriefVerdicts, claim: Claim) -> Iterator[Explanation]:
+def _first_sample(profile: ProfileSummary, outcomes: VerdictTable, claim: Claim) -> Iterator[Explanation]:
     found = first_sample(profile.tasks, outcomes)
     several = any(line.n > 1 for line in profile.tasks)
     if several and found is not None and claim.low <= found.value <= claim.high:
@@ -129,14 +130,14 @@ def _parts(benchmark: str, tallies: Sequence[TaskTally]) -> Mapping[str, Sequenc
 
 def _verdicts(
     tallies: Sequence[TaskTally],
-    outcomes: BriefVerdicts,
+    outcomes: VerdictTable,
     samples: int,
     claim: Claim,
 ) -> Iterator[Explanation]:
     """Verdicts that other circumstances could turn: how far would the number move if all of them turned?"""
     ours = _mean(tallies)
     if claim.low > ours:
-        kinds: dict[str, tuple[str, Callable[[BriefVerdict], bool]]] = {
+        kinds: dict[str, tuple[str, Callable[[VerdictFacts], bool]]] = {
             "truncated": ("were cut at the token limit", lambda o: o.truncated),
             "unanswered": ("contained no answer", lambda o: o.reason in UNANSWERED and not o.truncated),
             "time": ("exceeded the time limit", lambda o: o.reason is Reason.TIME_LIMIT),
@@ -151,7 +152,7 @@ def _verdicts(
         yield from _if_turned("time", "passes used half of the time limit or more", turned, -1, tallies, claim)
 
 
-def _turned(outcomes: BriefVerdicts, holds: Callable[[BriefVerdict], bool]) -> dict[str, int]:
+def _turned(outcomes: VerdictTable, holds: Callable[[VerdictFacts], bool]) -> dict[str, int]:
     """How many outcomes of each problem hold, problems without any left out."""
     counts = {task: sum(o is not None and holds(o) for o in row) for task, row in outcomes.items()}
     return {task: count for task, count in counts.items() if count}

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from truegrade.datasets.identity import identity
 from truegrade.models.micro.shown import was_shown
-from truegrade.pipeline.brief_verdicts import BriefVerdict, missing_packages
+from truegrade.pipeline.verdict_table import missing_packages
 from truegrade.records import ChoiceTask, OutputTask, Problem
 from truegrade.statistics import Exchangeability, TaskTally
 from truegrade.statistics.windows import Window, described
 from truegrade.store import Manifest
+from truegrade.store.facts import VerdictFacts
 
 IN_THE_BOX = "embedded/truegrade-micro"
 """How the names of the models that come with the package begin."""
@@ -81,7 +82,7 @@ def count_warnings(
     tallies: Sequence[TaskTally],
     n: int,
     order: Exchangeability | None,
-    outcomes: Sequence[BriefVerdict],
+    outcomes: Sequence[VerdictFacts],
     advice: str,
 ) -> list[str]:
     """What a reader of the headline must know; ``advice`` is on replies that were cut."""

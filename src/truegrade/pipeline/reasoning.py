@@ -9,10 +9,11 @@ import msgspec
 from truegrade.extraction.literals import parse_literal
 from truegrade.grading.literals import compare
 from truegrade.grading.marks import CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TEXT_DIFFERS, TYPES_DIFFER
-from truegrade.pipeline.brief_verdicts import BriefVerdict, BriefVerdicts
+from truegrade.pipeline.verdict_table import VerdictTable
 from truegrade.records import UNANSWERED, ChoiceTask, OutputTask, Problem, Reason
 from truegrade.statistics.reasoning import ReasoningSummary, summarise_reasoning
 from truegrade.statistics.reasoning_records import Draw, Pair, PredictionPrompt
+from truegrade.store.facts import VerdictFacts
 
 
 class Questions(msgspec.Struct, frozen=True):
@@ -33,7 +34,7 @@ def questions(problems: Iterable[Problem]) -> Questions:
     return found
 
 
-def reasoning(asked: Questions, outcomes: BriefVerdicts, ks: Sequence[int] = (1,)) -> ReasoningSummary | None:
+def reasoning(asked: Questions, outcomes: VerdictTable, ks: Sequence[int] = (1,)) -> ReasoningSummary | None:
     """The metrics of one profile; None where the run asked nothing of the kind."""
     if not asked.programs and not asked.pairs:
         return None
@@ -94,11 +95,11 @@ def _is_booleans(text: str) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, bool) for item in value)
 
 
-def _draws(asked: Questions, outcomes: BriefVerdicts) -> Mapping[str, Sequence[Draw | None]]:
+def _draws(asked: Questions, outcomes: VerdictTable) -> Mapping[str, Sequence[Draw | None]]:
     """Samples by problem; equal outcomes become one and the same draw."""
-    known: dict[BriefVerdict, Draw] = {}
+    known: dict[VerdictFacts, Draw] = {}
 
-    def draw(outcome: BriefVerdict | None) -> Draw | None:
+    def draw(outcome: VerdictFacts | None) -> Draw | None:
         if outcome is None or outcome.reason is Reason.GRADER_ERROR:
             return None
         if outcome not in known:
@@ -109,7 +110,7 @@ def _draws(asked: Questions, outcomes: BriefVerdicts) -> Mapping[str, Sequence[D
     return {name: tuple(map(draw, outcomes[name])) for name in ids if name in outcomes}
 
 
-def _draw(outcome: BriefVerdict) -> Draw:
+def _draw(outcome: VerdictFacts) -> Draw:
     marks = outcome.marks
     typed = outcome.passed and TYPES_DIFFER not in marks
     return Draw(

@@ -12,20 +12,19 @@ import msgspec
 from truegrade.agents.account import AgentSummary, summarise_steps
 from truegrade.agents.steps import read_steps
 from truegrade.errors import UserError
-from truegrade.pipeline.brief_verdicts import (
-    BriefVerdict,
-    BriefVerdicts,
+from truegrade.pipeline.cautions import IN_THE_BOX, boxed_warnings, count_warnings, partial, unscored
+from truegrade.pipeline.reasoning import Questions, questions, reasoning
+from truegrade.pipeline.selection import made_for, scored
+from truegrade.pipeline.verdict_table import (
+    VerdictTable,
     counted,
     disputed,
     errors_named,
     graded,
     grader_errors,
-    read_brief_verdicts,
     side_by_side,
+    verdict_table,
 )
-from truegrade.pipeline.cautions import IN_THE_BOX, boxed_warnings, count_warnings, partial, unscored
-from truegrade.pipeline.reasoning import Questions, questions, reasoning
-from truegrade.pipeline.selection import made_for, scored
 from truegrade.profiles import Profile
 from truegrade.records import SCHEMA_VERSION, UNANSWERED, ContestTask, Estimate, Problem
 from truegrade.statistics import Exchangeability, NumberSummary, TaskTally, estimate, exchangeability, summarise
@@ -34,7 +33,7 @@ from truegrade.statistics.reasoning import ReasoningSummary
 from truegrade.statistics.splits import Gap, Split, cutoff_gap, split_rates
 from truegrade.statistics.windows import EVERYTHING, Window, narrowed
 from truegrade.store import Manifest, Run
-from truegrade.store.facts import CompletionFacts
+from truegrade.store.facts import CompletionFacts, VerdictFacts
 
 USUAL_K = (1, 5, 10, 25, 50, 100)
 """pass@k is reported for those that the number of samples allows."""
@@ -214,7 +213,7 @@ def summarise_run(
             completions.add(facts)
     tasks = {profile.id: scored(run, problems, profile) for profile in profiles}
     told = {profile.id: run.verdict_facts(profile.id) for profile in profiles}
-    verdicts = {name: read_brief_verdicts(told[name], tasks[name], n) for name in told}
+    verdicts = {name: verdict_table(told[name], tasks[name], n) for name in told}
     expected = len(problems) * n
     disagreements = _disagreements(verdicts)
     shared = _Shared(
@@ -261,7 +260,7 @@ class _Shared(NamedTuple):
 
 def _profile(
     profile: Profile,
-    outcomes: BriefVerdicts,
+    outcomes: VerdictTable,
     problems: Mapping[str, Problem],
     shared: _Shared,
     errors: Mapping[str, str],
@@ -340,7 +339,7 @@ def _possible(metric: str, tallies: Sequence[TaskTally]) -> bool:
     return any(tally.n >= needed for tally in tallies)
 
 
-def _tally(profile: Profile, problem: Problem, outcomes: Sequence[BriefVerdict]) -> TaskTally:
+def _tally(profile: Profile, problem: Problem, outcomes: Sequence[VerdictFacts]) -> TaskTally:
     n, c = profile.tally([(o.passed, o.marks) for o in outcomes])
     return TaskTally(
         task_id=problem.id,
@@ -352,7 +351,7 @@ def _tally(profile: Profile, problem: Problem, outcomes: Sequence[BriefVerdict])
     )
 
 
-def _disagreements(verdicts: Mapping[str, BriefVerdicts]) -> list[Disagreement]:
+def _disagreements(verdicts: Mapping[str, VerdictTable]) -> list[Disagreement]:
     """Samples that pass under one profile and fail under another."""
     return [
         Disagreement(

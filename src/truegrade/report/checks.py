@@ -9,7 +9,7 @@ from truegrade.analysis.audit.evidence import Evidence
 from truegrade.analysis.audit.findings import Finding
 from truegrade.analysis.audit.survey import AuditSurvey, SampleFact
 from truegrade.analysis.replication import stored_audit
-from truegrade.pipeline.brief_verdicts import BriefVerdicts
+from truegrade.pipeline.verdict_table import VerdictTable
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.parts import folded, section
 from truegrade.store import Run
@@ -19,7 +19,7 @@ _IN_WARNINGS = frozenset({"truncated", "samples-uneven", "not-exchangeable"})
 _NAMED_ROWS = 40
 
 
-def read_findings(run: Run, outcomes: BriefVerdicts, profile: str) -> list[Finding]:
+def read_findings(run: Run, outcomes: VerdictTable, profile: str) -> list[Finding]:
     """Findings about the stored samples, then those of a stored audit.
 
     Args:
@@ -54,7 +54,7 @@ def _item(finding: Finding) -> Child:
     return [head, folded(f"{finding.code}: where", el("p", rows, class_="note"))]
 
 
-def _survey(run: Run, outcomes: BriefVerdicts) -> AuditSurvey:
+def _survey(run: Run, outcomes: VerdictTable) -> AuditSurvey:
     samples: dict[str, dict[int, SampleFact]] = defaultdict(dict)
     models: Counter[str] = Counter()
     for facts in run.completion_facts():

@@ -9,7 +9,7 @@ from math import ceil, floor, log10
 
 import msgspec
 
-from truegrade.pipeline.brief_verdicts import BriefVerdicts
+from truegrade.pipeline.verdict_table import VerdictTable
 from truegrade.records import SampleKey
 from truegrade.report import wording
 from truegrade.store import Run
@@ -38,7 +38,7 @@ Values = Mapping[str, Sequence[float]]
 """Family of outcome -> values."""
 
 
-def read_distributions(run: Run, outcomes: BriefVerdicts, samples_per_task: int) -> list[Distribution]:
+def read_distributions(run: Run, outcomes: VerdictTable, samples_per_task: int) -> list[Distribution]:
     """Histograms of what is known of the answered samples that count, split by their outcome.
 
     Args:
@@ -61,7 +61,7 @@ def read_distributions(run: Run, outcomes: BriefVerdicts, samples_per_task: int)
     return [distribution for distribution in made if distribution is not None]
 
 
-def family_of(outcomes: BriefVerdicts, key: SampleKey) -> str:
+def family_of(outcomes: VerdictTable, key: SampleKey) -> str:
     """What became of a sample: a key of `wording.FAMILIES`."""
     row = outcomes.get(key.problem_id, ())
     outcome = row[key.sample] if key.sample < len(row) else None

@@ -8,8 +8,8 @@ import msgspec
 
 from truegrade.analysis.audit.findings import Finding
 from truegrade.analysis.matrix import Matrix, rule_matrix
-from truegrade.pipeline.brief_verdicts import BriefVerdicts, read_brief_verdicts
 from truegrade.pipeline.summary import Summary, read_summary
+from truegrade.pipeline.verdict_table import VerdictTable, verdict_table
 from truegrade.report.checks import read_findings
 from truegrade.report.distributions import Distribution, read_distributions
 from truegrade.store import Manifest, Run
@@ -20,7 +20,7 @@ class ReportMaterial(msgspec.Struct, frozen=True, kw_only=True):
 
     manifest: Manifest
     summary: Summary
-    outcomes: Mapping[str, BriefVerdicts]
+    outcomes: Mapping[str, VerdictTable]
     """By profile id, of the problems that it scores."""
     matrix: Matrix
     distributions: list[Distribution]
@@ -41,7 +41,7 @@ def gather(run: Run, summary: Summary | None = None) -> ReportMaterial:
     summary = summary or read_summary(run)
     tasks = {task.id for profile in summary.profiles for task in profile.tasks}
     outcomes = {
-        profile.profile: read_brief_verdicts(run.verdict_facts(profile.profile), tasks, summary.samples_per_task)
+        profile.profile: verdict_table(run.verdict_facts(profile.profile), tasks, summary.samples_per_task)
         for profile in summary.profiles
     }
     first = summary.profiles[0].profile

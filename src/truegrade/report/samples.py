@@ -10,8 +10,8 @@ from zlib import crc32
 
 import msgspec
 
-from truegrade.pipeline.brief_verdicts import BriefVerdicts, disputed, graded, side_by_side
 from truegrade.pipeline.summary import Summary
+from truegrade.pipeline.verdict_table import VerdictTable, disputed, graded, side_by_side
 from truegrade.records import Completion, Prompt, SampleKey, Verdict
 from truegrade.report.sample_views import Excerpt, SampleView, excerpt, view_sample
 from truegrade.store import Run
@@ -41,7 +41,7 @@ class Browser(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def collect(
-    run: Run, summary: Summary, outcomes: Mapping[str, BriefVerdicts], *, max_chars: int = MAX_PAGE_CHARS
+    run: Run, summary: Summary, outcomes: Mapping[str, VerdictTable], *, max_chars: int = MAX_PAGE_CHARS
 ) -> Browser:
     """Choose samples of a graded run and gather what the page tells about them.
 
@@ -76,7 +76,7 @@ class ChosenSamples(msgspec.Struct, frozen=True, kw_only=True):
     disputed: int
 
 
-def choose(outcomes: Sequence[BriefVerdicts], limit: int, seed: int) -> ChosenSamples:
+def choose(outcomes: Sequence[VerdictTable], limit: int, seed: int) -> ChosenSamples:
     """Every sample on which profiles differ, then the same number of each reason, as far as there are any.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from truegrade.analysis.audit.evidence import Evidence
 from truegrade.analysis.audit.findings import Finding, Severity, finding
 from truegrade.analysis.audit.survey import label
-from truegrade.pipeline.brief_verdicts import counted
+from truegrade.pipeline.verdict_table import counted
 from truegrade.records import SampleKey
 from truegrade.statistics import exchangeability
 

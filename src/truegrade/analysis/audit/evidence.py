@@ -11,14 +11,15 @@ import msgspec
 
 from truegrade.analysis.audit.survey import AuditSurvey, survey
 from truegrade.benchmarks.base import Benchmark
-from truegrade.pipeline.brief_verdicts import BriefVerdict, BriefVerdicts, counted, read_brief_verdicts
 from truegrade.pipeline.grade import grade_run
 from truegrade.pipeline.importing import identity_of
 from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.verdict_table import VerdictTable, counted, verdict_table
 from truegrade.profiles import Profile
 from truegrade.records import UNANSWERED, Problem
 from truegrade.statistics import TaskTally
 from truegrade.store import Manifest, Run
+from truegrade.store.facts import VerdictFacts
 from truegrade.store.manifest import now
 
 
@@ -26,12 +27,12 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """A file and what grading it gave."""
 
     survey: AuditSurvey
-    outcomes: BriefVerdicts
+    outcomes: VerdictTable
     problems: Mapping[str, Problem]
     """All problems of the benchmark, by id."""
     profile: str
 
-    def outcome(self, problem_id: str, sample: int | None) -> BriefVerdict | None:
+    def outcome(self, problem_id: str, sample: int | None) -> VerdictFacts | None:
         """The fresh verdict on a sample."""
         row = self.outcomes.get(problem_id, ())
         return row[sample] if sample is not None and sample < len(row) else None
@@ -84,7 +85,7 @@ def gather(
             allow_unsafe=allow_unsafe,
         )
         width = 1 + max((max(facts, default=0) for facts in surveyed.samples.values()), default=0)
-        outcomes = read_brief_verdicts(run.verdict_facts(profile.id), problems, width)
+        outcomes = verdict_table(run.verdict_facts(profile.id), problems, width)
     return Evidence(survey=surveyed, outcomes=outcomes, problems=problems, profile=profile.id)
 
 
@@ -108,7 +109,7 @@ def _manifest(path: Path, benchmark: Benchmark) -> Manifest:
     )
 
 
-def _tally(profile: Profile, problem: Problem, outcomes: list[BriefVerdict]) -> TaskTally:
+def _tally(profile: Profile, problem: Problem, outcomes: list[VerdictFacts]) -> TaskTally:
     n, c = profile.tally([(outcome.passed, outcome.marks) for outcome in outcomes])
     unanswered = min(n, sum(outcome.reason in UNANSWERED for outcome in outcomes))
     return TaskTally(task_id=problem.id, cluster=problem.cluster, n=n, c=c, unanswered=unanswered)

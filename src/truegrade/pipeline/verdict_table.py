@@ -1,11 +1,9 @@
-"""Verdicts, as little of them as numbers need: a hundred thousand samples fit in a megabyte."""
+"""The verdicts that count, by problem and sample, as far as numbers need them."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-
-import msgspec
 
 from truegrade.grading.marks import packages_missed
 from truegrade.records import Reason, SampleKey
@@ -15,52 +13,38 @@ SHOWN_ERRORS = 5
 """Problems, or packages, that a warning names."""
 
 
-class BriefVerdict(msgspec.Struct, frozen=True):
-    """The part of a verdict that is counted. Equal ones are one object, so a sample costs a pointer."""
-
-    passed: bool
-    reason: Reason
-    truncated: bool = False
-    time_sensitive: bool = False
-    marks: tuple[str, ...] = ()
-
-
-BriefVerdicts = Mapping[str, Sequence[BriefVerdict | None]]
+VerdictTable = Mapping[str, Sequence[VerdictFacts | None]]
 """Under one profile: by problem, then by sample; None where there is no verdict."""
 
 
-def read_brief_verdicts(
-    verdicts: Iterable[VerdictFacts], tasks: Container[str], samples_per_task: int
-) -> BriefVerdicts:
-    """Brief verdicts of the problems and samples that count; a later verdict on a sample replaces an earlier one.
+def verdict_table(verdicts: Iterable[VerdictFacts], tasks: Container[str], samples_per_task: int) -> VerdictTable:
+    """The verdicts of the problems and samples that count; a later verdict on a sample replaces an earlier one.
 
     Args:
         verdicts: of one profile, in the order they were written.
         tasks: ids of the problems that count.
         samples_per_task: samples beyond this number do not count.
     """
-    outcomes: dict[str, list[BriefVerdict | None]] = defaultdict(list)
-    known: dict[BriefVerdict, BriefVerdict] = {}
-    for v in verdicts:
-        if v.problem_id in tasks and v.sample < samples_per_task:
-            outcome = BriefVerdict(v.passed, v.reason, v.truncated, v.time_sensitive, v.marks)
-            samples = outcomes[v.problem_id]
-            samples += [None] * (v.sample + 1 - len(samples))
-            samples[v.sample] = known.setdefault(outcome, outcome)
-    return outcomes
+    table: dict[str, list[VerdictFacts | None]] = defaultdict(list)
+    for verdict in verdicts:
+        if verdict.problem_id in tasks and verdict.sample < samples_per_task:
+            samples = table[verdict.problem_id]
+            samples += [None] * (verdict.sample + 1 - len(samples))
+            samples[verdict.sample] = verdict
+    return table
 
 
-def graded(samples: Iterable[BriefVerdict | None]) -> list[BriefVerdict]:
+def graded(samples: Iterable[VerdictFacts | None]) -> list[VerdictFacts]:
     """Those that have a verdict."""
     return [outcome for outcome in samples if outcome is not None]
 
 
-def counted(samples: Iterable[BriefVerdict | None]) -> list[BriefVerdict]:
+def counted(samples: Iterable[VerdictFacts | None]) -> list[VerdictFacts]:
     """Those whose verdict says something about the answer: a grader's error stands in no denominator."""
     return [outcome for outcome in graded(samples) if outcome.reason is not Reason.GRADER_ERROR]
 
 
-def side_by_side(profiles: Sequence[BriefVerdicts]) -> Iterator[tuple[SampleKey, list[BriefVerdict | None]]]:
+def side_by_side(profiles: Sequence[VerdictTable]) -> Iterator[tuple[SampleKey, list[VerdictFacts | None]]]:
     """Every sample that any profile graded, with its outcome under each, in the order given."""
     tasks = dict.fromkeys(task for outcomes in profiles for task in outcomes)
     for task in tasks:
@@ -71,17 +55,17 @@ def side_by_side(profiles: Sequence[BriefVerdicts]) -> Iterator[tuple[SampleKey,
                 yield SampleKey(task, sample), row
 
 
-def disputed(row: Iterable[BriefVerdict | None]) -> bool:
+def disputed(row: Iterable[VerdictFacts | None]) -> bool:
     """Whether a sample passes under one profile and fails under another."""
     return len({outcome.passed for outcome in counted(row)}) > 1
 
 
-def grader_errors(verdicts: Iterable[VerdictFacts], outcomes: BriefVerdicts) -> dict[str, str]:
+def grader_errors(verdicts: Iterable[VerdictFacts], outcomes: VerdictTable) -> dict[str, str]:
     """What went wrong on our side, by problem.
 
     Args:
         verdicts: of one profile.
-        outcomes: the same, as `read_brief_verdicts` gives them.
+        outcomes: the same, as `verdict_table` gives them.
     """
     failed = {task for task, samples in outcomes.items() if len(counted(samples)) < len(graded(samples))}
     if not failed:
@@ -100,7 +84,7 @@ def errors_named(errors: Mapping[str, str]) -> str:
     )
 
 
-def missing_packages(outcomes: Sequence[BriefVerdict]) -> list[str]:
+def missing_packages(outcomes: Sequence[VerdictFacts]) -> list[str]:
     """The warning about programs that failed for a package that they may not import; empty without any."""
     missed = Counter(name for outcome in outcomes for name in packages_missed(outcome.marks))
     named = ", ".join(f"{name} {count}" for name, count in missed.most_common(SHOWN_ERRORS))
