@@ -40,7 +40,7 @@ from truegrade.pipeline.importing import import_file
 from truegrade.pipeline.local_grader import LocalGrader
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Completion, Problem, SampleKey, Verdict
-from truegrade.report.progress import Silent
+from truegrade.report.progress_lines import Silent
 
 DAY_S = 86_400
 

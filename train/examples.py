@@ -11,7 +11,7 @@ from train.settings import Settings
 from truegrade import prompts
 from truegrade.builders.dsl_list.filters import degenerate
 from truegrade.builders.dsl_list.operations import GRAMMARS, PARAMETER, Type
-from truegrade.builders.dsl_list.sampling import TermSampler
+from truegrade.builders.dsl_list.term_sampling import TermSampler
 from truegrade.builders.dsl_list.terms import Term, expression, source
 from truegrade.builders.dsl_list.weights import default_weights
 from truegrade.builders.micro import SEEN, draw_item

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from truegrade.agents import Agent
-from truegrade.analysis import checking
+from truegrade.analysis import claim_check
 from truegrade.analysis.comparison import compare_runs
 from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.errors import UserError
@@ -30,7 +30,7 @@ from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import AnyProfile, find_profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records.config import RequestPolicy, Sampling
-from truegrade.report.progress import Silent, download_progress
+from truegrade.report.progress_lines import Silent, download_progress
 from truegrade.statistics import PairedComparison
 from truegrade.statistics.windows import EVERYTHING, check_cutoff
 from truegrade.store import Run
@@ -286,7 +286,7 @@ def check(
     allow_unsafe: bool | None = None,
     progress: Progress | None = None,
     notice: Notice = ignore,
-) -> checking.Check:
+) -> claim_check.Check:
     """Grade a file, hold a published number against it and audit it: one answer, such as "confirmed".
 
     Args:
@@ -311,7 +311,7 @@ def check(
         UserError: a name, number or file is at fault.
         SandboxError: this machine cannot run programs.
     """
-    return checking.check(
+    return claim_check.check(
         claim, Path(path), grade=grade, report=report, benchmark=benchmark, profile=profile, metric=metric,
         tasks=tasks, samples=samples, tolerance_points=tolerance_points, data=_path(data), task_args=task_args,
         file_format=file_format, previous=[Path(file) for file in previous], shots=shots, label=label,

@@ -10,7 +10,7 @@ from truegrade.analysis.audit.check_protocol import label_in
 from truegrade.analysis.audit.check_rounds import hypergeometric_tail
 from truegrade.errors import BadRecord, UnknownName
 from truegrade.profiles import open_profile
-from truegrade.report.progress import Silent
+from truegrade.report.progress_lines import Silent
 
 TASKS = 12
 

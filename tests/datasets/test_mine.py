@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
-from truegrade.builders.checking import check_rows
 from truegrade.builders.mine import MineOptions, build, discover
 from truegrade.builders.mine.drawing import Drawer, vocabulary_of
 from truegrade.builders.mine.examples import literal_calls
 from truegrade.builders.mine.shapes import ANY, parameters_of, shape_of
 from truegrade.builders.mutation import MutationOptions, mutate_rows
 from truegrade.builders.mutation.observing import Observer, observe_calls
+from truegrade.builders.recheck import check_rows
 from truegrade.datasets.recording import NotRecorded, RecordedCase, Refused
 from truegrade.datasets.written import encode_rows
 from truegrade.errors import UserError

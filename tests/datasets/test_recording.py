@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.builders.checking import check_rows
+from truegrade.builders.recheck import check_rows
 from truegrade.datasets.executions import ExecutionRow, Preserved
 from truegrade.datasets.free_names import free_names
 from truegrade.datasets.identity import identity

@@ -9,11 +9,11 @@ from truegrade import prompts
 from truegrade.builders.micro import UNSEEN, draw_item
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.training.base import Lesson, TrainingOrder
-from truegrade.evolution.training.embedded import EmbeddedTrainer
+from truegrade.evolution.training.micro_trainer import EmbeddedTrainer
 from truegrade.models.embedded import EARLY, EmbeddedEngine
 from truegrade.models.local import LocalModel
 from truegrade.models.micro import EARLY_WEIGHTS
-from truegrade.models.micro.adapters import MODULES
+from truegrade.models.micro.micro_adapters import MODULES
 from truegrade.records import Message, Prompt
 from truegrade.records.config import RequestPolicy
 

@@ -14,9 +14,9 @@ from truegrade.evolution.direct import draw
 from truegrade.evolution.genomes import Evaluated, Fidelity, Scores
 from truegrade.evolution.hypervolume import contribution, cover, hypervolume
 from truegrade.evolution.pareto import dominates
-from truegrade.evolution.selection import FULL
 from truegrade.evolution.space import Space
 from truegrade.evolution.streams import stream
+from truegrade.evolution.survival import FULL
 
 share = st.integers(0, 20).map(lambda n: n / 20)
 clouds = st.integers(1, 6).flatmap(lambda d: st.lists(st.tuples(*[share] * d), min_size=1, max_size=7))

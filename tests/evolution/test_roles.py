@@ -11,9 +11,9 @@ from truegrade.evolution.contamination import Contamination
 from truegrade.evolution.coralx_split import TEST, TRAINING, WITHOUT_JSON
 from truegrade.evolution.final_look import FILE, Ledger, look_at_final, looks
 from truegrade.evolution.micro_roles import MicroSizes, micro_roles
-from truegrade.evolution.mutants import fresh_mutants
+from truegrade.evolution.mutant_problems import fresh_mutants
 from truegrade.evolution.quixbugs_roles import quixbugs_roles
-from truegrade.evolution.repairs import repair_of
+from truegrade.evolution.repair_problems import repair_of
 from truegrade.evolution.roles import Roles
 from truegrade.evolution.tokens import is_one_token
 from truegrade.profiles.strict import Strict

@@ -14,8 +14,8 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.evolution.genomes import Evaluated, Fidelity, Scores
 from truegrade.evolution.searchers import REGISTRY, open_searcher
 from truegrade.evolution.searchers.base import recipe
-from truegrade.evolution.selection import FULL
 from truegrade.evolution.space import Space
+from truegrade.evolution.survival import FULL
 
 OBJECTIVES = ("gain", "thrift", "security")
 REFERENCE = {"gain": 0.0, "thrift": -40.0, "security": 0.0}

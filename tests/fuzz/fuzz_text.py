@@ -19,14 +19,14 @@ from unittest.mock import patch
 import msgspec
 from fuzz_target import OPENED, Target
 
-from truegrade.analysis.audit.rows import read_rows
+from truegrade.analysis.audit.audit_rows import read_rows
 from truegrade.benchmarks import load_benchmark
 from truegrade.datasets.content import parse_json, read_content
 from truegrade.datasets.locate import locate
 from truegrade.errors import UserError
 from truegrade.evolution.settings import parse_settings
 from truegrade.grading.predictions import grade_output
-from truegrade.models.micro.adapters import read_adapter_config
+from truegrade.models.micro.micro_adapters import read_adapter_config
 from truegrade.models.micro.safetensors_file import read_metadata, read_tensors
 from truegrade.profiles import PROFILES, Profile, open_profile
 from truegrade.profiles.refusals import covered_benchmarks

@@ -13,7 +13,7 @@ from truegrade.cli import main
 from truegrade.errors import ModelError, UserError
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.training.base import Lesson, TrainingOrder
-from truegrade.evolution.training.embedded import EmbeddedTrainer
+from truegrade.evolution.training.micro_trainer import EmbeddedTrainer
 from truegrade.models import open_model
 from truegrade.models.embedded import EmbeddedEngine
 from truegrade.pipeline.probing import probe, probe_by_name

@@ -15,7 +15,7 @@ from truegrade.analysis.audit.findings import Audit, Finding, Severity
 from truegrade.errors import BadRecord
 from truegrade.report.distributions import BINS, bin_values
 from truegrade.report.html import write_report
-from truegrade.report.material import gather
+from truegrade.report.report_material import gather
 
 VALUES = st.dictionaries(
     st.sampled_from(["passed", "failed", "ungraded"]),

@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from truegrade.pipeline.progress import Progress
-from truegrade.report.progress import ProgressMeter, Silent, TerminalProgress, download_progress
+from truegrade.report.progress_lines import ProgressMeter, Silent, TerminalProgress, download_progress
 
 
 class Clock:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from report_runs import House, Lenient, build_run, outcome, task_id
 
 from truegrade.records import Reason, SampleKey
-from truegrade.report import samples
-from truegrade.report.material import gather
-from truegrade.report.samples import Browser, choose
+from truegrade.report import chosen_samples
+from truegrade.report.chosen_samples import Browser, choose
+from truegrade.report.report_material import gather
 from truegrade.store import Run
 from truegrade.store.facts import VerdictFacts
 
@@ -24,7 +24,7 @@ GRADED = st.dictionaries(KEYS, REASONS)
 
 def collect(run: Run, **limits: int) -> Browser:
     material = gather(run)
-    return samples.collect(run, material.summary, material.outcomes, **limits)
+    return chosen_samples.collect(run, material.summary, material.outcomes, **limits)
 
 
 def as_outcomes(reasons: dict[tuple[str, int], str]) -> dict[str, list[VerdictFacts | None]]:
@@ -68,7 +68,7 @@ def test_another_seed_chooses_others() -> None:
 
 
 def test_browser_counts_what_it_leaves_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(samples, "MAX_SAMPLES", 300)
+    monkeypatch.setattr(chosen_samples, "MAX_SAMPLES", 300)
     browser = collect(build_run(tmp_path / "run", tasks=90, samples=5, profiles=(House(), Lenient())))
     assert len(browser.samples) == 300
     assert browser.graded == 450

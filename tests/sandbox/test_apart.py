@@ -2,7 +2,7 @@
 
 import operator
 
-from truegrade.grading.contests.comparison import same_output
+from truegrade.grading.contests.output_comparison import same_output
 from truegrade.sandbox import Limits, Sandbox
 
 

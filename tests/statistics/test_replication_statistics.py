@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from truegrade.errors import UserError
 from truegrade.statistics import TaskTally, estimate
-from truegrade.statistics.replication import (
+from truegrade.statistics.claims import (
     Claim,
     effective_draws,
     fit,

@@ -1,6 +1,6 @@
 """Comparison of a published number with a stored run: a verdict per profile, and possible explanations.
 
-Pure reading of stored files; nothing is graded here. The statistics are in `truegrade.statistics.replication`.
+Pure reading of stored files; nothing is graded here. The statistics are in `truegrade.statistics.claims`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from truegrade.files.json_text import read_json
 from truegrade.pipeline.summary import ProfileSummary, read_summary
 from truegrade.records import Estimate, Reason
 from truegrade.statistics import TaskTally, estimate
-from truegrade.statistics.replication import (
+from truegrade.statistics.claims import (
     Fit,
     effective_draws,
     independent_p,
@@ -57,9 +57,9 @@ class ProfileResult(msgspec.Struct, frozen=True, kw_only=True):
     estimate: Estimate | None
     """Ours; None where the run cannot give the metric."""
     p_independent: float | None = None
-    """See `truegrade.statistics.replication.independent_p`."""
+    """See `truegrade.statistics.claims.independent_p`."""
     p_same_tasks: float | None = None
-    """See `truegrade.statistics.replication.same_tasks_p`; None unless every problem has two samples or more."""
+    """See `truegrade.statistics.claims.same_tasks_p`; None unless every problem has two samples or more."""
 
 
 class Replication(msgspec.Struct, frozen=True, kw_only=True):

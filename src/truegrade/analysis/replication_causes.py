@@ -13,7 +13,7 @@ from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.pipeline.verdict_table import VerdictTable, verdict_table
 from truegrade.records import UNANSWERED, Estimate, Reason
 from truegrade.statistics import TaskTally
-from truegrade.statistics.replication import Claim, fits
+from truegrade.statistics.claims import Claim, fits
 from truegrade.store import Run
 from truegrade.store.facts import VerdictFacts
 

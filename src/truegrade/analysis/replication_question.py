@@ -11,7 +11,7 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.pipeline.summary import Summary
 from truegrade.records import Estimate
 from truegrade.statistics import METRICS
-from truegrade.statistics.replication import USUAL_SAMPLES, USUAL_TASKS, Claim, Fit, fits
+from truegrade.statistics.claims import USUAL_SAMPLES, USUAL_TASKS, Claim, Fit, fits
 from truegrade.store import Run
 
 MEANS = ("pass@1", "all_solutions")

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from truegrade.benchmarks import execution_choice, execution_prediction
-from truegrade.benchmarks.arguments import check_arguments, choice
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.benchmarks.benchmark_args import check_arguments, choice
 from truegrade.datasets.built import built_path
 from truegrade.errors import UserError
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.benchmarks.arguments import choice
 from truegrade.benchmarks.base import Benchmark
+from truegrade.benchmarks.benchmark_args import choice
 from truegrade.datasets import Rows
 from truegrade.datasets.execution_rows import read_executions
 from truegrade.datasets.executions import ExecutionRow, Texts

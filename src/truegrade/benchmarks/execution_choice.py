@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from truegrade.benchmarks.arguments import check_arguments, choice
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.benchmarks.benchmark_args import check_arguments, choice
 from truegrade.benchmarks.execution_cases import (
     ARGUMENTS,
     ExecutionCase,

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.benchmarks.arguments import check_arguments, choice
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.benchmarks.benchmark_args import check_arguments, choice
 from truegrade.benchmarks.execution_cases import (
     ARGUMENTS,
     ExecutionCase,

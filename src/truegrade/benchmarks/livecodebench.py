@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
-from truegrade.benchmarks.arguments import check_arguments, flag
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.benchmarks.benchmark_args import check_arguments, flag
 from truegrade.benchmarks.execution_cases import refuse_repeated
 from truegrade.datasets.contest_releases import select_files
 from truegrade.datasets.contest_rows import ContestRow, read_contest_rows

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.benchmarks.arguments import check_arguments, in_window
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.benchmarks.benchmark_args import check_arguments, in_window
 from truegrade.benchmarks.execution_cases import arguments_of, refuse_repeated
 from truegrade.datasets import parse_rows
 from truegrade.datasets.content import read_content, sha256

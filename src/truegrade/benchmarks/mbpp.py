@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import msgspec
 
-from truegrade.benchmarks.arguments import ALLOW_MODIFIED, choice
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED, choice
 from truegrade.benchmarks.names import entry_point, names_only_solution_binds
 from truegrade.benchmarks.pinned import Item, load_pinned
 from truegrade.datasets import SOURCES

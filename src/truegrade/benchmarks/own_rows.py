@@ -15,8 +15,8 @@ from typing import Literal
 
 import msgspec
 
-from truegrade.benchmarks.arguments import check_arguments
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.benchmarks.benchmark_args import check_arguments
 from truegrade.benchmarks.names import names_only_solution_binds
 from truegrade.datasets.content import parse_json, read_content, sha256
 from truegrade.errors import BadRecord

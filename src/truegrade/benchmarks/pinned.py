@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import msgspec
 
-from truegrade.benchmarks.arguments import ALLOW_MODIFIED, check_arguments, flag
 from truegrade.benchmarks.base import Benchmark
+from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED, check_arguments, flag
 from truegrade.datasets import PinnedFile, read_source
 from truegrade.records import Problem, Task
 

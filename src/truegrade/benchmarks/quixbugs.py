@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from truegrade.benchmarks.arguments import ALLOW_MODIFIED, check_arguments, choice, flag
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED, check_arguments, choice, flag
 from truegrade.datasets import SOURCES, LocatedFile, Rows, check_rows, read_source
-from truegrade.datasets.quixbugs import is_checkout, rows_of_checkout
+from truegrade.datasets.quixbugs_files import is_checkout, rows_of_checkout
 from truegrade.datasets.quixbugs_splits import SPLITS, split_of
 from truegrade.records import Case, CasesTask, FunctionTask, Problem
 

@@ -274,7 +274,7 @@ def schema(name: str | None) -> None:
 
 
 def _progress(as_json: bool) -> Progress:
-    from truegrade.report.progress import Silent, TerminalProgress
+    from truegrade.report.progress_lines import Silent, TerminalProgress
 
     return Silent() if as_json else TerminalProgress()
 

@@ -46,7 +46,7 @@ def data_pull(names: tuple[str, ...], out: Path | None, as_json: bool) -> None:
     from truegrade.datasets import SOURCES, pull
     from truegrade.datasets.hub import PREFIX
     from truegrade.datasets.hub import pull as pull_from_hub
-    from truegrade.report.progress import download_progress
+    from truegrade.report.progress_lines import download_progress
 
     located = {}
     if out is not None and not (len(names) == 1 and names[0].startswith(PREFIX)):
@@ -156,7 +156,7 @@ def data_mutate(file: Path, out: Path, workers: int | None, allow_unsafe: bool |
     """Add a mutant to every row of FILE: a program that differs in one place and returns a different value."""
     from truegrade.builders.leetcode.preamble import OF_LEETCODE
     from truegrade.builders.mutation import MutationOptions, mutate_file
-    from truegrade.report.progress import Silent, TerminalProgress
+    from truegrade.report.progress_lines import Silent, TerminalProgress
     from truegrade.sandbox import Limits, Sandbox
 
     chosen = {name: value for name, value in asked.items() if value is not None}

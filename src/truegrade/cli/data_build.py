@@ -13,7 +13,7 @@ import click
 from truegrade.cli.options import Number, echo, json_option, notice, print_json, unsafe_option
 
 if TYPE_CHECKING:
-    from truegrade.builders.checking import OutputDifference
+    from truegrade.builders.recheck import OutputDifference
     from truegrade.datasets.executions import ExecutionRow
     from truegrade.datasets.recording import Refused
     from truegrade.sandbox import Sandbox
@@ -187,9 +187,9 @@ def build_llm_list(model: str, base_url: str | None, size: int, out: Path, input
 @click.pass_context
 def check(ctx: click.Context, file: Path, workers: int | None, allow_unsafe: bool | None, as_json: bool) -> None:
     """Re-execute every program of FILE, mutants included; exit code 1 if an output differs from FILE."""
-    from truegrade.builders.checking import check_rows
+    from truegrade.builders.recheck import check_rows
     from truegrade.datasets.written import read_rows
-    from truegrade.report.progress import Silent, TerminalProgress
+    from truegrade.report.progress_lines import Silent, TerminalProgress
 
     rows = read_rows(file)
     watch = Silent() if as_json else TerminalProgress()
@@ -253,7 +253,7 @@ def _write(out: Path, built: Iterable[ExecutionRow | Refused], total: int | None
     from truegrade.datasets.recording import Refused
     from truegrade.datasets.written import prepare, write_rows
     from truegrade.errors import UserError
-    from truegrade.report.progress import Silent, TerminalProgress
+    from truegrade.report.progress_lines import Silent, TerminalProgress
 
     prepare(out)
     watch = Silent() if as_json or total is None else TerminalProgress()

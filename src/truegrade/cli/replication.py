@@ -82,7 +82,7 @@ def check(
     Exit code 0: confirmed, and no finding of the audit is an error. 1: any other answer. 2: the input is at fault.
     """
     from truegrade import api
-    from truegrade.analysis.checking import CheckAnswer
+    from truegrade.analysis.claim_check import CheckAnswer
 
     found = api.check(
         claim,
@@ -104,7 +104,7 @@ def check(
 
 
 def _progress(as_json: bool) -> Progress:
-    from truegrade.report.progress import Silent, TerminalProgress
+    from truegrade.report.progress_lines import Silent, TerminalProgress
 
     return Silent() if as_json else TerminalProgress()
 
@@ -141,7 +141,7 @@ def audit(ctx: click.Context, /, file: Path, as_json: bool, allow_unsafe: bool |
     """Audit a file of completions for rows that must not count and for deviations from the protocol."""
     import msgspec
 
-    from truegrade.analysis.checking import audit_file
+    from truegrade.analysis.claim_check import audit_file
 
     found = audit_file(file, allow_unsafe=bool(allow_unsafe), progress=_progress(as_json), **options)
     if as_json:

@@ -63,8 +63,8 @@ def report(
 def _of_evolution(folder: Path, file_format: str, out: Path | None, part: Mapping[str, Any]) -> Path:
     """Write the page, or the summary as Markdown, of what `truegrade evolve` made."""
     from truegrade.errors import UserError
-    from truegrade.evolution.reporting.material import gather
     from truegrade.evolution.reporting.page import write_report
+    from truegrade.evolution.reporting.search_material import gather
     from truegrade.evolution.reporting.summary_text import markdown_summary
 
     if any(part.values()):

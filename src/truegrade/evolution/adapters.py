@@ -11,8 +11,8 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.evolution.genomes import Fidelity, Genome, TrainingGenes
-from truegrade.evolution.selection import FULL
 from truegrade.evolution.settings import Training
+from truegrade.evolution.survival import FULL
 from truegrade.evolution.training.base import Lesson, Trained, Trainer, TrainingOrder
 from truegrade.evolution.training.cache import AdapterCache, Cached, adapter_key
 from truegrade.evolution.training.merged import WeightedAdapter, build_merged

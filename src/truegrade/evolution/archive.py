@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from truegrade.evolution.genomes import Evaluated
 from truegrade.evolution.hypervolume import contribution
 from truegrade.evolution.pareto import dominates
-from truegrade.evolution.selection import point, shortfall
+from truegrade.evolution.survival import point, shortfall
 
 
 class Archive:

@@ -10,8 +10,8 @@ from truegrade.errors import UserError
 from truegrade.evolution.archive import Archive
 from truegrade.evolution.events import Event
 from truegrade.evolution.genomes import Genome, Scores
-from truegrade.evolution.selection import point
 from truegrade.evolution.settings import EvolutionSettings
+from truegrade.evolution.survival import point
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.evolution.repairs import Repair, repair_of
+from truegrade.evolution.repair_problems import Repair, repair_of
 from truegrade.evolution.tokens import nameless, ngrams
 from truegrade.records import Problem
 

@@ -16,10 +16,10 @@ from truegrade.evolution.genomes import Fidelity, Genome, Scores
 from truegrade.evolution.objectives.anchors import graded_reply
 from truegrade.evolution.objectives.coralx import CoralxObjectives
 from truegrade.evolution.objectives.measured import MeasuredObjectives
-from truegrade.evolution.objectives.samples import GradedReply, Scorer, by_problem
+from truegrade.evolution.objectives.scorers import GradedReply, Scorer, by_problem
 from truegrade.evolution.replies import Examination
-from truegrade.evolution.selection import FULL
 from truegrade.evolution.subject import Subject, open_subject
+from truegrade.evolution.survival import FULL
 from truegrade.evolution.training.cache import AdapterCache
 from truegrade.evolution.workplace import Workplace
 from truegrade.pipeline.verdicts import limits_for

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from truegrade.benchmarks import load_benchmark
-from truegrade.evolution.repairs import repair_of
+from truegrade.evolution.repair_problems import repair_of
 from truegrade.evolution.roles import Roles
 from truegrade.records import Problem, sha256_json
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.evolution.genomes import SamplingGenes
-from truegrade.evolution.objectives.samples import GradedReply, sample_of
+from truegrade.evolution.objectives.scorers import GradedReply, sample_of
 from truegrade.evolution.subject import Ask, Subject
 from truegrade.grading.executor import Executor
 from truegrade.models.local import Generated

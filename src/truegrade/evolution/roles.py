@@ -21,7 +21,7 @@ from truegrade.evolution.contamination import (
     refuse_overlap,
     refuse_trained,
 )
-from truegrade.evolution.repairs import repair_of
+from truegrade.evolution.repair_problems import repair_of
 from truegrade.records import Problem
 
 

@@ -13,7 +13,7 @@ from truegrade.evolution.finishing import Finish
 from truegrade.evolution.folder import EvolutionFolder
 from truegrade.evolution.loop import Loop, open_plan
 from truegrade.evolution.machines import LOCAL, Machines, open_machines
-from truegrade.evolution.repairs import repair_of
+from truegrade.evolution.repair_problems import repair_of
 from truegrade.evolution.settings import EvolutionSettings
 from truegrade.evolution.watching import SearchWatcher, Unwatched
 from truegrade.evolution.workers import GenomeMap, open_map

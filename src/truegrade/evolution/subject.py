@@ -47,7 +47,7 @@ class EmbeddedSubject:
     """A small Llama in numpy; an adapter is merged into a fresh copy of its weights."""
 
     def __init__(self, model: str) -> None:
-        from truegrade.evolution.training.embedded import EmbeddedTrainer
+        from truegrade.evolution.training.micro_trainer import EmbeddedTrainer
         from truegrade.models.embedded import SHIPPED, embedded_folder
 
         self._trainer = EmbeddedTrainer(model)

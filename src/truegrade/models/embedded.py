@@ -12,10 +12,10 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.models.adapters import ARGUMENT, adapted_name
 from truegrade.models.local import Generated, LocalModel
 from truegrade.models.micro import EARLY_WEIGHTS, WEIGHTS
-from truegrade.models.micro.config import read_defaults
 from truegrade.models.micro.decoding import Decoder, DecodingJob
 from truegrade.models.micro.layout import prompt_tokens
 from truegrade.models.micro.llama import ROWS, Llama
+from truegrade.models.micro.llama_config import read_defaults
 from truegrade.models.micro.sampling import TokenSampler, sampler_for
 from truegrade.models.micro.tokenizer import read_tokenizer
 from truegrade.records import Prompt, Usage

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from truegrade.models.arguments import read_arguments
+from truegrade.models.model_args import read_arguments
 
 
 class TransformersOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -11,7 +11,7 @@ import msgspec
 from truegrade.errors import UserError
 from truegrade.files.json_text import read_json
 from truegrade.models.adapters import CONFIG, check_adapter
-from truegrade.models.arguments import read_arguments
+from truegrade.models.model_args import read_arguments
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 """Values that ``max_lora_rank`` may have (vllm/config/lora.py, `MaxLoRARanks`, at v0.26.0)."""

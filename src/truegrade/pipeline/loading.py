@@ -17,7 +17,7 @@ from truegrade.store import Run
 from truegrade.store.journal import Notice
 
 Shown = Callable[[str], AbstractContextManager[Callable[[int, int | None], None]]]
-"""Shows the download of the file of that name: `truegrade.report.progress.download_progress`."""
+"""Shows the download of the file of that name: `truegrade.report.progress_lines.download_progress`."""
 
 
 def load_announced(

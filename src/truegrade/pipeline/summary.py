@@ -13,7 +13,7 @@ from truegrade.agents.account import AgentSummary, summarise_steps
 from truegrade.agents.steps import read_steps
 from truegrade.errors import UserError
 from truegrade.pipeline.cautions import IN_THE_BOX, boxed_warnings, count_warnings, partial, unscored
-from truegrade.pipeline.reasoning import Questions, questions, reasoning
+from truegrade.pipeline.reasoning_summary import Questions, questions, reasoning
 from truegrade.pipeline.selection import made_for, scored
 from truegrade.pipeline.verdict_table import (
     VerdictTable,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from truegrade.pipeline.summary import Summary
 from truegrade.report import format as fmt
 from truegrade.report.markup import Child, Markup, el
-from truegrade.report.parts import facts, section, table
+from truegrade.report.page_parts import facts, section, table
 from truegrade.report.tables import fact_grid, open_console, plain_table, row
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from truegrade.report import format as fmt
+from truegrade.report.chosen_samples import Browser
 from truegrade.report.markup import Markup, el
-from truegrade.report.parts import section
-from truegrade.report.samples import Browser
+from truegrade.report.page_parts import section
 
 STYLES = ("browser.css",)
 SCRIPTS = ("blocks.js", "detail.js", "browser.js")

@@ -11,7 +11,7 @@ from truegrade.analysis.audit.survey import AuditSurvey, SampleFact
 from truegrade.analysis.replication import stored_audit
 from truegrade.pipeline.verdict_table import VerdictTable
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.parts import folded, section
+from truegrade.report.page_parts import folded, section
 from truegrade.store import Run
 
 _IN_WARNINGS = frozenset({"truncated", "samples-uneven", "not-exchangeable"})

@@ -14,7 +14,7 @@ from truegrade.report.comparison_replies import Replies, reply_blocks
 from truegrade.report.comparison_tasks import replies_section, tasks_section
 from truegrade.report.figures import differences_chart
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.parts import figure, page, section, table
+from truegrade.report.page_parts import figure, page, section, table
 
 STYLES = ("browser.css", "compare.css")
 SCRIPTS = ("blocks.js", "detail.js", "compare.js")

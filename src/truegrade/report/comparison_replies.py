@@ -8,10 +8,10 @@ import msgspec
 
 from truegrade.analysis.comparison import Comparison, Side
 from truegrade.records import SampleKey
+from truegrade.report.chosen_samples import read_prompts, read_views
 from truegrade.report.markup import Markup, join
 from truegrade.report.sample_blocks import packed
 from truegrade.report.sample_views import Excerpt, SampleView
-from truegrade.report.samples import read_prompts, read_views
 from truegrade.store import Run
 
 SAMPLES_A_TASK = 10

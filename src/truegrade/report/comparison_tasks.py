@@ -14,7 +14,7 @@ from truegrade.report import wording
 from truegrade.report.comparison_exhibits import discordant
 from truegrade.report.comparison_replies import SAMPLES_A_TASK, Replies, reasons
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.parts import folded, section, table
+from truegrade.report.page_parts import folded, section, table
 
 Reasons = Mapping[tuple[str, str], Sequence[str]]
 """By side's label and problem."""

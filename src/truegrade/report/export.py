@@ -17,9 +17,9 @@ from truegrade.report.citation import bibtex
 from truegrade.report.exhibit_text import TEXTS, latex
 from truegrade.report.exhibits import Cell, Exhibit, exhibits
 from truegrade.report.html import write_report
-from truegrade.report.material import ReportMaterial, gather
 from truegrade.report.methods import sentences
 from truegrade.report.reasoning_wording import CHOICE, PREDICTION
+from truegrade.report.report_material import ReportMaterial, gather
 from truegrade.store import Run
 from truegrade.store.manifest import write_atomically
 

@@ -10,14 +10,14 @@ from truegrade.report import sections
 from truegrade.report.agents import agent
 from truegrade.report.browser import SCRIPTS, STYLES, sample_browser
 from truegrade.report.checks import findings_section
+from truegrade.report.chosen_samples import Browser, collect
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.material import ReportMaterial, gather
 from truegrade.report.methods import methods
-from truegrade.report.parts import page
+from truegrade.report.page_parts import page
 from truegrade.report.reasoning_html import reasoning
+from truegrade.report.report_material import ReportMaterial, gather
 from truegrade.report.rules_html import rules
 from truegrade.report.sample_blocks import blocks
-from truegrade.report.samples import Browser, collect
 from truegrade.report.splits_html import splits
 from truegrade.report.spread_html import spread
 from truegrade.store import Run

@@ -11,7 +11,7 @@ from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.citation import bibtex
 from truegrade.report.markup import Child, Markup, el
-from truegrade.report.parts import folded, section
+from truegrade.report.page_parts import folded, section
 from truegrade.store import Manifest
 
 

@@ -16,7 +16,7 @@ from truegrade.report.figures import (
     prediction_chart,
 )
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.parts import facts, figure, section, table
+from truegrade.report.page_parts import facts, figure, section, table
 from truegrade.report.reasoning_wording import (
     AGGREGATIONS,
     CHOICE,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from truegrade.analysis.audit import Audit
     from truegrade.analysis.replication import ProfileResult, Replication
-    from truegrade.statistics.replication import Fit
+    from truegrade.statistics.claims import Fit
 
 COLOURS = {"reproduced": "green", "not reproduced": "red", "not comparable": "yellow"}
 SHOWN_FITS = 4
@@ -61,7 +61,7 @@ def print_check(
     console: Console | None = None,
     worded: Callable[[str], str] = str,
 ) -> None:
-    """Print the answer, then the replication and the audit behind it (see `truegrade.analysis.checking.Check`).
+    """Print the answer, then the replication and the audit behind it (see `truegrade.analysis.claim_check.Check`).
 
     ``worded`` as of `truegrade.report.text.print_summary`.
     """

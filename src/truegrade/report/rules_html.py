@@ -11,7 +11,7 @@ from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.figures import rules_chart
 from truegrade.report.markup import Child, Markup, el
-from truegrade.report.parts import figure, folded, section, table
+from truegrade.report.page_parts import figure, folded, section, table
 
 
 def rules(matrix: Matrix, summary: Summary) -> Markup:

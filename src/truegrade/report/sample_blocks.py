@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from truegrade.files.json_text import encode
+from truegrade.report.chosen_samples import Browser, Prompts
 from truegrade.report.markup import Markup, el, join
 from truegrade.report.sample_views import SampleView, VerdictView
-from truegrade.report.samples import Browser, Prompts
 
 SAMPLES_A_BLOCK = 100
 PROMPTS_A_BLOCK = 50

@@ -8,7 +8,7 @@ import msgspec
 
 from truegrade.extraction.thinking import final_channel
 from truegrade.records import Completion, SampleKey, Verdict
-from truegrade.report.failures import FailureLine, read_failure
+from truegrade.report.failure_lines import FailureLine, read_failure
 
 MAX_TEXT_CHARS = 20_000
 """A longer text is cut, with a note."""

@@ -12,8 +12,8 @@ from truegrade.report.charts import svg
 from truegrade.report.charts.svg import interval_plot
 from truegrade.report.figures import curve_chart, reasons_chart
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.material import ReportMaterial
-from truegrade.report.parts import facts, figure, folded, section, table
+from truegrade.report.page_parts import facts, figure, folded, section, table
+from truegrade.report.report_material import ReportMaterial
 
 MAX_CARDS = 2
 """With more profiles only the first gets a card; the section on profiles compares all of them."""

@@ -7,7 +7,7 @@ from truegrade.report import format as fmt
 from truegrade.report.charts.svg import interval_plot
 from truegrade.report.exhibits import split_rows
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.parts import section, table
+from truegrade.report.page_parts import section, table
 from truegrade.report.wording import after_cutoff
 
 

@@ -11,7 +11,7 @@ from truegrade.report.charts.svg import inline
 from truegrade.report.distributions import Distribution
 from truegrade.report.figures import distribution_chart, said, truncation_chart
 from truegrade.report.markup import Child, Markup, el
-from truegrade.report.parts import facts, figure, section, table
+from truegrade.report.page_parts import facts, figure, section, table
 
 
 def spread(summary: Summary, distributions: Sequence[Distribution]) -> Markup:

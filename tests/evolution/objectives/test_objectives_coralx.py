@@ -10,7 +10,7 @@ from truegrade.errors import UserError
 from truegrade.evolution.objectives import coralx
 from truegrade.evolution.objectives.anchors import score_anchors
 from truegrade.evolution.objectives.coralx import CoralxObjectives
-from truegrade.evolution.objectives.samples import GradedReply
+from truegrade.evolution.objectives.scorers import GradedReply
 from truegrade.extraction.coralx import take_code
 from truegrade.profiles.coralx import Coralx
 

@@ -13,7 +13,7 @@ from truegrade.evolution.objectives.anchors import ANCHORS, graded_reply, score_
 from truegrade.evolution.objectives.cost import COST_CAP, CostMeter, countable
 from truegrade.evolution.objectives.measured import MOST_FINDINGS, MeasuredObjectives
 from truegrade.evolution.objectives.patch import code_tokens, edit_distance, patch_size
-from truegrade.evolution.objectives.samples import GradedReply, repair_task, samples_of
+from truegrade.evolution.objectives.scorers import GradedReply, repair_task, samples_of
 from truegrade.profiles.coralx import Coralx
 from truegrade.profiles.strict import Strict
 from truegrade.records import Completion, FunctionTask, Problem, Usage, Verdict

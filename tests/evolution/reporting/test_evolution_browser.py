@@ -7,8 +7,8 @@ from evolution_folders import MAIN, build_folder
 
 from support.listening import listening
 from truegrade.evolution.events import SearchPlan
-from truegrade.evolution.reporting.material import gather
 from truegrade.evolution.reporting.page import write_report
+from truegrade.evolution.reporting.search_material import gather
 
 pytestmark = pytest.mark.slow
 PLANS = (*MAIN[:2], SearchPlan(name="merging", args={"of": "nsga2"}, baseline=True))

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from truegrade.errors import BadRecord, UserError
 from truegrade.evolution.events import CLOCK, EVENTS, EVOLUTION, FINAL, Event, SearchPlan
 from truegrade.evolution.reporting.budgets import by_cpu_s, by_evaluations, cached, total_cpu_s
-from truegrade.evolution.reporting.comparison import averaged, best_baseline, contenders
 from truegrade.evolution.reporting.lineage import ancestry, focus, origins
-from truegrade.evolution.reporting.material import gather
 from truegrade.evolution.reporting.problems_html import grouped
+from truegrade.evolution.reporting.search_comparison import averaged, best_baseline, contenders
+from truegrade.evolution.reporting.search_material import gather
 from truegrade.evolution.reporting.verdict import verdict
 
 HALVED = (SearchPlan(name="halving", args={"of": "random"}),)

@@ -15,8 +15,8 @@ from test_evolution_numbers import brute_front, optuna_volume, rows
 
 from truegrade.cli import main
 from truegrade.evolution.events import EVOLUTION, FINAL, SearchPlan
-from truegrade.evolution.reporting.material import gather
 from truegrade.evolution.reporting.page import render, write_report
+from truegrade.evolution.reporting.search_material import gather
 from truegrade.evolution.reporting.summary_text import markdown_summary, print_summary
 
 sys.path.append(str(Path(__file__).parents[2] / "report"))

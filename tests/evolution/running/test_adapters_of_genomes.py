@@ -11,7 +11,7 @@ from truegrade.evolution.subject import Ask, EmbeddedSubject, open_subject
 from truegrade.evolution.training.base import Lesson
 from truegrade.evolution.training.cache import AdapterCache
 from truegrade.models.adapters import adapter_sha256
-from truegrade.models.micro.adapters import merge_adapter
+from truegrade.models.micro.micro_adapters import merge_adapter
 from truegrade.models.micro.safetensors_file import read_tensors
 from truegrade.records import Message, Prompt
 from truegrade.records.config import Sampling

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.grading.contests.comparison import as_json, get_stripped_lines, same_output
+from truegrade.grading.contests.output_comparison import as_json, get_stripped_lines, same_output
 
 SAME = [
     ("7\n", "7"), (" 7 \n\n", "7"), ("1 2\n3", "1 2 \n3\n"), ("1e3", "1000"), ("+5", "5"), ("1_000", "1000"),

@@ -237,12 +237,12 @@ def machines(cluster):
 
 def test_what_machines_cannot_do_is_said_in_a_sentence(machines, monkeypatch):
     assert dict(machines.work([Word("a"), Word("b"), Word("c")])) == {0: "a", 1: "b", 2: "c"}
-    monkeypatch.setattr("truegrade.integrations.ray.machines.MOST_LOSSES", 2)
+    monkeypatch.setattr("truegrade.integrations.ray.ray_machines.MOST_LOSSES", 2)
     with pytest.raises(SandboxError, match=r"^die: 2 times in a row the process that worked on it was lost"):
         list(machines.work([Word("die")]))
     assert list(machines.work([Word("a")])) == [(0, "a")], "after an error there is a new crew"
     machines.close()
-    monkeypatch.setattr("truegrade.integrations.ray.machines.WorkerActor", Old)
+    monkeypatch.setattr("truegrade.integrations.ray.ray_machines.WorkerActor", Old)
     with pytest.raises(SandboxError, match=rf"has truegrade 0\.0\.1, this one {truegrade.__version__}"):
         list(machines.work([Word("a")]))
 

@@ -8,12 +8,12 @@ import pytest
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.training.base import TrainingOrder
 from truegrade.evolution.training.folders import write_adapter
-from truegrade.models.micro.config import read_shape
 from truegrade.models.micro.finetuning.linear import Dropout
 from truegrade.models.micro.finetuning.network import Batch, Network, TrainingExample
 from truegrade.models.micro.finetuning.optimiser import AdamW, learning_rate
 from truegrade.models.micro.finetuning.updates import FreshAdapter, stream
 from truegrade.models.micro.llama import Cache, Llama
+from truegrade.models.micro.llama_config import read_shape
 from truegrade.models.micro.safetensors_file import read_tensors
 
 torch = pytest.importorskip("torch", reason="torch is not installed")

@@ -41,7 +41,7 @@ def audit(
     """Audit a file of completions.
 
     Args:
-        path: rows in a shape of `truegrade.analysis.audit.rows`.
+        path: rows in a shape of `truegrade.analysis.audit.audit_rows`.
         benchmark: what they answer.
         profile: rules of the fresh grading.
         progress: watches the grading.

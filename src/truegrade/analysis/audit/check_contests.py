@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from truegrade.analysis.audit.audited_submissions import Submissions, Submitted
 from truegrade.analysis.audit.contest_runs import Rerun
 from truegrade.analysis.audit.findings import Finding, Severity, finding
-from truegrade.analysis.audit.submissions import Submissions, Submitted
 from truegrade.extraction.contests import first_pair, last_pair
 from truegrade.extraction.parsing import Fault, Parser
 

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
-from truegrade.analysis.audit.submissions import Submitted
-from truegrade.grading.contests.comparison import same_output
+from truegrade.analysis.audit.audited_submissions import Submitted
+from truegrade.grading.contests.output_comparison import same_output
 from truegrade.grading.contests.tests import decode
 from truegrade.grading.executor import Executor
 from truegrade.pipeline.progress import Progress

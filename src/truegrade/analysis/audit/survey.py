@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from truegrade.analysis.audit.audit_rows import RawRow, read_rows
 from truegrade.analysis.audit.flags import Flag, speaks_of
-from truegrade.analysis.audit.rows import RawRow, read_rows
 from truegrade.analysis.audit.texts import ends_inside_statement, holds_program
 from truegrade.analysis.audit.upstream import FieldDifference, differences
 from truegrade.benchmarks.base import Benchmark
@@ -73,7 +73,7 @@ def survey(path: Path, benchmark: Benchmark, keep: Callable[[Completion], None])
     """Read a file to its end.
 
     Args:
-        path: of completions, in a shape of `truegrade.analysis.audit.rows`.
+        path: of completions, in a shape of `truegrade.analysis.audit.audit_rows`.
         benchmark: what they answer.
         keep: gets every sample as a completion that can be graded.
 

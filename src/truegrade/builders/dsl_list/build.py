@@ -18,7 +18,7 @@ import msgspec
 
 from truegrade.builders.dsl_list.filters import degenerate
 from truegrade.builders.dsl_list.operations import GRAMMARS, PARAMETER, Type
-from truegrade.builders.dsl_list.sampling import TermSampler
+from truegrade.builders.dsl_list.term_sampling import TermSampler
 from truegrade.builders.dsl_list.terms import Term, expression, source
 from truegrade.builders.dsl_list.weights import Weights, default_weights
 from truegrade.datasets.executions import ExecutionRow

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.builders.leetcode.solution import Solution, plain_functions
+from truegrade.builders.leetcode.solution_class import Solution, plain_functions
 from truegrade.builders.leetcode.submissions import LeetCodeSubmission
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.datasets.identity import identity

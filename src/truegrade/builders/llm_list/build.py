@@ -15,7 +15,7 @@ from typing import Protocol
 
 import msgspec
 
-from truegrade.builders.llm_list.replies import Idea, read_ideas, read_inputs, read_program
+from truegrade.builders.llm_list.llm_replies import Idea, read_ideas, read_inputs, read_program
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.datasets.identity import identity
 from truegrade.datasets.recording import NotRecorded, RecordedCalls, Refused, record

@@ -8,7 +8,7 @@ import re
 
 import msgspec
 
-from truegrade.builders.micro import parts
+from truegrade.builders.micro import grammar_parts
 from truegrade.datasets.identity import identity
 
 Arguments = tuple[list[int], ...] | tuple[list[int], int]
@@ -42,12 +42,12 @@ class GeneratedProgram(msgspec.Struct, frozen=True):
 
 def draw_program(rng: random.Random) -> GeneratedProgram:
     """A program of the grammar; every aggregate and walk alike, plain filters as often as joined ones."""
-    aggregate = rng.choice(list(parts.AGGREGATES))
+    aggregate = rng.choice(list(grammar_parts.AGGREGATES))
     kept, test = _draw_filter(rng)
-    walk = rng.choice(("tail", "inner") if kept in parts.NEIGHBOURS else list(parts.WALKS))
+    walk = rng.choice(("tail", "inner") if kept in grammar_parts.NEIGHBOURS else list(grammar_parts.WALKS))
     transform = ""
-    if parts.AGGREGATES[aggregate].transforms and rng.random() < 0.6:
-        transform = rng.choice(list(parts.TRANSFORMS))
+    if grammar_parts.AGGREGATES[aggregate].transforms and rng.random() < 0.6:
+        transform = rng.choice(list(grammar_parts.TRANSFORMS))
     name = "_".join(filter(None, (aggregate, transform, kept, walk)))
     body = _lines(aggregate, transform, test, walk)
     second = re.search(r"\bK\b", body) is not None
@@ -67,20 +67,20 @@ def draw_arguments(program: GeneratedProgram, rng: random.Random) -> Arguments:
 def _draw_filter(rng: random.Random) -> tuple[str, str]:
     """Name and condition; half of them two plain ones joined."""
     if rng.random() < 0.5:
-        name = rng.choice(list(parts.FILTERS))
-        return name, parts.FILTERS[name]
-    one, other = rng.sample(parts.JOINED, 2)
+        name = rng.choice(list(grammar_parts.FILTERS))
+        return name, grammar_parts.FILTERS[name]
+    one, other = rng.sample(grammar_parts.JOINED, 2)
     word = rng.choice(("and", "or"))
-    return f"{one}_{word}_{other}", f"{parts.FILTERS[one]} {word} {parts.FILTERS[other]}"
+    return f"{one}_{word}_{other}", f"{grammar_parts.FILTERS[one]} {word} {grammar_parts.FILTERS[other]}"
 
 
 def _lines(aggregate: str, transform: str, test: str, walk: str) -> str:
     """The function's body, placeholders in place."""
-    how = parts.AGGREGATES[aggregate]
-    turn = re.sub(r"\bT\b", parts.TRANSFORMS[transform], how.update)
+    how = grammar_parts.AGGREGATES[aggregate]
+    turn = re.sub(r"\bT\b", grammar_parts.TRANSFORMS[transform], how.update)
     if test:
         turn = f"if {test}:\n{_indented(turn)}"
-    opening, closing = parts.WALKS[walk]
+    opening, closing = grammar_parts.WALKS[walk]
     loop = f"{opening}\n{_indented(turn)}" + (f"\n    {closing}" if closing else "")
     if walk:
         loop = re.sub(r"\bX\b", "V[I]", loop)
@@ -90,12 +90,12 @@ def _lines(aggregate: str, transform: str, test: str, walk: str) -> str:
 def _named(source: str, rng: random.Random) -> str:
     """The source with a name for each placeholder."""
     names = {
-        "V": rng.choice(parts.LIST_NAMES),
-        "X": rng.choice(parts.ITEM_NAMES),
-        "I": rng.choice(parts.INDEX_NAMES),
-        "A": rng.choice(parts.RESULT_NAMES),
-        "B": rng.choice(parts.SECOND_NAMES),
-        "K": rng.choice(parts.LIMIT_NAMES),
+        "V": rng.choice(grammar_parts.LIST_NAMES),
+        "X": rng.choice(grammar_parts.ITEM_NAMES),
+        "I": rng.choice(grammar_parts.INDEX_NAMES),
+        "A": rng.choice(grammar_parts.RESULT_NAMES),
+        "B": rng.choice(grammar_parts.SECOND_NAMES),
+        "K": rng.choice(grammar_parts.LIMIT_NAMES),
     }
     return re.sub(r"\b[VXIABK]\b", lambda found: names[found[0]], source)
 

@@ -15,8 +15,8 @@ import msgspec
 
 from truegrade.builders.mine.discover import FoundFunction
 from truegrade.builders.mine.drawing import Drawer, vocabulary_of
+from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.builders.mutation.observing import NOT_RUN, Arc, observe_calls
-from truegrade.builders.mutation.options import MutationOptions
 from truegrade.builders.mutation.validity import is_askable
 from truegrade.datasets.literal_text import call_text, literal_text
 from truegrade.datasets.recording import NotRecorded, RecordedCase

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from truegrade.builders.mutation.mutant_sources import NotAProgram, Span, Text, is_normalised, normalised, parse
+from truegrade.builders.mutation.mutation_options import PUBLISHED, MutationOptions
 from truegrade.builders.mutation.operators import OPERATORS
-from truegrade.builders.mutation.options import PUBLISHED, MutationOptions
 from truegrade.builders.mutation.published import published_changes
 from truegrade.builders.mutation.sites import MutationSite, sites
-from truegrade.builders.mutation.sources import NotAProgram, Span, Text, is_normalised, normalised, parse
 from truegrade.extraction.parsing import quietly
 from truegrade.records import sha256_json
 

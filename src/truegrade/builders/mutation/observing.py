@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from truegrade.builders.mutation.options import MutationOptions
+from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.grading.executor import Executor
 from truegrade.sandbox.outcome import CallResult
 

@@ -14,14 +14,14 @@ from typing import Any
 import msgspec
 
 from truegrade.builders.leetcode.preamble import imports_of
-from truegrade.builders.mutation.checking import calls_of, flaw_of, like, texts
 from truegrade.builders.mutation.covariates import lines_of_code, loop_depth
+from truegrade.builders.mutation.mutant_checks import calls_of, flaw_of, like, texts
+from truegrade.builders.mutation.mutant_choice import Valid, ranked
+from truegrade.builders.mutation.mutant_sources import NotAProgram, normalised, parse
 from truegrade.builders.mutation.mutants import mutants_of
+from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.builders.mutation.observing import Observation, ObservedCase, Observer, Traced
-from truegrade.builders.mutation.options import MutationOptions
 from truegrade.builders.mutation.preserving import REWRITINGS
-from truegrade.builders.mutation.selection import Valid, ranked
-from truegrade.builders.mutation.sources import NotAProgram, normalised, parse
 from truegrade.builders.mutation.validity import is_askable, judged
 from truegrade.datasets.executions import ExecutionRow, MutationInfo, Preserved
 from truegrade.datasets.free_names import free_names

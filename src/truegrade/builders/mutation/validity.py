@@ -6,10 +6,10 @@ import cmath
 from typing import Any
 
 from truegrade.builders.mutation.coverage import similarity
+from truegrade.builders.mutation.mutant_choice import Valid
 from truegrade.builders.mutation.mutants import Mutant
+from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.builders.mutation.observing import Observation
-from truegrade.builders.mutation.options import MutationOptions
-from truegrade.builders.mutation.selection import Valid
 from truegrade.extraction.literals import Literal, parse_literal
 from truegrade.grading.literals import compare
 

@@ -9,7 +9,7 @@ from statistics import fmean, pstdev
 
 from truegrade.evolution.coralx.gate import fitness
 from truegrade.evolution.genomes import Evaluated
-from truegrade.evolution.selection import points
+from truegrade.evolution.survival import points
 
 WINDOW = 5
 """Generations that are looked back on."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from truegrade.evolution.genomes import Scores
-from truegrade.evolution.objectives.samples import GradedReply, Scorer, repair_task
+from truegrade.evolution.objectives.scorers import GradedReply, Scorer, repair_task
 from truegrade.evolution.replies import graded
 from truegrade.grading.executor import Executor
 from truegrade.profiles import Profile

@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from truegrade.evolution.coralx.tables import WEIGHTS
 from truegrade.evolution.genomes import Scores
 from truegrade.evolution.objectives.lint import Linter
-from truegrade.evolution.objectives.samples import GradedReply, by_problem, mean_scores
+from truegrade.evolution.objectives.scorers import GradedReply, by_problem, mean_scores
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.executor import Executor
 from truegrade.records import Problem

@@ -10,9 +10,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
+from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.builders.mutation.observing import Observer
-from truegrade.builders.mutation.options import MutationOptions
-from truegrade.evolution.objectives.samples import repair_task
+from truegrade.evolution.objectives.scorers import repair_task
 from truegrade.grading.executor import Executor
 from truegrade.grading.suites import Suite, suite_of
 from truegrade.records import CasesTask, Problem

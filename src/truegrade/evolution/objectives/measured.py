@@ -21,7 +21,7 @@ from truegrade.evolution.genomes import Scores
 from truegrade.evolution.objectives.cost import COST_CAP, CostMeter
 from truegrade.evolution.objectives.lint import Linter
 from truegrade.evolution.objectives.patch import code_tokens, patch_size
-from truegrade.evolution.objectives.samples import GradedReply, by_problem, mean_scores, repair_task
+from truegrade.evolution.objectives.scorers import GradedReply, by_problem, mean_scores, repair_task
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.executor import Executor
 from truegrade.records import Problem, Reason

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from truegrade.evolution.contamination import CONTAINED, Overlap
-from truegrade.evolution.reporting import wording
-from truegrade.evolution.reporting.material import SearchMaterial
+from truegrade.evolution.reporting import phrases
+from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.parts import folded, section, table
+from truegrade.report.page_parts import folded, section, table
 
 MAX_NEAR = 100
 """Near duplicates listed."""
@@ -34,7 +34,7 @@ def apart_section(material: SearchMaterial) -> Markup:
 
 def _roles(material: SearchMaterial) -> Markup:
     rows: list[list[Child]] = [
-        [join(role, el("small", wording.ROLES.get(role, ""))), fmt.count(len(problems)), _ids(problems)]
+        [join(role, el("small", phrases.ROLES.get(role, ""))), fmt.count(len(problems)), _ids(problems)]
         for role, problems in material.evolution.roles.items()
     ]
     return table("Roles of the problems", ["role", "problems", "which"], rows)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from truegrade.evolution.reporting.budgets import Budgeted, by_cpu_s, by_evaluations, cached, total_cpu_s, untimed
-from truegrade.evolution.reporting.material import SearchMaterial
+from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, number_axis
 from truegrade.report.charts.svg_steps import Steps, step_lines
 from truegrade.report.markup import Child, Markup, el
-from truegrade.report.parts import figure, section, table
+from truegrade.report.page_parts import figure, section, table
 
 
 def budget_section(material: SearchMaterial) -> Markup:

@@ -9,7 +9,7 @@ from itertools import accumulate
 import msgspec
 
 from truegrade.evolution.events import Event
-from truegrade.evolution.reporting.material import SearchMaterial, Track
+from truegrade.evolution.reporting.search_material import SearchMaterial, Track
 
 
 class Budgeted(msgspec.Struct, frozen=True, kw_only=True):

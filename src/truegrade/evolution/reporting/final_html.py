@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from truegrade.evolution.events import Final, PassRateDifference, SelectedGenome
-from truegrade.evolution.reporting.comparison import SearchReplicates, contenders
 from truegrade.evolution.reporting.front_html import search_names
-from truegrade.evolution.reporting.material import SearchMaterial
+from truegrade.evolution.reporting.search_comparison import SearchReplicates, contenders
+from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, inline
 from truegrade.report.charts.svg_dots import DotRow, difference_rows, dot_range
 from truegrade.report.charts.svg_dumbbells import Dumbbell, dumbbells
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.parts import figure, section, table
+from truegrade.report.page_parts import figure, section, table
 
 PASSING = "solved"
 """The objective that is a pass rate over replies, as the final problems are scored; where it was recorded."""

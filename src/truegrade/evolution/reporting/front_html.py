@@ -7,15 +7,15 @@ from itertools import combinations
 
 from truegrade.evolution.events import Event
 from truegrade.evolution.genomes import Scores
-from truegrade.evolution.reporting import wording
+from truegrade.evolution.reporting import phrases
 from truegrade.evolution.reporting.lineage import described, focus
-from truegrade.evolution.reporting.material import SearchMaterial
-from truegrade.evolution.selection import shortfall
+from truegrade.evolution.reporting.search_material import SearchMaterial
+from truegrade.evolution.survival import shortfall
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Axis, Chart, inline, number_axis, series
 from truegrade.report.charts.svg_front import Kind, Mark, front_plot, shape
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.parts import folded, section, table
+from truegrade.report.page_parts import folded, section, table
 
 PAIRS = 4
 """Charts shown; those of further pairs are folded."""
@@ -126,7 +126,7 @@ def _legend(material: SearchMaterial) -> Markup:
         words = "selected" if material.chosen is not None else f"best {material.headline} so far"
         items.append(el("li", sample(dot("ring", 9), dot("point s0", 5)), words))
     for anchor in material.anchors:
-        words = f"{anchor.name}: {wording.ANCHORS[anchor.name]}"
+        words = f"{anchor.name}: {phrases.ANCHORS[anchor.name]}"
         items.append(el("li", sample(shape(anchor.name, "anchor", x=11, y=11)), words))
     return el("ul", items, class_="marks")
 
@@ -144,7 +144,7 @@ def _table(material: SearchMaterial) -> Markup:
     head = [
         "genome",
         "search",
-        *(join(name, el("small", wording.objective(name))) for name in objectives),
+        *(join(name, el("small", phrases.objective(name))) for name in objectives),
         "genes",
     ]
     shown = table("Non-dominated genomes, and the anchors", head, [*rows, *anchors], class_="lasting")

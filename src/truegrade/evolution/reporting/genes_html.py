@@ -9,13 +9,13 @@ from types import MappingProxyType
 
 from truegrade.evolution.genomes import Genome
 from truegrade.evolution.reporting.lineage import described, modules
-from truegrade.evolution.reporting.material import SearchMaterial
+from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Axis, Chart, Key, number_axis, series, value_axis
 from truegrade.report.charts.svg_bars import Stack, stacked
 from truegrade.report.charts.svg_strips import strips
 from truegrade.report.markup import Child, Markup, el
-from truegrade.report.parts import figure, section, table
+from truegrade.report.page_parts import figure, section, table
 
 FEW = 8
 """Different values up to which each has a tick of its own."""

@@ -9,8 +9,8 @@ import msgspec
 
 from truegrade.evolution.events import Event
 from truegrade.evolution.genomes import Genome
-from truegrade.evolution.reporting.material import SearchMaterial, Track
-from truegrade.evolution.selection import shortfall
+from truegrade.evolution.reporting.search_material import SearchMaterial, Track
+from truegrade.evolution.survival import shortfall
 
 
 class Ancestor(msgspec.Struct, frozen=True, kw_only=True):

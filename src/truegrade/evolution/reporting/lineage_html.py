@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from truegrade.evolution.reporting import wording
+from truegrade.evolution.reporting import phrases
 from truegrade.evolution.reporting.lineage import Ancestor, ancestry, focus, origins
-from truegrade.evolution.reporting.material import SearchMaterial, Track
+from truegrade.evolution.reporting.search_material import SearchMaterial, Track
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, Key
 from truegrade.report.charts.svg_tree import Node, tree
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.parts import figure, section, table
+from truegrade.report.page_parts import figure, section, table
 
 LABEL_CHARS = 4
 """Of a genome's id, under its dot: what fits beside seven others on a phone."""
@@ -44,13 +44,13 @@ def lineage_chart(family: list[Ancestor], genome: str) -> Chart:
             parents=one.parents,
             label=one.id[:LABEL_CHARS],
             title=f"{one.id}, {one.origin}: {'; '.join(one.changes)}",
-            colour=wording.origin_colour(one.origin),
+            colour=phrases.origin_colour(one.origin),
             ringed=one.id == genome,
         )
         for one in family
     ]
     used = dict.fromkeys(one.origin for one in family)
-    legend = tuple(Key(name, wording.origin_colour(name)) for name in used)
+    legend = tuple(Key(name, phrases.origin_colour(name)) for name in used)
     return tree(nodes, "Ancestors by generation", legend)
 
 
@@ -73,7 +73,7 @@ def _family_table(family: list[Ancestor], objective: str) -> Markup:
 def _origins_table(track: Track) -> Markup:
     rows: list[list[Child]] = [
         [
-            join(origin.name, el("small", wording.ORIGINS.get(origin.name, ""))),
+            join(origin.name, el("small", phrases.ORIGINS.get(origin.name, ""))),
             fmt.count(origin.genomes),
             fmt.count(origin.on_front),
             fmt.percent(origin.on_front / origin.genomes),

@@ -8,10 +8,10 @@ import msgspec
 
 from truegrade.evolution.events import SearchPlan
 from truegrade.evolution.reporting.citations import evolution_bibtex
-from truegrade.evolution.reporting.material import SearchMaterial
+from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.markup import Markup, el
-from truegrade.report.parts import folded, section, table
+from truegrade.report.page_parts import folded, section, table
 
 
 def methods_section(material: SearchMaterial) -> Markup:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from truegrade.evolution.reporting.lineage import focus
-from truegrade.evolution.reporting.material import SearchMaterial
+from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, dash
 from truegrade.report.charts.svg_parallel import ParallelLine, parallel
 from truegrade.report.markup import Child, Markup, el
-from truegrade.report.parts import figure, section, table
+from truegrade.report.page_parts import figure, section, table
 
 _COLOURS = {"base": "s5", "identity": "s4", "stub": "s3", "reference": "s2"}
 

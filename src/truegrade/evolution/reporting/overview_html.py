@@ -5,11 +5,11 @@ from __future__ import annotations
 from truegrade.evolution.reporting.budgets import total_cpu_s
 from truegrade.evolution.reporting.front_html import search_names
 from truegrade.evolution.reporting.lineage import described, focus
-from truegrade.evolution.reporting.material import SearchMaterial
+from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.evolution.reporting.verdict import SearchVerdict, verdict
 from truegrade.report import format as fmt
 from truegrade.report.markup import Child, Markup, el
-from truegrade.report.parts import facts, folded, section
+from truegrade.report.page_parts import facts, folded, section
 
 MAX_DOUBTS = 5
 BEST = "best"

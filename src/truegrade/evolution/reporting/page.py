@@ -10,14 +10,14 @@ from truegrade.evolution.reporting.final_html import final_section
 from truegrade.evolution.reporting.front_html import front_section
 from truegrade.evolution.reporting.genes_html import genes_section
 from truegrade.evolution.reporting.lineage_html import lineage_section
-from truegrade.evolution.reporting.material import SearchMaterial
 from truegrade.evolution.reporting.methods_html import methods_section
 from truegrade.evolution.reporting.objectives_html import objectives_section
 from truegrade.evolution.reporting.overview_html import overview
 from truegrade.evolution.reporting.problems_html import problems_section
+from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.parts import page
+from truegrade.report.page_parts import page
 from truegrade.store.manifest import write_atomically
 
 FILE = "report.html"
@@ -40,7 +40,7 @@ def write_report(material: SearchMaterial, path: Path | None = None) -> Path:
     """Write the page of an evolution, finished or not, and return its path.
 
     Args:
-        material: of the evolution (`truegrade.evolution.reporting.material.gather`).
+        material: of the evolution (`truegrade.evolution.reporting.search_material.gather`).
         path: of the page; None for ``report.html`` in its folder.
     """
     content = render(material).encode("utf-8", "replace")

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from truegrade.evolution.reporting.comparison import Shares, best_baseline, contenders, differences
 from truegrade.evolution.reporting.lineage import focus
-from truegrade.evolution.reporting.material import SearchMaterial
+from truegrade.evolution.reporting.search_comparison import Shares, best_baseline, contenders, differences
+from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.markup import Child, Markup, el
-from truegrade.report.parts import folded, section, table
+from truegrade.report.page_parts import folded, section, table
 
 
 class Contestant(msgspec.Struct, frozen=True):

@@ -7,8 +7,8 @@ from typing import Literal
 import msgspec
 
 from truegrade.evolution.events import PassRateDifference, SelectedGenome
-from truegrade.evolution.reporting.comparison import SearchReplicates, best_baseline, contenders
-from truegrade.evolution.reporting.material import SearchMaterial
+from truegrade.evolution.reporting.search_comparison import SearchReplicates, best_baseline, contenders
+from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.report import format as fmt
 
 FEW_PROBLEMS = 50

@@ -15,8 +15,8 @@ from truegrade.evolution.searchers.optuna_nsga2 import OptunaNsga2
 from truegrade.evolution.searchers.random_search import RandomSearch
 from truegrade.evolution.searchers.tpe import Tpe
 from truegrade.evolution.searching import Searcher
-from truegrade.evolution.selection import point
 from truegrade.evolution.space import Space
+from truegrade.evolution.survival import point
 from truegrade.registry import Registry, lacking
 
 __all__ = ["REGISTRY", "SearchTask", "Strategy", "check_searcher", "open_searcher"]

@@ -20,8 +20,8 @@ from truegrade.evolution.coralx.stopping import diversity, stops
 from truegrade.evolution.coralx.tables import THRESHOLDS
 from truegrade.evolution.genomes import Evaluated, Genome
 from truegrade.evolution.searchers.base import Rate, SearchTask, Strategy, read_settings
-from truegrade.evolution.selection import points, select
 from truegrade.evolution.streams import stream
+from truegrade.evolution.survival import points, select
 
 
 class CoralxSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ import msgspec
 from truegrade.evolution.genomes import Evaluated, Fidelity, Genome
 from truegrade.evolution.searchers.base import SearchTask, Strategy
 from truegrade.evolution.searching import Searcher
-from truegrade.evolution.selection import FULL, select
+from truegrade.evolution.survival import FULL, select
 
 
 class HalvingSettings(msgspec.Struct, frozen=True, kw_only=True):

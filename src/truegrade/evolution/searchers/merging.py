@@ -23,7 +23,7 @@ from truegrade.evolution.genomes import AdapterGenes, Evaluated, Fidelity, Genom
 from truegrade.evolution.hypervolume import cover
 from truegrade.evolution.searchers.base import SearchTask, Strategy
 from truegrade.evolution.searching import Searcher
-from truegrade.evolution.selection import FULL, points, select, shortfall
+from truegrade.evolution.survival import FULL, points, select, shortfall
 
 LIMIT = 1.5
 """Of a weight, either way."""

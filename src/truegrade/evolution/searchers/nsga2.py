@@ -13,7 +13,7 @@ from truegrade.evolution.coralx.gate import missing
 from truegrade.evolution.direct import Initial, cross, draw, draw_by_automaton, mutate
 from truegrade.evolution.genomes import Evaluated, Genome
 from truegrade.evolution.searchers.base import Rate, SearchTask, Strategy, read_settings, recipe
-from truegrade.evolution.selection import order, select, shortfall, standings
+from truegrade.evolution.survival import order, select, shortfall, standings
 
 
 class Nsga2Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,9 +16,9 @@ from truegrade.evolution.dimensions import Choices, Dimension
 from truegrade.evolution.direct import draw
 from truegrade.evolution.genomes import Evaluated, Genome
 from truegrade.evolution.searchers.base import TRIES, Strategy, recipe
-from truegrade.evolution.selection import point, shortfall, varying
 from truegrade.evolution.space import Genes
 from truegrade.evolution.streams import stable_hash
+from truegrade.evolution.survival import point, shortfall, varying
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from truegrade.evolution.coralx_split import TRAINING, WITHOUT_JSON
-from truegrade.evolution.repairs import repair_of
+from truegrade.evolution.repair_problems import repair_of
 from truegrade.evolution.training.base import Lesson
 from truegrade.records import Message, Problem, Prompt
 

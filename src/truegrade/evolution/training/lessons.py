@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from truegrade.evolution.repairs import repair_of
+from truegrade.evolution.repair_problems import repair_of
 from truegrade.evolution.training.base import Lesson
 from truegrade.profiles.base import Profile
 from truegrade.records import Problem, Prompt

@@ -17,7 +17,7 @@ from truegrade.errors import BadRecord, UserError
 from truegrade.evolution.training.base import Trained, TrainingOrder
 from truegrade.evolution.training.folders import write_adapter
 from truegrade.models.adapters import CONFIG, WEIGHTS, check_adapter
-from truegrade.models.micro.adapters import BASE_SHA256, read_adapter_config
+from truegrade.models.micro.micro_adapters import BASE_SHA256, read_adapter_config
 from truegrade.models.micro.safetensors_file import read_metadata, read_tensors
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any
 
 from truegrade.grading.contests.clock import Alarm
-from truegrade.grading.contests.comparison import first_difference, get_stripped_lines
+from truegrade.grading.contests.output_comparison import first_difference, get_stripped_lines
 from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.told import as_told
 from truegrade.grading.contests.worlds import Capturing, call_method

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 from truegrade.grading.contests import inside
-from truegrade.grading.contests.comparison import as_json, same_output
 from truegrade.grading.contests.driver import import_string
+from truegrade.grading.contests.output_comparison import as_json, same_output
 from truegrade.grading.contests.tests import Tests, decoded
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, shortened, shown

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from truegrade.grading.contests.comparison import same_output
+from truegrade.grading.contests.output_comparison import same_output
 from truegrade.grading.contests.tests import decoded
 
 _DIGITS = 50_000

@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from truegrade.errors import UserError
 from truegrade.integrations.ray.cluster import parse_address
 from truegrade.integrations.ray.grader import RayGrader
-from truegrade.integrations.ray.machines import RayMachines
+from truegrade.integrations.ray.ray_machines import RayMachines
 
 __all__ = ["RayGrader", "RayMachines", "open_machines", "open_ray"]
 

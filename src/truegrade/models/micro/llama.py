@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from truegrade.errors import BadRecord
-from truegrade.models.micro.adapters import merge_adapter
-from truegrade.models.micro.config import LlamaShape, read_shape
+from truegrade.models.micro.llama_config import LlamaShape, read_shape
+from truegrade.models.micro.micro_adapters import merge_adapter
 from truegrade.models.micro.safetensors_file import read_tensors
 
 if TYPE_CHECKING:

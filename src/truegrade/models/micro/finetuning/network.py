@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from truegrade.models.micro.config import LlamaShape
 from truegrade.models.micro.finetuning.linear import Dropout, Input, Linear, joined
 from truegrade.models.micro.finetuning.operations import (
     Spans,
@@ -25,6 +24,7 @@ from truegrade.models.micro.finetuning.operations import (
     rotated,
 )
 from truegrade.models.micro.finetuning.updates import FreshAdapter
+from truegrade.models.micro.llama_config import LlamaShape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

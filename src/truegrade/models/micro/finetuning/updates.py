@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.models.micro.adapters import MODULES, PREFIX
+from truegrade.models.micro.micro_adapters import MODULES, PREFIX
 from truegrade.records import sha256_json
 
 if TYPE_CHECKING:

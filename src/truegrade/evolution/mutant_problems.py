@@ -7,12 +7,12 @@ from itertools import islice
 
 import msgspec
 
+from truegrade.builders.mutation.mutant_sources import NotAProgram, normalised
 from truegrade.builders.mutation.mutants import Mutant, mutants_of
-from truegrade.builders.mutation.options import MutationOptions
-from truegrade.builders.mutation.sources import NotAProgram, normalised
+from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.datasets.identity import notes_of, program_identity
 from truegrade.errors import UserError
-from truegrade.evolution.repairs import Repair, repair_of
+from truegrade.evolution.repair_problems import Repair, repair_of
 from truegrade.evolution.tokens import is_one_token
 from truegrade.grading.executor import Executor
 from truegrade.profiles.base import Profile

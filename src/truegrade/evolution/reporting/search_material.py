@@ -25,7 +25,7 @@ from truegrade.evolution.events import (
     SelectedGenome,
 )
 from truegrade.evolution.final_look import FinalLook, looks
-from truegrade.evolution.selection import shortfall
+from truegrade.evolution.survival import shortfall
 from truegrade.files.json_text import read_json
 from truegrade.store.journal import read_journal
 

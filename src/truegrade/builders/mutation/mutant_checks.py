@@ -6,7 +6,7 @@ import ast
 
 import msgspec
 
-from truegrade.builders.mutation.sources import NotAProgram, parse
+from truegrade.builders.mutation.mutant_sources import NotAProgram, parse
 from truegrade.datasets.executions import ExecutionRow, Texts
 from truegrade.extraction.parsing import Fault, parse_expression
 

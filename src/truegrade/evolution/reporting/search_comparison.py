@@ -8,7 +8,7 @@ from statistics import fmean
 import msgspec
 
 from truegrade.evolution.events import Contest, SelectedGenome
-from truegrade.evolution.reporting.material import SearchMaterial
+from truegrade.evolution.reporting.search_material import SearchMaterial
 
 Shares = Mapping[str, float]
 """By problem: share of its samples that passed."""

@@ -12,14 +12,14 @@ from truegrade.errors import UserError
 from truegrade.evolution.training.base import Lesson, Trained, TrainingOrder
 from truegrade.evolution.training.folders import write_adapter
 from truegrade.models.embedded import embedded_folder
-from truegrade.models.micro.adapters import BASE_SHA256, file_sha256
 from truegrade.models.micro.blas import library, use_one_thread
-from truegrade.models.micro.config import read_shape
 from truegrade.models.micro.finetuning.fitting import Fitting, fit
 from truegrade.models.micro.finetuning.network import Network, TrainingExample
 from truegrade.models.micro.finetuning.updates import FreshAdapter
 from truegrade.models.micro.layout import END, prompt_tokens
 from truegrade.models.micro.llama import Llama
+from truegrade.models.micro.llama_config import read_shape
+from truegrade.models.micro.micro_adapters import BASE_SHA256, file_sha256
 from truegrade.models.micro.safetensors_file import read_tensors
 from truegrade.models.micro.tokenizer import Tokenizer, read_tokenizer
 from truegrade.records import sha256_json

@@ -14,7 +14,7 @@ from truegrade.integrations.ray.actor import Cargo
 from truegrade.integrations.ray.cluster import accelerators_of_cluster, connect, cores_of_cluster, disconnect
 from truegrade.integrations.ray.crew import REVIVED, Crew
 from truegrade.integrations.ray.queueing import MOST_LOSSES
-from truegrade.integrations.ray.worker import WorkerActor
+from truegrade.integrations.ray.ray_worker import WorkerActor
 
 
 class RayTask(Protocol):

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.builders.mutation.one_row import mutate_row
-from truegrade.builders.mutation.options import MutationOptions
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.grading.executor import Executor
 

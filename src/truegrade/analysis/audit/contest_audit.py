@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 
+from truegrade.analysis.audit.audited_submissions import Submitted, public_only, read_submissions
 from truegrade.analysis.audit.check_contests import check_reruns, check_rows, check_submissions
 from truegrade.analysis.audit.check_evaluation import audit_evaluation
 from truegrade.analysis.audit.contest_runs import SAMPLE_CPU_S, rerun
 from truegrade.analysis.audit.findings import Audit, Finding, Severity, finding
-from truegrade.analysis.audit.submissions import Submitted, public_only, read_submissions
 from truegrade.benchmarks.base import Benchmark
 from truegrade.pipeline.importing import questions_of
 from truegrade.pipeline.progress import Progress

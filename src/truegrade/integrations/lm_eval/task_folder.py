@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.integrations.lm_eval.grading import GraderName, metric_names
+from truegrade.integrations.lm_eval.reply_scores import GraderName, metric_names
 from truegrade.integrations.reply_grader import ReplyGrader, open_grader
 from truegrade.records import Problem, Prompt
 from truegrade.store.manifest import write_atomically
 
 UTILS = '''"""What the tasks beside this file call; written by `truegrade lm-eval-tasks`."""
 
-from truegrade.integrations.lm_eval.grading import grade, process_results
+from truegrade.integrations.lm_eval.reply_scores import grade, process_results
 
 __all__ = ["grade", "process_results"]
 '''

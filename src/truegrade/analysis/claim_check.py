@@ -12,8 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.analysis.audit import Audit, contests, require_file
+from truegrade.analysis.audit import Audit, require_file
 from truegrade.analysis.audit import audit as examine
+from truegrade.analysis.audit import contest_audit as contests
 from truegrade.analysis.replication import AUDIT, Replication, ReplicationOutcome, replicate
 from truegrade.analysis.replication_question import refuse_wrong_numbers
 from truegrade.benchmarks import load_benchmark
@@ -23,7 +24,7 @@ from truegrade.pipeline.importing import benchmark_of, opened
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.selection import apart
 from truegrade.profiles import find_profile
-from truegrade.statistics.replication import Claim, fit, parse_claim
+from truegrade.statistics.claims import Claim, fit, parse_claim
 from truegrade.statistics.windows import described
 from truegrade.store import Run
 from truegrade.store.importers import find_format

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from truegrade.builders.mutation.mutants import Mutant
+from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.builders.mutation.observing import Observation
-from truegrade.builders.mutation.options import MutationOptions
 from truegrade.records import sha256_json
 
 
