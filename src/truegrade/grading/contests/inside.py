@@ -27,7 +27,7 @@ Imported later it fails, or keeps hold of the replaced `open`. All of it, always
 """
 _NUMPY = "try:\n    import numpy\nexcept ImportError:\n    pass\n"
 _TELLER = "told.py"
-_GRADER = ("clock.py", "comparison.py", "worlds.py", _TELLER, "driver.py")
+_GRADER = ("clock.py", "output_comparison.py", "worlds.py", _TELLER, "driver.py")
 _IMPORTED = "ast, faulthandler, importlib, pickle, random, shutil, signal, subprocess"
 """What the grader imports, said where the sandbox sees it and hands out a process that has it loaded; `random`,
 because a program may draw from it by the preamble's names alone."""
