@@ -29,7 +29,7 @@ test: $(VENV)/.ready-dev jail  ## Run the whole test suite.
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 test-fast: $(VENV)/.ready-dev jail  ## Run the quick tests, at most a minute on two cores.
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow" --durations 5 --durations-min 2
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not costly" --durations 5 --durations-min 2
 
 costs: $(VENV)/.ready-dev jail  ## Run everything, measure it, and write tests/costly.txt: what test-fast leaves out.
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --write-costly

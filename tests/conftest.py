@@ -35,11 +35,11 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """The tests of the list are slow ones."""
+    """The tests of the list are costly."""
     costly = costs.read_costly()
     for item in items:
         if costs.function_of(item.nodeid) in costly:
-            item.add_marker("slow")
+            item.add_marker("costly")
 
 
 @pytest.fixture(scope="session", autouse=True)

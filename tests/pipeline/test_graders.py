@@ -48,11 +48,12 @@ class Patient(type(open_profile("strict"))):
 
 def test_closing_ends_the_programs_under_way():
     programs = [completion(0, "def f(): return 1"), completion(1, "def f():\n    while True: pass")]
+    others = set(descendants(os.getpid()))
     verdicts = LocalGrader(2, allow_unsafe=True).verdicts(programs, {"p/0": PROBLEM}, Patient())
     assert next(verdicts).passed
-    before = descendants(os.getpid())
+    under_way = set(descendants(os.getpid())) - others
     verdicts.close()
-    assert before and not set(before) & set(descendants(os.getpid()))
+    assert under_way and not under_way & set(descendants(os.getpid()))
 
 
 def test_an_unknown_executor_gets_a_suggestion():

@@ -48,8 +48,8 @@ print(int(peak.split()[0]) // 1024, answer)
 """
 ROWS = """
 def attempt(path):
-    from truegrade.store.importers import SourceFile, Target, find_format, index_ids
-    target = Target(benchmark="humaneval", dataset_sha256="d", ids=index_ids(["HumanEval/0"]))
+    from truegrade.store.importers import SourceFile, ImportTarget, find_format, index_ids
+    target = ImportTarget(benchmark="humaneval", dataset_sha256="d", ids=index_ids(["HumanEval/0"]))
     with SourceFile(path) as source:
         return sum(1 for _ in find_format(source, None).read(source, target))
 """
