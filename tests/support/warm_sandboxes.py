@@ -14,13 +14,17 @@ from truegrade.sandbox import Limits, Sandbox
 
 ALWAYS = ("truegrade.pipeline.local_grader", "truegrade.pipeline.asking")
 """Modules that open a sandbox for each grading and close it after."""
-IF_IMPORTED = ("truegrade.analysis.audit.contest_audit", "truegrade.evolution.workplace")
-"""The same, where few tests ask for them."""
+IF_IMPORTED = (
+    *("truegrade.analysis.audit.contest_audit", "truegrade.evolution.workplace"),
+    *("livecodebench_rows", "contest_rows", "prediction_rows"),
+)
+"""The same, which few tests ask for; what helpers of tests open among them."""
 
 
 def asked_by() -> list[ModuleType]:
     """The modules in which `WarmSandboxes` can stand for `Sandbox`."""
-    return [importlib.import_module(name) for name in (*ALWAYS, *(name for name in IF_IMPORTED if name in sys.modules))]
+    imported = (name for name in IF_IMPORTED if name in sys.modules)
+    return [importlib.import_module(name) for name in (*ALWAYS, *imported)]
 
 
 class WarmSandboxes:
@@ -28,20 +32,19 @@ class WarmSandboxes:
 
     def __init__(self) -> None:
         self._idle: dict[Any, Sandbox] = {}
-        self._pid = os.getpid()
 
     @contextmanager
     def __call__(self, limits: Limits | None = None, workers: int | None = None, **more: Any) -> Iterator[Sandbox]:
         """One that nobody else has; if the block fails it is closed, which ends the programs under way."""
+        # A process that was forked meanwhile has none of them.
         key = (repr(limits), workers, *sorted(more.items()), os.getpid())
         sandbox = self._idle.pop(key, None) or Sandbox(limits, workers, **more)
         try:
-            with_it = sandbox.__enter__()
-            yield with_it
+            yield sandbox
         except BaseException:
             sandbox.close()
             raise
-        if key in self._idle or os.getpid() != self._pid:
+        if key in self._idle:
             sandbox.close()
         else:
             self._idle[key] = sandbox
