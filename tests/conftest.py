@@ -16,11 +16,13 @@ from hypothesis import settings
 from support import costs, execution_files, tiny_llama
 from support.skipped import table as table_of_skips
 from support.tiny_code_llama import write_code_llama
+from support.warm_sandboxes import WarmSandboxes, asked_by
 
 # The programs of the tests are our own: they may run where only resource limits protect the machine.
 os.environ.setdefault("TRUEGRADE_ALLOW_UNSAFE", "1")
 
-settings.register_profile("deterministic", derandomize=True, deadline=None)
+# The examples are the same at every run, so that more of them find nothing new later; `make fuzz` draws others.
+settings.register_profile("deterministic", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("deterministic")
 
 
@@ -48,6 +50,20 @@ def state_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _warm_sandboxes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The gradings of a module share their sandboxes, unless opening and closing them is what it tests."""
+    if getattr(request.module, "OPENS_ITS_OWN_SANDBOXES", False):
+        yield
+        return
+    warm = WarmSandboxes()
+    with pytest.MonkeyPatch.context() as patch:
+        for module in asked_by():
+            patch.setattr(module, "Sandbox", warm)
+        yield
+    warm.close()
 
 
 @pytest.fixture(scope="session")

@@ -42,29 +42,23 @@ def test_kill_9_at_any_step_then_the_same_command_asks_only_for_what_is_missing(
 
     def command(url, out):
         return [
-            *(
-                sys.executable,
-                "-m",
-                "truegrade",
-                "run",
-                "humaneval",
-                "--id",
-                "HumanEval/53",
-                "--id",
-                "HumanEval/23",
-            ),
+            *("run", "humaneval"),
+            *("--id", "HumanEval/53", "--id", "HumanEval/23"),
             *("--model", "openai-compatible/m", "--base-url", url, "--agent", "agentcoder"),
-            *("-A", f"variant={variant}", "-A", "rounds=4", "--seed", "3", "-n", "2", "--max-connections", "2"),
+            *("-A", f"variant={variant}", "-A", "rounds=3", "-A", "candidates=2", "-A", "tests=2"),
+            *("--seed", "3", "-n", "2", "--max-connections", "2"),
             *("--out", out, "--json"),
         ]
 
     with serving(slowly(programs), slowly(tests)) as (server, played):
-        subprocess.run(command(server.url, "whole"), stdout=subprocess.DEVNULL, check=True)
+        assert CliRunner().invoke(main, command(server.url, "whole")).exit_code == 0
         needed = _asked(played)
         played.calls.clear()
         kills = 0
         for wanted in (1, len(needed) // 2, len(needed) - 2):
-            process = subprocess.Popen(command(server.url, "killed"), stdout=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                [sys.executable, "-m", "truegrade", *command(server.url, "killed")], stdout=subprocess.DEVNULL
+            )
             deadline = time.monotonic() + 60
             while process.poll() is None and len(played.calls) < wanted:
                 assert time.monotonic() < deadline
@@ -72,7 +66,7 @@ def test_kill_9_at_any_step_then_the_same_command_asks_only_for_what_is_missing(
             kills += process.poll() is None
             process.send_signal(signal.SIGKILL)
             process.wait()
-        subprocess.run(command(server.url, "killed"), stdout=subprocess.DEVNULL, check=True)
+        assert CliRunner().invoke(main, command(server.url, "killed")).exit_code == 0
     asked = _asked(played)
     assert kills == 3
     assert set(asked) == set(needed)

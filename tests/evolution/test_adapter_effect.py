@@ -17,7 +17,7 @@ from truegrade.models.micro.micro_adapters import MODULES
 from truegrade.records import Message, Prompt
 from truegrade.records.config import RequestPolicy
 
-ITEMS = 100
+ITEMS = 60
 
 pytestmark = [
     pytest.mark.slow,
@@ -53,7 +53,7 @@ def test_an_adapter_repairs_more_unseen_bugs(tmp_path):
     order = TrainingOrder(
         base=f"embedded/{EARLY}",
         adapter=genes,
-        training=TrainingGenes(learning_rate=3e-3, epochs=4),
+        training=TrainingGenes(learning_rate=3e-3, epochs=3),
         seed=0,
     )
     trained = EmbeddedTrainer(order.base).train(order, list(lessons(96)), tmp_path / "adapter")

@@ -49,25 +49,6 @@ def test_it_is_a_notebook_without_outputs_and_without_magic():
         ast.parse("".join(cell["source"]))
 
 
-@pytest.mark.slow
-def test_it_runs_top_to_bottom_on_a_given_file(llama_server, execution_rows, tmp_path):
-    done = execute(tmp_path, BASE_URL=llama_server, DATASET=str(execution_rows))
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    prediction = truegrade.load(tmp_path / "runs" / "prediction")
-    profiles = [profile.partition("@")[0] for profile in prediction.profiles]
-    assert profiles == ["strict", "seed-regex", "code-reasoning", "paper-tags"]
-    assert prediction.manifest.generation.model == "openai-compatible/tiny-random"
-    assert len(list(prediction.verdicts("strict"))) == 6
-    assert len(list(truegrade.load(tmp_path / "runs" / "choice").verdicts())) == 4
-    folders = [tmp_path / "runs" / "lookup", tmp_path / "runs" / "prediction"]
-    models = [row.model for row in standings(folders, profile="strict")]
-    assert models == ["baseline/lookup", "openai-compatible/tiny-random"]
-    assert (tmp_path / "runs.zip").stat().st_size > 1000
-    again = execute(tmp_path, BASE_URL=llama_server, DATASET=str(execution_rows))
-    assert again.returncode == 0, again.stderr[-3000:]
-    assert len(list(prediction.completions())) == 6, "a second run of all cells asks nothing again"
-
-
 @pytest.mark.parametrize(
     ("settings", "effort"),
     [
@@ -98,9 +79,9 @@ def test_without_truegrade_and_without_a_source_the_cell_says_what_to_set(tmp_pa
 
 
 @pytest.mark.slow
-def test_it_makes_a_set_and_stops_the_server_that_it_started(llama_server, tmp_path):
+def test_it_makes_a_set_starts_and_stops_a_server_and_again_on_the_file_it_asks_nothing(llama_server, tmp_path):
     """An executable named vllm stands for the engine: it notes its end, and the model answers elsewhere."""
-    engine = tmp_path / "bin" / "vllm"
+    engine, ended = tmp_path / "bin" / "vllm", tmp_path / "ended"
     engine.parent.mkdir()
     engine.write_text(
         f"#!{shutil.which('sh')}\ntrap 'echo \"$@\" > ended; exit 0' TERM\nwhile :; do sleep 0.1; done\n"
@@ -110,7 +91,22 @@ def test_it_makes_a_set_and_stops_the_server_that_it_started(llama_server, tmp_p
     done = execute(tmp_path, BASE_URL=llama_server, ENGINE="vllm", PATH=path)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert len((tmp_path / "dsl-list.jsonl").read_text().splitlines()) == 4
-    assert (tmp_path / "ended").read_text() == "serve tiny-random\n"
+    assert ended.read_text() == "serve tiny-random\n"
+    ended.unlink()
+    prediction = truegrade.load(tmp_path / "runs" / "prediction")
+    profiles = [profile.partition("@")[0] for profile in prediction.profiles]
+    assert profiles == ["strict", "seed-regex", "code-reasoning", "paper-tags"]
+    assert prediction.manifest.generation.model == "openai-compatible/tiny-random"
+    assert len(list(prediction.verdicts("strict"))) == 6
+    assert len(list(truegrade.load(tmp_path / "runs" / "choice").verdicts())) == 6
+    folders = [tmp_path / "runs" / "lookup", tmp_path / "runs" / "prediction"]
+    models = [row.model for row in standings(folders, profile="strict")]
+    assert models == ["baseline/lookup", "openai-compatible/tiny-random"]
+    assert (tmp_path / "runs.zip").stat().st_size > 1000
+    again = execute(tmp_path, BASE_URL=llama_server, DATASET="dsl-list.jsonl")
+    assert again.returncode == 0, again.stderr[-3000:]
+    assert not ended.exists(), "a server that was there is left alone"
+    assert len(list(prediction.completions())) == 6, "a second run of all cells asks nothing again"
 
 
 @pytest.mark.slow

@@ -16,6 +16,9 @@ from truegrade.profiles import open_profile
 from truegrade.records import Completion, FunctionTask, Problem
 from truegrade.sandbox.procfs import descendants
 
+OPENS_ITS_OWN_SANDBOXES = True
+"""Closing one is what is tested: `support.warm_sandboxes`."""
+
 PROBLEM = Problem(
     id="p/0", benchmark="humaneval", dataset_sha256="", cluster="0",
     task=FunctionTask(prompt="", entry_point="f", tests="assert f() == 1", reference="def f(): return 1"),

@@ -8,9 +8,11 @@ import time
 from collections import Counter
 
 import pytest
+from click.testing import CliRunner
 
 import truegrade
 from support import scripted_server as scripted
+from truegrade.cli import main
 from truegrade.errors import ModelError, UserError
 from truegrade.records.config import RequestPolicy, Sampling
 
@@ -178,17 +180,8 @@ def test_few_shot_rows_are_neither_asked_nor_scored(data_dir):
 def test_kill_9_while_asking_then_the_same_command_asks_only_what_is_missing(tmp_path):
     with scripted.scripted_server(lambda _: scripted.Answer(scripted.chat("text"), delay_s=0.05)) as server:
         options = ("--base-url", server.url, "--limit", "40", "--max-connections", "4", "--out", "run", "--json")
-        command = [
-            sys.executable,
-            "-m",
-            "truegrade",
-            "run",
-            "humaneval",
-            "--model",
-            "openai-compatible/x",
-            *options,
-        ]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        command = ["run", "humaneval", "--model", "openai-compatible/x", *options]
+        process = subprocess.Popen([sys.executable, "-m", "truegrade", *command], stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + 30
         while len(server.requests) < 15:
             assert time.monotonic() < deadline
@@ -197,7 +190,7 @@ def test_kill_9_while_asking_then_the_same_command_asks_only_what_is_missing(tmp
         process.wait()
         stored = len(truegrade.load("run").answered())
         assert 5 < stored < 40
-        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+        assert CliRunner().invoke(main, command).exit_code == 0
         repeated = [count for count in asked(server).values() if count > 1]
         assert len(asked(server)) == 40
         assert len(repeated) <= 4, "at most the requests under way are asked again"

@@ -7,17 +7,19 @@ from profile_rows import completion, oracle, problem
 from support.cpu import cpu_within
 from truegrade.extraction.bounds import MAX_REPLY_CHARS
 from truegrade.pipeline.verdicts import verdict_on
-from truegrade.profiles import PROFILES, evalscope_extraction, lm_eval, open_profile
+from truegrade.profiles import PROFILES, evalplus_span, evalscope_extraction, lm_eval, open_profile
 from truegrade.profiles.evalplus_sanitize import sanitize
 from truegrade.profiles.evalplus_span import MAX_PARSED_CHARS, _Search
 from truegrade.profiles.refusals import covered_benchmarks
 from truegrade.records import Case, CasesTask, ChoiceTask, ContestTask, InputTask, OutputTask, Problem, Reason
 from truegrade.sandbox import Sandbox
 
-CHARS = 20_000
-CPU_S = 4.0
+CHARS = 10_000
+CPU_S = 1.5
 """A guard against time that grows faster than the reply: the slowest rule takes half a second, all others a tenth.
-The rules before took up to a minute for 50,000 characters, that is ten seconds for these."""
+The rules before took up to a minute for 50,000 characters, that is more than two seconds for these."""
+PARSED_CHARS = MAX_PARSED_CHARS // 5
+"""What EvalPlus' sanitizer may parse of these; the longer replies below have its whole bound."""
 LONG_CPU_S = 20.0
 """The same for the longer replies below."""
 
@@ -78,7 +80,8 @@ RULES = {
     RULES.values(),
     ids=[f"{profile.name}-{task.benchmark}" for profile, task in RULES.values()],
 )
-def test_no_reply_keeps_a_profile_busy(profile, task):
+def test_no_reply_keeps_a_profile_busy(profile, task, monkeypatch):
+    monkeypatch.setattr(evalplus_span, "MAX_PARSED_CHARS", PARSED_CHARS)
     for token in TOKENS:
         for before in BEFORE:
             reply = completion(before + token * (CHARS // len(token)))
@@ -119,7 +122,7 @@ def test_a_reply_beyond_the_bound_has_a_reason_of_its_own(name):
 
 def test_the_verdict_names_the_bound():
     with Sandbox(workers=1, allow_unsafe=True) as jail:
-        verdict = verdict_on(completion("@a\n" * 12_500), oracle(), open_profile("evalplus"), jail)
+        verdict = verdict_on(completion("x = 1\n" * 20_000), oracle(), open_profile("evalplus"), jail)
     assert verdict.reason is Reason.EXTRACTION_LIMIT
     assert "3,000,000 characters" in verdict.detail and not verdict.passed
 

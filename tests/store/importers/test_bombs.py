@@ -30,7 +30,7 @@ from truegrade.files.unpacking import (
 from truegrade.store.importers.reading import SourceFile, json_lines
 
 MOST_MIB = 300
-PIECE = 1 << 26
+PIECE = 1 << 22
 HEAD = b'{"task_id": "HumanEval/0", "completion": "'
 NOISE = base64.b64encode(random.Random(0).randbytes(1 << 20))
 
@@ -119,7 +119,7 @@ def test_a_log_of_inspect_that_is_a_bomb_is_refused(tmp_path, where, packing):
         if where != "header.json":
             archive.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": {"task": "x"}}))
         with archive.open(where, "w") as member:
-            for _ in range(8):
+            for _ in range(80):
                 member.write(b" " * PIECE)
             member.write(b"{}")
     memory, said = attempt(ROWS, path)
@@ -222,7 +222,8 @@ def test_an_honest_file_beyond_the_bounds_has_a_way_out(tmp_path):
 
 def test_a_document_that_memory_does_not_hold_is_refused_in_one_line(tmp_path):
     path = tmp_path / "generations.json"
-    path.write_bytes(gzip.compress(b"[" + b",".join(b"%d" % number for number in range(10**7)) + b"]"))
+    numbers = b"[" + b",".join(b"%d" % number for number in range(10**7)) + b"]"
+    path.write_bytes(gzip.compress(numbers, compresslevel=1))
     code = (
         "import resource, sys\nfrom pathlib import Path\nfrom truegrade.errors import UserError\n"
         "from truegrade.store.importers.reading import SourceFile, json_document\n"
