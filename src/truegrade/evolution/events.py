@@ -18,10 +18,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from truegrade.evolution.contamination import OverlapReport
 from truegrade.evolution.genomes import Evaluated, Genome, Scores
 from truegrade.records import Estimate
+from truegrade.registry import Origin
 
 EVOLUTION, ANCHORS, EVENTS, FINAL, CLOCK = (
     "evolution.json",
@@ -66,6 +68,8 @@ class Evolution(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of the problems: ``train``, ``selection``, ``final``, ``forgetting``."""
     notes: tuple[str, ...]
     contamination: OverlapReport
+    origins: dict[str, Origin] | UnsetType = UNSET
+    """Where searchers that are not built in were found, by what the settings call them."""
 
 
 class Anchor(msgspec.Struct, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ from truegrade.evolution.events import (
     Final,
 )
 from truegrade.files.json_text import encode, read_json
+from truegrade.registry import refuse_another_file
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 from truegrade.store.manifest import write_atomically
 
@@ -66,6 +67,7 @@ class EvolutionFolder:
 
         Raises:
             UserError: another one began here.
+            NotComparable: a searcher's file is another than it was.
         """
         path = self.path / EVOLUTION
         if not path.exists():
@@ -79,6 +81,8 @@ class EvolutionFolder:
         ):
             if old != new:
                 raise UserError(f"{self.path} holds another evolution: its {what} differ; choose another `out`")
+        for name, origin in (before.origins or {}).items():
+            refuse_another_file(str(self.path), origin, (evolution.origins or {}).get(name))
         for name, version in evolution.versions.items():
             if before.versions.get(name) != version:
                 began = before.versions.get(name, "absent")

@@ -14,11 +14,12 @@ from truegrade.evolution.folder import EvolutionFolder
 from truegrade.evolution.loop import Loop, open_plan
 from truegrade.evolution.machines import LOCAL, Machines, open_machines
 from truegrade.evolution.repair_problems import repair_of
+from truegrade.evolution.searchers import REGISTRY
 from truegrade.evolution.settings import EvolutionSettings
 from truegrade.evolution.watching import SearchWatcher, Unwatched
 from truegrade.evolution.workers import GenomeMap, open_map
 from truegrade.evolution.workplace import Workplace, prepare
-from truegrade.pipeline.importing import RUNS
+from truegrade.pipeline.importing import RUNS, origins
 from truegrade.profiles import find_profile
 from truegrade.records import sha256_json
 from truegrade.store.journal import Notice, ignore
@@ -130,6 +131,7 @@ def _identity(workplace: Workplace, evaluator: Evaluator) -> Evolution:
         },
         notes=roles.notes,
         contamination=overlap,
+        origins=origins(**{each.searcher: REGISTRY.find(each.searcher).origin for each in settings.searches}),
     )
 
 

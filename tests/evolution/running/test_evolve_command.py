@@ -4,16 +4,21 @@ import json
 import shutil
 from itertools import pairwise, product
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
+from support import extend_page
 from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
 from truegrade.datasets.learned import write_learned
+from truegrade.errors import NotComparable
 from truegrade.evolution.choosing import archive_of
-from truegrade.evolution.events import Final
-from truegrade.evolution.folder import EvolutionFolder, read_json
+from truegrade.evolution.events import Evolution, Final
+from truegrade.evolution.folder import EvolutionFolder
+from truegrade.evolution.searchers import REGISTRY as SEARCHERS
 from truegrade.evolution.settings import parse_settings
+from truegrade.files.json_text import read_json
 from truegrade.models.adapters import adapter_sha256
 
 pytestmark = pytest.mark.slow
@@ -160,3 +165,18 @@ def test_the_same_command_again_computes_nothing(evolved):
 def test_other_settings_do_not_mix(evolved):
     refused = evolved.run("--seed", 4)
     assert refused.exit_code == 2 and "holds another evolution: its settings differ" in refused.output
+
+
+def test_a_searcher_of_a_file_is_written_down_and_another_version_of_it_is_not_gone_on_with(evolved, tmp_path):
+    evolution = read_json(evolved.folder / "evolution.json", Evolution)
+    assert evolution.origins is msgspec.UNSET, "all of these are built in"
+    (tmp_path / "sweep.py").write_text(extend_page.files()["sweep.py"])
+    first = SEARCHERS.find(str(tmp_path / "sweep.py")).origin
+    (tmp_path / "sweep.py").write_text(extend_page.files()["sweep.py"] + "\n# changed\n")
+    second = SEARCHERS.find(str(tmp_path / "sweep.py")).origin
+    folder = EvolutionFolder(tmp_path)
+    folder.begin(msgspec.structs.replace(evolution, origins={"sweep.py": first}))
+    assert read_json(tmp_path / "evolution.json", Evolution).origins == {"sweep.py": first}
+    folder.begin(msgspec.structs.replace(evolution, origins={"sweep.py": first}))
+    with pytest.raises(NotComparable, match=r"two versions must not be mixed"):
+        folder.begin(msgspec.structs.replace(evolution, origins={"sweep.py": second}))
