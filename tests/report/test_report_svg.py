@@ -25,7 +25,7 @@ from truegrade.report.charts.svg import (
 from truegrade.report.charts.svg_bars import Bar, HistogramLayer, Stack, bars, heat_map, histogram, stacked
 from truegrade.report.charts.svg_dots import DotRow, difference_rows, dot_range
 from truegrade.report.charts.svg_file import png, standalone
-from truegrade.report.charts.svg_lines import Dot, Line, Point, lines, pass_curve, scatter
+from truegrade.report.charts.svg_lines import Line, Point, lines, pass_curve
 
 
 def an_estimate(metric: str, value: float, low: float | None, high: float | None) -> Estimate:
@@ -41,12 +41,6 @@ CHARTS = {
         "lines",
     ),
     "curve": pass_curve([("a@1", [(k, HALF) for k in (1, 10, 100)])]),
-    "scatter": scatter(
-        [Dot(x=1, y=2, name="<one>", front=True), Dot(x=3, y=3, name="two", front=True), Dot(x=2, y=1, name="3")],
-        number_axis(0, 4, "cost"),
-        number_axis(0, 4, "value"),
-        "front",
-    ),
     "dots": dot_range(
         [DotRow("a <b>", HALF), DotRow("b", an_estimate("m", 0.7, None, None), 1)], "dots", spread=True
     ),

@@ -1,4 +1,4 @@
-"""Lines with bands, and scatter plots."""
+"""Lines with bands."""
 
 from __future__ import annotations
 
@@ -49,17 +49,6 @@ class Line(msgspec.Struct, frozen=True):
     points: Sequence[Point]
 
 
-class Dot(msgspec.Struct, frozen=True, kw_only=True):
-    """A point of a scatter plot."""
-
-    x: float
-    y: float
-    name: str
-    series: int = 0
-    front: bool = False
-    """Whether it lies on the front, which is drawn as a line and named."""
-
-
 def lines(drawn: Sequence[Line], x: Axis, y: Axis, name: str) -> Chart:
     """Lines, each shaded by its interval where it has one."""
     banded = len(drawn) if len(drawn) <= MAX_BANDS else 1
@@ -89,25 +78,6 @@ def pass_curve(drawn: Sequence[tuple[str, Sequence[tuple[int, Estimate]]]]) -> C
     named = [Line(name, [_estimate_point(float(k), e) for k, e in points]) for name, points in drawn]
     axis = value_axis(ks, "k samples", log=True)
     return lines(named, axis, share_axis(), "pass@k against k; shaded: the interval")
-
-
-def scatter(dots: Sequence[Dot], x: Axis, y: Axis, name: str) -> Chart:
-    """Points in two dimensions; those of the front are joined, from left to right, and named."""
-    front = sorted((dot for dot in dots if dot.front), key=lambda dot: (dot.x, dot.y))
-    places = [(x.place(dot.x), down(y, dot.y, HEIGHT_PX)) for dot in front]
-    body = [*left_axis(y, HEIGHT_PX), *bottom_axis(x, HEIGHT_PX), *path_segments(places, "front")]
-    for dot in sorted(dots, key=lambda dot: dot.front):
-        title = el("title", f"{dot.name}: {fmt.quantity(dot.x)}, {fmt.quantity(dot.y)}")
-        kind = f"{'point' if dot.front else 'faint'} {series(dot.series)}"
-        place = {"cx": across(x, dot.x), "cy": down(y, dot.y, HEIGHT_PX)}
-        body.append(el("circle", title, class_=kind, r=5.5 if dot.front else 4, **place))
-    for dot in front:
-        end = x.place(dot.x) > 0.6
-        label = {"x": across(x, dot.x), "dx": -9 if end else 9, "y": down(y, dot.y, HEIGHT_PX) - 7}
-        body.append(el("text", dot.name, class_="name y" if end else "name", **label))
-    named = ", ".join(f"{dot.name} ({fmt.quantity(dot.x)}, {fmt.quantity(dot.y)})" for dot in front)
-    said = f"{len(dots)} points" + (f"; on the front: {named}" if front else "")
-    return Chart(name=name, description=said, body=Markup("".join(body)), height=HEIGHT_PX, margin=_margin(x, y))
 
 
 def _estimate_point(x: float, estimate: Estimate) -> Point:
