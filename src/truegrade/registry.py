@@ -294,6 +294,11 @@ class Registry(Generic[T]):
         return self._named(value) in self.built_in
 
 
+def names_file_or_module(given: str) -> bool:
+    """Whether `Registry.find` takes this for a Python file or a module, with or without an attribute."""
+    return bool(_FILE.fullmatch(given) or _MODULE.fullmatch(given))
+
+
 def refuse_another_file(whose: str, recorded: Origin | None, at_hand: Origin | None) -> None:
     """See that what was made with a file is gone on with by the same file.
 

@@ -82,8 +82,7 @@ def import_file(
     )
     with Spool(out or RUNS) as spool:
         spool.fill(found for found in importer.read(source, target) if found.problem_id in wanted)
-        manifest = _manifest(source, importer, loaded, spool.facts, positions)
-        manifest = msgspec.structs.replace(manifest, origins=origins(benchmark=loaded.origin, importer=read_by))
+        manifest = _manifest(source, importer, loaded, spool.facts, positions, read_by)
         covered = len({facts.problem_id for facts in spool.facts})
         if covered < len(known):
             notice(
@@ -106,6 +105,7 @@ def _manifest(
     loaded: Benchmark,
     found: Sequence[CompletionFacts],
     positions: Sequence[str],
+    read_by: Origin | None,
 ) -> Manifest:
     tasks = {facts.problem_id for facts in found}
     # Without ids, the same bytes under another --limit are answers to other questions: another run.
@@ -120,6 +120,7 @@ def _manifest(
         if len(tasks) == len(loaded.problems)
         else tuple(problem.id for problem in loaded.problems if problem.id in tasks),
         environment=environment(),
+        origins=origins(benchmark=loaded.origin, importer=read_by),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles.base import Profile, Rule, unsupported
 from truegrade.records.kinds import KINDS
-from truegrade.registry import Found, Origin, Registry, refuse_another_file
+from truegrade.registry import Found, Origin, Registry, names_file_or_module, refuse_another_file
 
 __all__ = [
     "PROFILES",
@@ -57,7 +57,6 @@ PROFILES: dict[str, str] = {
 
 _ID = re.compile(r"(?P<name>[^@+]*)(?:@(?P<version>[^+]*))?(?:\+(?P<seconds>\d{1,5}(?:\.\d{1,3})?)s)?")
 _LIMITED = re.compile(r"(?P<given>.+?)(?:\+(?P<seconds>\d{1,5}(?:\.\d{1,3})?)s)?")
-_OUTSIDE = re.compile(r".+\.py(:\w+)?|[\w.]+:[\w.]+")
 _WORD = re.compile(r"\w[\w.-]*")
 _NEEDED = ("name", "version", "summary", "covers", "rules")
 
@@ -104,7 +103,7 @@ def find_profile(given: AnyProfile, timeout_s: float | None = None) -> Profile:
         return _limited(made(REGISTRY.find(given)), limit)
     given = given if limit is None else f"{given}+{limit}s"
     parts = _LIMITED.fullmatch(given)
-    if parts is None or not _OUTSIDE.fullmatch(parts["given"]):
+    if parts is None or not names_file_or_module(parts["given"]):
         return open_profile(given)
     return _limited(made(REGISTRY.find(parts["given"])), parts["seconds"])
 
