@@ -80,7 +80,7 @@ def test_it_loads_nothing_and_closes_everything(runs):
     assert HOSTILE in page.text
 
 
-def test_it_shows_difference_interval_wins_and_losses(runs):
+def test_it_shows_difference_interval_wins_and_losses(runs, tmp_path):
     (pair,) = compare_runs(runs[:2]).pairs
     page = Page(rendered(runs[:2]))
     assert "after − before: +12.5 points. The interval includes 0" in page.text
@@ -90,7 +90,9 @@ def test_it_shows_difference_interval_wins_and_losses(runs):
     )
     kinds = [cell.get("class") for cell in page.cells]
     assert [kinds.count(kind) for kind in ("won", "lost", "both still", "still")] == [10, 5, 15, 10]
-    assert "Data set, problems, prompts and profile are the same." in page.text
+    assert page.text.count("one sample per problem at temperature 0.2") == 1  # of both runs, said once
+    bare = [build(tmp_path / name, [[True], [False]], temperature=0) for name in ("one", "two")]
+    assert "Data set, problems, prompts and profile are the same." in Page(rendered(bare)).text
 
 
 def test_a_forced_comparison_says_so_first(runs, tmp_path):

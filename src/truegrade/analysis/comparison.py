@@ -11,6 +11,7 @@ import msgspec
 from truegrade.analysis.comparability import GradedRun, graded, obstacles, remarks
 from truegrade.analysis.matrix import tallies_of
 from truegrade.errors import NotComparable, UnknownName, UserError
+from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.selection import window_of
 from truegrade.pipeline.summary import ProfileSummary, TaskLine, read_summary
 from truegrade.records import SCHEMA_VERSION, Estimate
@@ -40,6 +41,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     samples_per_task: int
     window: Mapping[str, str] = {}
     """What left problems out, when the run was made, counted or compared."""
+    warnings: list[Caution] = []
+    """Of the run, as far as they hold for the profile."""
     created: str
     rate: Estimate
     """pass@1 over all its graded tasks: more than a pair has in common, where others lack some."""
@@ -88,6 +91,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     correction: str | None
     """Method of `Pairing.p_adjusted`; None for a single pair."""
     pairs: list[RunPairing]
+
+    @property
+    def same_replies(self) -> bool:
+        """Whether profiles are compared over the replies of one run: which accepts more, not which is better."""
+        return len({side.run.resolve() for side in self.sides}) == 1
 
 
 def compare_runs(
@@ -198,17 +206,19 @@ def _place(baseline: str | Path | None, sides: Sequence[GradedRun], labels: Sequ
 
 
 def _side(label: str, side: GradedRun, confidence: float) -> Side:
-    manifest = side.run.manifest
+    manifest, summary = side.run.manifest, read_summary(side.run)
+    profile = side.summary.profile
     return Side(
         label=label,
         run=side.run.path,
-        model=read_summary(side.run).model,
-        benchmark=manifest.benchmark.name,
+        model=summary.model,
+        benchmark=manifest.benchmark.label,
         dataset_sha256=manifest.benchmark.dataset_sha256,
-        profile=side.summary.profile,
+        profile=profile,
         prompt_rule=None if manifest.generation is None else manifest.generation.prompt_rule,
         samples_per_task=manifest.samples_per_task,
         window=side.window,
+        warnings=[one for one in summary.warnings if not one.profiles or profile in one.profiles],
         created=manifest.created,
         rate=estimate("pass@1", tallies_of(side.summary), confidence),
         tasks=side.summary.tasks,

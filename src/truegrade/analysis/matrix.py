@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.summary import ProfileSummary, Summary, TaskLine, read_summary
 from truegrade.pipeline.verdict_table import VerdictTable, counted, disputed, side_by_side, verdict_table
 from truegrade.records import Estimate
@@ -46,6 +47,8 @@ class Matrix(msgspec.Struct, frozen=True, kw_only=True):
     """Samples that at least one profile graded."""
     disagreeing: int
     """Samples that pass under one profile and fail under another."""
+    warnings: list[Caution] = []
+    """Those of the run."""
 
 
 def read_matrix(run: Run) -> Matrix:
@@ -89,6 +92,7 @@ def rule_matrix(summary: Summary, outcomes: Mapping[str, VerdictTable]) -> Matri
         highest=highest,
         compared=len(table),
         disagreeing=sum(map(disputed, table)),
+        warnings=summary.warnings,
     )
 
 

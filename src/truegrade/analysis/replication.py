@@ -17,6 +17,7 @@ from truegrade.analysis.replication_causes import Explanation, explain
 from truegrade.analysis.replication_question import MEANS, Question, refuse_wrong_numbers, resolve
 from truegrade.errors import UserError
 from truegrade.files.json_text import read_json
+from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.summary import ProfileSummary, read_summary
 from truegrade.records import Estimate, Reason
 from truegrade.statistics import TaskTally, estimate
@@ -88,6 +89,8 @@ class Replication(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the run keeps an audit of the file that it was made of; None where it was not made of a file."""
     condemned: list[str]
     """Sentences of that audit: what in the file must not count."""
+    warnings: list[Caution] = []
+    """Of the run."""
 
     @property
     def holds(self) -> bool:
@@ -156,6 +159,7 @@ def replicate(
         ],
         audited=None if run.manifest.imported_from is None else audited is not None,
         condemned=[f.sentence for f in audited.findings if f.severity is Severity.ERROR] if audited else [],
+        warnings=summary.warnings,
     )
 
 

@@ -65,7 +65,7 @@ def _standing(run: Run, summary: ProfileSummary, first: tuple[Run, ProfileSummar
     return RunStanding(
         run=run.path,
         model=read_summary(run).model,
-        benchmark=run.manifest.benchmark.name,
+        benchmark=run.manifest.benchmark.label,
         dataset_sha256=run.manifest.benchmark.dataset_sha256,
         profile=summary.profile,
         headline=summary.estimates[0],
@@ -82,7 +82,7 @@ def _against(run: Run, summary: ProfileSummary, first: Run, baseline: ProfileSum
         return []
     if summary.profile != baseline.profile:
         return []
-    whole = difference(summary.estimates[0].metric, tallies_of(baseline), tallies_of(summary))
+    whole = difference("pass@1", tallies_of(baseline), tallies_of(summary))
     parts = (
         compare_reasoning(baseline.reasoning, summary.reasoning)
         if baseline.reasoning is not None and summary.reasoning is not None

@@ -23,6 +23,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Where the bytes came from, for the manifest: a local path or the pinned origin."""
     args: dict[str, str] = {}
     """Task arguments (``-T k=v``) in force."""
+    modified: str | None = None
+    """How the data differs from the pinned data, in words; None where it does not, or none is pinned."""
     origin: Origin | None = None
     """Where a benchmark that is not built in was found; filled in when it is loaded by name."""
 

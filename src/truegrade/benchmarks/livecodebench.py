@@ -47,16 +47,12 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     check_window(window)
     chosen = select_files(data, args.get("release"))
     read = read_contest_rows(chosen.paths)
-    if (
-        chosen.release is not None
-        and len(read.rows) != chosen.release.problems
-        and not flag(args, "allow_modified")
-    ):
-        raise BadRecord(
-            data,
-            f"holds {len(read.rows)} problems where the release has {chosen.release.problems}; get the files"
-            " again, or pass `task_args` allow_modified=true to use them as they are",
-        )
+    modified = None
+    if chosen.release is not None and len(read.rows) != chosen.release.problems:
+        modified = f"holds {len(read.rows)} problems where the release has {chosen.release.problems}"
+    if modified and not flag(args, "allow_modified"):
+        advice = "get the files again, or pass `task_args` allow_modified=true to use them as they are"
+        raise BadRecord(data, f"{modified}; {advice}")
     refuse_repeated(data, (str(row.question_id) for row in read.rows), "row")
     dated = (_dated(data, row) for row in read.rows)
     rows = sorted((row for row in dated if inside(_tags(row), window)), key=lambda row: str(row.question_id))
@@ -67,6 +63,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         problems=tuple([_problem(data, row, read.dataset_sha256) for row in rows]),
         dataset_sha256=read.dataset_sha256,
         source=read.source,
+        modified=f"{data.name} {modified}" if modified else None,
         args=dict(args),
     )
 

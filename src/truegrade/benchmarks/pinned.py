@@ -66,5 +66,6 @@ def load_pinned(
         ),
         dataset_sha256=read.dataset_sha256,
         source=read.source,
+        modified=read.modified,
         args=dict(args),
     )

@@ -64,6 +64,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         ),
         dataset_sha256=read.dataset_sha256,
         source=read.source,
+        modified=read.modified,
         args=dict(args),
     )
 

@@ -31,6 +31,8 @@ class Rows(msgspec.Struct, Generic[Row], frozen=True, kw_only=True):
     """Of the uncompressed bytes."""
     source: str
     """Local path or pinned origin; says ``modified`` where the rows are not the pinned ones."""
+    modified: str | None = None
+    """How they differ from the pinned ones, in words; None where they do not."""
 
 
 def read_source(
@@ -72,7 +74,22 @@ def check_rows(
         return Rows(rows=rows, dataset_sha256=digest, source=located.origin)
     if not allow_modified:
         _refuse(source, located.path, rows, digest)
-    return Rows(rows=rows, dataset_sha256=digest, source=f"modified: {located.path}")
+    return Rows(
+        rows=rows,
+        dataset_sha256=digest,
+        source=f"modified: {located.path}",
+        modified=f"{located.path.name} {_difference(source, rows)}",
+    )
+
+
+def _difference(source: PinnedFile, rows: tuple[Row, ...]) -> str:
+    """How rows that were taken as they are differ from the pinned ones, as far as their ids tell."""
+    missing, extra = _unlike(source, rows)
+    if not missing and not extra:
+        return f"has the {len(source.ids)} rows of the pinned file under another sha256: some were changed"
+    parts = [f"{len(missing)} of the {len(source.ids)} pinned rows are missing"] if missing else []
+    parts += [f"{len(extra)} of its {len(rows)} rows are not pinned ones"] if extra else []
+    return f"is not the pinned file: {', '.join(parts)}"
 
 
 def parse_rows(
@@ -111,21 +128,26 @@ def _split_validation_error(message: str) -> tuple[str, str | None]:
 
 def _refuse(source: PinnedFile, path: Path, rows: tuple[Row, ...], digest: str) -> None:
     """Raise the most telling difference: which rows, else which hash."""
-    found = Counter(str(getattr(row, source.id_field)) for row in rows)
-    pinned = dict.fromkeys(source.ids)
-    missing = [name for name in pinned if name not in found]
-    extra = [name for name, count in found.items() if count > 1 or name not in pinned]
+    missing, extra = _unlike(source, rows)
     advice = (
         f"get the pinned file with `truegrade data pull {source.name}`,"
         " or pass `task_args` allow_modified=true to use this one as it is"
     )
     if missing:
-        raise BadRecord(path, f"{len(missing)} of {len(pinned)} rows are missing: {_some(missing)}; {advice}")
+        raise BadRecord(path, f"{len(missing)} of {len(source.ids)} rows are missing: {_some(missing)}; {advice}")
     if extra:
         raise BadRecord(path, f"rows that are not in {source.name} or stand twice: {_some(extra)}; {advice}")
     raise BadRecord(
         path, f"is not the pinned {source.name}: its sha256 is {digest}, not {source.content_sha256}; {advice}"
     )
+
+
+def _unlike(source: PinnedFile, rows: tuple[Row, ...]) -> tuple[list[str], list[str]]:
+    """Pinned ids without a row, and ids of rows that are no pinned ones or stand twice."""
+    found = Counter(str(getattr(row, source.id_field)) for row in rows)
+    pinned = dict.fromkeys(source.ids)
+    missing = [name for name in pinned if name not in found]
+    return missing, [name for name, count in found.items() if count > 1 or name not in pinned]
 
 
 def _some(names: list[str]) -> str:

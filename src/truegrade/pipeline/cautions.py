@@ -1,105 +1,139 @@
-"""What a reader of a run's numbers must know: parts left out, replies cut, limits near, what a model has seen."""
+"""The warnings of a run: one list with stable codes, which `summary.json` stores and everything else reads."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
-from truegrade.datasets.identity import identity
-from truegrade.models.micro.shown import was_shown
-from truegrade.pipeline.verdict_table import missing_packages
-from truegrade.records import ChoiceTask, OutputTask, Problem
-from truegrade.statistics import Exchangeability, TaskTally
-from truegrade.statistics.windows import Window, described
-from truegrade.store import Manifest
-from truegrade.store.facts import VerdictFacts
-
-IN_THE_BOX = "embedded/truegrade-micro"
-"""How the names of the models that come with the package begin."""
-
-_PLURAL = {"original": "originals", "mutant": "mutants", "preserved": "rewritings"}
+import msgspec
 
 
-def boxed_warnings(manifest: Manifest, problems: Mapping[str, Problem]) -> list[str]:
-    """The warnings on the problems asked; none of other models."""
-    return [*_trained_on(manifest, problems), *_not_trained(manifest, problems)]
+class Caution(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that a reader of a run's numbers must know."""
+
+    code: str
+    """A key of `CODES`."""
+    sentence: str
+    profiles: tuple[str, ...] = ()
+    """Ids of the profiles that it holds for; empty where it holds for all of the run."""
+    count: int | None = None
+    """How many problems, samples or replies are concerned, where that can be counted."""
+    of: int | None = None
+    """How many there are of them."""
+
+    @property
+    def line(self) -> str:
+        """The sentence as a list prints it: profiles are named where it does not hold for all."""
+        return f"{', '.join(self.profiles)}: {self.sentence}" if self.profiles else self.sentence
 
 
-def _trained_on(manifest: Manifest, problems: Mapping[str, Problem]) -> list[str]:
-    """The warning that programs were shown to the model in the box when it was trained."""
-    generation = manifest.generation
-    if generation is None or not _is_shipped(generation.model):
-        return []
-    programs = dict.fromkeys(
-        (problem.task.program, problem.task.pairing.shown)
-        for problem in problems.values()
-        if isinstance(problem.task, OutputTask) and problem.task.pairing is not None
-    )
-    asked = Counter(kind for _, kind in programs)
-    shown = Counter(kind for program, kind in programs if _was_shown(program))
-    if not shown:
-        return []
-    counts = ", ".join(f"{shown[kind]} of {asked[kind]} {_PLURAL[kind]}" for kind in asked)
-    kept = "seed 0 of `truegrade data build dsl-list` was held out"
-    return [f"{generation.model} was trained on programs of this data set: {counts}; {kept}"]
+class CodeMeaning(NamedTuple):
+    """What a code stands for."""
+
+    means: str
+    advice: str
+    """What to do about it."""
 
 
-def _is_shipped(model: str) -> bool:
-    """Whether it is the model whose training programs are known, with an adapter or without."""
-    return model.startswith(IN_THE_BOX) and not model.startswith(f"{IN_THE_BOX}-early")
+CODES: Mapping[str, CodeMeaning] = MappingProxyType(
+    {
+        "modified-data": CodeMeaning(
+            "the data file is not the pinned one, so the number is not the benchmark's",
+            "get the pinned file with `truegrade data pull NAME`, or report the number under a name of its own",
+        ),
+        "missing-replies": CodeMeaning(
+            "samples without a reply are not scored",
+            "run the same command again; for an imported file, find the missing rows",
+        ),
+        "grader-errors": CodeMeaning(
+            "the grader failed on problems, which are excluded from all estimates",
+            "read the error, mend its cause, and grade the run again",
+        ),
+        "missing-packages": CodeMeaning(
+            "programs import a package that they may not import here",
+            "install it and name it in `packages`",
+        ),
+        "reply-form": CodeMeaning(
+            "replies have another form than the profile takes, and fail whatever program they hold",
+            "grade under a profile that takes this form, or generate with the prompts of this profile",
+        ),
+        "identical-samples": CodeMeaning(
+            "samples of one problem are the same text, so pass@k counts one draw several times",
+            "sample at a temperature above 0, without a cache; look for copied rows in an imported file",
+        ),
+        "near-duplicates": CodeMeaning(
+            "samples of one problem hold the same program, white space apart",
+            "as for identical-samples; quote pass@1 rather than pass@k",
+        ),
+        "pooled-populations": CodeMeaning(
+            "pass@1 is a mean over originals, mutants and rewritings together",
+            "quote OC and MC, which keep them apart",
+        ),
+        "subset": CodeMeaning(
+            "the run covers a part of its benchmark", "say so beside the number, or run all problems"
+        ),
+        "unscored": CodeMeaning(
+            "problems whose solution the prompts show are not scored", "say so beside the number"
+        ),
+        "agent": CodeMeaning(
+            "an agent stood before the model", "report the number as the agent's, not as the model's pass@1"
+        ),
+        "reused-samples": CodeMeaning("samples were taken from a file", "say where they come from"),
+        "cached-replies": CodeMeaning(
+            "replies come from the response cache",
+            "do not count this run as a second draw; switch the cache off for one",
+        ),
+        "uneven-samples": CodeMeaning(
+            "problems have fewer graded samples than others", "complete the run; any-of-N favours the others"
+        ),
+        "truncated": CodeMeaning("replies were cut at the token limit", "raise `max_tokens`"),
+        "time-limit": CodeMeaning(
+            "verdicts were decided by a time limit, or nearly so",
+            "`truegrade grade RUN --timeout SECONDS` settles them",
+        ),
+        "not-exchangeable": CodeMeaning(
+            "the pass rate depends on the position of a sample", "find out how the samples were chosen or ordered"
+        ),
+        "trained-on": CodeMeaning(
+            "the model was trained on programs of this data set", "use the data that was held out"
+        ),
+        "not-trained": CodeMeaning("the model was not trained for this kind of problem", "use another model"),
+        "reasoning": CodeMeaning(
+            "a metric of execution reasoning needs a remark", "see the definitions in reasoning.md"
+        ),
+        "profile": CodeMeaning("the rules of a profile need a remark", "see `truegrade profiles show NAME`"),
+        "one-sample": CodeMeaning(
+            "one sample per problem was drawn at a temperature above 0",
+            "draw several (`n`) to tell a repeated run's variation from that between problems",
+        ),
+    }
+)
+"""Every code, what weighs more first: lists are printed in this order."""
+
+_RANK = {code: place for place, code in enumerate(CODES)}
 
 
-def _was_shown(program: str) -> bool:
-    try:
-        return was_shown(identity(program))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+def caution(code: str, sentence: str, count: int | None = None, of: int | None = None) -> Caution:
+    """A warning about the whole run; its code must be one of `CODES`."""
+    if code not in CODES:
+        raise KeyError(code)
+    return Caution(code=code, sentence=sentence, count=count, of=of)
 
 
-def _not_trained(manifest: Manifest, problems: Mapping[str, Problem]) -> list[str]:
-    """The warning that the model in the box was asked what it cannot answer."""
-    generation = manifest.generation
-    if generation is None or not generation.model.startswith(IN_THE_BOX):
-        return []
-    if not any(isinstance(problem.task, ChoiceTask) for problem in problems.values()):
-        return []
-    return [f"{generation.model} was not trained to choose between programs: use another model"]
+def folded(by_profile: Mapping[str, Iterable[Caution]]) -> list[Caution]:
+    """Each warning once, ordered by `CODES`; one that does not hold for every profile names those it holds for."""
+    holders: dict[Caution, list[str]] = {}
+    for profile, found in by_profile.items():
+        for one in found:
+            holders.setdefault(one, []).append(profile)
+    named = [
+        one if len(of) == len(by_profile) else msgspec.structs.replace(one, profiles=tuple(of))
+        for one, of in holders.items()
+    ]
+    return sorted(named, key=lambda one: _RANK.get(one.code, len(_RANK)))
 
 
-def partial(manifest: Manifest, tasks: int, window: Window) -> list[str]:
-    """The warning that a run covers a part of its benchmark."""
-    whole = manifest.benchmark.problems
-    chosen = f" ({described(window)})" if window else ""
-    return [f"only {tasks} of the {whole} problems of {manifest.benchmark.name}{chosen}"] if tasks < whole else []
-
-
-def unscored(shown: Sequence[str]) -> list[str]:
-    """The warning that the run asked problems which this profile does not score."""
-    return [f"not scored, because the prompts show their solutions: {', '.join(shown)}"] if shown else []
-
-
-def count_warnings(
-    tallies: Sequence[TaskTally],
-    n: int,
-    order: Exchangeability | None,
-    outcomes: Sequence[VerdictFacts],
-    advice: str,
-) -> list[str]:
-    """What a reader of the headline must know; ``advice`` is on replies that were cut."""
-    warnings = []
-    short = sum(tally.n < n for tally in tallies)
-    if short:
-        warnings.append(f"{short} of {len(tallies)} problems have fewer than {n} graded samples")
-    warnings += missing_packages(outcomes)
-    truncated = sum(o.truncated for o in outcomes)
-    if truncated:
-        warnings.append(f"{truncated} of {len(outcomes)} replies were cut at the token limit{advice}")
-    sensitive = sum(o.time_sensitive for o in outcomes)
-    if sensitive:
-        warnings.append(
-            f"{sensitive} verdicts were decided by a time limit or used half of one, and may differ on another"
-            " machine; `truegrade grade RUN --timeout SECONDS` settles them"
-        )
-    if order is not None and (sentence := order.warning()):
-        warnings.append(sentence)
-    return warnings
+def sentences_for(found: Sequence[Caution], profile: str) -> list[str]:
+    """The sentences that hold for one profile."""
+    return [one.sentence for one in found if not one.profiles or profile in one.profiles]

@@ -199,6 +199,7 @@ def identity_of(loaded: Benchmark) -> BenchmarkIdentity:
         dataset_sha256=loaded.dataset_sha256,
         source=loaded.source,
         problems=len(loaded.problems),
+        modified=loaded.modified or UNSET,
     )
 
 

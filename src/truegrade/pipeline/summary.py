@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,9 +11,13 @@ import msgspec
 from truegrade.agents.account import AgentSummary, summarise_steps
 from truegrade.agents.steps import read_steps
 from truegrade.errors import UserError
-from truegrade.pipeline.cautions import IN_THE_BOX, boxed_warnings, count_warnings, partial, unscored
+from truegrade.pipeline.cautions import Caution, caution, folded, sentences_for
+from truegrade.pipeline.populations import pooled_populations, population_rates
 from truegrade.pipeline.reasoning_summary import Questions, questions, reasoning
+from truegrade.pipeline.run_cautions import count_cautions, data_cautions, missing_replies, unscored
+from truegrade.pipeline.sample_cautions import identical_samples, near_duplicates, one_sample, reply_form
 from truegrade.pipeline.selection import made_for, scored
+from truegrade.pipeline.totals import CompletionTotals, RunUsage
 from truegrade.pipeline.verdict_table import (
     VerdictTable,
     counted,
@@ -27,13 +30,13 @@ from truegrade.pipeline.verdict_table import (
 )
 from truegrade.profiles import Profile
 from truegrade.records import SCHEMA_VERSION, UNANSWERED, ContestTask, Estimate, Problem
-from truegrade.statistics import Exchangeability, NumberSummary, TaskTally, estimate, exchangeability, summarise
+from truegrade.statistics import Exchangeability, TaskTally, estimate, exchangeability
 from truegrade.statistics.contest_metrics import published_metrics
 from truegrade.statistics.reasoning import ReasoningSummary
 from truegrade.statistics.splits import Gap, Split, cutoff_gap, split_rates
 from truegrade.statistics.windows import EVERYTHING, Window, narrowed
 from truegrade.store import Manifest, Run
-from truegrade.store.facts import CompletionFacts, VerdictFacts
+from truegrade.store.facts import VerdictFacts
 
 USUAL_K = (1, 5, 10, 25, 50, 100)
 """pass@k is reported for those that the number of samples allows."""
@@ -79,6 +82,7 @@ class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
     reasoning: ReasoningSummary | None = None
     """Of execution prediction and choice; None for other kinds of problem."""
     warnings: list[str] = []
+    """The sentences of `Summary.warnings` that hold for this profile."""
 
 
 class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,28 +93,12 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
     reasons: dict[str, str]
 
 
-class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """What generating took. Numbers are over answered samples; cost and attempts include failed ones.
-
-    A reply from the response cache has the tokens and latency that it once had, and is no attempt.
-    """
-
-    input_tokens: NumberSummary | None
-    output_tokens: NumberSummary | None
-    latency_s: NumberSummary | None
-    tokens_per_task: NumberSummary | None
-    latency_s_per_task: NumberSummary | None
-    cost_usd: float | None
-    attempts: int
-    failed_attempts: int
-    empty_attempts: int
-
-
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """``summary.json``."""
 
     schema: int = SCHEMA_VERSION
     benchmark: str
+    """Its name; with ``(modified data)`` where the data file is not the pinned one."""
     dataset_sha256: str
     model: str
     window: dict[str, str] = {}
@@ -131,6 +119,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     agent: AgentSummary | None = None
     """Set where an agent stood in front of the model: its numbers are not the model's."""
     excluded: dict[str, str]
+    warnings: list[Caution] = []
+    """All that a reader of the numbers must know, the gravest first."""
     profiles: list[ProfileSummary]
     disagreements: list[Disagreement]
     """The first hundred."""
@@ -148,9 +138,15 @@ def read_summary(run: Run) -> Summary:
         UserError: it was not graded yet, or by a version whose summary this one cannot read.
     """
     try:
-        return msgspec.convert(run.summary, Summary)
+        summary = msgspec.convert(run.summary, Summary)
     except msgspec.ValidationError as error:
         raise UserError(f"{run.path / 'summary.json'}: {error}; grade the run again to rewrite it") from None
+    if "warnings" in run.summary:
+        return summary
+    told = {
+        profile.profile: [caution("profile", said) for said in profile.warnings] for profile in summary.profiles
+    }
+    return msgspec.structs.replace(summary, warnings=folded(told))
 
 
 def profile_summary(run: Run, profile: str | None) -> ProfileSummary:
@@ -207,7 +203,7 @@ def summarise_run(
     n = manifest.samples_per_task
     refuse_ks(ks, n)
     chosen = ks or [k for k in USUAL_K if k <= n]
-    completions = _Completions(manifest)
+    completions = CompletionTotals(manifest)
     for facts in run.completion_facts():
         if facts.problem_id in problems and facts.sample < n:
             completions.add(facts)
@@ -220,8 +216,15 @@ def summarise_run(
         problems, n, chosen, manifest, completions, _agent(run, problems, n), questions(problems.values()),
         narrowed(made_for(manifest), window), cutoff,
     )  # fmt: skip
+    counted_up = [
+        _profile(p, verdicts[p.id], tasks[p.id], shared, grader_errors(told[p.id], verdicts[p.id]))
+        for p in profiles
+    ]
+    missing, imported = expected - completions.answered, manifest.generation is None
+    run_wide = missing_replies(missing, expected, imported=imported, n=n)
+    warnings = folded({numbers.profile: [*run_wide, *found] for numbers, found in counted_up})
     return Summary(
-        benchmark=manifest.benchmark.name,
+        benchmark=manifest.benchmark.label,
         dataset_sha256=manifest.benchmark.dataset_sha256,
         model=manifest.generation.model if manifest.generation else completions.model,
         window=shared.window,
@@ -230,13 +233,14 @@ def summarise_run(
         samples_per_task=n,
         expected=expected,
         answered=completions.answered,
-        missing=expected - completions.answered,
-        imported=manifest.generation is None,
+        missing=missing,
+        imported=imported,
         agent=shared.agent,
         excluded=manifest.excluded,
+        warnings=warnings,
         profiles=[
-            _profile(p, verdicts[p.id], tasks[p.id], shared, grader_errors(told[p.id], verdicts[p.id]))
-            for p in profiles
+            msgspec.structs.replace(numbers, warnings=sentences_for(warnings, numbers.profile))
+            for numbers, _ in counted_up
         ],
         disagreements=disagreements[:SHOWN_DISAGREEMENTS],
         disagreeing=len(disagreements),
@@ -251,7 +255,7 @@ class _Shared(NamedTuple):
     n: int
     ks: Sequence[int]
     manifest: Manifest
-    completions: _Completions
+    completions: CompletionTotals
     agent: AgentSummary | None
     asked: Questions
     window: dict[str, str]
@@ -264,8 +268,8 @@ def _profile(
     problems: Mapping[str, Problem],
     shared: _Shared,
     errors: Mapping[str, str],
-) -> ProfileSummary:
-    """The numbers of one profile over the problems that it scores."""
+) -> tuple[ProfileSummary, list[Caution]]:
+    """The numbers of one profile over the problems that it scores, and what must be known of them."""
     if not problems:
         raise UserError(f"{profile.id} scores none of the selected problems: their prompts show the solutions")
     if not outcomes:
@@ -273,7 +277,7 @@ def _profile(
     tallies = [_tally(profile, problem, counted(outcomes.get(task, ()))) for task, problem in problems.items()]
     if not any(tally.n for tally in tallies):
         raise UserError(f"{profile.id} has no valid verdict: {errors_named(errors)}")
-    n, agent = shared.n, shared.agent
+    n = shared.n
     metrics = [f"pass@{k}" for k in shared.ks]
     if n > 1:
         metrics += ["any_correct", "all_correct", "all_solutions"]
@@ -281,12 +285,14 @@ def _profile(
     complete = (samples for samples in map(counted, outcomes.values()) if len(samples) == n)
     whole = [[outcome.passed for outcome in samples] for samples in complete]
     order = exchangeability(whole) if n > 1 else None
-    reasoned = reasoning(shared.asked, outcomes, shared.ks)
     tags = {task: problem.tags for task, problem in problems.items()}
     splits = split_rates(tallies, tags, shared.cutoff)
-    return ProfileSummary(
+    summary = ProfileSummary(
         profile=profile.id,
-        estimates=[estimate(metric, tallies) for metric in metrics if _possible(metric, tallies)],
+        estimates=[
+            *population_rates(problems, tallies),
+            *(estimate(metric, tallies) for metric in metrics if _possible(metric, tallies)),
+        ],
         reported=tuple(metric for metric in profile.reported if metric in metrics),
         published=_published(profile, problems, tallies),
         grader_errors=dict(errors),
@@ -298,19 +304,36 @@ def _profile(
         exchangeability=order,
         splits=splits,
         after_cutoff=cutoff_gap(splits),
-        reasoning=reasoned,
-        warnings=[
-            *(agent.warnings if agent else []),
-            *partial(shared.manifest, len(problems), shared.window),
-            *profile.warnings(problems.values()),
-            *unscored([name for name in shared.problems if name not in problems]),
-            *shared.completions.reused(),
-            *([errors_named(errors)] if errors else []),
-            *count_warnings(tallies, n, order, flat, shared.completions.advice()),
-            *boxed_warnings(shared.manifest, problems),
-            *(reasoned.warnings() if reasoned else ()),
-        ],
+        reasoning=reasoning(shared.asked, outcomes, shared.ks),
     )
+    found = _own_cautions(profile, outcomes, problems, shared, summary)
+    return summary, [*found, *count_cautions(tallies, n, order, flat, shared.completions.advice())]
+
+
+def _own_cautions(
+    profile: Profile,
+    outcomes: VerdictTable,
+    problems: Mapping[str, Problem],
+    shared: _Shared,
+    summary: ProfileSummary,
+) -> list[Caution]:
+    """What must be known of one profile's numbers, their counts apart."""
+    texts = {task: row for task, row in shared.completions.texts.items() if task in problems}
+    generation, errors = shared.manifest.generation, summary.grader_errors
+    return [
+        *data_cautions(shared.manifest, problems, shared.window),
+        *(caution("agent", said) for said in (shared.agent.warnings if shared.agent else ())),
+        *(caution("profile", said) for said in profile.warnings(problems.values())),
+        *unscored([name for name in shared.problems if name not in problems]),
+        *shared.completions.cautions(),
+        *([caution("grader-errors", errors_named(errors), len(errors), len(problems))] if errors else []),
+        *reply_form(profile, problems, outcomes, shared.completions.shapes),
+        *identical_samples(texts, shared.n),
+        *near_duplicates(problems, outcomes, texts),
+        *pooled_populations(problems),
+        *one_sample(generation, shared.n),
+        *(caution("reasoning", said) for said in (summary.reasoning.warnings() if summary.reasoning else ())),
+    ]
 
 
 def _published(
@@ -362,81 +385,3 @@ def _disagreements(verdicts: Mapping[str, VerdictTable]) -> list[Disagreement]:
         for key, row in side_by_side(list(verdicts.values()))
         if disputed(row)
     ]
-
-
-class _Completions:
-    """Running totals over completions, read once."""
-
-    def __init__(self, manifest: Manifest) -> None:
-        self._config = manifest.generation.sha256 if manifest.generation else None
-        self._limit = manifest.generation.sampling.max_tokens if manifest.generation else None
-        self._asked = manifest.generation is not None
-        self._longer = 0
-        self._reused = 0
-        self.answered = 0
-        self.model = "imported"
-        self._cost: float | None = None
-        self._attempts: Counter[str] = Counter()
-        self._input = array("d")
-        self._output = array("d")
-        self._latency = array("d")
-        self._task_tokens: dict[str, float] = defaultdict(float)
-        self._task_latency: dict[str, float] = defaultdict(float)
-
-    def add(self, completion: CompletionFacts) -> None:
-        """Take one completion into account."""
-        self._attempts.update(completion.attempts)
-        if completion.cost_usd is not None:
-            self._cost = (self._cost or 0.0) + completion.cost_usd
-        if not completion.answered:
-            return
-        self.answered += 1
-        self._longer += completion.truncated and self._asked and self._may_be_longer(completion)
-        self._reused += self._config not in (None, completion.config_sha256)
-        self.model = completion.model
-        if completion.usage is not None:
-            self._input.append(completion.usage.input_tokens)
-            self._output.append(completion.usage.output_tokens)
-            total = completion.usage.input_tokens + completion.usage.output_tokens
-            self._task_tokens[completion.problem_id] += total
-        if completion.latency_s is not None:
-            self._latency.append(completion.latency_s)
-            self._task_latency[completion.problem_id] += completion.latency_s
-
-    def _may_be_longer(self, completion: CompletionFacts) -> bool:
-        """Whether a higher limit could have let a reply that was cut go on."""
-        if self._limit is None:  # the model in the box then stops at the length that it has learned
-            return not completion.model.startswith(IN_THE_BOX)
-        return completion.usage is None or completion.usage.output_tokens >= self._limit
-
-    def advice(self) -> str:
-        """What to do about replies that were cut; empty where a higher limit changes nothing."""
-        return "; raise `max_tokens`" if self._longer else ""
-
-    def reused(self) -> list[str]:
-        """Warnings that completions were taken from a file or from the response cache."""
-        warnings = []
-        if self._reused:
-            warnings.append(
-                f"{self._reused} of {self.answered} samples were taken from a file, not generated in this run"
-            )
-        if self._attempts["cached"]:
-            warnings.append(
-                f"{self._attempts['cached']} of {self.answered} replies come from the response cache: beside the"
-                " run that asked for them, this one is no second draw"
-            )
-        return warnings
-
-    def usage(self) -> RunUsage:
-        """The totals so far."""
-        return RunUsage(
-            input_tokens=summarise(self._input),
-            output_tokens=summarise(self._output),
-            latency_s=summarise(self._latency),
-            tokens_per_task=summarise(list(self._task_tokens.values())),
-            latency_s_per_task=summarise(list(self._task_latency.values())),
-            cost_usd=self._cost,
-            attempts=self._attempts.total() - self._attempts["cached"],
-            failed_attempts=self._attempts["error"],
-            empty_attempts=self._attempts["empty"],
-        )

@@ -15,7 +15,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.agentcoder_extraction import cut_fence
 from truegrade.profiles.agentcoder_imports import IMPORT_HELPER
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
+from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
 from truegrade.profiles.function_scope import grade_in_function_scope, needed_imports
 from truegrade.profiles.prompt_building import origin
 from truegrade.profiles.refusals import check_variant, function_task
@@ -44,6 +44,7 @@ class Agentcoder(Profile):
     version: ClassVar[str] = "dddd1b9"
     summary: ClassVar[str] = "AgentCoder's report: imports + completion + test, no prompt, function scope, 2 s"
     covers: ClassVar[tuple[Kind, ...]] = ("function",)
+    takes: ClassVar[Takes] = "program"
     only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"function": ("humaneval",)})
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "the programmer's: role, chain of thought, HumanEval/0 and 1 as shots; system message",

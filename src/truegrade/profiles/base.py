@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -19,6 +19,7 @@ from truegrade.registry import Origin
 from truegrade.sandbox import Limits
 from truegrade.statistics.contest_metrics import Scale
 
+Takes = Literal["continuation", "program", "either"]
 NO_EXAMPLES: Mapping[str, Problem] = MappingProxyType({})
 
 
@@ -45,6 +46,9 @@ class Profile(ABC):
     only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
     """Kind -> the data sets alone that the harness knows of it: its prompts show their problems, or its rules tell
     them by name. A kind that is not named here is covered for every data set."""
+    takes: ClassVar[Takes] = "either"
+    """Form of a reply to a problem of writing a function: text that continues the prompt, where Markdown is a
+    syntax error; a whole program, which a body alone is not; or both. The summary warns of other forms."""
     variants: ClassVar[tuple[str, ...]] = ("default",)
     """Names of its prompts, for ``-T prompt=NAME``; not every benchmark has every one."""
     rules: ClassVar[tuple[Rule, ...]]

@@ -12,7 +12,7 @@ from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import References
 from truegrade.grading.judgement import Judgement
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
+from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
 from truegrade.profiles.plus_sets import PLUS_DEFECTS, PLUS_RULE, with_tests
 from truegrade.profiles.prompt_building import base, continuation
 from truegrade.profiles.refusals import check_variant, code_task, function_task
@@ -61,6 +61,7 @@ class Bigcode(Profile):
     version: ClassVar[str] = "8fc5bae6"
     summary: ClassVar[str] = "bigcode-evaluation-harness: prompt + continuation cut at a stop word, 3 s"
     covers: ClassVar[tuple[Kind, ...]] = ("function", "description", "oracle")
+    takes: ClassVar[Takes] = "continuation"
     only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         {"description": ("mbpp",), "oracle": ("humanevalplus", "mbppplus")}
     )
@@ -155,6 +156,7 @@ class BigcodeInstruct(Profile):
     version: ClassVar[str] = "8fc5bae6"
     summary: ClassVar[str] = "bigcode-evaluation-harness, instruct-humaneval: cut behind the last return, 3 s"
     covers: ClassVar[tuple[Kind, ...]] = ("function",)
+    takes: ClassVar[Takes] = "program"
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "none here: its words are fields of codeparrot/instructhumaneval, which is not carried;"
              " grade completions that were made elsewhere or under another profile", _INSTRUCT),

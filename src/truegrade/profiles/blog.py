@@ -11,7 +11,7 @@ from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.agentcoder_extraction import cut_fence
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
+from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
 from truegrade.profiles.function_scope import grade_in_function_scope
 from truegrade.profiles.prompt_building import origin
 from truegrade.profiles.refusals import check_variant, function_task
@@ -33,6 +33,7 @@ class Blog(Profile):
     version: ClassVar[str] = "d884b6b"
     summary: ClassVar[str] = "the blog's AgentCoder replication: last def of the test + answer, function scope"
     covers: ClassVar[tuple[Kind, ...]] = ("function",)
+    takes: ClassVar[Takes] = "program"
     only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"function": ("humaneval",)})
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "AgentCoder's text with HumanEval/0 and 1 as shots, indented by 8; system message",

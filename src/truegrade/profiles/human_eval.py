@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
+from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
 from truegrade.profiles.prompt_building import CODEX_STOP, continuation
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.reliability_guard import grade_guarded
@@ -25,6 +25,7 @@ class HumanEval(Profile):
     version: ClassVar[str] = "6d43fb9"
     summary: ClassVar[str] = "OpenAI's grader: prompt + completion + test in one process, 3 s, no extraction"
     covers: ClassVar[tuple[Kind, ...]] = ("function",)
+    takes: ClassVar[Takes] = "continuation"
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
             "prompt",

@@ -15,7 +15,7 @@ import msgspec
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
+from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
 from truegrade.profiles.prompt_building import chat
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.records import Answer, Completion, FunctionTask, Problem, Prompt
@@ -38,6 +38,7 @@ class InspectEvals(Profile):
     version: ClassVar[str] = "27a087b"
     summary: ClassVar[str] = "inspect_evals of October 2024: first fence, signature cut off, `python -c`, 30 s"
     covers: ClassVar[tuple[Kind, ...]] = ("function", "description")
+    takes: ClassVar[Takes] = "program"
     only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"description": ("mbpp-sanitized",)})
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "HumanEval: simple-evals' sentence over three lines, then the task's prompt", _HUMANEVAL),

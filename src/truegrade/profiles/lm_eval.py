@@ -17,7 +17,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import References
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles import lm_eval_cruxeval
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
+from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
 from truegrade.profiles.plus_sets import PLUS_DEFECTS, PLUS_RULE, with_tests
 from truegrade.profiles.prompt_building import continuation, origin
 from truegrade.profiles.refusals import check_variant, code_task, covered_task, refuse_mbppplus
@@ -80,6 +80,7 @@ class LmEval(Profile):
         "output_prediction",
         "input_prediction",
     )
+    takes: ClassVar[Takes] = "continuation"
     only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         {
             "description": ("mbpp", "mbpp-sanitized"),
@@ -178,6 +179,7 @@ class LmEvalInstruct(Profile):
     version: ClassVar[str] = "4e7e0d47f"
     summary: ClassVar[str] = "lm-evaluation-harness, instruct tasks: the answer's fence is opened in the prompt"
     covers: ClassVar[tuple[Kind, ...]] = ("function", "description", "oracle")
+    takes: ClassVar[Takes] = "continuation"
     only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         {"description": ("mbpp", "mbpp-sanitized"), "oracle": ("mbppplus",)}
     )

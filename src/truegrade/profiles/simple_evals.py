@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
+from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
 from truegrade.profiles.prompt_building import chat
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.reliability_guard import grade_guarded
@@ -30,6 +30,7 @@ class SimpleEvals(Profile):
     version: ClassVar[str] = "ee3b031"
     summary: ClassVar[str] = "OpenAI's simple-evals: first python fence, head cut at the first ':\\n    ', 3 s"
     covers: ClassVar[tuple[Kind, ...]] = ("function",)
+    takes: ClassVar[Takes] = "program"
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "one sentence and the data set's prompt as stored; 5 samples a task", _EVAL),
         Rule("extraction", r"the first complete fence opened by exactly ```python\n, else the whole reply", _EVAL),

@@ -47,7 +47,7 @@ def _sides(comparison: Comparison) -> Exhibit:
 def _differences(comparison: Comparison) -> Exhibit:
     head = [
         "difference", "points", "low", "high", "bootstrap low", "bootstrap high", "p", "p corrected",
-        "better", "worse", "same", "tasks", "clusters", "detectable points", "tasks needed",
+        *words.outcomes(comparison), "same", "tasks", "clusters", "detectable points", "tasks needed",
     ]  # fmt: skip
     confidence = 100 * comparison.pairs[0].paired.confidence
     caption = f"Paired differences in percentage points with {confidence:g} % intervals"
@@ -133,7 +133,8 @@ def _discordant(comparison: Comparison) -> Exhibit:
         for pair in comparison.pairs
         for one, two in discordant(comparison, pair)
     ]
-    head = ("difference", "task", "first passes", "first samples", "second passes", "second samples", "better")
+    counts = ("first passes", "first samples", "second passes", "second samples")
+    head = ("difference", "task", *counts, words.outcomes(comparison)[0])
     return Exhibit(slug="discordant", caption="Tasks on which the runs differ", head=head, rows=rows)
 
 

@@ -95,7 +95,7 @@ def _conclusions(comparison: Comparison) -> Child:
         el(
             "p",
             el("b", f"{words.title(pair)}: {fmt.points(pair.paired.difference)} points. "),
-            wording.conclusion(pair.paired, pair.first, pair.second),
+            wording.conclusion(pair.paired, pair.first, pair.second, same_replies=comparison.same_replies),
         )
         for pair in comparison.pairs
     ]
@@ -116,7 +116,13 @@ def _pairs(comparison: Comparison) -> Markup:
     corrected = comparison.correction is not None
     planned = any(pair.power is not None and words.needed(pair.power) for pair in comparison.pairs)
     head = ["difference", "points", "bootstrap", "p", *(["p corrected"] if corrected else [])]
-    head += ["better", "worse", "same", "tasks", "detectable", *(["needed"] if planned else [])]
+    head += [
+        *words.outcomes(comparison),
+        "same",
+        "tasks",
+        "detectable",
+        *(["needed"] if planned else []),
+    ]
     rows = [_pair(pair, corrected=corrected, planned=planned) for pair in comparison.pairs]
     return table("All pairs, compared by problem", head, rows, class_="numeric")
 

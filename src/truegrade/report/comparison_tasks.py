@@ -20,12 +20,18 @@ Reasons = Mapping[tuple[str, str], Sequence[str]]
 """By side's label and problem."""
 MAX_OPEN = 3
 """Pairs whose strip is shown at once; the others are folded."""
-_KEYS = (("won", "second better"), ("lost", "first better"), ("both", "equal, right"), ("neither", "equal, wrong"))
 
 
 def tasks_section(comparison: Comparison, replies: Replies) -> Markup:
     """A strip and a table of discordant problems for each pair."""
-    keys = (el("li", el("span", class_=f"swatch {kind}"), said) for kind, said in _KEYS)
+    gained = words.outcomes(comparison)[0]
+    named = {
+        "won": f"second {gained}",
+        "lost": f"first {gained}",
+        "both": "equal, right",
+        "neither": "equal, wrong",
+    }
+    keys = (el("li", el("span", class_=f"swatch {kind}"), said) for kind, said in named.items())
     hint = (
         "One cell per problem, in data set order. Cells of problems on which the runs differ link to both replies."
     )
@@ -44,8 +50,8 @@ def tasks_section(comparison: Comparison, replies: Replies) -> Markup:
 
 
 def _strip(comparison: Comparison, pair: RunPairing, replies: Replies) -> Markup:
-    c = pair.paired
-    said = f"{len(c.wins)} better, {len(c.losses)} worse, {len(c.ties)} equal"
+    c, (more, less) = pair.paired, words.outcomes(comparison)
+    said = f"{len(c.wins)} {more}, {len(c.losses)} {less}, {len(c.ties)} equal"
     first, second = _counts(comparison, pair.first), _counts(comparison, pair.second)
     shown = set(replies.tasks)
     cells = (
@@ -90,7 +96,12 @@ def _differing(comparison: Comparison, pair: RunPairing, why: Reasons) -> Child:
     if not rows:
         return el("p", f"{words.title(pair)}: both runs have the same pass rate on every problem.", class_="note")
     caption = f"{words.title(pair)}: {fmt.plural(len(rows), 'problem')} on which they differ"
-    made = table(caption, ["task", "better", pair.first, pair.second], rows, class_="badges")
+    made = table(
+        caption,
+        ["task", words.outcomes(comparison)[0], pair.first, pair.second],
+        rows,
+        class_="badges",
+    )
     return folded(caption, made)
 
 

@@ -30,7 +30,10 @@ def print_comparisons(comparison: Comparison, *, console: Console | None = None)
         out.print(Text(f"! {sentence}", "yellow"))
     if len(comparison.pairs) == 1:
         (pair,) = comparison.pairs
-        print_comparison(pair.paired, console=out, first=pair.first, second=pair.second, more=_more(pair))
+        print_comparison(
+            pair.paired, console=out, first=pair.first, second=pair.second, more=_more(pair),
+            same_replies=comparison.same_replies,
+        )  # fmt: skip
         _print_groups(out, pair)
         return
     out.print(_sides(comparison))
@@ -39,20 +42,20 @@ def print_comparisons(comparison: Comparison, *, console: Console | None = None)
     if said is not None:
         out.print(Text(said))
     for pair in comparison.pairs:
-        _print_tasks(out, pair)
+        _print_tasks(out, comparison, pair)
 
 
-def _print_tasks(out: Console, pair: RunPairing) -> None:
+def _print_tasks(out: Console, comparison: Comparison, pair: RunPairing) -> None:
     """The problems of one of several pairs, and its metrics of reasoning."""
     from rich.text import Text
 
-    c = pair.paired
+    c, (more, less) = pair.paired, words.outcomes(comparison)
     out.print(Text(f"\n{words.title(pair)}", "bold"))
     out.print(
         fact_grid(
             [
-                ("better", f"{len(c.wins)}{listed(c.wins)}"),
-                ("worse", f"{len(c.losses)}{listed(c.losses)}"),
+                (more, f"{len(c.wins)}{listed(c.wins)}"),
+                (less, f"{len(c.losses)}{listed(c.losses)}"),
                 *_more(pair),
             ]
         )
@@ -92,7 +95,7 @@ def _sides(comparison: Comparison) -> Table:
 
 
 def _pairs(comparison: Comparison) -> Table:
-    table = plain_table("", "points", "p", "corrected", "better", "worse", "same")
+    table = plain_table("", "points", "p", "corrected", *words.outcomes(comparison), "same")
     for pair in comparison.pairs:
         c = pair.paired
         numbers = (fmt.count(len(tasks)) for tasks in (c.wins, c.losses, c.ties))

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
+
 from truegrade.analysis.comparison import Comparison, RunPairing, Side
+from truegrade.pipeline.cautions import Caution, folded
 from truegrade.report import format as fmt
+from truegrade.report import wording
 from truegrade.statistics.paired_power import PairPower
 from truegrade.statistics.windows import described
 
@@ -19,13 +25,25 @@ def forced(comparison: Comparison) -> list[str]:
 
 
 def noted(comparison: Comparison) -> list[str]:
-    """What else differs, with the pair it holds for where there are several."""
+    """What else differs, with the pair it holds for where there are several; then the warnings of the runs."""
     several = len(comparison.pairs) > 1
-    return [
+    differing = [
         f"{title(pair)}: {sentence}" if several else sentence
         for pair in comparison.pairs
         for sentence in pair.remarks
     ]
+    own = folded({side.label: _bare(side.warnings) for side in comparison.sides})
+    return [*differing, *(one.line for one in own)]
+
+
+def _bare(warnings: Sequence[Caution]) -> list[Caution]:
+    """Warnings of one side, without the profiles that they hold for."""
+    return [msgspec.structs.replace(one, profiles=()) for one in warnings]
+
+
+def outcomes(comparison: Comparison) -> tuple[str, str]:
+    """As `truegrade.report.wording.outcomes`."""
+    return wording.outcomes(same_replies=comparison.same_replies)
 
 
 def detectable(power: PairPower | None) -> str:

@@ -10,6 +10,7 @@ from truegrade.analysis.matrix import Matrix
 from truegrade.pipeline.summary import Summary
 from truegrade.records import Estimate
 from truegrade.report.reasoning_wording import aggregation
+from truegrade.report.wording import spread_note
 from truegrade.statistics import NumberSummary
 
 MAX_ACROSS = 3
@@ -40,6 +41,7 @@ def exhibits(summary: Summary, matrix: Matrix) -> list[Exhibit]:
     """All tables of a run that say something."""
     made = [
         _estimates(summary),
+        _warnings(summary),
         *([_rules(matrix)] if len(matrix.rows) > 1 else []),
         _reasons(summary),
         *([_disagreements(summary)] if summary.disagreements else []),
@@ -55,7 +57,9 @@ def _estimates(summary: Summary) -> Exhibit:
     """Metrics down; profiles down where they are so many that they would not fit a page across."""
     names = dict.fromkeys(e.metric for profile in summary.profiles for e in profile.estimates)
     known = {profile.profile: {e.metric: e for e in profile.estimates} for profile in summary.profiles}
+    codes = ", ".join(dict.fromkeys(one.code for one in summary.warnings))
     caption = f"Estimates with their intervals, {summary.benchmark}, {summary.model}"
+    caption += f"; warnings: {codes}" if codes else ""
     if len(known) > MAX_ACROSS:
         rows: list[list[Cell]] = [[profile, *(of.get(name) for name in names)] for profile, of in known.items()]
         return Exhibit(slug="estimates", caption=caption, head=("profile", *names), rows=rows)
@@ -63,11 +67,19 @@ def _estimates(summary: Summary) -> Exhibit:
     return Exhibit(slug="estimates", caption=caption, head=("metric", *known), rows=rows)
 
 
+def _warnings(summary: Summary) -> Exhibit:
+    """The list of the summary."""
+    rows: list[list[Cell]] = [[one.code, one.line, one.count, one.of] for one in summary.warnings]
+    head = ("code", "warning", "count", "of")
+    return Exhibit(slug="warnings", caption="What must be known of these numbers", head=head, rows=rows)
+
+
 def _rules(matrix: Matrix) -> Exhibit:
     ks = sorted({k for row in matrix.rows for k in row.pass_at})
     return Exhibit(
         slug="profiles",
-        caption=f"The same replies under each profile; spread {100 * matrix.spread:.1f} points",
+        caption=f"The same replies under each profile; spread {100 * matrix.spread:.1f} points"
+        f"{spread_note(matrix.warnings)}",
         head=("profile", *(f"pass@{k}" for k in ks), "any of N", "all solutions", "first sample"),
         rows=[
             [row.profile, *(row.pass_at.get(k) for k in ks), row.any_of_n, row.all_solutions, row.first_sample]

@@ -125,6 +125,7 @@ def _json(material: ReportMaterial) -> Files:
         "methods": " ".join(sentences(material.manifest, material.summary)),
         "tables": {table.slug: _table(table) for table in exhibits(material.summary, material.matrix)},
         "distributions": material.distributions,
+        "warnings": material.summary.warnings,
         "findings": material.findings,
     }
     yield "report.json", encode(content, indent=2) + b"\n"

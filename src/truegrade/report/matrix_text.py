@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from truegrade.report import format as fmt
 from truegrade.report.tables import open_console, plain_table, row
+from truegrade.report.wording import spread_note
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,12 +26,9 @@ def print_matrix(matrix: Matrix, *, console: Console | None = None) -> None:
     for line in matrix.rows:
         row(table, line.profile, *_cells(line, ks))
     out.print(table)
-    out.print(
-        Text(
-            f"spread {100 * matrix.spread:.1f} points, {matrix.lowest} to {matrix.highest}; the profiles"
-            f" disagree on {fmt.count(matrix.disagreeing)} of {fmt.plural(matrix.compared, 'sample')}"
-        )
-    )
+    ends = f"{matrix.lowest} to {matrix.highest}{spread_note(matrix.warnings)}"
+    differing = f"{fmt.count(matrix.disagreeing)} of {fmt.plural(matrix.compared, 'sample')}"
+    out.print(Text(f"spread {100 * matrix.spread:.1f} points, {ends}; the profiles disagree on {differing}"))
 
 
 def _cells(line: MatrixRow, ks: list[int]) -> list[str]:

@@ -44,7 +44,7 @@ def _benchmark(manifest: Manifest, summary: Summary) -> str:
     whole = "" if summary.tasks == of.problems else f" of {fmt.count(of.problems)}"
     each = fmt.plural(manifest.samples_per_task, "sample")
     return (
-        f"{of.name}{args}: {fmt.count(summary.tasks)}{whole} problems"
+        f"{of.label}{args}: {fmt.count(summary.tasks)}{whole} problems"
         f" (data set SHA-256 {of.dataset_sha256[:16]}…), {each} per problem."
     )
 

@@ -49,6 +49,8 @@ def print_replication(
                 "yellow",
             )
         )
+    for warning in replication.warnings:
+        out.print(Text(f"  ! {worded(warning.line)}", "yellow"))
     _print_details(out, replication)
 
 

@@ -8,9 +8,9 @@ import msgspec
 
 from truegrade.analysis.audit.findings import Finding
 from truegrade.analysis.matrix import Matrix, rule_matrix
+from truegrade.analysis.replication import stored_audit
 from truegrade.pipeline.summary import Summary, read_summary
 from truegrade.pipeline.verdict_table import VerdictTable, verdict_table
-from truegrade.report.checks import read_findings
 from truegrade.report.distributions import Distribution, read_distributions
 from truegrade.store import Manifest, Run
 
@@ -25,6 +25,7 @@ class ReportMaterial(msgspec.Struct, frozen=True, kw_only=True):
     matrix: Matrix
     distributions: list[Distribution]
     findings: list[Finding]
+    """Of a stored audit."""
 
 
 def gather(run: Run, summary: Summary | None = None) -> ReportMaterial:
@@ -51,5 +52,5 @@ def gather(run: Run, summary: Summary | None = None) -> ReportMaterial:
         outcomes=outcomes,
         matrix=rule_matrix(summary, outcomes),
         distributions=read_distributions(run, outcomes[first], summary.samples_per_task),
-        findings=read_findings(run, outcomes[first], first),
+        findings=audit.findings if (audit := stored_audit(run)) else [],
     )

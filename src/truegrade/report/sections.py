@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
@@ -18,7 +16,7 @@ from truegrade.report.report_material import ReportMaterial
 MAX_CARDS = 2
 """With more profiles only the first gets a card; the section on profiles compares all of them."""
 MAX_DOUBTS = 4
-"""Number of warnings shown unfolded; those about the first profile come first."""
+"""Number of warnings shown unfolded; the gravest come first."""
 MAX_STRIPS = 3
 
 
@@ -36,7 +34,7 @@ def overview(material: ReportMaterial) -> Markup:
         other = el(
             "p",
             f"Under {several} profiles the same replies give {_range(summary)}: the grading rules alone change the"
-            f" result by {100 * matrix.spread:.1f} points. ",
+            f" result by {100 * matrix.spread:.1f} points{wording.spread_note(summary.warnings)}. ",
             el("a", "Compare the profiles", href="#rules"),
             ".",
         )
@@ -70,8 +68,8 @@ def _card(profile: ProfileSummary, summary: Summary) -> Markup:
         facts(
             ("problems × samples", f"{fmt.count(first.tasks)} × {summary.samples_per_task}"),
             ("clusters", fmt.count(first.clusters)),
-            ("unanswered", fmt.count(first.unanswered)),
-            ("truncated", fmt.count(first.truncated)),
+            ("unanswered", fmt.count(max(e.unanswered for e in profile.estimates))),
+            ("truncated", fmt.count(max(e.truncated for e in profile.estimates))),
             ("interval by", first.method),
             ("protection", wording.level(profile.level)),
             *((e.metric, fmt.percent(e.value)) for e in profile.estimates if e.metric in profile.reported),
@@ -98,28 +96,16 @@ def _coverage(summary: Summary) -> Markup:
 
 
 def _doubts(material: ReportMaterial) -> Markup:
-    """The warnings of the run."""
+    """The warnings of the run, and what a stored audit found."""
     summary = material.summary
-    lines = _shared_lines({profile.profile: profile.warnings for profile in summary.profiles})
-    if summary.missing:
-        lines.insert(0, wording.missing(summary))
     grave = [finding for finding in material.findings if finding.severity.value != "info"]
     items = [el("li", finding.sentence, " ", el("a", "Audit", href="#audit")) for finding in grave]
-    items += [el("li", line) for line in lines]
+    items += [el("li", warning.line) for warning in summary.warnings]
     title = el("h3", "Warnings", id="warnings-title")
     said = el("ul", items[:MAX_DOUBTS]) if items else el("p", "No warnings for this run.")
     rest = folded(f"{len(items) - MAX_DOUBTS} more", el("ul", items[MAX_DOUBTS:])) if items[MAX_DOUBTS:] else None
     kind = "warnings" if items else "warnings none"
     return el("aside", title, said, rest, id="warnings", class_=kind, aria_labelledby="warnings-title")
-
-
-def _shared_lines(by_profile: Mapping[str, Sequence[str]]) -> list[str]:
-    """Each line once; one that does not hold for every profile names those it holds for."""
-    holders: dict[str, list[str]] = {}
-    for profile, lines in by_profile.items():
-        for line in lines:
-            holders.setdefault(line, []).append(profile)
-    return [line if len(of) == len(by_profile) else f"{', '.join(of)}: {line}" for line, of in holders.items()]
 
 
 # ---------------------------------------------------------------------------------------------- metrics

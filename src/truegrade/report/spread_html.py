@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from truegrade.pipeline.summary import RunUsage, Summary
+from truegrade.pipeline.summary import Summary
+from truegrade.pipeline.totals import RunUsage
 from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.charts.svg import inline

@@ -68,11 +68,8 @@ def print_summary(summary: Summary, *, console: Console | None = None, worded: C
         if said := wording.after_cutoff(profile, summary.cutoff):
             out.print(Text(said))
     out.print(fact_grid(_facts(summary)))
-    warned = dict.fromkeys(warning for profile in summary.profiles for warning in profile.warnings)
-    if summary.missing:
-        out.print(Text(f"! {wording.missing(summary)}", "yellow"))
-    for warning in warned:
-        out.print(Text(f"! {worded(warning)}", "yellow"))
+    for warning in summary.warnings:
+        out.print(Text(f"! {worded(warning.line)}", "yellow"))
 
 
 def _estimates(profiles: Sequence[ProfileSummary]) -> Table:
@@ -83,9 +80,8 @@ def _estimates(profiles: Sequence[ProfileSummary]) -> Table:
     for place, name in enumerate(metrics):
         row(table, name, *(estimates.get(name, "–") for estimates in by_profile), bold=place == 0)
     table.add_section()
-    first = [profile.estimates[0] for profile in profiles]
-    row(table, "unanswered", *(fmt.count(estimate.unanswered) for estimate in first))
-    row(table, "truncated", *(fmt.count(estimate.truncated) for estimate in first))
+    row(table, "unanswered", *(fmt.count(max(e.unanswered for e in p.estimates)) for p in profiles))
+    row(table, "truncated", *(fmt.count(max(e.truncated for e in p.estimates)) for p in profiles))
     row(table, "protection", *(wording.level(profile.level) for profile in profiles))
     table.add_section()
     reasons = dict.fromkeys(reason for profile in profiles for reason in profile.reasons)
@@ -156,6 +152,7 @@ def print_comparison(
     first: str = "first",
     second: str = "second",
     more: Sequence[tuple[str, str]] = (),
+    same_replies: bool = False,
 ) -> None:
     """Print the difference of two runs with its interval, tests, wins and losses.
 
@@ -165,20 +162,21 @@ def print_comparison(
         first: name of the run compared with.
         second: name of the run in question.
         more: further facts.
+        same_replies: both are profiles over one run's replies, of which none is better.
     """
     from rich.text import Text
 
-    c = comparison
+    c, (gained, lost) = comparison, wording.outcomes(same_replies=same_replies)
     out = open_console(console)
     interval = f", {100 * c.confidence:g} % CI {fmt.bounds(c.low, c.high)}"
     out.print(Text.assemble((f"{second} − {first}: {fmt.points(c.difference)} points", "bold"), interval))
-    out.print(Text(wording.conclusion(comparison, first, second)))
+    out.print(Text(wording.conclusion(comparison, first, second, same_replies=same_replies)))
     facts = [
         (first, fmt.percent(c.rate_a)),
         (second, fmt.percent(c.rate_b)),
         ("problems", f"{c.tasks} in {fmt.plural(c.clusters, 'cluster')}, paired"),
-        ("better", f"{len(c.wins)}{listed(c.wins)}"),
-        ("worse", f"{len(c.losses)}{listed(c.losses)}"),
+        (gained, f"{len(c.wins)}{listed(c.wins)}"),
+        (lost, f"{len(c.losses)}{listed(c.losses)}"),
         ("same", str(len(c.ties))),
         ("interval", c.method),
         ("p, sign-flip test", fmt.p_value(c.permutation_p, digits=3)),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import UNANSWERED, Estimate, Reason
 from truegrade.report import format as fmt
@@ -32,6 +33,9 @@ REASONS: Mapping[Reason, str] = MappingProxyType(
 
 METRICS: Mapping[str, str] = MappingProxyType(
     {
+        "original_pass@1": "probability that one sample is correct, on original programs",
+        "mutant_pass@1": "probability that one sample is correct, on mutants",
+        "preserved_pass@1": "probability that one sample is correct, on rewritings of the same meaning",
         "any_correct": "problems with at least one correct sample",
         "all_correct": "problems for which every sample is correct",
         "all_solutions": "correct samples among all samples",
@@ -58,13 +62,10 @@ _LEVELS: Mapping[int, str] = MappingProxyType(
 )
 
 
-def missing(summary: Summary) -> str:
-    """How many samples have no reply, and how to request them."""
-    absent = f"{fmt.count(summary.missing)} of {fmt.plural(summary.expected, 'sample')}"
-    if summary.imported:
-        most = f"which has up to {fmt.plural(summary.samples_per_task, 'sample')} per problem"
-        return f"{absent} are not in the file, {most}, and are not scored"
-    return f"{absent} have no reply and are not scored; run the same command again to request them"
+def spread_note(warnings: Sequence[Caution]) -> str:
+    """Which profiles of a spread were given replies of another form than they take; empty without any."""
+    named = [name for one in warnings if one.code == "reply-form" for name in one.profiles]
+    return f", of which a part is due to replies in a form that {', '.join(named)} cannot read" if named else ""
 
 
 def why_missing(summary: Summary) -> str:
@@ -100,16 +101,23 @@ def family(reason: str) -> str:
     return "unanswered" if reason in UNANSWERED else "failed"
 
 
-def conclusion(c: PairedComparison, first: str, second: str) -> str:
-    """What the interval of a difference says, in words."""
+def outcomes(*, same_replies: bool) -> tuple[str, str]:
+    """What the second of a pair does on a problem that counts for it, and against it."""
+    return ("accepts more", "accepts less") if same_replies else ("better", "worse")
+
+
+def conclusion(c: PairedComparison, first: str, second: str, *, same_replies: bool = False) -> str:
+    """What the interval of a difference says, in words; of two profiles over one run's replies none is better."""
     if c.low is None or c.high is None:
         return "No interval is available (one cluster), so significance is not assessed."
-    if c.low <= 0 <= c.high:
+    more, less = (second, first) if c.difference > 0 else (first, second)
+    undecided = c.low <= 0 <= c.high
+    if same_replies:
+        said = "neither profile accepts significantly more" if undecided else f"{more} accepts more than {less}"
+        return f"The interval {'in' if undecided else 'ex'}cludes 0: of the same replies, {said}."
+    if undecided:
         return "The interval includes 0: the difference is not statistically significant."
-    return (
-        f"The interval excludes 0: {second if c.difference > 0 else first} is significantly better on these"
-        " problems."
-    )
+    return f"The interval excludes 0: {more} is significantly better on these problems."
 
 
 def interval(estimate: Estimate) -> str:

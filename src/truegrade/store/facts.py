@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from sys import intern
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import msgspec
 
@@ -14,6 +15,12 @@ from truegrade.records import Completion, Form, Reason, SampleKey, Usage, Verdic
 from truegrade.store.journal import FSYNC_EVERY, Journal, Notice, numbered
 
 T = TypeVar("T", Completion, Verdict)
+
+Shape = Literal["fenced", "indented", "other"]
+"""``fenced``: not indented, and Markdown code stands in it; ``indented``: the first line is, and no fence or
+definition stands at the start of a later one, as in the body of a function; ``other``, which says nothing."""
+_FENCE = re.compile(r"^```", re.MULTILINE)
+_MARKS = re.compile(r"^(?:```|def |class |async def )", re.MULTILINE)
 
 
 class CompletionFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -36,6 +43,8 @@ class CompletionFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cost_usd: float | None
     attempts: tuple[str, ...]
     """What came of each (`truegrade.records.Attempt`)."""
+    shape: Shape = "other"
+    """What the text of a reply or a completion looks like."""
 
     @property
     def key(self) -> SampleKey:
@@ -61,6 +70,8 @@ class VerdictFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     marks: tuple[str, ...]
     detail: str
     """Of a grader's error; empty for others."""
+    answer_hash: int = 0
+    """Of the answer without its white space, to find equal ones in this process; 0 where there is none."""
 
     @property
     def key(self) -> SampleKey:
@@ -88,7 +99,18 @@ def completion_facts(completion: Completion) -> CompletionFacts:
         latency_s=completion.latency_s,
         cost_usd=completion.cost_usd,
         attempts=tuple(attempt.outcome for attempt in completion.attempts),
+        shape=_shape(completion),
     )
+
+
+def _shape(completion: Completion) -> Shape:
+    """What a text looks like that a rule has still to be applied to."""
+    text = (completion.text or "").lstrip("\r\n")
+    if completion.form in ("program", "answer") or not text.strip():
+        return "other"
+    if text[0] not in " \t":
+        return "fenced" if _FENCE.search(text) else "other"
+    return "other" if _MARKS.search(text) else "indented"
 
 
 def verdict_facts(verdict: Verdict) -> VerdictFacts:
@@ -103,6 +125,7 @@ def verdict_facts(verdict: Verdict) -> VerdictFacts:
         time_sensitive=verdict.time_sensitive,
         marks=verdict.marks,
         detail=verdict.detail if verdict.reason is Reason.GRADER_ERROR else "",
+        answer_hash=hash("".join(verdict.answer.split())) if verdict.answer else 0,
     )
 
 

@@ -33,6 +33,14 @@ class BenchmarkIdentity(msgspec.Struct, frozen=True, kw_only=True):
     problems: int
     """Problems in the data set, before any selection."""
 
+    modified: str | UnsetType = UNSET
+    """How the data file differs from the pinned one, in words; unset where it does not, or none is pinned."""
+
+    @property
+    def label(self) -> str:
+        """The name to print beside a number: that of a benchmark belongs to its pinned data alone."""
+        return self.name if self.modified is UNSET else f"{self.name} (modified data)"
+
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """``manifest.json`` of a run."""

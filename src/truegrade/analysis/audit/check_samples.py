@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from truegrade.analysis.audit.evidence import Evidence
 from truegrade.analysis.audit.findings import Finding, Severity, finding
 from truegrade.analysis.audit.survey import label
+from truegrade.pipeline.sample_cautions import positions_named, repeated_positions
 from truegrade.pipeline.verdict_table import counted
 from truegrade.records import SampleKey
 from truegrade.statistics import exchangeability
@@ -61,16 +62,13 @@ def _repeated_positions(evidence: Evidence) -> Iterator[Finding]:
     """A position whose text equals an earlier one's in every problem was not sampled."""
     texts = [evidence.survey.texts(task) for task in evidence.survey.samples]
     whole = [row for row in texts if len(row) == evidence.survey.width]
-    for second in range(1, evidence.survey.width):
-        first = next((i for i in range(second) if all(row[i] == row[second] for row in whole)), None)
-        if first is not None and len(whole) > 1:
-            yield finding(
-                "position-repeated",
-                Severity.ERROR,
-                list(evidence.survey.samples),
-                f"sample {second} repeats sample {first} for all {len(whole)} problems: the same answers are"
-                " counted twice",
-            )
+    for first, seconds in repeated_positions(whole).items():
+        yield finding(
+            "position-repeated",
+            Severity.ERROR,
+            list(evidence.survey.samples),
+            f"{positions_named(first, seconds)} for all {len(whole)} problems: the same answers are counted again",
+        )
 
 
 def _identical(evidence: Evidence) -> Iterator[Finding]:

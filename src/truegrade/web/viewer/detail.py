@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.pipeline.cautions import Caution
 from truegrade.store import Manifest
 from truegrade.store.manifest import read_manifest
 from truegrade.web.viewer.current import Report, kind_of
@@ -20,6 +21,7 @@ class RunDetail(msgspec.Struct, frozen=True, kw_only=True):
     run: RunLine
     profiles: list[ProfileNumbers]
     """As of the last summary."""
+    warnings: list[Caution] = []
     facts: list[tuple[str, str]]
     report: Report
 
@@ -37,6 +39,7 @@ def read_detail(folder: Folder, line: RunLine) -> RunDetail:
     return RunDetail(
         run=line,
         profiles=numbers.profiles if numbers else [],
+        warnings=numbers.warnings if numbers else [],
         facts=[(name, value) for name, value in _facts(folder, manifest) if value],
         report=kind_of(folder, line),
     )
@@ -46,7 +49,7 @@ def _facts(folder: Folder, manifest: Manifest) -> list[tuple[str, str]]:
     config = manifest.generation
     facts = [
         ("folder", str(folder.path)),
-        ("data set", f"{manifest.benchmark.name}, sha256 {manifest.benchmark.dataset_sha256[:12]}…"),
+        ("data set", f"{manifest.benchmark.label}, sha256 {manifest.benchmark.dataset_sha256[:12]}…"),
         ("task arguments", _pairs(manifest.benchmark.args)),
         ("imported from", manifest.imported_from or ""),
         ("Truegrade", manifest.environment.get("truegrade", "")),

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.pipeline.cautions import Caution
 from truegrade.records import Estimate
 from truegrade.store import Manifest
 from truegrade.store.manifest import read_manifest
@@ -25,7 +26,6 @@ class ProfileNumbers(msgspec.Struct, frozen=True, kw_only=True):
     profile: str
     estimates: list[Estimate]
     reasons: dict[str, int] = {}
-    warnings: list[str] = []
     level: int | None = None
 
 
@@ -41,6 +41,7 @@ class Numbers(msgspec.Struct, frozen=True, kw_only=True):
     expected: int
     answered: int
     profiles: list[ProfileNumbers]
+    warnings: list[Caution] = []
     usage: _Usage = _Usage()
 
 
@@ -145,7 +146,7 @@ def _line(folder: Folder, counts: Counts, manifest: Manifest, running: bool) -> 
     return RunLine(
         id=folder.id,
         state="running" if running else "finished" if finished else "unfinished",
-        benchmark=manifest.benchmark.name,
+        benchmark=manifest.benchmark.label,
         model=generation.model if generation else numbers.model if numbers else "imported",
         agent=generation.agent.name if generation and generation.agent else None,
         profiles=tuple(dict.fromkeys(named)),

@@ -31,7 +31,7 @@ function showRun(view, query) {
   poll(view, 4, look);
 }
 
-function overviewNodes({ run, profiles, facts: known, report }) {
+function overviewNodes({ run, profiles, warnings, facts: known, report }) {
   setHeading(`${run.benchmark || run.id}${run.model ? ` · ${run.model}` : ""}`, run.id);
   const [words, note] = REPORTS[report];
   const link = words ? put("a", { class: "button", id: "report", href: `/report?${new URLSearchParams({ run: run.id })}` }, words) : null;
@@ -40,8 +40,8 @@ function overviewNodes({ run, profiles, facts: known, report }) {
   if (run.problem) nodes.push(put("p", { class: "trouble" }, run.problem));
   else nodes.push(progress(run));
   if (profiles.length) nodes.push(put("div", { class: "cards" }, ...profiles.map(profileCard)));
-  const warnings = [...new Set(profiles.flatMap((profile) => profile.warnings))];
-  if (warnings.length) nodes.push(put("aside", { class: "warnings" }, put("h3", {}, "Warnings"), put("ul", {}, ...warnings.map((line) => put("li", {}, line)))));
+  const lines = warnings.map((one) => (one.profiles.length ? `${one.profiles.join(", ")}: ${one.sentence}` : one.sentence));
+  if (lines.length) nodes.push(put("aside", { class: "warnings" }, put("h3", {}, "Warnings"), put("ul", {}, ...lines.map((line) => put("li", {}, line)))));
   nodes.push(put("details", {}, put("summary", {}, "What was asked"), facts(known)));
   return nodes;
 }

@@ -1,0 +1,50 @@
+"""Runs that ask programs of several kinds: their rates are told apart before they are pooled."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from truegrade.pipeline.cautions import Caution, caution
+from truegrade.records import Estimate, OutputTask, Problem
+from truegrade.statistics import TaskTally, estimate
+
+POPULATIONS = {"original": "originals", "mutant": "mutants", "preserved": "rewritings"}
+"""`Pairing.shown`, and how many of them are called; the first that was asked gives the headline."""
+
+
+def population_rates(problems: Mapping[str, Problem], tallies: Sequence[TaskTally]) -> list[Estimate]:
+    """pass@1 of each kind of program, as ``original_pass@1``; empty where only one kind was asked."""
+    parts = _parts(problems, tallies)
+    if len(parts) < 2:
+        return []
+    return [
+        msgspec.structs.replace(estimate("pass@1", parts[kind]), metric=f"{kind}_pass@1")
+        for kind in POPULATIONS
+        if any(tally.n for tally in parts.get(kind, ()))
+    ]
+
+
+def pooled_populations(problems: Mapping[str, Problem]) -> list[Caution]:
+    """The warning that pass@1 is a mean over several kinds of program."""
+    asked = Counter(map(_kind, problems.values()))
+    if len(asked) < 2:
+        return []
+    held = [f"{asked[kind]} {words}" for kind, words in POPULATIONS.items() if kind in asked]
+    said = f"pass@1 pools {', '.join(held[:-1])} and {held[-1]}; the rate of each kind comes before it"
+    return [caution("pooled-populations", said)]
+
+
+def _parts(problems: Mapping[str, Problem], tallies: Sequence[TaskTally]) -> Mapping[str, Sequence[TaskTally]]:
+    """The counts by kind of program; a problem without variants is an original."""
+    parts: dict[str, list[TaskTally]] = defaultdict(list)
+    for tally in tallies:
+        parts[_kind(problems[tally.task_id])].append(tally)
+    return parts
+
+
+def _kind(problem: Problem) -> str:
+    pairing = problem.task.pairing if isinstance(problem.task, OutputTask) else None
+    return pairing.shown if pairing else "original"

@@ -1,0 +1,148 @@
+"""Warnings from a run's manifest, counts and problems: parts left out, limits near, what a model has seen."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec import UNSET
+
+from truegrade.datasets.identity import identity
+from truegrade.models.micro.shown import was_shown
+from truegrade.pipeline.cautions import Caution, caution
+from truegrade.pipeline.verdict_table import missing_packages
+from truegrade.records import ChoiceTask, OutputTask, Problem
+from truegrade.statistics import Exchangeability, TaskTally
+from truegrade.statistics.windows import Window, described
+from truegrade.store import Manifest
+from truegrade.store.facts import VerdictFacts
+
+IN_THE_BOX = "embedded/truegrade-micro"
+"""How the names of the models that come with the package begin."""
+
+_PLURAL = {"original": "originals", "mutant": "mutants", "preserved": "rewritings"}
+
+
+def data_cautions(manifest: Manifest, problems: Mapping[str, Problem], window: Window) -> list[Caution]:
+    """The warnings on the problems asked: modified, a part, seen by the model, unknown to it."""
+    return [
+        *_modified(manifest),
+        *_partial(manifest, len(problems), window),
+        *_trained_on(manifest, problems),
+        *_not_trained(manifest, problems),
+    ]
+
+
+def _modified(manifest: Manifest) -> list[Caution]:
+    """The warning that the data file is not the pinned one."""
+    of = manifest.benchmark
+    if of.modified is UNSET:
+        return []
+    return [caution("modified-data", f"this is no result on {of.name}: {of.modified}")]
+
+
+def _partial(manifest: Manifest, tasks: int, window: Window) -> list[Caution]:
+    """The warning that a run covers a part of its benchmark."""
+    whole = manifest.benchmark.problems
+    if tasks >= whole:
+        return []
+    chosen = f" ({described(window)})" if window else ""
+    said = f"only {tasks} of the {whole} problems of {manifest.benchmark.label}{chosen}"
+    return [caution("subset", said, tasks, whole)]
+
+
+def _trained_on(manifest: Manifest, problems: Mapping[str, Problem]) -> list[Caution]:
+    """The warning that programs were shown to the model in the box when it was trained."""
+    generation = manifest.generation
+    if generation is None or not _is_shipped(generation.model):
+        return []
+    programs = dict.fromkeys(
+        (problem.task.program, problem.task.pairing.shown)
+        for problem in problems.values()
+        if isinstance(problem.task, OutputTask) and problem.task.pairing is not None
+    )
+    asked = Counter(kind for _, kind in programs)
+    shown = Counter(kind for program, kind in programs if _was_shown(program))
+    if not shown:
+        return []
+    counts = ", ".join(f"{shown[kind]} of {asked[kind]} {_PLURAL[kind]}" for kind in asked)
+    kept = "seed 0 of `truegrade data build dsl-list` was held out"
+    said = f"{generation.model} was trained on programs of this data set: {counts}; {kept}"
+    return [caution("trained-on", said, shown.total(), asked.total())]
+
+
+def _is_shipped(model: str) -> bool:
+    """Whether it is the model whose training programs are known, with an adapter or without."""
+    return model.startswith(IN_THE_BOX) and not model.startswith(f"{IN_THE_BOX}-early")
+
+
+def _was_shown(program: str) -> bool:
+    try:
+        return was_shown(identity(program))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+
+
+def _not_trained(manifest: Manifest, problems: Mapping[str, Problem]) -> list[Caution]:
+    """The warning that the model in the box was asked what it cannot answer."""
+    generation = manifest.generation
+    if generation is None or not generation.model.startswith(IN_THE_BOX):
+        return []
+    if not any(isinstance(problem.task, ChoiceTask) for problem in problems.values()):
+        return []
+    said = f"{generation.model} was not trained to choose between programs: use another model"
+    return [caution("not-trained", said)]
+
+
+def unscored(shown: Sequence[str]) -> list[Caution]:
+    """The warning that the run asked problems which this profile does not score."""
+    if not shown:
+        return []
+    said = f"not scored, because the prompts show their solutions: {', '.join(shown)}"
+    return [caution("unscored", said, len(shown))]
+
+
+def missing_replies(missing: int, expected: int, *, imported: bool, n: int) -> list[Caution]:
+    """The warning that samples have no reply, and how to request them."""
+    if not missing:
+        return []
+    absent = f"{missing:,} of {_samples(expected)}"
+    if imported:
+        said = f"{absent} are not in the file, which has up to {_samples(n)} per problem, and are not scored"
+    else:
+        said = f"{absent} have no reply and are not scored; run the same command again to request them"
+    return [caution("missing-replies", said, missing, expected)]
+
+
+def _samples(number: int) -> str:
+    return "1 sample" if number == 1 else f"{number:,} samples"
+
+
+def count_cautions(
+    tallies: Sequence[TaskTally],
+    n: int,
+    order: Exchangeability | None,
+    outcomes: Sequence[VerdictFacts],
+    advice: str,
+) -> list[Caution]:
+    """What a reader of the headline must know of its counts; ``advice`` is on replies that were cut."""
+    found = []
+    short = sum(tally.n < n for tally in tallies)
+    if short:
+        said = f"{short} of {len(tallies)} problems have fewer than {n} graded samples"
+        found.append(caution("uneven-samples", said, short, len(tallies)))
+    found += [caution("missing-packages", said) for said in missing_packages(outcomes)]
+    truncated = sum(o.truncated for o in outcomes)
+    if truncated:
+        said = f"{truncated} of {len(outcomes)} replies were cut at the token limit{advice}"
+        found.append(caution("truncated", said, truncated, len(outcomes)))
+    sensitive = sum(o.time_sensitive for o in outcomes)
+    if sensitive:
+        said = (
+            f"{sensitive} verdicts were decided by a time limit or used half of one, and may differ on another"
+            " machine; `truegrade grade RUN --timeout SECONDS` settles them"
+        )
+        found.append(caution("time-limit", said, sensitive, len(outcomes)))
+    if order is not None and (sentence := order.warning()):
+        found.append(caution("not-exchangeable", sentence))
+    return found

