@@ -103,7 +103,14 @@ def test_prediction_on_originals_and_mutants(rows: Path, tmp_path: Path) -> None
     for words in ("execution prediction", "correct on all cases", "reverted", "MC - OC: -", "strict_typed"):
         assert words in printed
     assert "on 1 of 12 mutant cases both programs return the same value" in " ".join(printed.split())
-    prediction = Run.open(out).summary["profiles"][0]["reasoning"]["prediction"]
+    summary = Run.open(out).summary
+    assert metrics(summary["profiles"][0]["estimates"][:4]) == {
+        "original_pass@1": 11 / 12, "mutant_pass@1": 7 / 12, "preserved_pass@1": 1.0, "pass@1": 30 / 36,
+    }  # fmt: skip
+    pooled = "pass@1 pools 12 originals, 12 mutants and 12 rewritings; the rate of each kind comes before it"
+    assert pooled in [one["sentence"] for one in summary["warnings"]] and pooled in " ".join(printed.split())
+    assert "original_pass@1 91.7 %" in " ".join(printed.split()) and pooled in (out / "report.html").read_text()
+    prediction = summary["profiles"][0]["reasoning"]["prediction"]
     tables = {(t["cases"], t["weighting"]): metrics(t["estimates"]) for t in prediction["tables"]}
     # the mutant of p5 is right on the case whose values are equal: 7 of 12 cases, 3 of 6 items
     assert tables["per_case", "mean"] == {

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from truegrade.pipeline.summary import Summary
 from truegrade.report import format as fmt
-from truegrade.report import sections
+from truegrade.report import sections, wording
 from truegrade.report.agents import agent
 from truegrade.report.browser import SCRIPTS, STYLES, sample_browser
 from truegrade.report.checks import findings_section
 from truegrade.report.chosen_samples import Browser, collect
+from truegrade.report.glossary import explained, glossary_section
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.methods import methods
 from truegrade.report.page_parts import page
@@ -34,6 +35,7 @@ _NAVIGATION = (
     ("audit", "Audit"),
     ("samples", "Samples"),
     ("methods", "Methods"),
+    ("glossary", "Terms"),
 )
 MAX_PAGE_BYTES = 19_000_000
 
@@ -81,6 +83,7 @@ def render(material: ReportMaterial, browser: Browser) -> str:
         findings_section(material.findings),
         sample_browser(browser),
         methods(manifest, summary),
+        glossary_section(summary),
     )
     return page(
         f"{summary.benchmark} · {summary.model}",
@@ -101,6 +104,7 @@ def _header(material: ReportMaterial, body: Markup) -> Child:
     return [
         el("p", "Truegrade report", class_="kicker"),
         el("h1", summary.benchmark, el("span", " · ", class_="dim"), summary.model),
+        el("p", explained(wording.measured(summary)), class_="measured"),
         el("p", f"{asked} · graded under {rules}{more} · {material.manifest.created[:10]}", class_="asked"),
         el("nav", links, aria_label="Sections"),
     ]

@@ -56,7 +56,7 @@ def table(caption: str, head: Sequence[Child], rows: Sequence[Sequence[Child]], 
     return el("div", whole, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 
-def facts(*pairs: tuple[str, Child]) -> Markup:
+def facts(*pairs: tuple[Child, Child]) -> Markup:
     """Short named values."""
     return el("dl", (el("div", el("dt", name), el("dd", value)) for name, value in pairs), class_="facts")
 

@@ -9,6 +9,7 @@ from truegrade.report import wording
 from truegrade.report.charts import svg
 from truegrade.report.charts.svg import interval_plot
 from truegrade.report.figures import curve_chart, reasons_chart
+from truegrade.report.glossary import explained
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.page_parts import facts, figure, folded, section, table
 from truegrade.report.report_material import ReportMaterial
@@ -60,18 +61,18 @@ def _card(profile: ProfileSummary, summary: Summary) -> Markup:
     scale = el("div", el("span", "0"), el("span", "50"), el("span", "100 %"), class_="scale", aria_hidden="true")
     return el(
         "article",
-        el("h3", profile.profile, el("span", first.metric, class_="metric")),
+        el("h3", profile.profile, el("span", explained(first.metric), class_="metric")),
         el("p", fmt.percent(first.value), class_="value"),
-        el("p", interval, class_="interval-text"),
+        el("p", explained(interval), class_="interval-text"),
         interval_plot(first, f"{first.metric} under {profile.profile}"),
         scale,
         facts(
             ("problems × samples", f"{fmt.count(first.tasks)} × {summary.samples_per_task}"),
-            ("clusters", fmt.count(first.clusters)),
-            ("unanswered", fmt.count(max(e.unanswered for e in profile.estimates))),
-            ("truncated", fmt.count(max(e.truncated for e in profile.estimates))),
+            (explained("clusters"), fmt.count(first.clusters)),
+            (explained("unanswered"), fmt.count(max(e.unanswered for e in profile.estimates))),
+            (explained("truncated"), fmt.count(max(e.truncated for e in profile.estimates))),
             ("interval by", first.method),
-            ("protection", wording.level(profile.level)),
+            (explained("protection"), wording.level(profile.level)),
             *((e.metric, fmt.percent(e.value)) for e in profile.estimates if e.metric in profile.reported),
             *((f"{name} as printed by the harness", repr(value)) for name, value in profile.published.items()),
         ),
@@ -89,7 +90,7 @@ def _coverage(summary: Summary) -> Markup:
     if summary.excluded:
         tiles.append(("excluded problems", len(summary.excluded), "not scored; see Methods"))
     rows = (
-        el("div", el("dt", name), el("dd", fmt.count(number)), el("dd", what, class_="what"))
+        el("div", el("dt", explained(name)), el("dd", fmt.count(number)), el("dd", what, class_="what"))
         for name, number, what in tiles
     )
     return el("dl", rows, class_="tiles")

@@ -55,7 +55,7 @@ def print_summary(summary: Summary, *, console: Console | None = None, worded: C
     from rich.text import Text
 
     out = open_console(console)
-    out.print(Text.assemble((summary.benchmark, "bold"), " · ", (summary.model, "bold")))
+    out.print(Text(wording.measured(summary), "bold"))
     out.print(_estimates(summary.profiles))
     for profile in summary.profiles:
         if profile.reported or profile.published:

@@ -62,6 +62,24 @@ _LEVELS: Mapping[int, str] = MappingProxyType(
 )
 
 
+def measured(summary: Summary) -> str:
+    """What was measured, on what and with what certainty, in one sentence; of the first profile."""
+    profile = summary.profiles[0]
+    first = profile.estimates[0]
+    subject, solves = (summary.model, "solves")
+    if summary.agent is not None:
+        subject = f"{summary.agent.agent.partition('@')[0]} with {summary.model}"
+    elif summary.imported and summary.model == "imported":
+        subject, solves = "imported answers", "solve"
+    among = f"{fmt.estimate(first)} of {fmt.plural(first.tasks, 'problem')}"
+    rate = f"{solves} {among}" if first.metric == "pass@1" else f"{first.metric} {among}"
+    each = "one sample" if summary.samples_per_task == 1 else f"{summary.samples_per_task} samples"
+    rules = profile.profile.partition("@")[0]
+    several = f", the first of {len(summary.profiles)} profiles" if len(summary.profiles) > 1 else ""
+    warned = f"; {fmt.plural(len(summary.warnings), 'warning')}" if summary.warnings else ""
+    return f"{summary.benchmark}: {subject} {rate}, {each} each, graded by {rules}{several}{warned}"
+
+
 def spread_note(warnings: Sequence[Caution]) -> str:
     """Which profiles of a spread were given replies of another form than they take; empty without any."""
     named = [name for one in warnings if one.code == "reply-form" for name in one.profiles]
