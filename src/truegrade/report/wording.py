@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from truegrade.pipeline.cautions import Caution
+from truegrade.pipeline.populations import POPULATIONS
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import UNANSWERED, Estimate, Reason
 from truegrade.report import format as fmt
@@ -71,8 +72,9 @@ def measured(summary: Summary) -> str:
         subject = f"{summary.agent.agent.partition('@')[0]} with {summary.model}"
     elif summary.imported and summary.model == "imported":
         subject, solves = "imported answers", "solve"
-    among = f"{fmt.estimate(first)} of {fmt.plural(first.tasks, 'problem')}"
-    rate = f"{solves} {among}" if first.metric == "pass@1" else f"{first.metric} {among}"
+    kind = POPULATIONS.get(first.metric.removesuffix("_pass@1"), "problem" if first.tasks == 1 else "problems")
+    among = f"{fmt.estimate(first)} of {fmt.count(first.tasks)} {kind}"
+    rate = f"{solves} {among}" if first.metric.endswith("pass@1") else f"{solves} by {first.metric} {among}"
     each = "one sample" if summary.samples_per_task == 1 else f"{summary.samples_per_task} samples"
     rules = profile.profile.partition("@")[0]
     several = f", the first of {len(summary.profiles)} profiles" if len(summary.profiles) > 1 else ""
