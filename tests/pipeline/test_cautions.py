@@ -210,7 +210,7 @@ def test_chat_replies_under_a_grader_of_continuations_are_told_and_so_is_the_spr
     shown = CliRunner().invoke(main, ["grade", str(run.path), "--data", str(mine)], terminal_width=200)
     assert squeezed(shown.output).count("human-eval@6d43fb9 cannot read") == 1
     page = write_report(run).read_text()
-    assert found.line in page and "human-eval@6d43fb9 cannot read" in page
+    assert found.line in page and page.count("human-eval@6d43fb9 cannot read") == 2  # first screen and Profiles
 
 
 def test_a_body_under_a_grader_of_programs_is_told(mine: Path) -> None:

@@ -21,7 +21,8 @@ def rules(matrix: Matrix, summary: Summary) -> Markup:
         return Markup()
     spread = f"The grading rules alone change the result by {100 * matrix.spread:.1f} points"
     words = (
-        f"{spread}: from {matrix.lowest} to {matrix.highest}. The profiles disagree on"
+        f"{spread}: from {matrix.lowest} to {matrix.highest}{wording.spread_note(matrix.warnings)}. The profiles"
+        " disagree on"
         f" {fmt.count(matrix.disagreeing)} of {fmt.plural(matrix.compared, 'sample')}."
     )
     caption = "The same replies under each profile (axis cropped); grey: range."
