@@ -210,6 +210,8 @@ def test_folders_of_releases_are_chosen_from_and_never_mixed(tmp_path, rows):
     ):
         ids(tmp_path)
     assert ids(tmp_path, release="v2", allow_modified="true") == ["b"]
+    told = load_benchmark("livecodebench", tmp_path, {"release": "v2", "allow_modified": "true"}).modified
+    assert told is not None and "problems where the release has 111" in told
 
 
 def test_hugging_faces_layout_is_six_files_and_releases_nest(tmp_path):
