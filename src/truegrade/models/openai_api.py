@@ -23,6 +23,7 @@ from truegrade.models.openai_parameters import Parameters, Route, is_reasoning_m
 from truegrade.models.openai_reply import Body
 from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint
+from truegrade.models.request_log import log_adapted, log_attempt, log_wait
 from truegrade.records import Attempt, Message, Prompt, Usage
 from truegrade.records.config import RequestPolicy, Sampling
 
@@ -146,7 +147,9 @@ class OpenAIModel:
         while counted < self._request_policy.max_attempts:
             attempt, outcome, adapted = await self._attempt(route, prompt, sampling, n)
             attempts.append(attempt)
+            log_attempt(self.name, len(attempts), attempt)
             if adapted:
+                log_adapted(self.name, self.adaptations)
                 continue
             counted += 1
             if isinstance(outcome, Body):
@@ -225,6 +228,7 @@ class OpenAIModel:
                 self._request_policy.backoff_max_s, self._request_policy.backoff_s * 2 ** (counted - 1)
             )
             wait_s = ceiling_s * self._jitter.uniform(0.5, 1.0)
+        log_wait(self.name, wait_s, failure.error)
         await asyncio.sleep(wait_s)
 
     def _cost_usd(self, usage: Usage | None) -> float | None:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Callable
 
 from truegrade.models.base import Reply
 
-EARLY = 10
-"""After so many failures the causes are told, while the run still goes on."""
+STEP = 10
+"""The causes are told at the first failure, and whenever there are so many times as many."""
 
 SHOWN_CAUSES = 3
 
 Cause = tuple[int | None, str]
 """HTTP status, where there was one, and the error with its numbers and identifiers taken out."""
 
+_log = logging.getLogger(__name__)
 _VARYING = re.compile(r"\b(?=\w*\d)[\w-]{8,}\b|\d+")
 
 
@@ -23,13 +25,14 @@ class Shortfall:
     """Samples that a stage could not get a reply for.
 
     Args:
-        tell: is given the causes in one line after the first `EARLY` failures.
+        tell: is given the causes in one line while the run goes on: after 1, 10, 100, ... failures.
     """
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self.not_asked = 0
         """Samples that the budget did not reach."""
         self._tell = tell
+        self._told_at = 1
         self._counts: Counter[Cause] = Counter()
         self._texts: dict[Cause, str] = {}
 
@@ -50,8 +53,11 @@ class Shortfall:
         cause = (status, _VARYING.sub("…", text))
         self._counts[cause] += 1
         self._texts.setdefault(cause, text)
-        if self.failed == EARLY:
-            self._tell(f"the first {EARLY} failures: {self._causes()}. Ctrl-C stops the run and keeps what it has")
+        _log.info("a sample has no reply after %d attempts: %s", len(reply.attempts), text)
+        if self.failed == self._told_at:
+            self._told_at *= STEP
+            failed = "1 sample has" if self.failed == 1 else f"{self.failed} samples have"
+            self._tell(f"{failed} failed so far: {self._causes()}. Ctrl-C stops the run and keeps what it has")
 
     def sentence(self) -> str:
         """How many samples have no reply, why, most frequent causes first, and what to do."""

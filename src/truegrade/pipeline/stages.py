@@ -71,6 +71,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     cache: bool | None
     probe: bool
     out: str | Path | None
+    under: Path = RUNS
+    """Where the folder lies whose name ``out`` does not give."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,7 +134,8 @@ def ask(
         adaptations = (*run.manifest.adaptations, *getattr(answering, "adaptations", ()))
         run.update(adaptations=tuple(dict.fromkeys(adaptations)))
     if shortfall:
-        notice(shortfall.sentence())
+        run.shortfall = shortfall.sentence()
+        notice(run.shortfall)
     return run, problems_of(run, plan.loaded)
 
 
@@ -187,7 +190,7 @@ def prepare(
         environment=environment(),
         origins=origins(benchmark=loaded.origin, **asked_origins(request.model, request.agent)),
     )
-    folder = RUNS / _folder_name(loaded, config) if request.out is None else Path(request.out)
+    folder = request.under / _folder_name(loaded, config) if request.out is None else Path(request.out)
     require_writable(folder)
     refuse_ks(ks, max(request.n, _samples_there(folder)))
     return Plan(loaded=loaded, prompt_set=prompt_set, asked=asked, worker=worker, manifest=manifest, folder=folder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from truegrade.report import format as fmt
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from truegrade.analysis.standings import RunStanding
+    from truegrade.analysis.standings import PairStanding, RunStanding
     from truegrade.statistics.reasoning_records import ShareDifference
 
 
@@ -31,6 +31,40 @@ def print_standings(found: Sequence[RunStanding], *, console: Console | None = N
             out.print(
                 Text(f"! {standing.run.name}: different data set or profile, so no paired comparison", "yellow")
             )
+
+
+def print_pairs(
+    found: Sequence[PairStanding], *, console: Console | None = None, worded: Callable[[str], str] = str
+) -> None:
+    """Print models by benchmarks, each headline with its interval; then the cost and folder of every pair.
+
+    Args:
+        found: the pairs, in the order asked.
+        console: where to print; None for standard output.
+        worded: what the command line makes of sentences, which name arguments as Python has them.
+    """
+    from rich.text import Text
+
+    out = open_console(console)
+    benchmarks = dict.fromkeys(pair.benchmark for pair in found)
+    cells = {(s.profile, pair.model, pair.benchmark): s for pair in found for s in pair.standings}
+    for profile in dict.fromkeys(profile for profile, _, _ in cells):
+        table = plain_table(profile, *benchmarks)
+        for model in dict.fromkeys(pair.model for pair in found):
+            standings = (cells.get((profile, model, benchmark)) for benchmark in benchmarks)
+            row(table, model, *("–" if s is None else _headline(s) for s in standings))
+        out.print(table)
+    table = plain_table("", "cost", "run")
+    for pair in found:
+        row(table, f"{pair.benchmark} with {pair.model}", fmt.usd(pair.cost_usd), str(pair.run))
+    out.print(table)
+    for pair in found:
+        if pair.failure is not None:
+            out.print(Text(f"! {pair.benchmark} with {pair.model}: {worded(pair.failure)}", "yellow"))
+
+
+def _headline(standing: RunStanding) -> str:
+    return f"{standing.headline.metric} {fmt.estimate(standing.headline)}"
 
 
 def _numbers(found: Sequence[RunStanding]) -> Table:
