@@ -19,11 +19,11 @@ __all__ = ["Run", "__version__", "compare", "export", "generate", "grade", "load
 
 if TYPE_CHECKING:
     from truegrade.api import compare, export, generate, grade, load, run
-    from truegrade.several import run_all
+    from truegrade.api.several import run_all
     from truegrade.store import Run
 
 _HOMES = dict.fromkeys(("compare", "export", "generate", "grade", "load", "run"), "truegrade.api")
-_HOMES["run_all"] = "truegrade.several"
+_HOMES["run_all"] = "truegrade.api.several"
 _HOMES["Run"] = "truegrade.store"
 
 

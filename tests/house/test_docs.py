@@ -68,7 +68,8 @@ def test_commands_of_the_documents_are_accepted(arguments, monkeypatch):
     if parameters.get("agent"):
         assert open_agent(parameters["agent"], parameters["agent_args"])
     if parameters.get("model"):
-        assert open_model(parameters["model"], base_url=parameters["base_url"])
+        models = parameters["model"] if isinstance(parameters["model"], tuple) else (parameters["model"],)
+        assert all(open_model(model, base_url=parameters["base_url"]) for model in models)
 
 
 def test_every_command_and_option_has_a_help_text():

@@ -156,7 +156,7 @@ def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str,
         **generation_arguments(options),
     }
     if len(benchmark) * len(models) > 1:
-        from truegrade.several import run_all
+        from truegrade.api.several import run_all
 
         code = _show_pairs(run_all(benchmark, models=models, **arguments), as_json)
     else:

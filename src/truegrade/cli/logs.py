@@ -29,7 +29,8 @@ def start_log(context: click.Context, level: str) -> None:
         context: of the command line.
         level: the lowest that standard error shows.
     """
-    shown, kept = _OnStandardError(level.upper()), RunLog()
+    command = f"truegrade {__version__}, {context.invoked_subcommand}"
+    shown, kept = _OnStandardError(level.upper()), RunLog(command)
     shown.setFormatter(LogLine())
     before, propagated = ROOT.level, ROOT.propagate
     ROOT.setLevel(min(logging.INFO, shown.level))
@@ -45,4 +46,3 @@ def start_log(context: click.Context, level: str) -> None:
             handler.close()
 
     context.call_on_close(stop)
-    CONSOLE.info("truegrade %s %s", __version__, context.invoked_subcommand)

@@ -49,11 +49,16 @@ class LogLine(logging.Formatter):
 
 
 class RunLog(logging.Handler):
-    """Appends to ``log.txt`` of the run that is worked on; what is said before it is open waits for it."""
+    """Appends to ``log.txt`` of the run that is worked on; what is said before it is open waits for it.
 
-    def __init__(self) -> None:
+    Args:
+        command: which one, with the version: the first line that every run gets of it.
+    """
+
+    def __init__(self, command: str) -> None:
         super().__init__()
         self.setFormatter(LogLine())
+        self._command = command
         self._waiting: deque[logging.LogRecord] = deque(maxlen=WAITING)
         self._folder: Path | None = None
         self._stream: TextIO | None = None
@@ -70,6 +75,7 @@ class RunLog(logging.Handler):
             except OSError:
                 return  # a run is worth more than its log
             self._folder = folder
+            self.emit(logging.LogRecord(ROOT.name, logging.INFO, "", 0, self._command, None, None))
             while self._waiting:
                 self.emit(self._waiting.popleft())
         finally:

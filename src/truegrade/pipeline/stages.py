@@ -13,7 +13,7 @@ from truegrade.agents import Agent
 from truegrade.agents.model import AgentPrompts
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.datasets.learned import leave_out_learned
-from truegrade.errors import UserError, first_few
+from truegrade.errors import ModelError, UserError, first_few
 from truegrade.files.writing import require_writable
 from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.models.base import Model
@@ -114,7 +114,7 @@ def ask(
 
     Raises:
         UserError: a name, file or number is at fault; nothing was asked.
-        ModelError: the service refuses everything.
+        ModelError: the service refuses everything, or no sample has a reply that could be graded.
     """
     plan = prepare(request, profiles, grading=grading, ks=ks, notice=notice, shown=shown)
     manifest = plan.manifest
@@ -135,6 +135,8 @@ def ask(
         run.update(adaptations=tuple(dict.fromkeys(adaptations)))
     if shortfall:
         run.shortfall = shortfall.sentence()
+        if grading and not run.answered():
+            raise ModelError(run.shortfall)
         notice(run.shortfall)
     return run, problems_of(run, plan.loaded)
 

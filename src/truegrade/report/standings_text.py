@@ -49,22 +49,19 @@ def print_pairs(
     benchmarks = dict.fromkeys(pair.benchmark for pair in found)
     cells = {(s.profile, pair.model, pair.benchmark): s for pair in found for s in pair.standings}
     for profile in dict.fromkeys(profile for profile, _, _ in cells):
-        table = plain_table(profile, *benchmarks)
+        metrics = {benchmark: s.headline.metric for (of, _, benchmark), s in cells.items() if of == profile}
+        table = plain_table(profile, *(f"{benchmark} {metrics.get(benchmark, '')}" for benchmark in benchmarks))
         for model in dict.fromkeys(pair.model for pair in found):
             standings = (cells.get((profile, model, benchmark)) for benchmark in benchmarks)
-            row(table, model, *("–" if s is None else _headline(s) for s in standings))
+            row(table, model, *("–" if s is None else fmt.estimate(s.headline) for s in standings))
         out.print(table)
-    table = plain_table("", "cost", "run")
     for pair in found:
-        row(table, f"{pair.benchmark} with {pair.model}", fmt.usd(pair.cost_usd), str(pair.run))
-    out.print(table)
+        cost = f"cost {fmt.usd(pair.cost_usd)}"
+        out.print(Text(f"{pair.benchmark} with {pair.model}: {cost}, {pair.run}"), soft_wrap=True)
     for pair in found:
         if pair.failure is not None:
-            out.print(Text(f"! {pair.benchmark} with {pair.model}: {worded(pair.failure)}", "yellow"))
-
-
-def _headline(standing: RunStanding) -> str:
-    return f"{standing.headline.metric} {fmt.estimate(standing.headline)}"
+            failed = f"! {pair.benchmark} with {pair.model} is not complete: {worded(pair.failure)}"
+            out.print(Text(failed, "yellow"), soft_wrap=True)
 
 
 def _numbers(found: Sequence[RunStanding]) -> Table:

@@ -119,7 +119,7 @@ def run_all(
     }  # fmt: skip
     budget, watch = _SharedBudget(policy, pairs), progress or Silent()
     return [
-        _carried_out(pair, arguments, budget, _Labelled(watch, f"{place}/{len(pairs)} {pair}"), opened)
+        _carried_out(pair, arguments, budget, _Labelled(watch, f"{place}/{len(pairs)} {pair.label}"), opened)
         for place, pair in enumerate(pairs, 1)
     ]
 
@@ -128,13 +128,11 @@ class _Pair(msgspec.Struct, frozen=True, kw_only=True):
     """One model on one benchmark, checked: nothing stands in its way but the service itself."""
 
     request: RunRequest
+    label: str
     benchmark: str
     model: str
     folder: Path
     notice: Notice
-
-    def __str__(self) -> str:
-        return f"{self.benchmark} with {self.model}"
 
 
 class _Labelled:
@@ -238,17 +236,18 @@ def _add_checked(
     """
     benchmark = request.benchmark if isinstance(request.benchmark, str) else request.benchmark.name
     model = request.model if isinstance(request.model, str) else request.model.name
-    told = _each_once(f"{benchmark} with {model}", notice)
+    label = f"{benchmark} with {model}"
+    told = _each_once(label, notice)
     try:
         plan = prepare(request, profiles, grading=True, ks=ks, notice=told, shown=download_progress)
         if (stored := plan.folder / "manifest.json").exists():
             refuse_mixing(plan.folder, read_manifest(stored), plan.manifest)
     except UserError as error:
-        raise UserError(f"{benchmark} with {model}: {error}") from error
+        raise UserError(f"{label}: {error}") from error
     if any(pair.folder == plan.folder for pair in pairs):
-        raise UserError(f"{benchmark} with {model} is named twice: name it once, and more samples by `n`")
-    pairs.append(_Pair(request=request, benchmark=plan.loaded.name, model=plan.asked.name, folder=plan.folder,
-                       notice=told))  # fmt: skip
+        raise UserError(f"{label} is named twice: name it once, and more samples by `n`")
+    named = {"benchmark": plan.loaded.name, "model": plan.asked.name}
+    pairs.append(_Pair(request=request, label=label, folder=plan.folder, notice=told, **named))
 
 
 def _each_once(label: str, notice: Notice) -> Notice:
