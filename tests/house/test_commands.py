@@ -30,6 +30,7 @@ NOT_RUN = {
     r"^data build llm-list": "a model that writes programs: tests/datasets",
     r"--adapter": "an adapter: tests/cli, and the tutorial that trains one",
     r"^audit submission_": "published files: tests/audit",
+    r"--model \S+ --model": "models of several prices: tests/cli",
     r"-A from=": "self-repair: tests/agents",
 }
 REPLY = "```python\ndef f(x):\n    return x\n```"
