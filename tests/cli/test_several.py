@@ -66,8 +66,8 @@ def test_every_pair_is_a_run_of_its_own_and_a_run_made_before_is_taken_up(cli):
     code, out, err = cli(*command)
     assert code == 0, err
     assert {path: path.read_bytes() for path in Path("runs").glob("*/*.jsonl")} == stored
-    assert "one pass@1" in out and out.count("100.0 % [34.2") == 2
-    assert all(f"{pair['benchmark']} with {pair['model']}: cost unknown, {pair['run']}\n" in out for pair in pairs)
+    assert "pass@1 with 95 % confidence intervals, under strict@" in out and out.count("100.0 % [34.2") == 2
+    assert all(f"{pair['benchmark']} with {pair['model']}: {pair['run']}\n" in out for pair in pairs)
     assert "1/4 one.jsonl with baseline/reference: generate: 2 in total, 2 already done" in err
 
 

@@ -17,6 +17,7 @@ import truegrade
 from support import contest_files, extend_page
 from support import scripted_server as scripted
 from truegrade.cli import main
+from truegrade.models import find_preset
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted({ROOT / "README.md", *(ROOT / "docs").glob("*.md")} - {ROOT / "docs" / "extend.md"})
@@ -102,6 +103,7 @@ def at_home(tmp_path, monkeypatch, data_dir):
         "src/own.py": "def twice(number: int) -> int:\n    return 2 * number\n",
         "samples.jsonl": json.dumps({"task_id": "HumanEval/2", "completion": "    return number % 1.0\n"}),
         "completions.json": json.dumps(replies),
+        "gpt-3.5-turbo-1106.json": json.dumps(replies),
         "outputs.json": json.dumps([{"question_id": name, "code_list": ["print(3)"]} for name in "ab"]),
         "generations.json": json.dumps({"sample_0": ["1"], "sample_1": ["0 or 1"]}),
         "leetcode.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
@@ -140,6 +142,14 @@ def test_the_commands_of_a_page_run(page, at_home, service):
         assert done.exit_code in (0, 1) and (done.exception is None or isinstance(done.exception, SystemExit)), (
             f"{line}\n{done.output}\n{done.exception!r}"
         )
+
+
+def test_what_a_page_bounds_the_cost_of_has_a_price():
+    """The commands above are run at another address, where no list price holds."""
+    for line in (line for page in PAGES for line in commands(page) if "--max-cost" in line and "--model" in line):
+        words = shlex.split(line, comments=True)
+        preset = find_preset(words[words.index("--model") + 1])
+        assert "input_price" in line or (preset is not None and preset.price is not None), line
 
 
 def test_what_is_not_run_is_there():

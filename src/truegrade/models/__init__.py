@@ -67,6 +67,8 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     price: Price | None = None
     origin: str | None = None
     """The package that offers it; None for what is built in."""
+    current: bool = True
+    """Whether it is listed without ``--all``."""
 
 
 def list_models() -> list[ModelInfo]:
@@ -83,6 +85,7 @@ def list_models() -> list[ModelInfo]:
             description=preset.notes,
             needs=_needs(PROVIDERS[preset.provider]),
             price=preset.price,
+            current=preset.current,
         )
         for name, preset in PRESETS.items()
     ]
@@ -97,7 +100,7 @@ def list_models() -> list[ModelInfo]:
         for name, provider, origin, fault in REGISTRY.listed()
     ]
     replay = ModelInfo(name="replay:FILE", kind="replay", description="answers stored by an earlier run", needs="")
-    return [*baselines, *local, *presets, *providers, replay]
+    return [*providers, *local, *presets, *baselines, replay]
 
 
 def open_model(

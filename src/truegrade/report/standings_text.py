@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from truegrade.records import Estimate
 from truegrade.report import format as fmt
+from truegrade.report.comparison_exhibits import standings_exhibit
 from truegrade.report.tables import open_console, plain_table, row
 
 if TYPE_CHECKING:
@@ -46,18 +48,19 @@ def print_pairs(
     from rich.text import Text
 
     out = open_console(console)
-    benchmarks = dict.fromkeys(pair.benchmark for pair in found)
-    cells = {(s.profile, pair.model, pair.benchmark): s for pair in found for s in pair.standings}
-    for profile in dict.fromkeys(profile for profile, _, _ in cells):
-        metrics = {benchmark: s.headline.metric for (of, _, benchmark), s in cells.items() if of == profile}
-        table = plain_table(profile, *(f"{benchmark} {metrics.get(benchmark, '')}" for benchmark in benchmarks))
-        for model in dict.fromkeys(pair.model for pair in found):
-            standings = (cells.get((profile, model, benchmark)) for benchmark in benchmarks)
-            row(table, model, *("–" if s is None else fmt.estimate(s.headline) for s in standings))
+    by_profile: dict[str, list[RunStanding]] = {}
+    for standing in (standing for pair in found for standing in pair.standings):
+        by_profile.setdefault(standing.profile, []).append(standing)
+    for standings in by_profile.values():
+        exhibit = standings_exhibit(standings)
+        out.print(Text(exhibit.caption, "bold"))
+        table = plain_table(*exhibit.head)
+        for cells in exhibit.rows:
+            row(table, *(fmt.estimate(cell) if isinstance(cell, Estimate) else str(cell or "–") for cell in cells))
         out.print(table)
     for pair in found:
-        cost = f"cost {fmt.usd(pair.cost_usd)}"
-        out.print(Text(f"{pair.benchmark} with {pair.model}: {cost}, {pair.run}"), soft_wrap=True)
+        cost = "" if pair.cost_usd is None else f", {fmt.usd(pair.cost_usd)}"
+        out.print(Text(f"{pair.benchmark} with {pair.model}: {pair.run}{cost}"), soft_wrap=True)
     for pair in found:
         if pair.failure is not None:
             failed = f"! {pair.benchmark} with {pair.model} is not complete: {worded(pair.failure)}"
