@@ -11,6 +11,7 @@ import pytest
 
 import truegrade
 from support import scripted_server as scripted
+from truegrade.evolution.folder import EvolutionFolder
 from truegrade.files import run_log
 from truegrade.files.run_log import CONSOLE, LogLine, RunLog
 
@@ -120,6 +121,18 @@ def test_a_folder_that_cannot_be_written_to_does_not_stop_the_run(tmp_path):
     log.begin(tmp_path)
     log.emit(record("lost"))
     log.close()
+
+
+def test_an_evolution_keeps_its_log_in_its_folder(tmp_path):
+    log = RunLog("a command")
+    run_log.ROOT.addHandler(log)
+    try:
+        with EvolutionFolder(tmp_path / "evolution").locked():
+            log.emit(record("trained"))
+    finally:
+        run_log.ROOT.removeHandler(log)
+        log.close()
+    assert "trained" in (tmp_path / "evolution" / "log.txt").read_text()
 
 
 def test_secrets_of_the_environment_are_blotted_out(monkeypatch):

@@ -152,6 +152,28 @@ def test_what_a_check_told_is_told_once_and_names_its_pair():
     assert all(sentence.startswith(("one.jsonl with ", "two.jsonl with ")) for sentence in told)
 
 
+def test_weights_of_one_pair_are_in_memory_at_a_time():
+    Path("counting.py").write_text(
+        "from truegrade.models.base import Reply\n"
+        "from truegrade.models.providers import Provider\n"
+        "from truegrade.records.config import RequestPolicy\n"
+        "there = []\n"
+        "class Model:\n"
+        "    base_url, request_policy = None, RequestPolicy()\n"
+        "    def __init__(self, name, policy, args):\n"
+        "        self.name = f'counting/{name}'\n"
+        "        there.append(self)\n"
+        "        assert there == [self]\n"
+        "    async def generate(self, prompt, sampling):\n"
+        "        return Reply(text='', model=self.name)\n"
+        "    async def close(self):\n"
+        "        there.clear()\n"
+        "counting = Provider(notes='weights', open=Model)\n"
+    )
+    pairs = truegrade.run_all(["one.jsonl", "two.jsonl"], models=["counting.py/x", "counting.py/y"])
+    assert [pair.failure for pair in pairs] == [None] * 4
+
+
 def test_nothing_to_run_is_refused():
     with pytest.raises(UserError, match="at least one benchmark"):
         truegrade.run_all([], progress=Silent())

@@ -17,6 +17,7 @@ from truegrade.files import run_log
 from truegrade.models import DEFAULT_MODEL, find_preset
 from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model
+from truegrade.pipeline.generate import complete
 from truegrade.pipeline.graders import open_grader
 from truegrade.pipeline.importing import RUNS
 from truegrade.pipeline.progress import Progress
@@ -76,7 +77,8 @@ def run_all(
 
     Args:
         benchmarks: names, files or objects, as for `truegrade.run`.
-        models: names or objects. An object is asked about each benchmark in an event loop of its own.
+        models: names or objects. An object is asked about each benchmark in an event loop of its own, and closed
+            after each. Weights that run in this process are loaded for the check and again for each benchmark.
         profiles, n, task_args, limit, ids, sampling, agent, agent_args, cache, probe, ks, workers, executor,
             allow_unsafe, cutoff, packages: as for `truegrade.run`, for every pair.
         data: local folder that holds the data files; a file only with one benchmark.
@@ -240,6 +242,8 @@ def _add_checked(
     told = _each_once(label, notice)
     try:
         plan = prepare(request, profiles, grading=True, ks=ks, notice=told, shown=download_progress)
+        if isinstance(request.model, str):
+            complete(plan.asked.close())  # weights may fill the memory: each pair opens them when its turn comes
         if (stored := plan.folder / "manifest.json").exists():
             refuse_mixing(plan.folder, read_manifest(stored), plan.manifest)
     except UserError as error:
