@@ -22,7 +22,7 @@ from truegrade.models.providers import ModelEndpoint, Provider, is_local
 from truegrade.models.service_errors import RequestFailure, one_line
 from truegrade.models.service_model import ServiceModel
 from truegrade.models.service_options import ServiceOptions, split_arguments
-from truegrade.models.service_parameters import Parameters, Route
+from truegrade.models.service_parameters import Parameters, Route, refuse_text
 from truegrade.models.service_reply import Body
 from truegrade.records import Message
 from truegrade.records.config import RequestPolicy, Sampling
@@ -43,7 +43,7 @@ class BedrockOptions(ServiceOptions, frozen=True, kw_only=True):
     """The AWS region; None: ``AWS_REGION``, ``AWS_DEFAULT_REGION`` or the profile's."""
     profile: str | None = None
     """The profile of the AWS configuration; None: ``AWS_PROFILE``, else the default one."""
-    thinking_budget: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    thinking_budget: Annotated[int, msgspec.Meta(ge=1024)] | None = None
     """Tokens to think with, for Claude models."""
 
 
@@ -62,14 +62,18 @@ def find_bedrock(provider: Found[Provider], base_url: str | None, args: Mapping[
         UserError: no region, no credentials, no such profile, or ``truegrade[bedrock]`` is not installed.
     """
     options, _ = split_arguments(args, BedrockOptions)
+    if options.api_key_env is not None:
+        raise UserError(f"`model_args` api_key_env: Bedrock takes a key from {_BEARER} alone; leave it out")
     try:
         import boto3
         from botocore.exceptions import BotoCoreError, NoRegionError, ProfileNotFound
     except ImportError:
         raise UserError("the client of AWS is not installed: pip install 'truegrade[bedrock]'") from None
     try:
-        session = boto3.Session(region_name=options.region, profile_name=options.profile)
-        address = base_url or _service(session, None, {}).meta.endpoint_url
+        # AWS_REGION is what every other tool of AWS reads; botocore knows AWS_DEFAULT_REGION and the profile's
+        region = options.region or os.environ.get("AWS_REGION")
+        session = boto3.Session(region_name=region, profile_name=options.profile)
+        address = _service(session, base_url, {}).meta.endpoint_url
         # a bearer token is used by botocore itself, before any other credentials
         granted = session.get_credentials() or os.environ.get(_BEARER)
     except NoRegionError:
@@ -106,12 +110,16 @@ def open_bedrock(
         UserError: a model argument is not understood.
     """
     options, fields = split_arguments(args, BedrockOptions)
-    if options.thinking_budget is not None:
-        fields["thinking"] = {"type": "enabled", "budget_tokens": options.thinking_budget}
     return ServiceModel(
         endpoint,
         model,
-        BedrockClient(endpoint, model, request_policy=request_policy, fields=fields),
+        BedrockClient(
+            endpoint,
+            model,
+            request_policy=request_policy,
+            thinking_budget=options.thinking_budget,
+            fields=fields,
+        ),
         fresh_parameters=lambda _: _fresh_parameters(options),
         request_policy=request_policy,
         options=options,
@@ -121,9 +129,9 @@ def open_bedrock(
 
 def _fresh_parameters(options: BedrockOptions) -> Parameters:
     none = "the Converse operation has no such parameter"
-    rules = {"seed": none, "reasoning_effort": none}
+    rules = {"seed": none, "reasoning_effort": none, "n": none}
     if options.thinking_budget is not None:
-        rules |= dict.fromkeys(("temperature", "top_p"), "a model that thinks takes none")
+        rules |= dict.fromkeys(("temperature", "top_p"), "a request with thinking takes none")
     return Parameters(rules=rules)
 
 
@@ -134,13 +142,23 @@ class BedrockClient:
         endpoint: as `find_bedrock` gives it.
         model: the id of a model or an inference profile, or an ARN.
         request_policy: how many requests at once, and how long one may take.
-        fields: ``additionalModelRequestFields``.
+        thinking_budget: tokens to think with, for a Claude model; None: the model's default.
+        fields: the other ``additionalModelRequestFields``.
     """
 
     def __init__(
-        self, endpoint: ModelEndpoint, model: str, *, request_policy: RequestPolicy, fields: Mapping[str, Any]
+        self,
+        endpoint: ModelEndpoint,
+        model: str,
+        *,
+        request_policy: RequestPolicy,
+        thinking_budget: int | None,
+        fields: Mapping[str, Any],
     ) -> None:
-        self._endpoint, self._model, self._policy, self._fields = endpoint, model, request_policy, dict(fields)
+        self._endpoint, self._model, self._policy = endpoint, model, request_policy
+        self._thinking_budget, self._fields = thinking_budget, dict(fields)
+        if thinking_budget is not None:
+            self._fields["thinking"] = {"type": "enabled", "budget_tokens": thinking_budget}
         self._client: Any = None
         self.reached = False
         """Whether a connection was ever made."""
@@ -149,11 +167,14 @@ class BedrockClient:
         """See that a request can be put; see `truegrade.models.service_model.ServiceClient`.
 
         Raises:
-            UserError: it is no chat.
+            UserError: it is no chat, or a thinking budget fills the token limit.
         """
-        if route == "text":
+        refuse_text(route, f"bedrock/{self._model}")
+        budget, limit = self._thinking_budget, sampling.max_tokens
+        if budget is not None and limit is not None and budget >= limit:
             raise UserError(
-                f"bedrock/{self._model} answers chats only: send text prompts as chat, `model_args` text_as_chat=true"
+                f"bedrock/{self._model}: a thinking budget of {budget} tokens leaves no room for an answer in {limit},"
+                " which count thinking too: raise `max_tokens`, or lower `model_args` thinking_budget"
             )
 
     async def send(
@@ -163,6 +184,8 @@ class BedrockClient:
         from botocore.exceptions import BotoCoreError, ClientError
         from botocore.parsers import ResponseParserError
 
+        if "logprobs" in parameters:
+            return RequestFailure(kind="refused", error="unknown to the Converse operation: logprobs")
         request = self._request(messages, parameters)
         try:
             client = self._connected()

@@ -87,8 +87,8 @@ class _ConverseBody(msgspec.Struct, rename="camel"):
 def read_converse(response: Mapping[str, Any]) -> Body | RequestFailure:
     """Read a response as botocore parsed it.
 
-    A body that broke off is no error to botocore: it reads nothing out of it. So what lacks its output is a failure
-    that may pass.
+    A body that broke off is no error to botocore, which reads nothing out of it. So what lacks its output is a
+    failure that may pass.
     """
     try:
         raw = msgspec.convert({**response, "ResponseMetadata": None}, _ConverseBody)
@@ -144,7 +144,10 @@ def _meaning(code: str, status: int, message: str) -> tuple[FailureKind, str | N
             " us.anthropic.claude-…; aws bedrock list-inference-profiles shows them"
         )
     if code == "AccessDeniedException":
-        return "stopping", f"ask for access to the model in the console of Bedrock in this region, or {_CREDENTIALS}"
+        return (
+            "stopping",
+            f"ask for access to the model in the console of Bedrock in this region, or {_CREDENTIALS}",
+        )
     if code == "ModelErrorException":  # 424: the model failed at this request, which another attempt may mend
         return "passing", None
     kind = kind_of_status(status)

@@ -1,7 +1,7 @@
 """Google's models through its own client: the Gemini API, and the same models on Vertex AI.
 
-Arguments of the model (``-M key=value``) are the fields of `GoogleOptions`. Every other key goes into the request's
-body as it is (``-M generationConfig={"presencePenalty": 0.5}``).
+Arguments of the model (``-M key=value``) are the fields of `GoogleOptions`. Every other key goes into the
+request's body as it is (``-M generationConfig={"presencePenalty": 0.5}``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from truegrade.models.providers import ModelEndpoint, Provider, find_endpoint
 from truegrade.models.service_errors import RequestFailure, connection_failure, one_line, without_key
 from truegrade.models.service_model import ServiceModel
 from truegrade.models.service_options import ServiceOptions, split_arguments
-from truegrade.models.service_parameters import Parameters, Route
+from truegrade.models.service_parameters import Parameters, Route, refuse_text
 from truegrade.models.service_reply import Body
 from truegrade.records import Message
 from truegrade.records.config import RequestPolicy, Sampling
@@ -33,7 +33,12 @@ ThinkingLevel = Literal["minimal", "low", "medium", "high", "xhigh"]
 
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 _ROLES = {"user": "user", "assistant": "model"}
-_NAMES = {"max_tokens": "max_output_tokens", "stop": "stop_sequences", "n": "candidate_count"}
+_NAMES = {
+    "max_tokens": "max_output_tokens",
+    "stop": "stop_sequences",
+    "n": "candidate_count",
+    "logprobs": "response_logprobs",
+}
 
 
 class GoogleOptions(ServiceOptions, frozen=True, kw_only=True):
@@ -144,10 +149,7 @@ class GoogleClient:
         Raises:
             UserError: it is no chat, or it asks for thinking in two ways or in an unknown one.
         """
-        if route == "text":
-            raise UserError(
-                f"google/{self._model} answers chats only: send text prompts as chat, `model_args` text_as_chat=true"
-            )
+        refuse_text(route, f"google/{self._model}")
         effort, options = sampling.reasoning_effort, self._options
         if effort is None:
             return
@@ -178,7 +180,7 @@ class GoogleClient:
         except google.auth.exceptions.GoogleAuthError as error:
             outcome = _without_token(error)
         except (httpx2.HTTPError, TimeoutError, OSError) as error:
-            outcome = connection_failure(error)
+            outcome = connection_failure(error, httpx2.TimeoutException)
         else:
             raw = response.sdk_http_response
             outcome = read_google_body((raw.body if raw else None) or "")
@@ -195,8 +197,10 @@ class GoogleClient:
             client.close()
             await self._connections.aclose()
 
-    def _config(self, messages: Sequence[Message], parameters: Mapping[str, Any]) -> genai.types.GenerateContentConfig:
-        """The request besides its turns. Of the answer the plain body is wanted, and no request of the client's own."""
+    def _config(
+        self, messages: Sequence[Message], parameters: Mapping[str, Any]
+    ) -> genai.types.GenerateContentConfig:
+        """The request besides its turns: the plain body is to come back, and the client asks for nothing itself."""
         from google.genai import types
 
         sent = {_NAMES.get(name, name): value for name, value in parameters.items()}
@@ -234,7 +238,7 @@ class GoogleClient:
 
             # it would report which of two keys in the environment it prefers; it is given the key
             logging.getLogger("google_genai._api_client").setLevel(logging.ERROR)
-            # an own connection pool: the client would otherwise use aiohttp where it finds it, and ask twice by itself
+            # without connections of ours the client uses aiohttp where it finds it, and asks twice by itself
             self._connections = httpx2.AsyncClient(
                 # a proxy cannot reach this machine's own addresses: its environment variables are not for them
                 trust_env=not self._endpoint.local,
@@ -286,7 +290,7 @@ def _find_vertex(provider: str, base_url: str | None, options: GoogleOptions) ->
     import google.auth
 
     try:
-        credentials, found_project = google.auth.default(scopes=_SCOPES)  # type: ignore[no-untyped-call]
+        credentials, found_project = google.auth.default(scopes=_SCOPES)
     except google.auth.exceptions.DefaultCredentialsError:
         raise UserError(
             "Vertex AI needs application-default credentials: run gcloud auth application-default login, or set"

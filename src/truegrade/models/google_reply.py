@@ -1,7 +1,7 @@
 """Reading what Google's generateContent answers, and what its errors mean.
 
-The client hands over the body as it came, and it is decoded here: the client's own response classes accept anything.
-Source: Gemini API reference, ``models.generateContent`` (GenerateContentResponse, UsageMetadata) and
+The client hands over the body as it came, and it is decoded here: the client's own response classes accept
+anything. Source: Gemini API reference, ``models.generateContent`` (GenerateContentResponse, UsageMetadata), and
 ``google.rpc.RetryInfo``.
 """
 

@@ -19,7 +19,7 @@ from truegrade.models.base import Model
 from truegrade.records.config import RequestPolicy
 from truegrade.registry import Found, Registry
 
-Protocol = Literal["openai"]
+Protocol = Literal["openai", "google", "bedrock"]
 """What a service speaks; `truegrade.models` opens each through the vendor's own client."""
 
 
@@ -58,6 +58,18 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             base_url="https://generativelanguage.googleapis.com/v1beta/openai",
             key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
             notes="Google Gemini through its OpenAI-compatible endpoint",
+        ),
+        "google": Provider(
+            base_url="https://generativelanguage.googleapis.com",
+            protocol="google",
+            key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+            notes="Gemini and Vertex AI (-M vertex=true) through Google's own client; needs truegrade[google]",
+        ),
+        "bedrock": Provider(
+            protocol="bedrock",
+            key_variables=("AWS_ACCESS_KEY_ID", "AWS_BEARER_TOKEN_BEDROCK"),
+            keyless=True,
+            notes="Amazon Bedrock, region and credentials as AWS tools find them; needs truegrade[bedrock]",
         ),
         "openrouter": Provider(
             base_url="https://openrouter.ai/api/v1",

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
+from truegrade.errors import UserError
 from truegrade.models.service_errors import RequestFailure
 from truegrade.records import Prompt
 from truegrade.records.config import Sampling
@@ -26,7 +27,7 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 # an n that is taken but must be 1: DeepSeek (only n = 1), Groq ('n' ... at most 1).
 _REFUSAL = re.compile(
     r"unsupported|n[o']t support|unknown|unrecogni[sz]ed|unexpected|extra inputs|not permitted|not allowed"
-    r"|only the default|deprecated|incompatible|cannot be (?:set|specified|used)|additional ?propert",
+    r"|only the default|deprecated|incompatible|cannot (?:both )?be (?:set|specified|used)|additional ?propert",
     re.IGNORECASE,
 )
 _ONE_AT_A_TIME = re.compile(r"only n ?= ?1\b|['\"`]n['\"`].* at most 1\b", re.IGNORECASE)
@@ -119,6 +120,28 @@ def refused_parameter(failure: RequestFailure, sent: Mapping[str, Any]) -> str |
     if failure.parameter in sent:
         return failure.parameter
     places = {name: place for name in sent if (place := _place(name, failure.error)) is not None}
+    return min(places, key=places.__getitem__, default=None)
+
+
+def refuse_text(route: Route, name: str) -> None:
+    """See that a service that only chats is asked for nothing else.
+
+    Raises:
+        UserError: the prompt is a text to continue.
+    """
+    if route == "text":
+        raise UserError(f"{name} answers chats only: send text prompts as chat, `model_args` text_as_chat=true")
+
+
+def spelled_parameter(text: str, spellings: Mapping[str, str]) -> str | None:
+    """The parameter that a text names first where a vendor spells them its own way; None where it names none.
+
+    Args:
+        text: what a service says.
+        spellings: for each name in `Parameters.build`, a pattern of the vendor's.
+    """
+    found = {name: re.search(pattern, text, re.IGNORECASE) for name, pattern in spellings.items()}
+    places = {name: match.start() for name, match in found.items() if match}
     return min(places, key=places.__getitem__, default=None)
 
 
