@@ -56,9 +56,8 @@ def run(url, *samplings, name=CLAUDE, prompt=DIALOGUE, request_policy=QUICK, **a
 
 
 def test_a_dialogue_its_parameters_and_the_thoughts_of_the_reply():
-    usage = {
-        "inputTokens": 5, "cacheReadInputTokens": 4, "cacheWriteInputTokens": 3, "outputTokens": 20, "totalTokens": 32,
-    }  # fmt: skip
+    usage = {"inputTokens": 5, "outputTokens": 20, "totalTokens": 32}
+    usage |= {"cacheReadInputTokens": 4, "cacheWriteInputTokens": 3}
     body = conversed("hel", thoughts="hm", usage=usage)
     body["output"]["message"]["content"] += [{"text": "lo"}, {"reasoningContent": {"redactedContent": "eA=="}}]
     sampling = Sampling(temperature=0.0, top_p=0.9, max_tokens=50, seed=4, stop=("\nclass",))
@@ -156,7 +155,7 @@ def test_passing_failures_are_asked_again_by_us_alone():
         (aws_error(403, "AccessDeniedException", "no access to the model"), "ask for access to the model"),
         (
             aws_error(403, "UnrecognizedClientException", "The security token is invalid"),
-            r"HTTP 403: UnrecognizedClientException: The security token is invalid; give credentials that may call",
+            r"HTTP 403: UnrecognizedClientException: The security token is invalid; give credentials",
         ),
     ],
 )

@@ -93,8 +93,8 @@ def test_a_dialogue_its_parameters_and_the_thoughts_of_the_reply():
             {"role": "user", "parts": [{"text": "Again."}]},
         ],
         "generationConfig": {
-            "temperature": 0.2, "topP": 0.9, "topK": 7, "maxOutputTokens": 50, "seed": 4, "stopSequences": ["\nclass"],
-            "presencePenalty": 0.5,
+            "temperature": 0.2, "topP": 0.9, "topK": 7, "maxOutputTokens": 50, "seed": 4,
+            "stopSequences": ["\nclass"], "presencePenalty": 0.5,
         },
         "safetySettings": [{"category": "X", "threshold": "OFF"}],
     }  # fmt: skip

@@ -173,8 +173,8 @@ class BedrockClient:
         budget, limit = self._thinking_budget, sampling.max_tokens
         if budget is not None and limit is not None and budget >= limit:
             raise UserError(
-                f"bedrock/{self._model}: a thinking budget of {budget} tokens leaves no room for an answer in {limit},"
-                " which count thinking too: raise `max_tokens`, or lower `model_args` thinking_budget"
+                f"bedrock/{self._model}: a thinking budget of {budget} tokens leaves no room for an answer in"
+                f" {limit}, which count thinking too: raise `max_tokens`, or lower `model_args` thinking_budget"
             )
 
     async def send(

@@ -38,7 +38,13 @@ _FINISH = MappingProxyType(
 """Ends that every service has; any other reason stays as Bedrock writes it."""
 
 _SPELLINGS = MappingProxyType(
-    {"max_tokens": r"max_?tokens", "temperature": r"temperature", "top_p": r"top_?p", "stop": r"stop_?sequences?"}
+    {
+        "max_tokens": r"max_?tokens",
+        # of two that exclude each other the temperature is kept
+        "top_p": r"temperature.{1,9}top_?p.{1,9}both|top_?p",
+        "temperature": r"temperature",
+        "stop": r"stop_?sequences?",
+    }
 )
 
 _NO_SUCH_MODEL = ("model identifier", "on-demand throughput", "inference profile", "model arn")

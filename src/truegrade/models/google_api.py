@@ -200,7 +200,7 @@ class GoogleClient:
     def _config(
         self, messages: Sequence[Message], parameters: Mapping[str, Any]
     ) -> genai.types.GenerateContentConfig:
-        """The request besides its turns: the plain body is to come back, and the client asks for nothing itself."""
+        """The request besides its turns: the plain body comes back, and the client asks for nothing of itself."""
         from google.genai import types
 
         sent = {_NAMES.get(name, name): value for name, value in parameters.items()}
