@@ -18,7 +18,11 @@ from truegrade.cli import main
 from truegrade.records.config import RequestPolicy
 
 SERVICES = {
-    "google/gemini-x": ("contents", generated("text", thoughts="hm"), google_error(404, "NOT_FOUND", "no such model")),
+    "google/gemini-x": (
+        "contents",
+        generated("text", thoughts="hm"),
+        google_error(404, "NOT_FOUND", "no such model"),
+    ),
     "bedrock/us.anthropic.claude-x-v1:0": (
         "messages",
         conversed("text", thoughts="hm"),

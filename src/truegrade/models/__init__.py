@@ -270,6 +270,10 @@ def _find_service(provider: Found[Provider], base_url: str | None, args: Mapping
 
 def _service_opener(protocol: Protocol) -> ServiceOpener:
     """How models behind a protocol are opened; each client is loaded only where it is used."""
+    if protocol == "anthropic":
+        from truegrade.models.anthropic_api import open_anthropic
+
+        return open_anthropic
     if protocol == "google":
         from truegrade.models.google_api import open_google
 

@@ -18,8 +18,8 @@ import msgspec
 from truegrade.errors import UserError
 from truegrade.models.bedrock_reply import read_client_error, read_converse, read_local_error
 from truegrade.models.presets import Price
-from truegrade.models.providers import ModelEndpoint, Provider, is_local
-from truegrade.models.service_errors import RequestFailure, one_line
+from truegrade.models.providers import ModelEndpoint, Provider, is_local, require_client
+from truegrade.models.service_errors import RequestFailure, one_line, without_key
 from truegrade.models.service_model import ServiceModel
 from truegrade.models.service_options import ServiceOptions, split_arguments
 from truegrade.models.service_parameters import Parameters, Route, refuse_text
@@ -51,7 +51,7 @@ class BedrockEndpoint(ModelEndpoint):
     """A region's address, with the session that holds its credentials."""
 
     def __init__(self, provider: str, base_url: str, session: boto3.Session) -> None:
-        super().__init__(provider, base_url, None, _BEARER)
+        super().__init__(provider, base_url, os.environ.get(_BEARER), _BEARER)
         self.session = session
 
 
@@ -64,11 +64,10 @@ def find_bedrock(provider: Found[Provider], base_url: str | None, args: Mapping[
     options, _ = split_arguments(args, BedrockOptions)
     if options.api_key_env is not None:
         raise UserError(f"`model_args` api_key_env: Bedrock takes a key from {_BEARER} alone; leave it out")
-    try:
-        import boto3
-        from botocore.exceptions import BotoCoreError, NoRegionError, ProfileNotFound
-    except ImportError:
-        raise UserError("the client of AWS is not installed: pip install 'truegrade[bedrock]'") from None
+    require_client("boto3", "bedrock")
+    import boto3
+    from botocore.exceptions import BotoCoreError, NoRegionError, ProfileNotFound
+
     try:
         # AWS_REGION is what every other tool of AWS reads; botocore knows AWS_DEFAULT_REGION and the profile's
         region = options.region or os.environ.get("AWS_REGION")
@@ -202,7 +201,10 @@ class BedrockClient:
             outcome = RequestFailure(kind="passing", error=one_line(f"malformed body: {error}"), status=200)
         else:
             outcome = read_converse(response)
-        self.reached = self.reached or isinstance(outcome, Body) or not outcome.unreachable
+        if isinstance(outcome, RequestFailure):
+            self.reached = self.reached or not outcome.unreachable
+            return without_key(outcome, self._endpoint.api_key)
+        self.reached = True
         return outcome
 
     async def close(self) -> None:

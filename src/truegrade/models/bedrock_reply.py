@@ -164,7 +164,7 @@ def read_local_error(error: BotoCoreError) -> RequestFailure:
     """Classify what botocore raised without an answer: no connection, no credentials, no such request."""
     from botocore import exceptions as raised
 
-    text = one_line(f"{type(error).__name__}: {error}")
+    text = one_line(f"{type(error).__name__}: {error}").rstrip(".")
     if isinstance(error, raised.ReadTimeoutError | raised.ConnectTimeoutError):
         return RequestFailure(kind="passing", error="timed out")
     if isinstance(error, raised.ConnectionError):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from truegrade.errors import UserError
 from truegrade.models.google_reply import read_google_body, read_google_error
 from truegrade.models.presets import Price
-from truegrade.models.providers import ModelEndpoint, Provider, find_endpoint
+from truegrade.models.providers import ModelEndpoint, Provider, find_endpoint, require_client
 from truegrade.models.service_errors import RequestFailure, connection_failure, one_line, without_key
 from truegrade.models.service_model import ServiceModel
 from truegrade.models.service_options import ServiceOptions, split_arguments
@@ -77,10 +77,7 @@ def find_google(provider: Found[Provider], base_url: str | None, args: Mapping[s
         UserError: no key, no credentials or no project, or ``truegrade[google]`` is not installed.
     """
     options, _ = split_arguments(args, GoogleOptions)
-    try:
-        import google.genai  # noqa: F401
-    except ImportError:
-        raise UserError("Google's client is not installed: pip install 'truegrade[google]'") from None
+    require_client("google.genai", "google")
     if options.vertex:
         return _find_vertex(provider.name, base_url, options)
     for name in ("project", "location"):
@@ -301,6 +298,5 @@ def _find_vertex(provider: str, base_url: str | None, options: GoogleOptions) ->
         raise UserError("Vertex AI needs a project: give `model_args` project=ID, or set GOOGLE_CLOUD_PROJECT")
     location = options.location or os.environ.get("GOOGLE_CLOUD_LOCATION") or "global"
     prefix = "" if location == "global" else f"{location}-"
-    return VertexEndpoint(
-        provider, base_url or f"https://{prefix}aiplatform.googleapis.com", credentials, project, location
-    )
+    address = base_url or os.environ.get("GOOGLE_VERTEX_BASE_URL") or f"https://{prefix}aiplatform.googleapis.com"
+    return VertexEndpoint(provider, address.rstrip("/"), credentials, project, location)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from truegrade.models.service_errors import RequestFailure, error_object, one_line, status_failure, string_field
+from truegrade.models.service_errors import RequestFailure, error_object, one_line, response_failure, string_field
 from truegrade.models.service_parameters import spelled_parameter
 from truegrade.models.service_reply import Body, ReplyChoice, encodable
 from truegrade.records import Usage
@@ -88,7 +88,7 @@ def read_google_body(content: str) -> Body | RequestFailure:
 
 def read_google_error(response: httpx2.Response) -> RequestFailure:
     """Classify an error body: ``{"error": {"code", "message", "status", "details"}}``."""
-    failure = status_failure(response)
+    failure = response_failure(response)
     try:
         detail = error_object(json.loads(response.text))
     except (ValueError, RecursionError):

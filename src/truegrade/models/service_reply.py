@@ -43,7 +43,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
 
 _FINAL_WHEN_EMPTY = frozenset(
     {
-        *("length", "max_tokens", "content_filter"),
+        *("length", "max_tokens", "content_filter", "refusal"),
         # Google, of a reply or of the prompt
         *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
         *("content_filtered", "guardrail_intervened"),  # Bedrock
