@@ -294,25 +294,35 @@ def test_the_probe_asks_in_googles_terms():
     assert report.state("logprobs") in {"refused", "unknown"}
 
 
-def test_vertex_is_asked_with_a_token_of_the_service_account(tmp_path, monkeypatch):
+@pytest.fixture
+def service_account(tmp_path, monkeypatch):
+    """Make a service account whose tokens come from an address."""
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import rsa
 
     pem = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    granted = {"access_token": "a-token", "expires_in": 3600, "token_type": "Bearer"}
-    with (
-        vendor_server([scripted.Answer(granted)]) as (tokens, token_url),
-        vendor_server([scripted.Answer(generated("x"))]) as (server, url),
-    ):
+
+    def make(url):
         account = {
-            "type": "service_account", "client_email": "a@b", "token_uri": f"{token_url}/token",
+            "type": "service_account", "client_email": "a@b", "token_uri": f"{url}/token",
             "private_key": pem.decode(), "private_key_id": "1", "project_id": "found",
         }  # fmt: skip
         file = tmp_path / "account.json"
         file.write_text(json.dumps(account))
         monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
+
+    return make
+
+
+def test_vertex_is_asked_with_a_token_of_the_service_account(service_account):
+    granted = {"access_token": "a-token", "expires_in": 3600, "token_type": "Bearer"}
+    with (
+        vendor_server([scripted.Answer(granted)]) as (tokens, token_url),
+        vendor_server([scripted.Answer(generated("x"))]) as (server, url),
+    ):
+        service_account(token_url)
         (reply,), model = run(url, Sampling(), vertex=True, location="europe-west4")
         at_home = open_model("google/gemini-x", args={"vertex": True, "project": "mine"})
     assert reply.text == "x"
@@ -322,6 +332,17 @@ def test_vertex_is_asked_with_a_token_of_the_service_account(tmp_path, monkeypat
         "/projects/found/locations/europe-west4/publishers/google/models/gemini-x:generateContent"
     )
     assert (model.base_url, at_home.base_url) == (url, "https://aiplatform.googleapis.com")
+
+
+def test_vertex_credentials_that_give_no_token_end_the_run(service_account):
+    expired = scripted.Answer({"error": "invalid_grant", "error_description": "expired"}, status=400)
+    with vendor_server([expired]) as (_, token_url), vendor_server([]) as (server, url):
+        service_account(token_url)
+        with pytest.raises(
+            ModelError, match=r"RefreshError: .*invalid_grant.*gcloud auth application-default login"
+        ):
+            run(url, Sampling(), vertex=True)
+    assert server.requests == []
 
 
 def test_vertex_without_credentials_is_told_at_once(tmp_path, monkeypatch):

@@ -131,7 +131,10 @@ def refuse_text(route: Route, name: str) -> None:
         UserError: the prompt is a text to continue.
     """
     if route == "text":
-        raise UserError(f"{name} answers chats only: send text prompts as chat, `model_args` text_as_chat=true")
+        raise UserError(
+            f"{name} has no text completion: choose a chat prompt, or send the text as one user message with"
+            " `model_args` text_as_chat=true"
+        )
 
 
 def spelled_parameter(text: str, spellings: Mapping[str, str]) -> str | None:
