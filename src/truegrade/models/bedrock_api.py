@@ -249,7 +249,8 @@ def _service(session: boto3.Session, base_url: str | None, settings: dict[str, A
     if base_url is not None and is_local(base_url):
         # a proxy cannot reach this machine's own addresses: its environment variables are not for them
         settings["proxies"] = {}
-    config = Config(retries={"total_max_attempts": 1}, **settings)
+    # nothing is sent for minutes while a model thinks: keep-alives tell what lies between that it is still wanted
+    config = Config(retries={"total_max_attempts": 1}, tcp_keepalive=True, **settings)
     return session.client("bedrock-runtime", endpoint_url=base_url, config=config)
 
 

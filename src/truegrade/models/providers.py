@@ -72,7 +72,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             base_url="https://generativelanguage.googleapis.com",
             base_url_variable="GOOGLE_GEMINI_BASE_URL",
             key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-            notes="Gemini and Vertex AI (-M vertex=true) through Google's own client; needs truegrade[google]",
+            notes="Gemini and Vertex AI through Google's own client; needs truegrade[google]",
         ),
         "bedrock": Provider(
             protocol="bedrock",
