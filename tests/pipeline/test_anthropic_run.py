@@ -1,4 +1,4 @@
-"""`truegrade run` and `generate` with Anthropic's Messages API: killed and resumed, and what ends a command in one line."""
+"""The commands `run` and `generate` with the Messages API: killed and resumed, and what ends one in a line."""
 
 import json
 import signal
