@@ -12,6 +12,7 @@ from truegrade.errors import ModelError, UserError
 from truegrade.models import open_model
 from truegrade.models.google_reply import read_google_body
 from truegrade.models.probe import probe_model
+from truegrade.models.providers import has_package
 from truegrade.records import Message, Prompt
 from truegrade.records.config import RequestPolicy, Sampling
 
@@ -276,6 +277,7 @@ def test_what_is_missing_is_told_at_once(monkeypatch):
         UserError, match="needs a key: set the environment variable GEMINI_API_KEY or GOOGLE_API_KEY"
     ):
         open_model("google/gemini-x")
+    assert not has_package("no_package_at_all.client")
     monkeypatch.setitem(sys.modules, "google.genai", None)
     with pytest.raises(UserError, match=r"pip install 'truegrade\[google\]'"):
         open_model("google/gemini-x")

@@ -191,17 +191,21 @@ def find_endpoint(
     return ModelEndpoint(provider, url.rstrip("/"), environ[key_in] if key_in else None, named)
 
 
+def has_package(module: str) -> bool:
+    """Whether an optional package is installed, without loading it."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # nor is the package around it
+        return False
+
+
 def require_client(module: str, extra: str) -> None:
     """See that the package of a vendor's client is installed, without loading it.
 
     Raises:
         UserError: it is not.
     """
-    try:
-        spec = find_spec(module)
-    except ModuleNotFoundError:  # nor is the package that holds it
-        spec = None
-    if spec is None:
+    if not has_package(module):
         raise UserError(f"the client {module!r} is not installed: pip install 'truegrade[{extra}]'")
 
 
