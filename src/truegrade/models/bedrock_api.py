@@ -168,11 +168,12 @@ class BedrockClient:
         Raises:
             UserError: it is no chat, or a thinking budget fills the token limit.
         """
-        refuse_text(route, f"bedrock/{self._model}")
+        name = f"{self._endpoint.provider}/{self._model}"
+        refuse_text(route, name)
         budget, limit = self._thinking_budget, sampling.max_tokens
         if budget is not None and limit is not None and budget >= limit:
             raise UserError(
-                f"bedrock/{self._model}: a thinking budget of {budget} tokens leaves no room for an answer in"
+                f"{name}: a thinking budget of {budget} tokens leaves no room for an answer in"
                 f" {limit}, which count thinking too: raise `max_tokens`, or lower `model_args` thinking_budget"
             )
 

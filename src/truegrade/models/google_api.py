@@ -146,7 +146,7 @@ class GoogleClient:
         Raises:
             UserError: it is no chat, or it asks for thinking in two ways or in an unknown one.
         """
-        refuse_text(route, f"google/{self._model}")
+        refuse_text(route, f"{self._endpoint.provider}/{self._model}")
         effort, options = sampling.reasoning_effort, self._options
         if effort is None:
             return

@@ -132,8 +132,8 @@ def refuse_text(route: Route, name: str) -> None:
     """
     if route == "text":
         raise UserError(
-            f"{name} has no text completion: choose a chat prompt, or send the text as one user message with"
-            " `model_args` text_as_chat=true"
+            f"{name} has no text completion: choose a `profile` or a `task_args` prompt that words a chat, or"
+            " send the text as one user message with `model_args` text_as_chat=true"
         )
 
 
