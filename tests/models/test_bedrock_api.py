@@ -257,6 +257,17 @@ def test_region_and_credentials_may_come_from_a_profile_a_variable_or_a_token(mo
     assert address() == "https://bedrock-runtime.eu-central-1.amazonaws.com"
 
 
+def test_credentials_that_cannot_be_had_are_one_line(tmp_path):
+    (tmp_path / "config").write_text("[profile work]\nregion = eu-west-1\ncredential_process = false\n")
+    with vendor_server([]) as (server, url):
+        with pytest.raises(
+            UserError, match=r"retrieving credentials from custom-process; .*aws sso login"
+        ) as caught:
+            run(url, Sampling(), profile="work")
+        assert "\n" not in str(caught.value)
+    assert server.requests == []
+
+
 def test_text_prompts_are_chats_only_where_asked():
     text = Prompt(messages=(Message(role="user", content="def f():\n"),), style="text", source="test")
     with vendor_server([scripted.Answer(conversed("x"))]) as (server, url):

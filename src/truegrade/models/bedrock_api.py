@@ -80,7 +80,10 @@ def find_bedrock(provider: Found[Provider], base_url: str | None, args: Mapping[
     except ProfileNotFound as error:
         raise UserError(f"{error}: aws configure list-profiles shows those that there are") from None
     except (BotoCoreError, ValueError) as error:
-        raise UserError(f"AWS configuration: {one_line(str(error))}; mend it, or name another profile") from None
+        told = one_line(str(error)).rstrip(".: ")
+        raise UserError(
+            f"AWS configuration: {told}; mend it, renew what has expired (aws sso login), or name another profile"
+        ) from None
     if not granted:
         raise UserError(
             f"Bedrock needs credentials: set {_BEARER}, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name a"
