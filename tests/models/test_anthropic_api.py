@@ -204,6 +204,16 @@ def test_a_rate_limit_is_waited_out_as_long_as_asked(make_request):
     assert waited_s >= 0.3
 
 
+def test_overload_holds_back_every_other_request(make_request):
+    busy = error(529, "overloaded_error", "Overloaded", {"retry-after": "0.4"})
+    with anthropic_server(busy, Told("ok")) as server:
+        policy = RequestPolicy(max_connections=1, backoff_s=0.01)
+        replies, _ = run(server.url, make_request(), make_request(sample=1), request_policy=policy)
+    assert [reply.text for reply in replies] == ["ok", "ok"]
+    refused, *later = (seen.at for seen in server.requests)
+    assert min(later) - refused >= 0.4
+
+
 @pytest.mark.parametrize(
     ("failing", "status"),
     [
