@@ -260,9 +260,7 @@ def test_region_and_credentials_may_come_from_a_profile_a_variable_or_a_token(mo
 def test_credentials_that_cannot_be_had_are_one_line(tmp_path):
     (tmp_path / "config").write_text("[profile work]\nregion = eu-west-1\ncredential_process = false\n")
     with vendor_server([]) as (server, url):
-        with pytest.raises(
-            UserError, match=r"from custom-process; .*aws sso login"
-        ) as caught:
+        with pytest.raises(UserError, match=r"from custom-process; .*aws sso login") as caught:
             run(url, Sampling(), profile="work")
         assert "\n" not in str(caught.value)
     assert server.requests == []
