@@ -14,4 +14,4 @@ def test_every_command_stands_under_one_heading():
     assert max(Counter(named).values()) == 1
     said = CliRunner().invoke(main, ["--help"]).stdout
     assert all(f"{heading}:" in said for heading, _ in SECTIONS) and "More:" not in said
-    assert "..." not in said, "a help text is cut"
+    assert said.count("...") == 1, "a help text is cut"  # ARGS..., the usage

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
-from support import contest_files, extend_page
+from support import anthropic_server, contest_files, extend_page, vendor_bodies
 from support import scripted_server as scripted
 from truegrade.cli import main
 from truegrade.models import find_preset
@@ -74,7 +74,17 @@ def service():
         ],
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
     }
-    with scripted.scripted_server([scripted.Answer(body)]) as server:
+
+    def answer(request):
+        if request.path == "/v1/messages":
+            return anthropic_server.streamed(anthropic_server.Told(REPLY))
+        if request.path.endswith(":generateContent"):
+            return scripted.Answer(vendor_bodies.generated(REPLY))
+        if request.path.endswith("/converse"):
+            return scripted.Answer(vendor_bodies.conversed(REPLY))
+        return scripted.Answer(body)
+
+    with scripted.scripted_server(answer, whole=True) as server:
         yield server.url
 
 
@@ -84,8 +94,10 @@ def at_home(tmp_path, monkeypatch, data_dir):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRUEGRADE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("TRUEGRADE_DATA", str(data_dir))
-    for provider in ("OPENAI", "DEEPSEEK", "OPENROUTER", "GEMINI"):
+    for provider in ("OPENAI", "DEEPSEEK", "OPENROUTER", "GEMINI", "ANTHROPIC"):
         monkeypatch.setenv(f"{provider}_API_KEY", "x")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "x")
     for folder in ("src", "collected", "outputs/inference_results", "QuixBugs"):
         Path(folder).mkdir(parents=True)
     contests = [contest_files.row("a"), contest_files.row("b")]
