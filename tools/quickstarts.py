@@ -1,6 +1,6 @@
 """Follows every quickstart page from a fresh clone, its setup included: `make quickstarts`.
 
-A ``bash`` block is the setup; its ``git clone`` takes this checkout. A ``shell`` block runs in the clone as it stands.
+A ``bash`` block is the setup, whose ``git clone`` takes this checkout; a ``shell`` block runs in the clone itself.
 Prints the seconds of the setup and of each page.
 """
 
