@@ -287,7 +287,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
     outcome: Literal["ok", "empty", "error", "cached"]
     """``cached``: nothing was asked, an equal request had been answered before."""
-    latency_s: float
+    latency_s: float | None = None
+    """None in a batch, whose service does not tell."""
     error: str | None = None
     status: int | None = None
     """HTTP status, where there was one."""
