@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -14,10 +14,13 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model
 from truegrade.models.presets import PRESETS, Preset, Price, list_price
-from truegrade.models.providers import PROVIDERS, REGISTRY, Provider, find_endpoint
+from truegrade.models.providers import PROVIDERS, REGISTRY, Protocol, Provider, find_endpoint
 from truegrade.records import Problem
 from truegrade.records.config import RequestPolicy
 from truegrade.registry import Found, Origin, lacking
+
+if TYPE_CHECKING:
+    from truegrade.models.service_model import ServiceOpener
 
 TRUEGRADE_MICRO = "embedded/truegrade-micro"
 """The weights that come with the package, answered by numpy."""
@@ -238,15 +241,21 @@ def _open_service(
     request_policy: RequestPolicy,
     args: Mapping[str, Any],
 ) -> Model:
-    from truegrade.models.openai_api import OpenAIModel
-    from truegrade.models.openai_options import split_arguments
+    from truegrade.models.service_options import ServiceOptions, split_arguments
 
-    options, _ = split_arguments(args)
+    options, _ = split_arguments(args, ServiceOptions)
     endpoint = find_endpoint(provider, base_url=base_url, key_variable=options.api_key_env)
     # the listed price is the provider's own: whoever serves the model elsewhere asks another
     at_home = endpoint.base_url == provider.value.base_url
     price = list_price(provider.name, model) if at_home else None
-    return OpenAIModel(endpoint, model, request_policy=request_policy, args=args, listed_price=price)
+    return _service_opener(provider.value.protocol)(endpoint, model, request_policy, args, price)
+
+
+def _service_opener(protocol: Protocol) -> ServiceOpener:
+    """How models behind a protocol are opened; each client is loaded only where it is used."""
+    from truegrade.models.openai_api import open_openai
+
+    return open_openai
 
 
 def _refuse_service_settings(name: str, base_url: str | None, args: Mapping[str, Any]) -> None:

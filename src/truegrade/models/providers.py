@@ -1,4 +1,4 @@
-"""Who serves models over the OpenAI protocol: addresses, and where each service's key is looked for.
+"""Who serves models: protocols, addresses, and where each service's key is looked for.
 
 Addresses and variables are those that each service's own documentation names; ``--base-url`` overrides an address.
 """
@@ -9,7 +9,7 @@ import ipaddress
 import os
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,26 +19,33 @@ from truegrade.models.base import Model
 from truegrade.records.config import RequestPolicy
 from truegrade.registry import Found, Registry
 
+Protocol = Literal["openai"]
+"""What a service speaks; `truegrade.models` opens each through the vendor's own client."""
+
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
     """One service, as documented by itself; or any other way to open models by name."""
 
     base_url: str | None = None
     """None where only the user can say."""
+    protocol: Protocol = "openai"
+    base_url_variable: str | None = None
+    """Environment variable that gives another address, as the vendor's own client reads it."""
     key_variables: tuple[str, ...] = ()
     """Environment variables that may hold the key; the first one set is used."""
     keyless: bool = False
     """Whether it answers without a key."""
     notes: str
     open: Callable[[str, RequestPolicy, Mapping[str, Any]], Model] | None = None
-    """``open(name, request_policy, args)`` makes the model of that name, where it does not speak the OpenAI
-    protocol; ``args`` are those of ``-M``, and the model's own name begins with the provider's."""
+    """``open(name, request_policy, args)`` makes the model of that name, where it speaks none of the
+    protocols; ``args`` are those of ``-M``, and the model's own name begins with the provider's."""
 
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType(
     {
         "openai": Provider(
             base_url="https://api.openai.com/v1",
+            base_url_variable="OPENAI_BASE_URL",
             key_variables=("OPENAI_API_KEY",),
             notes="OpenAI; OPENAI_BASE_URL is honoured",
         ),
@@ -148,7 +155,7 @@ def find_endpoint(
     """
     found = provider if isinstance(provider, Found) else REGISTRY.find(provider)
     provider, entry = found.name, found.value
-    url = base_url or (environ.get("OPENAI_BASE_URL") if provider == "openai" else None) or entry.base_url
+    url = base_url or environ.get(entry.base_url_variable or "") or entry.base_url
     if url is None:
         raise UserError(f"provider {provider!r} has no address of its own: give `base_url` http://HOST:PORT/v1")
     _check_url(url)
