@@ -1,7 +1,7 @@
 """A local server that speaks OpenAI's Files and Batch APIs, for the real client.
 
-Source of the shapes: OpenAI API reference, "Files" and "Batch": a JSON Lines file is uploaded as a multipart form, a
-batch is created of it, its results lie in an output file and an error file. A batch ends after so many questions
+Source of the shapes: OpenAI API reference, "Files" and "Batch": a JSON Lines file is uploaded as a multipart form,
+a batch is created of it, its results lie in an output file and an error file. A batch ends after so many questions
 about it. The server outlives its clients, which tests kill.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -42,7 +43,7 @@ class OpenAIBatchServer:
     hold_accepted: bool = False
     """Create batches, but never answer whoever creates them."""
     failures: list[tuple[str, int]] = field(default_factory=list)
-    """Beginnings of ``METHOD PATH`` to refuse once each, with a status; a status of 0 takes the request and cuts the line."""
+    """Beginnings of ``METHOD PATH`` to refuse once each, with a status; 0 takes the request and cuts the line."""
     files: dict[str, bytes] = field(default_factory=dict)
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     """In the order of their creation."""
@@ -70,8 +71,6 @@ class OpenAIBatchServer:
 
     def create(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Create a batch of an uploaded file, if the file is what it must be."""
-        import time
-
         lines = self.lines(asked["input_file_id"])
         assert asked["completion_window"] == "24h"
         assert len({line["custom_id"] for line in lines}) == len(lines)

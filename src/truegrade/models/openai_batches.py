@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal
 
 import msgspec
 
 from truegrade.models.batches import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
 from truegrade.models.openai_client import OpenAIClient
-from truegrade.models.openai_errors import read_status
 from truegrade.models.openai_reply import read_body
 from truegrade.models.service_batches import ServiceBatches
-from truegrade.models.service_errors import RequestFailure, one_line
+from truegrade.models.service_errors import RequestFailure, one_line, status_failure
 from truegrade.models.service_model import ServiceModel
 from truegrade.models.service_parameters import Route
 from truegrade.models.service_reply import Body
@@ -130,7 +130,7 @@ class OpenAIBatches(ServiceBatches):
                 continue
             with tempfile.TemporaryFile() as file:
                 advice = "its files may have been deleted or have expired: remove its lines from batches.jsonl"
-                self.brought(await self._client.call(lambda c, f=file, i=file_id: _download(c, i, f)), advice)
+                self.brought(await self._client.call(partial(_download, file_id, file)), advice)
                 file.seek(0)
                 for outcome in _read(file):
                     yield outcome
@@ -143,13 +143,15 @@ class OpenAIBatches(ServiceBatches):
         return self.brought(await self._client.call(lambda client: client.batches.retrieve(id_)), advice)
 
 
-async def _download(client: openai.AsyncOpenAI, file_id: str, file: IO[bytes]) -> None:
+async def _download(file_id: str, file: IO[bytes], client: openai.AsyncOpenAI) -> None:
     async with client.files.with_streaming_response.content(file_id) as response:
         async for chunk in response.iter_bytes():
             file.write(chunk)
 
 
 def _read(lines: IO[bytes]) -> Iterator[tuple[str, Body | RequestFailure]]:
+    import httpx2
+
     decoder = msgspec.json.Decoder(_ResultLine)
     for line in lines:
         result = decoder.decode(line)
@@ -160,7 +162,8 @@ def _read(lines: IO[bytes]) -> Iterator[tuple[str, Body | RequestFailure]]:
         elif result.response.status_code == 200:
             yield result.custom_id, read_body(bytes(result.response.body))
         else:
-            yield result.custom_id, read_status(result.response.status_code, bytes(result.response.body))
+            refused = httpx2.Response(result.response.status_code, content=bytes(result.response.body))
+            yield result.custom_id, status_failure(refused)
 
 
 def _fault(fault: Any) -> str:

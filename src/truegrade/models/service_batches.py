@@ -1,4 +1,4 @@
-"""What the batches of all services share: requests put as ordinary ones are, replies and their cost at half price."""
+"""What the batches of all services share: requests put as ordinary ones are, replies, their cost at half price."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ T = TypeVar("T")
 SHARE_OF_PRICE = 0.5
 """Of the list price, input and output alike.
 
-Sources: OpenAI, guide "Batch API" ("50% cost discount compared to synchronous APIs"); Anthropic, "Batch processing"
-("All usage is charged at 50% of the standard API prices").
+Sources: OpenAI, guide "Batch API" ("50% cost discount compared to synchronous APIs"); Anthropic, "Batch
+processing" ("All usage is charged at 50% of the standard API prices").
 """
 
 
@@ -78,9 +78,7 @@ class ServiceBatches(ABC):
             bound_usd = self._price.cost_usd(most)
         return EncodedQuestion(content=content, endpoint=route, bound_usd=bound_usd)
 
-    async def results(
-        self, id_: str, questions: Mapping[str, BatchQuestion]
-    ) -> AsyncIterator[tuple[str, Reply]]:
+    async def results(self, id_: str, questions: Mapping[str, BatchQuestion]) -> AsyncIterator[tuple[str, Reply]]:
         """See `truegrade.models.batches.BatchService`; a refused parameter is learnt for the next batch."""
         sent = {
             custom_id: self._model.parameters(self._model.route(asked.prompt)).build(asked.prompt, asked.sampling)

@@ -159,7 +159,7 @@ class _Batching:
         self.shortfall = Shortfall(ignore)  # all failures come at once, so that the last sentence is early enough
 
     async def work(self) -> None:
-        """All of it; again with other parameters, as long as failures teach that the service does not take some."""
+        """All of it; again with other parameters while failures teach that the service does not take some."""
         try:
             await self._adopt_lost()
             while True:
@@ -215,7 +215,7 @@ class _Batching:
         )
 
     async def _submit(self, batch: OpenBatch, requests: list[EncodedQuestion]) -> None:
-        """Submit a batch; where the service may have taken it without saying so, look for it before trying again."""
+        """Submit a batch; where the service may have taken it without a word, look for it before trying again."""
         for attempt in range(1, self._model.request_policy.max_attempts + 1):
             try:
                 id_: str | None = await self._service.submit(batch.token, requests)
@@ -342,7 +342,8 @@ class _Batching:
                 return await ask()
             except PassingFailure as failure:
                 if attempt >= self._model.request_policy.max_attempts:
-                    raise ModelError(f"{failure}; batches go on at the service: run the same command again") from None
+                    kept = "what is submitted goes on at the service, and the same command collects it"
+                    raise ModelError(f"{failure}; {kept}") from None
             await asyncio.sleep(wait_s)
         raise AssertionError("the intervals do not end")
 
@@ -391,7 +392,7 @@ class _Batching:
         await self._patiently(read)
         for sample in samples.values():
             self._keep(sample, msgspec.structs.replace(_NO_RESULT, model=self._model.name))
-        assert state.status not in ("running", "failed")
+        assert state.status != "running"
         self._log.close_batch(batch.token, ClosedBatch(outcome=state.status, reason=state.reason))
 
     def _keep(self, sample: Sample, reply: Reply) -> None:

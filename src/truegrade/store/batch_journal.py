@@ -97,9 +97,10 @@ class BatchLog:
     """
 
     def __init__(self, run: Path, *, notice: Notice = ignore) -> None:
+        self.path = batches_path(run)
         self.open = open_batches(run)
         """By token, in order of submission."""
-        self._journal: Journal[BatchEvent] = Journal(batches_path(run), notice=notice, fsync_every=1)
+        self._journal: Journal[BatchEvent] = Journal(self.path, notice=notice, fsync_every=1)
 
     def intend(self, token: str, samples: Sequence[SampleKey], bound_usd: float | None) -> OpenBatch:
         """Note that a batch is about to be submitted."""
