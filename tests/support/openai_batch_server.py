@@ -47,6 +47,8 @@ class OpenAIBatchServer:
     files: dict[str, bytes] = field(default_factory=dict)
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     """In the order of their creation."""
+    ordinary: list[dict[str, Any]] = field(default_factory=list)
+    """Bodies of the requests outside of batches."""
     requests: list[str] = field(default_factory=list)
     """``METHOD PATH`` of each."""
     url: str = ""
@@ -159,6 +161,9 @@ class _Handler(BaseHTTPRequestHandler):
                 parts = dict(_part(part) for part in content.split(b"--" + boundary)[1:-1])
                 assert parts["purpose"] == b"batch"
                 return self.service.add_file(parts["file"])
+            case "POST", ["chat", "completions"]:
+                self.service.ordinary.append(json.loads(content))
+                return self.service.answer(self.service.ordinary[-1])[1]
             case "GET", ["files", id_, "content"]:
                 return self.service.files[id_]
             case "POST", ["batches"]:
