@@ -253,6 +253,10 @@ def _open_service(
 
 def _service_opener(protocol: Protocol) -> ServiceOpener:
     """How models behind a protocol are opened; each client is loaded only where it is used."""
+    if protocol == "anthropic":
+        from truegrade.models.anthropic_api import open_anthropic
+
+        return open_anthropic
     from truegrade.models.openai_api import open_openai
 
     return open_openai

@@ -6,7 +6,7 @@ when, and what is done with the answers, is `truegrade.pipeline.generate_in_batc
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -83,6 +83,10 @@ class BatchService(Protocol):
     def max_bytes(self) -> int:
         """Bytes that the requests of a batch may have together."""
 
+    @property
+    def learnt(self) -> int:
+        """Results so far that taught which parameters the service does not take: asking again may bring more."""
+
     def encode(self, question: BatchQuestion) -> EncodedQuestion:
         """A request with the parameters that an ordinary one would have."""
 
@@ -93,13 +97,14 @@ class BatchService(Protocol):
             The id that the service gives it.
         """
 
-    async def find(self, token: str, requests: int, since: float) -> FoundBatch | None:
+    async def find(self, token: str, requests: int, since: float, besides: Collection[str]) -> FoundBatch | None:
         """Look for a batch whose id was lost.
 
         Args:
             token: what it was submitted with.
             requests: how many it holds.
             since: seconds since the epoch, when its submission began by the clock of this machine.
+            besides: ids of batches that are known to be others.
 
         Returns:
             The batch; or one that may be it, which must end before that can be said; None if there is none.

@@ -7,7 +7,7 @@ endpoint and one model; answered within 24 hours, and what is not answered by th
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -96,7 +96,7 @@ class OpenAIBatches(ServiceBatches):
             await self._client.call(create), "change what it names, or leave `batch` out; nothing was submitted"
         )
 
-    async def find(self, token: str, requests: int, since: float) -> FoundBatch | None:
+    async def find(self, token: str, requests: int, since: float, besides: Collection[str]) -> FoundBatch | None:
         """Look through the batches of the last time for the token."""
 
         async def look(client: openai.AsyncOpenAI) -> FoundBatch | None:
@@ -150,8 +150,6 @@ async def _download(file_id: str, file: IO[bytes], client: openai.AsyncOpenAI) -
 
 
 def _read(lines: IO[bytes]) -> Iterator[tuple[str, Body | RequestFailure]]:
-    import httpx2
-
     decoder = msgspec.json.Decoder(_ResultLine)
     for line in lines:
         result = decoder.decode(line)
@@ -162,8 +160,8 @@ def _read(lines: IO[bytes]) -> Iterator[tuple[str, Body | RequestFailure]]:
         elif result.response.status_code == 200:
             yield result.custom_id, read_body(bytes(result.response.body))
         else:
-            refused = httpx2.Response(result.response.status_code, content=bytes(result.response.body))
-            yield result.custom_id, status_failure(refused)
+            told = msgspec.json.decode(result.response.body)
+            yield result.custom_id, status_failure(result.response.status_code, told, {})
 
 
 def _fault(fault: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Set
 
 import msgspec
 
-from truegrade.models.service_errors import FailureKind, RequestFailure, connection_failure, status_failure
+from truegrade.models.service_errors import FailureKind, RequestFailure, connection_failure, response_failure
 
 EXHAUSTED_CODES = frozenset({"insufficient_quota", "billing_not_active", "billing_hard_limit_reached"})
 """Codes on a 429 that no waiting mends (OpenAI's error guide)."""
@@ -17,7 +17,7 @@ def read_failure(error: Exception) -> RequestFailure:
     import openai
 
     if isinstance(error, openai.APIStatusError):
-        failure = status_failure(error.response)
+        failure = response_failure(error.response)
         return msgspec.structs.replace(failure, kind=_kind(failure, {error.code, error.type}))
     return connection_failure(error, openai.APITimeoutError)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -19,7 +20,7 @@ from truegrade.models.base import Model
 from truegrade.records.config import RequestPolicy
 from truegrade.registry import Found, Registry
 
-Protocol = Literal["openai"]
+Protocol = Literal["openai", "anthropic"]
 """What a service speaks; `truegrade.models` opens each through the vendor's own client."""
 
 
@@ -53,6 +54,13 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             base_url="https://api.deepseek.com/v1",
             key_variables=("DEEPSEEK_API_KEY",),
             notes="DeepSeek; its model names are aliases that move to newer versions",
+        ),
+        "anthropic": Provider(
+            protocol="anthropic",
+            base_url="https://api.anthropic.com",
+            base_url_variable="ANTHROPIC_BASE_URL",
+            key_variables=("ANTHROPIC_API_KEY",),
+            notes="Anthropic's Messages API, through its own client; needs truegrade[anthropic]",
         ),
         "gemini": Provider(
             base_url="https://generativelanguage.googleapis.com/v1beta/openai",
@@ -168,6 +176,16 @@ def find_endpoint(
         )
     named = key_in or next(iter(variables), "")
     return ModelEndpoint(provider, url.rstrip("/"), environ[key_in] if key_in else None, named)
+
+
+def require_client(module: str, extra: str) -> None:
+    """See that the package of a vendor's client is installed, without loading it.
+
+    Raises:
+        UserError: it is not.
+    """
+    if find_spec(module) is None:
+        raise UserError(f"the client {module!r} is not installed: pip install 'truegrade[{extra}]'")
 
 
 def is_local(url: str) -> bool:

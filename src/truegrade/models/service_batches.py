@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
@@ -40,6 +40,8 @@ class ServiceBatches(ABC):
 
     def __init__(self, model: ServiceModel) -> None:
         self._model = model
+        self.learnt = 0
+        """See `truegrade.models.batches.BatchService`."""
         self._price = model.price.times(SHARE_OF_PRICE) if model.price else None
 
     @abstractmethod
@@ -53,7 +55,7 @@ class ServiceBatches(ABC):
         """See `truegrade.models.batches.BatchService`."""
 
     @abstractmethod
-    async def find(self, token: str, requests: int, since: float) -> FoundBatch | None:
+    async def find(self, token: str, requests: int, since: float, besides: Collection[str]) -> FoundBatch | None:
         """See `truegrade.models.batches.BatchService`."""
 
     @abstractmethod
@@ -68,7 +70,6 @@ class ServiceBatches(ABC):
         """A request with the parameters that an ordinary one would have."""
         prompt, sampling = question.prompt, question.sampling
         route = self._model.route(prompt)
-        self._model.check(route, sampling)
         parameters = self._model.parameters(route).build(prompt, sampling)
         content = encode(self.envelope(question.custom_id, route, prompt.messages, parameters))
         bound_usd = None
@@ -89,7 +90,7 @@ class ServiceBatches(ABC):
                 continue
             route = self._model.route(questions[custom_id].prompt)
             if isinstance(outcome, RequestFailure) and outcome.kind == "refused":
-                self._model.parameters(route).learn(outcome, sent[custom_id])
+                self.learnt += self._model.parameters(route).learn(outcome, sent[custom_id])
             yield custom_id, self._reply(route, outcome)
 
     def brought(self, outcome: T | RequestFailure, advice: str) -> T:

@@ -67,19 +67,23 @@ def connection_failure(error: Exception, timed_out: type[Exception] = TimeoutErr
     )
 
 
-def status_failure(response: httpx2.Response) -> RequestFailure:
-    """What an error body says, and what its status alone means; the back end judges what its codes change."""
-    status = response.status_code
+def response_failure(response: httpx2.Response) -> RequestFailure:
+    """What an HTTP error says; see `status_failure`."""
     try:
         document = json.loads(response.text)
     except (ValueError, RecursionError):
         document = response.text
+    return status_failure(response.status_code, document, response.headers)
+
+
+def status_failure(status: int, document: Any, headers: Mapping[str, str]) -> RequestFailure:
+    """What a decoded error body says, and what its status alone means; a back end judges what its codes change."""
     detail, kind = error_object(document), kind_of_status(status)
     return RequestFailure(
         kind=kind,
         error=one_line(f"HTTP {status}: {error_text(document)}"),
         status=status,
-        wait_s=retry_after_s(response.headers, time.time()) if kind == "passing" else None,
+        wait_s=retry_after_s(headers, time.time()) if kind == "passing" else None,
         parameter=string_field(detail, "param"),
         code=string_field(detail, "code") or string_field(detail, "type"),
     )

@@ -22,11 +22,12 @@ Route = Literal["chat", "text"]
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 # Words with which services say that they do not take a parameter at all: OpenAI (unsupported parameter or value,
-# only the default), Gemini (unknown name), Mistral and vLLM (extra inputs), generic validators. Below, those for
-# an n that is taken but must be 1: DeepSeek (only n = 1), Groq ('n' ... at most 1).
+# only the default), Gemini (unknown name), Mistral and vLLM (extra inputs), generic validators, Anthropic (last
+# line). Below, those for an n that is taken but must be 1: DeepSeek (only n = 1), Groq ('n' ... at most 1).
 _REFUSAL = re.compile(
     r"unsupported|n[o']t support|unknown|unrecogni[sz]ed|unexpected|extra inputs|not permitted|not allowed"
-    r"|only the default|deprecated|incompatible|cannot be (?:set|specified|used)|additional ?propert",
+    r"|only the default|deprecated|incompatible|cannot be (?:set|specified|used)|additional ?propert"
+    r"|cannot both be specified|may only be set|or unset|must contain non-whitespace",
     re.IGNORECASE,
 )
 _ONE_AT_A_TIME = re.compile(r"only n ?= ?1\b|['\"`]n['\"`].* at most 1\b", re.IGNORECASE)

@@ -41,7 +41,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
         return self.empty and not any(c.finish_reason in _FINAL_WHEN_EMPTY for c in self.choices)
 
 
-_FINAL_WHEN_EMPTY = frozenset({"length", "max_tokens", "content_filter"})
+_FINAL_WHEN_EMPTY = frozenset({"length", "max_tokens", "content_filter", "refusal"})
 
 
 def encodable(text: str) -> str:

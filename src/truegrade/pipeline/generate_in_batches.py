@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from math import inf
 from typing import Any, TypeVar
 
@@ -163,24 +164,23 @@ class _Batching:
         try:
             await self._adopt_lost()
             while True:
-                taken_so_far = self._adaptations()
+                learnt = self._service.learnt
                 self.shortfall = Shortfall(ignore)
                 await self._submit_missing()
                 states = await self._ended()
                 await self._collect(states)
-                if self._adaptations() == taken_so_far:
+                if self._service.learnt == learnt:
                     return
         finally:
             await self._model.close()
-
-    def _adaptations(self) -> tuple[str, ...]:
-        return tuple(getattr(self._model, "adaptations", ()))
 
     # ----------------------------------------------------------------------------------- submission
 
     async def _submit_missing(self) -> None:
         """Submit what is neither answered nor under way, as far as the budget surely allows."""
         for token, samples, requests in self._cut():
+            adaptations = (*self._run.manifest.adaptations, *getattr(self._model, "adaptations", ()))
+            self._run.update(adaptations=tuple(dict.fromkeys(adaptations)))  # another command may collect
             bounds = [request.bound_usd for request in requests if request.bound_usd is not None]
             batch = self._log.intend(token, samples, sum(bounds) if bounds else None)
             await self._submit(batch, requests)
@@ -252,10 +252,11 @@ class _Batching:
 
     async def _find(self, batch: OpenBatch) -> str | None:
         """The id of a batch at the service; None where two looks, some time apart, show none."""
-        since = datetime.fromisoformat(batch.at).timestamp()
+        facts = batch.token, len(batch.samples), datetime.fromisoformat(batch.at).timestamp()
         looks = 0
         while True:
-            found = await self._patiently(lambda: self._service.find(batch.token, len(batch.samples), since))
+            besides = {other.id for other in self._log.open.values() if other.id is not None}
+            found = await self._patiently(partial(self._service.find, *facts, besides))
             if found is not None and found.certain:
                 return found.id
             if found is not None:
@@ -273,7 +274,7 @@ class _Batching:
 
     async def _until_ended(self, id_: str) -> None:
         for wait_s in self._intervals():
-            if (await self._patiently(lambda: self._service.state(id_))).status != "running":
+            if (await self._patiently(partial(self._service.state, id_))).status != "running":
                 return
             await asyncio.sleep(wait_s)
 
@@ -295,7 +296,7 @@ class _Batching:
             for wait_s in self._intervals():
                 for id_, batch in batches.items():
                     if id_ not in states or states[id_].status == "running":
-                        states[id_] = await self._patiently(lambda id_=id_: self._service.state(id_))  # type: ignore[misc]
+                        states[id_] = await self._patiently(partial(self._service.state, id_))
                         self._refuse_failed(batch, states[id_])
                 shown, failed = self._show(states, shown, failed)
                 if all(state.status != "running" for state in states.values()):
