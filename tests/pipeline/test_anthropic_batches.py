@@ -12,7 +12,7 @@ import truegrade
 from support.anthropic_batch_server import anthropic_batch_server
 from support.anthropic_server import KEY, Told, error
 from truegrade.errors import ModelError
-from truegrade.records.config import Sampling
+from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.store.batch_journal import open_batches
 
 pytest.importorskip("anthropic")
@@ -109,17 +109,26 @@ def test_kill_9_between_acceptance_and_our_note_of_it_waits_for_the_batches_that
 
 
 def test_another_batch_of_the_same_size_is_not_taken_for_ours():
-    with anthropic_batch_server() as server:
+    with anthropic_batch_server(breaks=1) as server:
+        with pytest.raises(ModelError, match="Internal server error"):
+            ask(server, request_policy=RequestPolicy(max_attempts=1))
+        (left,) = open_batches(truegrade.load("run").path).values()
+        assert left.id is None
         params = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}]}
         other = server.create([{"custom_id": f"other-{i}", "params": params} for i in range(3)])
         other["processing_status"] = "ended"
-        dead = "http://127.0.0.1:9"
-        with pytest.raises(ModelError, match="check that the service runs there"):
-            ask(server, base_url=dead)
-        assert not open_batches(truegrade.load("run").path)
-        run, _ = ask(server, out="other")
-        assert server.created == 1
+        run, _ = ask(server)
         assert len(run.answered()) == 3
+        assert list(server.batches) == ["msgbatch_0", "msgbatch_1"]
+        assert not open_batches(run.path)
+
+
+def test_a_service_that_is_not_there_has_no_batch():
+    with anthropic_batch_server() as server:
+        address = server.url
+    with pytest.raises(ModelError, match="check that the service runs there"):
+        ask(server, base_url=address)
+    assert not open_batches(truegrade.load("run").path)
 
 
 def test_requests_that_fail_in_a_batch_are_failed_samples_and_asked_again():

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from support.anthropic_server import Told, anthropic_server, message, refusal
+from support.anthropic_server import Told, anthropic_server, error, message, refusal
 from support.scripted_server import Answer, Seen
 
 _PATH = "/v1/messages/batches"
@@ -39,6 +39,8 @@ class AnthropicBatchService:
     """What becomes of these: ``expired`` or ``canceled``."""
     hold_accepted: bool = False
     """Create batches, but never answer whoever creates them."""
+    breaks: int = 0
+    """So many times whoever creates a batch is told of an error, and there is none."""
     thinks: bool = False
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     """In the order of their creation."""
@@ -60,6 +62,9 @@ class AnthropicBatchService:
             return refused  # for its key or its version
         if url.path == _PATH and seen.body is not None:
             self.created += 1
+            if self.breaks:
+                self.breaks -= 1
+                return error(500, "api_error", "Internal server error")
             batch = self.create(seen.body["requests"])
             return Answer(self._shown(batch, seen), hold=self.hold_accepted)
         if url.path == _PATH:

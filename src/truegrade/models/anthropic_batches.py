@@ -96,11 +96,8 @@ class AnthropicBatches(ServiceBatches):
 
     async def state(self, id_: str) -> BatchState:
         """Ask how far a batch is; what is answered is counted only when all of it has ended."""
-        advice = (
-            f"batch {id_} is not known there with this key: use the key that it was submitted with, or, where it"
-            " is gone, remove its lines from batches.jsonl"
-        )
-        batch = self.brought(await self._client.call(lambda client: client.messages.batches.retrieve(id_)), advice)
+        asked = self._client.call(lambda client: client.messages.batches.retrieve(id_))
+        batch = self.brought(await asked, self.unknown(id_))
         counts = batch.request_counts
         status: Literal["running", "ended", "expired", "cancelled"] = "running"
         if batch.processing_status == "ended":

@@ -136,11 +136,9 @@ class OpenAIBatches(ServiceBatches):
                     yield outcome
 
     async def _batch(self, id_: str) -> Batch:
-        advice = (
-            f"batch {id_} is not known there with this key: use the key that it was submitted with, or, where it"
-            " is gone, remove its lines from batches.jsonl"
+        return self.brought(
+            await self._client.call(lambda client: client.batches.retrieve(id_)), self.unknown(id_)
         )
-        return self.brought(await self._client.call(lambda client: client.batches.retrieve(id_)), advice)
 
 
 async def _download(file_id: str, file: IO[bytes], client: openai.AsyncOpenAI) -> None:

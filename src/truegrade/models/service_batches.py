@@ -112,6 +112,14 @@ class ServiceBatches(ABC):
             outcome = msgspec.structs.replace(outcome, advice=advice)
         raise ModelError(self._model.explain(outcome, "chat"))
 
+    @staticmethod
+    def unknown(id_: str) -> str:
+        """What to do where a service does not know a batch."""
+        return (
+            f"batch {id_} is not known there with this key: use the key that it was submitted with, or, where it"
+            " is gone, remove its lines from batches.jsonl"
+        )
+
     def _reply(self, route: Route, outcome: Body | RequestFailure) -> Reply:
         """An emptiness by chance is a reply without text, as is a failure: the sample is asked again."""
         cost_usd = self._price.cost_usd(outcome.usage) if self._price and outcome.usage else None
