@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
-from support import contest_files, extend_page
+from support import anthropic_server, contest_files, extend_page
 from support import scripted_server as scripted
 from truegrade.cli import main
 
@@ -72,7 +72,13 @@ def service():
         ],
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
     }
-    with scripted.scripted_server([scripted.Answer(body)]) as server:
+
+    def answer(request):
+        if request.path == "/v1/messages":
+            return anthropic_server.streamed(anthropic_server.Told(REPLY))
+        return scripted.Answer(body)
+
+    with scripted.scripted_server(answer, whole=True) as server:
         yield server.url
 
 
@@ -82,7 +88,7 @@ def at_home(tmp_path, monkeypatch, data_dir):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRUEGRADE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("TRUEGRADE_DATA", str(data_dir))
-    for provider in ("OPENAI", "DEEPSEEK", "OPENROUTER", "GEMINI"):
+    for provider in ("OPENAI", "DEEPSEEK", "OPENROUTER", "GEMINI", "ANTHROPIC"):
         monkeypatch.setenv(f"{provider}_API_KEY", "x")
     for folder in ("src", "collected", "outputs/inference_results", "QuixBugs"):
         Path(folder).mkdir(parents=True)

