@@ -77,8 +77,9 @@ def generate(
     wanted = wanted_samples(run, prompt_set)
     under_way = {key for batch in open_batches(run.path).values() for key in batch.samples}
     answered = run.answered()
-    missing = [sample for sample in wanted if sample[2] not in answered | under_way]
-    if left := sum(sample[2] in under_way - answered for sample in wanted):
+    under_way -= answered
+    missing = [sample for sample in wanted if sample[2] not in answered and sample[2] not in under_way]
+    if left := sum(sample[2] in under_way for sample in wanted):
         notice(f"{left} samples are in a batch at the service and not asked again; `batch=True` collects them")
     shortfall = Shortfall(notice)
     progress.start("generate", total=len(wanted) - left, done=len(wanted) - left - len(missing))

@@ -137,6 +137,10 @@ def generate_in_batches(
         return batching.shortfall
 
 
+def _given_up(failure: PassingFailure) -> ModelError:
+    return ModelError(f"{failure}; what is submitted goes on at the service, and the same command collects it")
+
+
 class _Batching:
     """One command's work on the batches of a run."""
 
@@ -219,9 +223,9 @@ class _Batching:
         for attempt in range(1, self._model.request_policy.max_attempts + 1):
             try:
                 id_: str | None = await self._service.submit(batch.token, requests)
-            except PassingFailure:
+            except PassingFailure as failure:
                 if attempt == self._model.request_policy.max_attempts:
-                    raise
+                    raise _given_up(failure) from None
                 id_ = await self._find(batch)
             except ModelError as refusal:
                 self._log.close_batch(batch.token, ClosedBatch(outcome="not submitted", reason=str(refusal)))
@@ -343,8 +347,7 @@ class _Batching:
                 return await ask()
             except PassingFailure as failure:
                 if attempt >= self._model.request_policy.max_attempts:
-                    kept = "what is submitted goes on at the service, and the same command collects it"
-                    raise ModelError(f"{failure}; {kept}") from None
+                    raise _given_up(failure) from None
             await asyncio.sleep(wait_s)
         raise AssertionError("the intervals do not end")
 
