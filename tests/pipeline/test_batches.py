@@ -402,3 +402,35 @@ def test_a_batch_that_the_key_does_not_know_says_what_to_do():
         server.failures = [("GET /v1/batches/batch_0", 404)]
         with pytest.raises(ModelError, match="batch batch_0 is not known there with this key"):
             ask(server)
+
+
+class Watched:
+    """What a progress was told."""
+
+    def __init__(self):
+        self.stages = []
+
+    def start(self, stage, total, done):
+        self.stages.append([stage, total, done])
+
+    def advance(self, *, cost_usd=None, failed=False):
+        self.stages[-1].append("failed" if failed else "answered")
+
+    def finish(self):
+        self.stages[-1].append("end")
+
+
+def test_the_progress_shows_the_services_counts_and_then_the_replies():
+    def answer(body):
+        fails = "separate_paren_groups" in body["messages"][-1]["content"]
+        return (500, {"error": {"message": "broken"}}) if fails else echoing(body)
+
+    watched = Watched()
+    with openai_batch_server(answer=answer, polls=3) as server:
+        ask(server, progress=watched)
+    waited, collected = watched.stages
+    assert waited[:3] == ["batch", 3, 0]
+    assert collected[:3] == ["generate", 3, 0]
+    for told in (waited[3:], collected[3:]):
+        assert sorted(told[:-1]) == ["answered", "answered", "failed"]
+        assert told[-1] == "end"
