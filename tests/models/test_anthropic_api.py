@@ -204,6 +204,16 @@ def test_a_rate_limit_is_waited_out_as_long_as_asked(make_request):
     assert waited_s >= 0.3
 
 
+def test_overload_holds_back_every_other_request(make_request):
+    busy = error(529, "overloaded_error", "Overloaded", {"retry-after": "0.4"})
+    with anthropic_server(busy, Told("ok")) as server:
+        policy = RequestPolicy(max_connections=1, backoff_s=0.01)
+        replies, _ = run(server.url, make_request(), make_request(sample=1), request_policy=policy)
+    assert [reply.text for reply in replies] == ["ok", "ok"]
+    refused, *later = (seen.at for seen in server.requests)
+    assert min(later) - refused >= 0.4
+
+
 @pytest.mark.parametrize(
     ("failing", "status"),
     [
@@ -350,7 +360,7 @@ def test_arguments_that_do_not_fit(args, words):
 @pytest.mark.parametrize(
     ("style", "sampling", "args", "words"),
     [
-        ("text", {}, {}, "has no text completion: choose a chat prompt"),
+        ("text", {}, {}, "has no text completion: choose a `profile`"),
         ("chat", {"temperature": 1.2}, {}, "takes 0 to 1"),
         ("chat", {"max_tokens": 2000}, {"thinking_budget": 2000}, "leaves no room for an answer in 2000"),
         ("chat", {}, {"thinking_budget": 40_000}, "leaves no room for an answer in 32768"),
@@ -381,6 +391,16 @@ def test_a_cost_limit_needs_a_price():
     assert (known.name, known.price.output_usd) == ("anthropic/claude-haiku-4-5", 5.0)
     assert sampling_of("claude-opus-5-5", Sampling()).max_tokens == 32768
     assert open_asked("anthropic/m", None, policy, {"input_price": 1, "output_price": 2}, {}).price.input_usd == 1
+
+
+def test_another_service_that_speaks_the_protocol(make_request, tmp_path, monkeypatch):
+    monkeypatch.setenv("OWN_KEY", KEY)
+    with anthropic_server() as server:
+        entry = f'Provider(protocol="anthropic", base_url={server.url!r}, key_variables=("OWN_KEY",), notes="own")'
+        source = f"from truegrade.models.providers import Provider\n\nPROVIDER = {entry}\n"
+        (tmp_path / "own.py").write_text(source)
+        (reply,), model = run(None, make_request(), name=f"{tmp_path}/own.py/m")
+    assert (reply.text, model.base_url) == ("ok", server.url)
 
 
 def test_it_is_listed_with_what_it_needs():

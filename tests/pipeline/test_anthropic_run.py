@@ -96,7 +96,7 @@ def test_no_server_no_key_no_client_no_price(monkeypatch):
     for arguments, line in (
         (("--max-attempts", "1"), "check that the service runs there"),
         (("--max-cost", "1"), "--max-cost needs the price of anthropic/m"),
-        (("-T", "prompt=base"), "has no text completion: choose a chat prompt"),
+        (("-T", "prompt=base"), "has no text completion: choose a --as or a -T prompt that words a chat"),
         (("-M", "thinking_budget=4096", "--max-tokens", "4000"), "raise --max-tokens"),
     ):
         result = CliRunner().invoke(main, command("http://127.0.0.1:1", "--limit", "1", *arguments))

@@ -75,8 +75,8 @@ class AnthropicClient:
         name = f"{self._endpoint.provider}/{self._model}"
         if route == "text":
             raise UserError(
-                f"{name} has no text completion: choose a chat prompt, or send the text as one user message with"
-                " `model_args` text_as_chat=true"
+                f"{name} has no text completion: choose a `profile` or a `task_args` prompt that words a chat, or"
+                " send the text as one user message with `model_args` text_as_chat=true"
             )
         if (sampling.temperature or 0.0) > 1:
             raise UserError(f"{name}: `temperature` {sampling.temperature}: the Messages API takes 0 to 1")
