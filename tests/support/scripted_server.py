@@ -77,7 +77,8 @@ class ScriptedServer:
             key.lower(): value.strip() for key, _, value in (line.partition(":") for line in head[1:] if line)
         }
         content = await reader.readexactly(int(headers.get("content-length", "0")))
-        body = json.loads(content) if content else None
+        form = headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+        body = content.decode() if form else json.loads(content) if content else None
         seen = Seen(head[0].split(" ")[1], headers, body, time.monotonic())
         answer = self._answer(seen)
         self.requests.append(seen)

@@ -17,7 +17,7 @@ from truegrade.models.anthropic_errors import read_failure
 from truegrade.models.anthropic_reply import read_message, usage_of
 from truegrade.models.providers import ModelEndpoint
 from truegrade.models.service_errors import RequestFailure, one_line, without_key
-from truegrade.models.service_parameters import Route
+from truegrade.models.service_parameters import Route, refuse_text
 from truegrade.models.service_reply import Body
 from truegrade.records import Message, Usage
 from truegrade.records.config import Sampling
@@ -73,11 +73,7 @@ class AnthropicClient:
             UserError: text to continue, a temperature above 1, or a thinking budget that fills the token limit.
         """
         name = f"{self._endpoint.provider}/{self._model}"
-        if route == "text":
-            raise UserError(
-                f"{name} has no text completion: choose a `profile` or a `task_args` prompt that words a chat, or"
-                " send the text as one user message with `model_args` text_as_chat=true"
-            )
+        refuse_text(route, name)
         if (sampling.temperature or 0.0) > 1:
             raise UserError(f"{name}: `temperature` {sampling.temperature}: the Messages API takes 0 to 1")
         budget, limit = (self._thinking or {}).get("budget_tokens"), sampling.max_tokens or DEFAULT_MAX_TOKENS

@@ -50,6 +50,8 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
     price: Price | None = None
     """None where the price depends on who serves it."""
     notes: str
+    current: bool = False
+    """Whether `truegrade models` lists it without ``--all``; not a model that only older results name."""
 
     @property
     def name(self) -> str:
@@ -131,6 +133,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             max_tokens=32768,
             price=Price(input_usd=0.075, output_usd=0.30, as_of="2025-11"),
             notes="gpt-oss 20b at Groq, takes a reasoning effort; the same weights: vllm/openai/gpt-oss-20b",
+            current=True,
         ),
         "gpt-oss-120b": Preset(
             provider="groq",
@@ -139,6 +142,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             max_tokens=32768,
             price=Price(input_usd=0.15, output_usd=0.60, as_of="2025-11"),
             notes="gpt-oss 120b at Groq, takes a reasoning effort; the same weights: vllm/openai/gpt-oss-120b",
+            current=True,
         ),
         "codellama-7b": Preset(
             provider="vllm",

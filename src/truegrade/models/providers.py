@@ -20,7 +20,7 @@ from truegrade.models.base import Model
 from truegrade.records.config import RequestPolicy
 from truegrade.registry import Found, Registry
 
-Protocol = Literal["openai", "anthropic"]
+Protocol = Literal["openai", "anthropic", "google", "bedrock"]
 """What a service speaks; `truegrade.models` opens each through the vendor's own client."""
 
 
@@ -66,6 +66,19 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             base_url="https://generativelanguage.googleapis.com/v1beta/openai",
             key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
             notes="Google Gemini through its OpenAI-compatible endpoint",
+        ),
+        "google": Provider(
+            protocol="google",
+            base_url="https://generativelanguage.googleapis.com",
+            base_url_variable="GOOGLE_GEMINI_BASE_URL",
+            key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+            notes="Gemini and Vertex AI through Google's own client; needs truegrade[google]",
+        ),
+        "bedrock": Provider(
+            protocol="bedrock",
+            key_variables=("AWS_ACCESS_KEY_ID", "AWS_BEARER_TOKEN_BEDROCK"),
+            keyless=True,
+            notes="Amazon Bedrock, region and credentials as AWS tools find them; needs truegrade[bedrock]",
         ),
         "openrouter": Provider(
             base_url="https://openrouter.ai/api/v1",
@@ -178,13 +191,21 @@ def find_endpoint(
     return ModelEndpoint(provider, url.rstrip("/"), environ[key_in] if key_in else None, named)
 
 
+def has_package(module: str) -> bool:
+    """Whether an optional package is installed, without loading it."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # nor is the package around it
+        return False
+
+
 def require_client(module: str, extra: str) -> None:
     """See that the package of a vendor's client is installed, without loading it.
 
     Raises:
         UserError: it is not.
     """
-    if find_spec(module) is None:
+    if not has_package(module):
         raise UserError(f"the client {module!r} is not installed: pip install 'truegrade[{extra}]'")
 
 

@@ -60,7 +60,7 @@ def connection_failure(error: Exception, timed_out: type[Exception] = TimeoutErr
 
     if isinstance(error, TimeoutError | timed_out):
         return RequestFailure(kind="passing", error="timed out")
-    cause = error.__cause__ or error
+    cause = error if isinstance(error, httpx2.HTTPError) else error.__cause__ or error
     unreachable = isinstance(cause, httpx2.ConnectError)
     return RequestFailure(
         kind="passing", error=one_line(f"{type(cause).__name__}: {cause}"), unreachable=unreachable

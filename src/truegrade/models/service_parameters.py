@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
+from truegrade.errors import UserError
 from truegrade.models.service_errors import RequestFailure
 from truegrade.records import Prompt
 from truegrade.records.config import Sampling
@@ -120,6 +121,31 @@ def refused_parameter(failure: RequestFailure, sent: Mapping[str, Any]) -> str |
     if failure.parameter in sent:
         return failure.parameter
     places = {name: place for name in sent if (place := _place(name, failure.error)) is not None}
+    return min(places, key=places.__getitem__, default=None)
+
+
+def refuse_text(route: Route, name: str) -> None:
+    """See that a service that only chats is asked for nothing else.
+
+    Raises:
+        UserError: the prompt is a text to continue.
+    """
+    if route == "text":
+        raise UserError(
+            f"{name} has no text completion: choose a `profile` or a `task_args` prompt that words a chat, or"
+            " send the text as one user message with `model_args` text_as_chat=true"
+        )
+
+
+def spelled_parameter(text: str, spellings: Mapping[str, str]) -> str | None:
+    """The parameter that a text names first where a vendor spells them its own way; None where it names none.
+
+    Args:
+        text: what a service says.
+        spellings: for each name in `Parameters.build`, a pattern of the vendor's.
+    """
+    found = {name: re.search(pattern, text, re.IGNORECASE) for name, pattern in spellings.items()}
+    places = {name: match.start() for name, match in found.items() if match}
     return min(places, key=places.__getitem__, default=None)
 
 

@@ -41,7 +41,14 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
         return self.empty and not any(c.finish_reason in _FINAL_WHEN_EMPTY for c in self.choices)
 
 
-_FINAL_WHEN_EMPTY = frozenset({"length", "max_tokens", "content_filter", "refusal"})
+_FINAL_WHEN_EMPTY = frozenset(
+    {
+        *("length", "max_tokens", "content_filter", "refusal"),
+        # Google, of a reply or of the prompt
+        *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
+        *("content_filtered", "guardrail_intervened"),  # Bedrock
+    }
+)
 
 
 def encodable(text: str) -> str:
