@@ -29,6 +29,7 @@ NOT_RUN = {
     r"^doctor --model": "a server: tests/models",
     r"^data (push|pull) .*": "the hub: tests/datasets",
     r"^data build llm-list": "a model that writes programs: tests/datasets",
+    r"--batch": "a service with batches: tests/pipeline",
     r"--adapter": "an adapter: tests/cli, and the tutorial that trains one",
     r"^audit submission_": "published files: tests/audit",
     r"--model \S+ --model": "models of several prices: tests/cli",

@@ -15,7 +15,8 @@ from truegrade.agents import open_agent
 from truegrade.cli import main
 from truegrade.cli.schemas import json_schema, names
 from truegrade.models import open_model
-from truegrade.records import Reason
+from truegrade.records import Reason, SampleKey
+from truegrade.store.batch_journal import BatchLog, ClosedBatch, new_token
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -110,6 +111,16 @@ def lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def some_batches(folder):
+    with BatchLog(folder) as log:
+        for outcome in ("ended", "failed"):
+            token = new_token()
+            log.intend(token, [SampleKey("HumanEval/0", 0)], 0.1)
+            log.accept(token, "batch_1")
+            log.close_batch(token, ClosedBatch(outcome=outcome, reason="why"))
+    return log.path
+
+
 def test_what_a_run_writes_fits_the_published_schemas():
     run = truegrade.run("humaneval", model="baseline/lookup", limit=3, n=2, profiles=["strict", "human-eval"])
     files = {
@@ -118,6 +129,7 @@ def test_what_a_run_writes_fits_the_published_schemas():
         "prompt": lines(run.path / "prompts.jsonl"),
         "completion": lines(run.completions_path),
         "step": lines(truegrade.run("humaneval", limit=(3, 3), agent="agentcoder").path / "steps.jsonl"),
+        "batch": lines(some_batches(run.path)),
         "verdict": [line for p in run.profiles for line in lines(run.verdicts_path(p))],
         "benchmark-row": [{"id": 1, "prompt": "Echo.", "tests": [{"input": "a", "output": "a"}]}],
     }

@@ -60,6 +60,7 @@ def run(
     reuse: str | Path | None = None,
     cache: bool | None = None,
     probe: bool = False,
+    batch: bool = False,
     out: str | Path | None = None,
     ks: Sequence[int] | None = None,
     workers: int | None = None,
@@ -80,7 +81,7 @@ def run(
         model: ``provider/name``, a preset, ``replay:FILE``, ``baseline/NAME``, or a Model.
         profiles: rules to grade under; the first also words the prompt.
         n, data, task_args, limit, ids, sampling, request_policy, base_url, model_args, agent, agent_args, reuse,
-            cache, probe, out: as for `generate`.
+            cache, probe, batch, out: as for `generate`.
         ks: the k of pass@k; None for 1, 5, 10, 25, 50, 100 as far as ``n`` allows.
         workers: programs run at once; None for one a core.
         executor: where they run: ``local``, ``ray`` or ``ray:ADDRESS`` (`truegrade.pipeline.graders.open_grader`).
@@ -103,7 +104,8 @@ def run(
     request = RunRequest(
         benchmark=benchmark, model=model, n=n, data=data, task_args=task_args, limit=limit, ids=ids,
         sampling=sampling, request_policy=request_policy, base_url=base_url, model_args=model_args, agent=agent,
-        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, out=out,
+        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, batch=batch,
+        out=out,
     )  # fmt: skip
     run_, problems = ask(
         request, opened, grading=True, ks=ks, allow_unsafe=unsafe, progress=watch, notice=notice,
@@ -134,6 +136,7 @@ def generate(
     reuse: str | Path | None = None,
     cache: bool | None = None,
     probe: bool = False,
+    batch: bool = False,
     out: str | Path | None = None,
     allow_unsafe: bool | None = None,
     progress: Progress | None = None,
@@ -159,6 +162,8 @@ def generate(
         reuse: a file of completion lists, whose accepted rows (``need_reproduce`` false) are not asked again.
         cache: False to ask even what was answered before, True to keep the replies of a service of your own too;
             None to keep those of a provider's own address.
+        batch: ask through the service's batches, which cost half and are answered within a day; the model must be
+            one of ``openai/`` or ``anthropic/``.
         probe: look first which parameters the server honours; the manifest keeps what was found.
         out: folder of the run; None for one named by what is asked, under ``runs``.
         allow_unsafe: as for `run`; only an agent runs programs here.
@@ -171,7 +176,8 @@ def generate(
     request = RunRequest(
         benchmark=benchmark, model=model, n=n, data=data, task_args=task_args, limit=limit, ids=ids,
         sampling=sampling, request_policy=request_policy, base_url=base_url, model_args=model_args, agent=agent,
-        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, out=out,
+        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, batch=batch,
+        out=out,
     )  # fmt: skip
     return ask(
         request, [find_profile(profile)], grading=False, allow_unsafe=unsafe_allowed(allow_unsafe),

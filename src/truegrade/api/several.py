@@ -59,6 +59,7 @@ def run_all(
     reuse: str | Path | None = None,
     cache: bool | None = None,
     probe: bool = False,
+    batch: bool = False,
     out: str | Path | None = None,
     ks: Sequence[int] | None = None,
     workers: int | None = None,
@@ -79,7 +80,7 @@ def run_all(
         benchmarks: names, files or objects, as for `truegrade.run`.
         models: names or objects. An object is asked about each benchmark in an event loop of its own, and closed
             after each. Weights that run in this process are loaded for the check and again for each benchmark.
-        profiles, n, task_args, limit, ids, sampling, agent, agent_args, cache, probe, ks, workers, executor,
+        profiles, n, task_args, limit, ids, sampling, agent, agent_args, cache, probe, batch, ks, workers, executor,
             allow_unsafe, cutoff, packages: as for `truegrade.run`, for every pair.
         data: local folder that holds the data files; a file only with one benchmark.
         request_policy: how hard the services are tried. ``max_cost_usd`` bounds all pairs together, with what
@@ -104,7 +105,7 @@ def run_all(
     arguments: dict[str, Any] = {
         "n": n, "data": data, "task_args": task_args, "limit": limit, "ids": ids, "sampling": sampling,
         "request_policy": policy, "base_url": base_url, "model_args": model_args, "agent": agent,
-        "agent_args": agent_args, "reuse": reuse, "cache": cache, "probe": probe,
+        "agent_args": agent_args, "reuse": reuse, "cache": cache, "probe": probe, "batch": batch,
     }  # fmt: skip
     opened = [find_profile(each) for each in profiles]
     check_cutoff(cutoff)

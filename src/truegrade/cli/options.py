@@ -169,6 +169,9 @@ generation_options = together(
                  " addresses]"),
     click.option("--probe", is_flag=True,
                  help="Probe first which parameters the server honours; the manifest records the result."),
+    click.option("--batch", is_flag=True,
+                 help="Ask through the service's batches: half the price, answered within a day (openai/,"
+                 " anthropic/). The same command collects them."),
     click.option("--out", type=click.Path(path_type=Path),
                  help="Folder of the run; with several runs, the folder that holds theirs. [default:"
                  " runs/<name>]"),
@@ -192,6 +195,7 @@ def generation_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
         "reuse",
         "cache",
         "probe",
+        "batch",
         "out",
     )
     return {

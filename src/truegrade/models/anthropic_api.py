@@ -7,11 +7,13 @@ of the request as it is (``-M top_k=20``, ``-M service_tier=standard_only``).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.models.anthropic_batches import AnthropicBatches
 from truegrade.models.anthropic_client import DEFAULT_MAX_TOKENS, AnthropicClient
 from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint, require_client
@@ -62,16 +64,18 @@ def open_anthropic(
     def fresh_parameters(route: Route) -> Parameters:
         return anthropic_parameters(thinks=thinks)
 
+    client = AnthropicClient(
+        endpoint, model, timeout_s=request_policy.timeout_s, thinking=thinking, extra_body=extra_body
+    )
     return ServiceModel(
         endpoint,
         model,
-        AnthropicClient(
-            endpoint, model, timeout_s=request_policy.timeout_s, thinking=thinking, extra_body=extra_body
-        ),
+        client,
         fresh_parameters=fresh_parameters,
         request_policy=request_policy,
         options=options,
         price=options.price(listed_price),
+        batches=partial(AnthropicBatches, client=client),
     )
 
 

@@ -7,8 +7,8 @@ which nothing is sent for minutes is cut by what lies between. A stream without 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -24,6 +24,8 @@ from truegrade.records.config import Sampling
 
 if TYPE_CHECKING:
     import anthropic
+
+T = TypeVar("T")
 
 CONNECT_TIMEOUT_S = 30.0
 
@@ -86,12 +88,7 @@ class AnthropicClient:
         self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
     ) -> Body | RequestFailure:
         """Send one request; a failure is returned, never raised (cancellation passes through)."""
-        outcome = await self._streamed(self.request_body(messages, parameters))
-        if isinstance(outcome, RequestFailure):
-            self.reached = self.reached or not outcome.unreachable
-            return without_key(outcome, self._endpoint.api_key)
-        self.reached = True
-        return outcome
+        return self._noted(await self._streamed(self.request_body(messages, parameters)))
 
     def request_body(self, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
         """The body of a request in the API's own terms.
@@ -115,6 +112,25 @@ class AnthropicClient:
         if "reasoning_effort" in body:
             body["output_config"] = {**body.get("output_config", {}), "effort": body.pop("reasoning_effort")}
         return body
+
+    async def call(self, ask: Callable[[anthropic.AsyncAnthropic], Awaitable[T]]) -> T | RequestFailure:
+        """Whatever else is asked of the vendor's client; a failure is returned, never raised."""
+        import anthropic
+        import httpx2
+
+        try:
+            outcome: T | RequestFailure = await ask(self.connected())
+        except (anthropic.AnthropicError, httpx2.HTTPError, TimeoutError, OSError) as error:
+            outcome = read_failure(error)
+        return self._noted(outcome)
+
+    def _noted(self, outcome: T | RequestFailure) -> T | RequestFailure:
+        """The outcome, with the key taken out of it; and whether there was a connection is noted."""
+        if isinstance(outcome, RequestFailure):
+            self.reached = self.reached or not outcome.unreachable
+            return without_key(outcome, self._endpoint.api_key)
+        self.reached = True
+        return outcome
 
     async def close(self) -> None:
         """Close the connections."""

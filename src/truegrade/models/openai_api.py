@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from truegrade.models.openai_batches import OpenAIBatches
 from truegrade.models.openai_client import OpenAIClient
 from truegrade.models.openai_parameters import is_reasoning_model, openai_parameters
 from truegrade.models.presets import Price
@@ -44,13 +45,16 @@ def open_openai(
     reasoning = options.reasoning
     if reasoning is None:
         reasoning = is_reasoning_model(endpoint.provider, model)
+    client = OpenAIClient(endpoint, model, timeout_s=request_policy.timeout_s, extra_body=extra_body)
     return ServiceModel(
         endpoint,
         model,
-        OpenAIClient(endpoint, model, timeout_s=request_policy.timeout_s, extra_body=extra_body),
+        client,
         fresh_parameters=partial(openai_parameters, reasoning=reasoning),
         request_policy=request_policy,
         options=options,
         price=options.price(listed_price),
         batch_n=options.batch_n,
+        # of the other services that speak the protocol, not all have batches, and not all at half the price
+        batches=partial(OpenAIBatches, client=client) if endpoint.provider == "openai" else None,
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from truegrade.models.openai_errors import read_failure
 from truegrade.models.openai_reply import read_body
@@ -17,6 +17,8 @@ from truegrade.records.config import Sampling
 
 if TYPE_CHECKING:
     import openai
+
+T = TypeVar("T")
 
 CONNECT_TIMEOUT_S = 30.0
 
@@ -43,32 +45,46 @@ class OpenAIClient:
     def check(self, route: Route, sampling: Sampling) -> None:
         """Every request can be put; see `truegrade.models.service_model.ServiceClient`."""
 
+    def body(self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The body of a request as it stands in a batch."""
+        return {**self._fields(route, messages, parameters), **self._extra_body}
+
     async def send(
         self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
     ) -> Body | RequestFailure:
         """Send one request; a failure is returned, never raised (cancellation passes through)."""
+        fields = self._fields(route, messages, parameters)
+
+        async def create(client: openai.AsyncOpenAI) -> Body | RequestFailure:
+            at = client.completions if route == "text" else client.chat.completions
+            async with asyncio.timeout(self._timeout_s):  # the client's own limit is for each single read
+                response = await at.with_raw_response.create(**fields, extra_body=self._extra_body or None)
+            return read_body(response.content)
+
+        return await self.call(create)
+
+    async def call(self, ask: Callable[[openai.AsyncOpenAI], Awaitable[T]]) -> T | RequestFailure:
+        """Whatever is asked of the client; a failure is returned, never raised (cancellation passes through)."""
         import httpx2
         import openai
 
-        common = {"model": self._model, "extra_body": self._extra_body or None, **parameters}
         try:
-            client = self._connected()
-            async with asyncio.timeout(self._timeout_s):  # the client's own limit is for each single read
-                if route == "text":
-                    prompt = "".join(message.content for message in messages)
-                    response = await client.completions.with_raw_response.create(prompt=prompt, **common)
-                else:
-                    turns: Any = [{"role": message.role, "content": message.content} for message in messages]
-                    response = await client.chat.completions.with_raw_response.create(messages=turns, **common)
+            outcome: T | RequestFailure = await ask(self._connected())
         except (openai.OpenAIError, httpx2.HTTPError, TimeoutError, OSError) as error:
-            outcome: Body | RequestFailure = read_failure(error)
-        else:
-            outcome = read_body(response.content)
+            outcome = read_failure(error)
         if isinstance(outcome, RequestFailure):
             self.reached = self.reached or not outcome.unreachable
             return without_key(outcome, self._endpoint.api_key)
         self.reached = True
         return outcome
+
+    def _fields(self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """What is asked in the terms of the route's endpoint."""
+        if route == "text":
+            asked: dict[str, Any] = {"prompt": "".join(message.content for message in messages)}
+        else:
+            asked = {"messages": [{"role": message.role, "content": message.content} for message in messages]}
+        return {"model": self._model, **asked, **parameters}
 
     async def close(self) -> None:
         """Close the connections."""

@@ -27,6 +27,12 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
         """What one request cost."""
         return (usage.input_tokens * self.input_usd + usage.output_tokens * self.output_usd) / 1e6
 
+    def times(self, factor: float) -> Price:
+        """So many times the list price, for what a vendor sells at a discount."""
+        return msgspec.structs.replace(
+            self, input_usd=factor * self.input_usd, output_usd=factor * self.output_usd
+        )
+
     def __str__(self) -> str:
         return f"${self.input_usd:g} in, ${self.output_usd:g} out per million tokens ({self.as_of}; check)"
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from truegrade.errors import ModelError
 from truegrade.models.base import Reply, refuse_in_process_only
+from truegrade.models.batches import BatchService
 from truegrade.models.gate import Gate
 from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint
@@ -92,6 +93,7 @@ class ServiceModel:
         options: the model arguments that concern every service.
         price: None leaves costs unknown.
         batch_n: whether several samples are asked for in one request.
+        batches: makes the batch interface of the model, where its service has one.
     """
 
     def __init__(
@@ -105,9 +107,11 @@ class ServiceModel:
         options: ServiceOptions,
         price: Price | None = None,
         batch_n: bool = False,
+        batches: Callable[[ServiceModel], BatchService] | None = None,
     ) -> None:
         self._endpoint, self._model, self._client = endpoint, model, client
         self._request_policy, self._options, self._price, self._batch_n = request_policy, options, price, batch_n
+        self._batches = batches
         self.fresh_parameters = fresh_parameters
         """Parameters of a route that nothing was learnt of yet."""
         self._parameters: dict[Route, Parameters] = {
@@ -146,6 +150,19 @@ class ServiceModel:
     def batch_n(self) -> bool:
         """Whether the user wants several samples in one request and the service has not refused ``n``."""
         return self._batch_n and all(parameters.accepts("n") for parameters in self._parameters.values())
+
+    @property
+    def reached(self) -> bool:
+        """Whether a connection was ever made."""
+        return self._client.reached
+
+    def batch_service(self) -> BatchService | None:
+        """Its batch interface; see `truegrade.models.batches.BatchableModel`."""
+        return None if self._batches is None else self._batches(self)
+
+    def parameters(self, route: Route) -> Parameters:
+        """What is sent along a route, with what was learnt of the service."""
+        return self._parameters[route]
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> Reply:
         """Answer a prompt; see `truegrade.models.base.Model`."""
@@ -210,7 +227,7 @@ class ServiceModel:
             counted += 1
             if isinstance(outcome, Body):
                 if not outcome.empty_by_chance:
-                    return self._replies(route, outcome, attempts)
+                    return self.replies(route, outcome, attempts)
                 empties, empty_body = empties + 1, outcome
                 if empties == self._options.max_empty:
                     break
@@ -218,7 +235,7 @@ class ServiceModel:
                 break
             else:
                 await self._bear(outcome, route, counted)
-        return self._replies(route, empty_body, attempts)
+        return self.replies(route, empty_body, attempts)
 
     async def _attempt(
         self, route: Route, prompt: Prompt, sampling: Sampling, n: int | None
@@ -229,7 +246,7 @@ class ServiceModel:
             ModelError: the failure concerns every request.
         """
         async with self._gate.enter():
-            sent = self._parameters[route].build(prompt, sampling, n)
+            sent = self.parameters(route).build(prompt, sampling, n)
             started = time.perf_counter()
             outcome = await self._client.send(route, prompt.messages, sent)
             latency_s = time.perf_counter() - started
@@ -255,7 +272,7 @@ class ServiceModel:
         if failure.kind == "stopping":
             raise ModelError(self.explain(failure, route))
         if failure.kind == "refused":
-            return self._parameters[route].learn(failure, sent)
+            return self.parameters(route).learn(failure, sent)
         wait_s = failure.wait_s or 0.0
         if wait_s > self._request_policy.timeout_s:
             raise ModelError(
@@ -290,7 +307,7 @@ class ServiceModel:
     def _cost_usd(self, usage: Usage | None) -> float | None:
         return self._price.cost_usd(usage) if self._price and usage else None
 
-    def _replies(self, route: Route, body: Body | None, attempts: Sequence[Attempt]) -> list[Reply]:
+    def replies(self, route: Route, body: Body | None, attempts: Sequence[Attempt]) -> list[Reply]:
         """The choices of the answering request, or one reply without text; accounts stand on the first."""
         total_usd = self._total_usd(attempts)
         if body is None:

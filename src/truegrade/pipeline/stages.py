@@ -29,6 +29,13 @@ from truegrade.pipeline.asking import (
 )
 from truegrade.pipeline.exporting import write_own_files
 from truegrade.pipeline.generate import generate
+from truegrade.pipeline.generate_in_batches import (
+    POLL_ARGUMENT,
+    POLL_S,
+    BatchPlan,
+    generate_in_batches,
+    plan_batches,
+)
 from truegrade.pipeline.grade import grade_run
 from truegrade.pipeline.graders import Grader
 from truegrade.pipeline.importing import RUNS, identity_of, origins, slug, take_over
@@ -70,6 +77,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     reuse: str | Path | None
     cache: bool | None
     probe: bool
+    batch: bool
     out: str | Path | None
     under: Path = RUNS
     """Where the folder lies whose name ``out`` does not give."""
@@ -84,6 +92,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     worker: Agent | None
     manifest: Manifest
     folder: Path
+    batches: BatchPlan | None
+    """None to ask sample by sample."""
 
 
 def ask(
@@ -125,12 +135,18 @@ def ask(
         run.add_prompts((problem.id, prompt) for problem, prompt in plan.prompt_set.items)
         if request.reuse is not None:
             take_over(run, Path(request.reuse), plan.loaded, list(plan.prompt_set.problems), notice)
-        answers = asker(
-            plan.asked, plan.worker, run, plan.prompt_set.problems,
-            allow_unsafe=allow_unsafe, cache=request.cache, notice=notice,
-        )  # fmt: skip
-        with answers as answering:
-            shortfall = generate(run, plan.prompt_set, answering, progress=progress, notice=notice)
+        if plan.batches is not None:
+            answering, problems = plan.asked, plan.loaded.by_id()
+            shortfall = generate_in_batches(
+                run, plan.prompt_set, problems, answering, plan.batches, progress=progress, notice=notice
+            )
+        else:
+            answers = asker(
+                plan.asked, plan.worker, run, plan.prompt_set.problems,
+                allow_unsafe=allow_unsafe, cache=request.cache, notice=notice,
+            )  # fmt: skip
+            with answers as answering:
+                shortfall = generate(run, plan.prompt_set, answering, progress=progress, notice=notice)
         adaptations = (*run.manifest.adaptations, *getattr(answering, "adaptations", ()))
         run.update(adaptations=tuple(dict.fromkeys(adaptations)))
     if shortfall:
@@ -153,7 +169,8 @@ def prepare(
     """Open everything by name and refuse what cannot end well; arguments and errors as of `ask`."""
     if request.n < 1:
         raise UserError(f"`n` {request.n}: at least one sample per task is needed")
-    args, model_args = dict(request.task_args or {}), request.model_args or {}
+    args, model_args = dict(request.task_args or {}), dict(request.model_args or {})
+    poll_s = model_args.pop(POLL_ARGUMENT, POLL_S)  # decides nothing about the replies
     variant = args.pop("prompt", None)
     worker = open_agent_for(request.agent, request.agent_args or {}, request.model, variant)
     data = None if request.data is None else Path(request.data)
@@ -174,6 +191,7 @@ def prepare(
     )
     wanted = sampling_of(request.model, request.sampling or Sampling())
     check_followed(asked, wanted, (prompt for _, prompt in prompt_set.items))
+    batches = plan_batches(asked, wanted, request.cache, worker, poll_s) if request.batch else None
     config = GenerationConfig(
         model=asked.name,
         base_url=asked.base_url,
@@ -195,7 +213,10 @@ def prepare(
     folder = request.under / _folder_name(loaded, config) if request.out is None else Path(request.out)
     require_writable(folder)
     refuse_ks(ks, max(request.n, _samples_there(folder)))
-    return Plan(loaded=loaded, prompt_set=prompt_set, asked=asked, worker=worker, manifest=manifest, folder=folder)
+    return Plan(
+        loaded=loaded, prompt_set=prompt_set, asked=asked, worker=worker, manifest=manifest, folder=folder,
+        batches=batches,
+    )  # fmt: skip
 
 
 def grade_and_count(
