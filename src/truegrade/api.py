@@ -19,7 +19,7 @@ from truegrade.models import DEFAULT_MODEL
 from truegrade.models.base import Model
 from truegrade.pipeline.exporting import export_run
 from truegrade.pipeline.graders import open_grader
-from truegrade.pipeline.importing import benchmark_of, import_file, slug
+from truegrade.pipeline.importing import RUNS, benchmark_of, import_file, slug
 from truegrade.pipeline.importing import opened as opened_source
 from truegrade.pipeline.loading import load_announced, load_for, problems_of
 from truegrade.pipeline.progress import Progress
@@ -37,6 +37,7 @@ from truegrade.store import Run
 from truegrade.store.exporters import Exporter, find_exporter
 from truegrade.store.importers import Importer, find_format, importer_origin
 from truegrade.store.journal import Notice, ignore
+from truegrade.store.packing import is_pack, unpack_for_grading
 
 DEFAULT_PROFILES = ("strict",)
 
@@ -202,7 +203,7 @@ def grade(
     """Grade a run, or a file of completions that any harness wrote.
 
     Args:
-        completions: a run's folder, or a file in one of the formats of ``docs/formats.md``.
+        completions: a run's folder, a pack of one, or a file in one of the formats of ``docs/formats.md``.
         benchmark: what the completions answer; logs of Inspect know it, and runs.
         profiles: rules to grade under, side by side.
         data: local data file or folder.
@@ -211,7 +212,7 @@ def grade(
         file_format: name of the file's format; None to recognise it.
         limit: the problems that a file answers, as N or (A, B); needed where it holds no ids and not all problems.
         ks: the k of pass@k.
-        out: folder for the run that a file becomes.
+        out: folder for the run that a file or a pack becomes; a pack stays as it is.
         workers, executor: as for `run`.
         allow_unsafe, cutoff, packages: as for `run`.
         timeout_s: CPU seconds of a program, or of each call or test where the rules limit those, in place of the
@@ -229,6 +230,8 @@ def grade(
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe))
     watch = progress or Silent()
     check_cutoff(cutoff)
+    if is_pack(path):
+        path = unpack_for_grading(path, _path(out), RUNS)
     if path.is_dir():
         if limit is not None:
             raise UserError(f"`limit` chooses among the problems of a file; the run {path} knows its own")
@@ -321,10 +324,10 @@ def check(
 
 
 def load(path: str | Path) -> Run:
-    """Open a run from its folder.
+    """Open a run from its folder, or from a pack of it.
 
     Raises:
-        BadRecord: the folder holds no run.
+        BadRecord: the folder holds no run, or the pack is damaged.
     """
     return Run.open(Path(path))
 

@@ -14,7 +14,7 @@ from truegrade.cli.compare import compare, power
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.evolution import evolve
-from truegrade.cli.files import export, lm_eval_tasks
+from truegrade.cli.files import export, lm_eval_tasks, pack
 from truegrade.cli.flags import read_limit, with_flags
 from truegrade.cli.listings import LISTINGS, agents, benchmarks, models, profiles
 from truegrade.cli.options import (
@@ -165,7 +165,9 @@ def generate(benchmark: str, profile: str, allow_unsafe: bool | None, as_json: b
     callback=read_limit,
     help="Problems that a file answers: the first N, or a 1-based range.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the run that is made from a file.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder of the run that is made from a file or a pack."
+)
 @click.option(
     "--timeout",
     "timeout_s",
@@ -233,6 +235,7 @@ def exec_(file: Path, stdin: Path | None, cpu_s: float, memory_mib: int, process
 
 
 main.add_command(export)
+main.add_command(pack)
 main.add_command(compare)
 main.add_command(power)
 main.add_command(lm_eval_tasks)

@@ -49,10 +49,10 @@ def export_report(
     if file_format not in FORMATS:
         raise UnknownName("report format", file_format, FORMATS)
     if file_format == "html":
-        if out is not None:
-            make_folder(out.parent)
-        return [write_report(run, out, summary)]
-    folder = out or run.path / FOLDER
+        page = out or run.outputs / "report.html"
+        make_folder(page.parent)
+        return [write_report(run, page, summary)]
+    folder = out or run.outputs / FOLDER
     made = list(_WRITERS[file_format](gather(run, summary)))
     make_folder(folder)
     for name, content in made:
