@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 
 EXIT_USER_ERROR = 2
-EXIT_GRADER_ERROR = 1
+EXIT_GRADER_ERROR = EXIT_NOT_TRACKED = 1
 EXIT_INTERRUPTED = 130
 
 
@@ -107,24 +109,28 @@ def main() -> None:
 @grading_options
 @json_option
 def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers: int | None,
-        cutoff: str | None, packages: tuple[str, ...], executor: str, allow_unsafe: bool | None, as_json: bool,
-        **options: Any) -> None:  # fmt: skip
+        cutoff: str | None, packages: tuple[str, ...], executor: str, log_to: tuple[str, ...],
+        allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Generate samples with a model, grade them and write the report. The same command resumes."""
     from truegrade import api
 
-    finished = api.run(
-        benchmark,
-        profiles=profiles,
-        ks=ks or None,
-        workers=workers,
-        executor=executor,
-        allow_unsafe=allow_unsafe,
-        cutoff=cutoff,
-        packages=packages,
-        progress=_progress(as_json),
-        **generation_arguments(options),
+    code = _show(
+        lambda: api.run(
+            benchmark,
+            profiles=profiles,
+            ks=ks or None,
+            workers=workers,
+            executor=executor,
+            allow_unsafe=allow_unsafe,
+            cutoff=cutoff,
+            packages=packages,
+            log_to=log_to,
+            progress=_progress(as_json),
+            **generation_arguments(options),
+        ),
+        as_json,
     )
-    if code := _show(finished, as_json):
+    if code:
         sys.exit(code)
 
 
@@ -186,13 +192,13 @@ def grade(sources: tuple[Path, ...], limit: Limit, out: Path | None, ks: tuple[i
 
     if out is not None and len(sources) > 1:
         raise click.UsageError("--out names one folder, but several files are given; grade them one by one")
-    codes = []
-    for source in sources:
-        graded = api.grade(
-            source, limit=limit, out=out, ks=ks or None, progress=_progress(as_json), notice=notice,
-            **options,
-        )  # fmt: skip
-        codes.append(_show(graded, as_json))
+
+    def graded(source: Path) -> Run:
+        return api.grade(
+            source, limit=limit, out=out, ks=ks or None, progress=_progress(as_json), notice=notice, **options
+        )
+
+    codes = [_show(partial(graded, source), as_json) for source in sources]
     if any(codes):
         sys.exit(max(codes))
 
@@ -282,7 +288,19 @@ def _progress(as_json: bool) -> Progress:
     return Silent() if as_json else TerminalProgress()
 
 
-def _show(finished: Run, as_json: bool) -> int:
+def _show(make: Callable[[], Run], as_json: bool) -> int:
+    """Print the summary of the run that is made; the exit code: 1 where a tracker did not take its results."""
+    from truegrade.store.trackers import NotTracked
+
+    try:
+        return _print(make(), as_json)
+    except NotTracked as error:
+        _print(error.made, as_json)
+        echo(f"truegrade: {with_flags(error)}", err=True)
+        return EXIT_NOT_TRACKED
+
+
+def _print(finished: Run, as_json: bool) -> int:
     """Print a summary; the exit code: 1 where the grader failed on a sample."""
     from truegrade.pipeline.summary import read_summary
     from truegrade.store.exporters import EXPORTERS

@@ -320,8 +320,8 @@ class _Pack:
             if schema != PACK_SCHEMA:
                 raise BadRecord(
                     self._path,
-                    f"the pack is of layout {schema}, and this Truegrade reads {PACK_SCHEMA}; use the version that wrote"
-                    " it, or have the run packed again",
+                    f"the pack is of layout {schema}, and this Truegrade reads {PACK_SCHEMA}; use the version that"
+                    " wrote it, or have the run packed again",
                     field=f"{HEAD}: schema",
                 )
             head = msgspec.json.decode(content, type=PackHead)
