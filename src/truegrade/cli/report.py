@@ -31,7 +31,8 @@ EXIT_NOT_TRACKED = 1
     default="html",
     show_default=True,
     metavar="FORMAT",
-    help="html (one page), or one file per table or figure: png, svg, latex, markdown, csv, json, bibtex.",
+    help="html (one page), or one file per table or figure: png, svg, latex, markdown, csv, json,"
+    " bibtex; parquet: a row per sample.",
 )
 @click.option(
     "--out",

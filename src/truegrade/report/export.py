@@ -20,10 +20,11 @@ from truegrade.report.html import write_report
 from truegrade.report.methods import sentences
 from truegrade.report.reasoning_wording import CHOICE, PREDICTION
 from truegrade.report.report_material import ReportMaterial, gather
+from truegrade.report.sample_table import SAMPLE_TABLES, sample_rows
 from truegrade.store import Run
 from truegrade.store.manifest import write_atomically
 
-FORMATS = ("html", "png", "svg", "latex", "markdown", "csv", "json", "bibtex")
+FORMATS = ("html", "png", "svg", "latex", "markdown", "csv", "parquet", "json", "bibtex")
 FOLDER = "report"
 """Where the files go inside a run's folder."""
 
@@ -53,7 +54,10 @@ def export_report(
         make_folder(page.parent)
         return [write_report(run, page, summary)]
     folder = out or run.outputs / FOLDER
-    made = list(_WRITERS[file_format](gather(run, summary)))
+    material = gather(run, summary)
+    made = list(_WRITERS[file_format](material)) if file_format in _WRITERS else []
+    if table := SAMPLE_TABLES.get(file_format):
+        made.append((f"samples.{file_format}", table(sample_rows(run, material))))
     make_folder(folder)
     for name, content in made:
         write_atomically(folder / name, content)
