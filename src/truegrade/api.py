@@ -356,7 +356,7 @@ def report_files(
     Args:
         run_: the run, or its folder.
         file_format: ``html`` (one page), ``png``, ``svg``, ``latex``, ``markdown``, ``csv``, ``parquet``,
-            ``json``, ``bibtex``.
+            ``json``, ``bibtex``, ``model-index``, ``eval-results``.
         window: arguments of the benchmark that leave problems out, for a report on the others; the summary stays.
         cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.
         data: local data file or folder, for a window or a cut-off.

@@ -32,7 +32,7 @@ EXIT_NOT_TRACKED = 1
     show_default=True,
     metavar="FORMAT",
     help="html (one page), or one file per table or figure: png, svg, latex, markdown, csv, json,"
-    " bibtex; parquet: a row per sample.",
+    " bibtex; parquet: a row per sample; model-index, eval-results: YAML for the Hugging Face Hub.",
 )
 @click.option(
     "--out",

@@ -18,13 +18,26 @@ from truegrade.report.exhibit_text import TEXTS, latex
 from truegrade.report.exhibits import Cell, Exhibit, exhibits
 from truegrade.report.html import write_report
 from truegrade.report.methods import sentences
+from truegrade.report.model_card import eval_results, model_index
 from truegrade.report.reasoning_wording import CHOICE, PREDICTION
 from truegrade.report.report_material import ReportMaterial, gather
 from truegrade.report.sample_table import SAMPLE_TABLES, sample_rows
 from truegrade.store import Run
 from truegrade.store.manifest import write_atomically
 
-FORMATS = ("html", "png", "svg", "latex", "markdown", "csv", "parquet", "json", "bibtex")
+FORMATS = (
+    "html",
+    "png",
+    "svg",
+    "latex",
+    "markdown",
+    "csv",
+    "parquet",
+    "json",
+    "bibtex",
+    "model-index",
+    "eval-results",
+)
 FOLDER = "report"
 """Where the files go inside a run's folder."""
 
@@ -58,8 +71,8 @@ def export_report(
     made = list(_WRITERS[file_format](material)) if file_format in _WRITERS else []
     if table := SAMPLE_TABLES.get(file_format):
         made.append((f"samples.{file_format}", table(sample_rows(run, material))))
-    make_folder(folder)
     for name, content in made:
+        make_folder((folder / name).parent)
         write_atomically(folder / name, content)
     return [folder / name for name, _ in made]
 
@@ -149,6 +162,8 @@ _WRITERS: Mapping[str, Callable[[ReportMaterial], Files]] = MappingProxyType(
         "png": _png,
         "json": _json,
         "bibtex": _bibtex,
+        "model-index": model_index,
+        "eval-results": eval_results,
         **{file_format: _texts(file_format) for file_format in TEXTS},
     }
 )

@@ -48,7 +48,8 @@ def sample_rows(run: Run, material: ReportMaterial) -> list[dict[str, Any]]:
         material: of the run, or of the part that is reported.
     """
     replies = {facts.key: facts for facts in run.completion_facts() if facts.answered}
-    summary, rows = material.summary, []
+    summary = material.summary
+    rows: list[dict[str, Any]] = []
     for profile in summary.profiles:
         clusters = {task.id: task.cluster for task in profile.tasks}
         found: dict[Any, dict[str, Any]] = {}
