@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from truegrade import __version__
-from truegrade.cli.compare import compare, power
+from truegrade.cli.compare import compare, leaderboard, power
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.evolution import evolve
@@ -244,6 +244,7 @@ main.add_command(export)
 main.add_command(pack)
 main.add_command(compare)
 main.add_command(power)
+main.add_command(leaderboard)
 main.add_command(lm_eval_tasks)
 main.add_command(report)
 main.add_command(replicate)
