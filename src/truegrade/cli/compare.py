@@ -119,7 +119,7 @@ def _write(found: Any, file_format: str, out: Path | None, *, open_page: bool, a
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="RUNS...")
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUNS...")
 @click.option("--as", "profiles", multiple=True, metavar="PROFILE", help="Only these profiles. Repeatable.")
 @click.option("--out", type=click.Path(path_type=Path), help="The page. [default: leaderboard.html here]")
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
