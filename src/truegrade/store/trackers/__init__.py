@@ -73,6 +73,6 @@ def log_run(run: Run, told: TrackedRun, trackers: Sequence[OpenTracker]) -> None
             opened.tracker.log(told, opened.target)
         except Exception as error:  # whatever a client raises: no run is lost for it
             words = " ".join(str(error).split()) or type(error).__name__
-            failures[opened.given] = words[:300]
+            failures[opened.given] = words[:300].rstrip(".")
     if failures:
         raise NotTracked(run, failures)
