@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from reasoning_runs import build_reasoning_run
 from report_runs import House, Lenient, build_run
 
@@ -24,6 +25,7 @@ from truegrade.report import format as fmt
 from truegrade.report.exhibit_text import as_csv, as_latex, as_markdown, latex
 from truegrade.report.exhibits import Exhibit
 from truegrade.report.export import FORMATS, export_report
+from truegrade.report.methods import sentences
 from truegrade.report.sample_table import COLUMNS
 from truegrade.store import Run
 
@@ -61,6 +63,22 @@ def test_markdown_and_latex_say_what_the_page_says(two: Run) -> None:
         assert text.count("{") == text.count("}")
 
 
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("http://localhost:8000/v1", "on a server of our own"),
+        ("http://10.1.2.3/v1", "on a server of our own"),
+        ("http://gpu7:8000/v1", "on a server of our own"),
+        ("https://api.openai.com/v1", "at https://api.openai.com/v1"),
+    ],
+)
+def test_the_methods_name_an_address_that_others_can_reach(two: Run, address: str, said: str) -> None:
+    manifest = two.manifest
+    config = replace(manifest.generation, base_url=address)
+    words = " ".join(sentences(replace(manifest, generation=config), read_summary(two)))
+    assert f"{config.model} {said} on" in words
+
+
 def test_json_is_one_file(two: Run) -> None:
     (path,) = export_report(two, "json")
     content = json.loads(path.read_text())
@@ -81,17 +99,19 @@ def test_bibtex_names_run_and_program(two: Run) -> None:
 
 
 def test_bibtex_cites_a_known_benchmark(two: Run) -> None:
-    from msgspec.structs import replace
-
     from truegrade.report.citation import bibtex
 
     manifest = two.manifest
     known = replace(manifest, benchmark=replace(manifest.benchmark, name="humaneval"))
-    assert "eprint = {2107.03374}" in bibtex(known, read_summary(two))
+    text = bibtex(known, read_summary(two))
+    assert "eprint = {2107.03374}" in text and "author = {Chen and others}" in text and "year = {2021}" in text
+    assert "author = {{The Truegrade authors}}" in text
 
 
 def test_figures_are_files(two: Run, tmp_path: Path) -> None:
     paths = export_report(two, "svg", tmp_path / "new" / "folder")
+    assert paths[0].name == "score.svg"
+    assert fmt.estimate(read_summary(two).profiles[0].estimates[0]) in paths[0].read_text()
     assert {"profiles.svg", "pass-at-k.svg", "reasons.svg", "latency.svg"} <= {path.name for path in paths}
     for path in paths:
         assert ET.parse(path).getroot().tag.endswith("svg")

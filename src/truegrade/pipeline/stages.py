@@ -168,7 +168,7 @@ def prepare(
         request.model, request.base_url, request.request_policy or RequestPolicy(), model_args, prompt_set.problems
     )
     wanted = sampling_of(request.model, request.sampling or Sampling())
-    check_followed(asked, wanted)
+    check_followed(asked, wanted, (prompt for _, prompt in prompt_set.items))
     config = GenerationConfig(
         model=asked.name,
         base_url=asked.base_url,

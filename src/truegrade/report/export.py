@@ -81,6 +81,7 @@ def charts(material: ReportMaterial) -> dict[str, Chart]:
     """The figures of a run by the name of their file."""
     summary = material.summary
     found: dict[str, Chart | None] = {
+        "score": figures.score_chart(summary),
         "profiles": figures.rules_chart(material.matrix, summary),
         "pass-at-k": figures.curve_chart(summary),
         "reasons": figures.reasons_chart(summary),
