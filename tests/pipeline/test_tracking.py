@@ -1,6 +1,7 @@
 """Results in experiment trackers: the real clients, writing to this disk."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,9 @@ def test_wandb_offline_writes_the_same_id_twice(run, at, monkeypatch):
         api.report_files(run, log_to=["wandb:project-x"])
     files = sorted(at.rglob("*.wandb"))
     assert {file.name for file in files} == {f"run-{told.id}.wandb"}
-    content = files[-1].read_bytes()
+    until = time.monotonic() + 30  # the client's own process writes the file, and is not waited for
+    while len(content := files[-1].read_bytes()) < 1000 and time.monotonic() < until:
+        time.sleep(0.05)
     for words in (b"project-x", b"baseline/reference", b"human-eval/pass_at_1_low", b"summary.json"):
         assert words in content
 
