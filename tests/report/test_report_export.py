@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from truegrade.report.exhibit_text import as_csv, as_latex, as_markdown, latex
 from truegrade.report.exhibits import Exhibit
 from truegrade.report.export import FORMATS, export_report
 from truegrade.report.methods import sentences
+from truegrade.report.sample_table import COLUMNS
 from truegrade.store import Run
 
 
@@ -124,7 +126,7 @@ def test_reasoning_has_its_own_tables_and_figures(tmp_path: Path) -> None:
 
 
 def test_the_command_writes_every_format(two: Run, tmp_path: Path) -> None:
-    for file_format in set(FORMATS) - {"png"}:
+    for file_format in set(FORMATS) - {"png", "eval-results"}:
         out = tmp_path / ("page.html" if file_format == "html" else file_format)
         result = CliRunner().invoke(
             main, ["report", str(two.path), "--format", file_format, "--out", str(out), "--json"]
@@ -171,3 +173,35 @@ def test_any_cell_can_be_written(cells: list[tuple]) -> None:
     assert len(lines) == len(cells) + 4
     assert all(len(re.findall(r"(?<!\\)\|", line)) == 3 for line in lines[2:])
     assert as_latex(table).count(r" \\" + "\n") == len(cells) + 1
+
+
+def test_a_row_per_sample_and_profile_reads_back_alike_from_csv_and_parquet(two: Run) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    (path,) = export_report(two, "parquet")
+    rows = parquet.read_table(path).to_pylist()
+    assert path.name == "samples.parquet" and list(rows[0]) == list(COLUMNS)
+    verdicts = {(v.profile, v.problem_id, v.sample): v for name in two.profiles for v in two.verdicts(name)}
+    assert {(row["profile"], row["problem_id"], row["sample"]) for row in rows} == verdicts.keys()
+    assert len(rows) == len(verdicts)
+    for row in rows:
+        verdict = verdicts[row["profile"], row["problem_id"], row["sample"]]
+        assert (row["passed"], row["reason"]) == (verdict.passed, verdict.reason.value)
+        assert row["detail"] == verdict.detail
+    summary = read_summary(two)
+    for profile in summary.profiles:
+        passed = sum(row["passed"] for row in rows if row["profile"] == profile.profile)
+        assert passed == sum(task.c for task in profile.tasks)
+    paths = {made.name: made for made in export_report(two, "csv")}
+    with paths["samples.csv"].open(newline="") as file:
+        told = list(csv.DictReader(file))
+    as_text = {True: "true", False: "false", None: ""}
+    assert [list(row.values()) for row in told] == [
+        [as_text[value] if isinstance(value, bool | None) else str(value) for value in row.values()]
+        for row in rows
+    ]
+
+
+def test_parquet_without_its_extra_says_what_to_install(two: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UserError, match=r"pip install 'truegrade\[parquet\]'"):
+        export_report(two, "parquet")

@@ -32,6 +32,7 @@ from truegrade.store import Run
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import read_manifest
 from truegrade.store.run import refuse_mixing
+from truegrade.store.trackers import NotTracked, open_trackers
 
 ONE_MODELS = ("input_price", "output_price", ARGUMENT)
 """Model arguments that are true of one model only."""
@@ -67,6 +68,7 @@ def run_all(
     allow_unsafe: bool | None = None,
     cutoff: str | None = None,
     packages: Sequence[str] = (),
+    log_to: Sequence[str] = (),
     progress: Progress | None = None,
     notice: Notice = ignore,
 ) -> list[PairStanding]:
@@ -80,8 +82,8 @@ def run_all(
         benchmarks: names, files or objects, as for `truegrade.run`.
         models: names or objects. An object is asked about each benchmark in an event loop of its own, and closed
             after each. Weights that run in this process are loaded for the check and again for each benchmark.
-        profiles, n, task_args, limit, ids, sampling, agent, agent_args, cache, probe, batch, ks, workers, executor,
-            allow_unsafe, cutoff, packages: as for `truegrade.run`, for every pair.
+        profiles, n, task_args, limit, ids, sampling, agent, agent_args, cache, probe, batch, ks, workers,
+            executor, allow_unsafe, cutoff, packages, log_to: as for `truegrade.run`, for every pair.
         data: local folder that holds the data files; a file only with one benchmark.
         request_policy: how hard the services are tried. ``max_cost_usd`` bounds all pairs together, with what
             earlier calls spent on them.
@@ -109,6 +111,7 @@ def run_all(
     }  # fmt: skip
     opened = [find_profile(each) for each in profiles]
     check_cutoff(cutoff)
+    open_trackers(log_to)
     with_packages({}, packages)
     open_grader(executor, workers=workers, allow_unsafe=unsafe).close()
     pairs: list[_Pair] = []
@@ -118,7 +121,7 @@ def run_all(
             _add_checked(pairs, request, opened, ks, notice)
     arguments |= {
         "profiles": profiles, "ks": ks, "workers": workers, "executor": executor, "allow_unsafe": unsafe,
-        "cutoff": cutoff, "packages": packages,
+        "cutoff": cutoff, "packages": packages, "log_to": log_to,
     }  # fmt: skip
     budget, watch = _SharedBudget(policy, pairs), progress or Silent()
     return [
@@ -284,6 +287,9 @@ def _carried_out(
             notice=pair.notice, **{**arguments, "request_policy": budget.policy_for(pair)},
         )  # fmt: skip
         failure = done.shortfall
+    except NotTracked as error:
+        done, failure = error.made, str(error)
+        pair.notice(failure)
     except TruegradeError as error:
         failure = str(error)
         pair.notice(failure)

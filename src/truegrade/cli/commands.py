@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import errno
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from truegrade import __version__
-from truegrade.cli.compare import compare, power
+from truegrade.cli.compare import compare, leaderboard, power
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.evolution import evolve
-from truegrade.cli.files import export, lm_eval_tasks
+from truegrade.cli.files import export, lm_eval_tasks, pack
 from truegrade.cli.flags import read_limit, with_flags
 from truegrade.cli.listings import LISTINGS, agents, benchmarks, models, profiles
 from truegrade.cli.options import (
@@ -50,8 +52,7 @@ if TYPE_CHECKING:
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 
 EXIT_USER_ERROR = 2
-EXIT_GRADER_ERROR = 1
-EXIT_INCOMPLETE = 1
+EXIT_GRADER_ERROR = EXIT_INCOMPLETE = EXIT_NOT_TRACKED = 1
 EXIT_INTERRUPTED = 130
 
 
@@ -136,7 +137,7 @@ def main(context: click.Context, log_level: str) -> None:
 @json_option
 def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str, ...], ks: tuple[int, ...],
         workers: int | None, cutoff: str | None, packages: tuple[str, ...], executor: str,
-        allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
+        log_to: tuple[str, ...], allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Generate samples with a model, grade them and write the report. The same command resumes.
 
     With several benchmarks or models every pair is a run of its own, and a table shows them side by side. All
@@ -154,6 +155,7 @@ def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str,
         "allow_unsafe": allow_unsafe,
         "cutoff": cutoff,
         "packages": packages,
+        "log_to": log_to,
         "progress": _progress(as_json),
         **generation_arguments(options),
     }
@@ -162,7 +164,7 @@ def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str,
 
         code = _show_pairs(run_all(benchmark, models=models, **arguments), as_json)
     else:
-        code = _show(api.run(benchmark[0], model=models[0], **arguments), as_json)
+        code = _show(lambda: api.run(benchmark[0], model=models[0], **arguments), as_json)
     if code:
         sys.exit(code)
 
@@ -208,7 +210,9 @@ def generate(benchmark: str, model: str | None, profile: str, allow_unsafe: bool
     callback=read_limit,
     help="Problems that a file answers: the first N, or a 1-based range.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the run that is made from a file.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder of the run that is made from a file or a pack."
+)
 @click.option(
     "--timeout",
     "timeout_s",
@@ -227,13 +231,13 @@ def grade(sources: tuple[Path, ...], limit: Limit, out: Path | None, ks: tuple[i
 
     if out is not None and len(sources) > 1:
         raise click.UsageError("--out names one folder, but several files are given; grade them one by one")
-    codes = []
-    for source in sources:
-        graded = api.grade(
-            source, limit=limit, out=out, ks=ks or None, progress=_progress(as_json), notice=notice,
-            **options,
-        )  # fmt: skip
-        codes.append(_show(graded, as_json))
+
+    def graded(source: Path) -> Run:
+        return api.grade(
+            source, limit=limit, out=out, ks=ks or None, progress=_progress(as_json), notice=notice, **options
+        )
+
+    codes = [_show(partial(graded, source), as_json) for source in sources]
     if any(codes):
         sys.exit(max(codes))
 
@@ -276,8 +280,10 @@ def exec_(file: Path, stdin: Path | None, cpu_s: float, memory_mib: int, process
 
 
 main.add_command(export)
+main.add_command(pack)
 main.add_command(compare)
 main.add_command(power)
+main.add_command(leaderboard)
 main.add_command(lm_eval_tasks)
 main.add_command(report)
 main.add_command(replicate)
@@ -322,7 +328,19 @@ def _progress(as_json: bool) -> Progress:
     return Silent() if as_json else TerminalProgress()
 
 
-def _show(finished: Run, as_json: bool) -> int:
+def _show(make: Callable[[], Run], as_json: bool) -> int:
+    """Print the summary of the run that is made; the exit code: 1 where a tracker did not take its results."""
+    from truegrade.store.trackers import NotTracked
+
+    try:
+        return _print(make(), as_json)
+    except NotTracked as error:
+        _print(error.made, as_json)
+        echo(f"truegrade: {with_flags(error)}", err=True)
+        return EXIT_NOT_TRACKED
+
+
+def _print(finished: Run, as_json: bool) -> int:
     """Print a summary; the exit code: 1 where the grader failed on a sample."""
     from truegrade.pipeline.summary import read_summary
     from truegrade.store.exporters import EXPORTERS

@@ -102,6 +102,11 @@ cutoff_option = click.option(
     help="Training cut-off of the model, YYYY-MM-DD: splits contest problems by date.",
 )  # fmt: skip
 
+log_to_option = click.option(
+    "--log-to", "log_to", multiple=True, metavar="TRACKER",
+    help="Also log the results to mlflow[:URI], wandb[:PROJECT] or tensorboard:FOLDER. Repeatable.",
+)  # fmt: skip
+
 grading_options = together(
     click.option("--as", "profiles", multiple=True, default=("strict",), show_default=True, metavar="PROFILE",
                  help="Profile to grade under. Repeatable."),
@@ -111,6 +116,7 @@ grading_options = together(
     click.option("--packages", callback=_names, metavar="NAMES",
                  help="Installed packages that programs may import in addition to the profile's, as a,b,c."),
     executor_option,
+    log_to_option,
     unsafe_option,
 )  # fmt: skip
 

@@ -62,10 +62,14 @@ class Run:
         path: its folder.
         manifest: as stored.
         notice: told what a person should know, e.g. that a torn line was dropped.
+        pack: the file that it was taken out of to be read; None for a folder of the user's.
     """
 
-    def __init__(self, path: Path, manifest: Manifest, *, notice: Notice = ignore) -> None:
+    def __init__(
+        self, path: Path, manifest: Manifest, *, notice: Notice = ignore, pack: Path | None = None
+    ) -> None:
         self.path = path
+        self.pack = pack
         self.manifest = manifest
         self._notice = notice
         self._completions = FactIndex(self.completions_path, Completion, completion_facts, reply_said, notice)
@@ -79,13 +83,18 @@ class Run:
 
     @classmethod
     def open(cls, path: Path, *, notice: Notice = ignore) -> Run:
-        """Open an existing run.
+        """Open an existing run, a folder or a pack; a pack is unpacked into the cache, to be read.
 
         Raises:
-            UserError: a file stands there, not a folder.
-            BadRecord: the folder holds no readable manifest.
+            UserError: a file stands there that is no pack.
+            BadRecord: the folder holds no readable manifest, or the pack is damaged.
         """
         if path.is_file():
+            from truegrade.store.packing import is_pack, opened_pack
+
+            if is_pack(path):
+                folder = opened_pack(path)
+                return cls(folder, read_manifest(folder / "manifest.json"), notice=notice, pack=path)
             raise UserError(
                 f"{path}: is a file, and a run is a folder; make one of it first: truegrade grade {path}"
                 " --benchmark NAME. A claim about a file: truegrade check CLAIM FILE"
@@ -145,6 +154,11 @@ class Run:
             os.close(fd)
 
     # -------------------------------------------------------------------------------------- reading
+
+    @property
+    def outputs(self) -> Path:
+        """Where files made of the run go unless told otherwise: its folder; of a pack, a folder beside it."""
+        return self.path if self.pack is None else self.pack.with_name(f"{self.pack.stem}.files")
 
     @property
     def completions_path(self) -> Path:
