@@ -6,7 +6,10 @@ import click
 
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Grade, run, check", ("grade", "run", "check", "generate")),
-    ("Read results", ("report", "compare", "view", "replicate", "audit", "export", "power")),
+    (
+        "Read results",
+        ("report", "compare", "view", "leaderboard", "replicate", "audit", "export", "pack", "power"),
+    ),
     ("Problems and models", ("benchmarks", "profiles", "models", "data", "agents", "evolve")),
     ("Services and tools", ("serve", "serve-model", "exec", "doctor", "schema", "lm-eval-tasks")),
     ("Lists for extensions", ("importers", "exporters", "providers", "searchers")),
