@@ -11,6 +11,7 @@ import click
 
 from truegrade import __version__
 from truegrade.cli.compare import compare, power
+from truegrade.cli.completion import complete_names, completion
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.evolution import evolve
@@ -245,6 +246,7 @@ main.add_command(evolve)
 main.add_command(serve_model)
 main.add_command(doctor)
 main.add_command(view)
+main.add_command(completion)
 
 
 # ----------------------------------------------------------------------------------------------- lists
@@ -304,3 +306,6 @@ def _show(finished: Run, as_json: bool) -> int:
 
 def _text_of(path: Path) -> str:
     return sys.stdin.read() if str(path) == "-" else path.read_text()
+
+
+complete_names(main)
