@@ -10,7 +10,7 @@ import msgspec
 
 from truegrade.grading import oracles
 from truegrade.grading.executor import Executor
-from truegrade.grading.judgement import Counted, Judgement, from_outcome, shortened, shown, shown_call
+from truegrade.grading.judgement import Judgement, TestCount, from_outcome, shortened, shown, shown_call
 from truegrade.grading.programs import arrange
 from truegrade.records import FunctionTask, OracleTask, Reason
 from truegrade.sandbox.outcome import CallResult
@@ -128,7 +128,7 @@ def grade_by_oracle(
 
 def count_by_oracle(
     key: str, task: OracleTask, program: str, references: References, executor: Executor, *, min_cpu_s: float
-) -> Counted | None:
+) -> TestCount | None:
     """How many inputs the candidate answers as the reference does; arguments as of `grade_by_oracle`.
 
     All calls share a process, so those behind one that ends it count as failed.
@@ -151,7 +151,7 @@ def count_by_oracle(
     cpu_s = max(min_cpu_s, _SLOWDOWN * expected.cpu_s)
     adapted = program + oracles.adapter(task.comparator, task.entry_point)
     executor.call(adapted, task.entry_point, inputs, compare, cpu_s=cpu_s)
-    return Counted(len(right), len(inputs)) if inputs else None
+    return TestCount(len(right), len(inputs)) if inputs else None
 
 
 def _failure(

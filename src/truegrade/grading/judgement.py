@@ -35,7 +35,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         return self.reason is Reason.PASSED
 
 
-class Counted(msgspec.Struct, frozen=True):
+class TestCount(msgspec.Struct, frozen=True):
     """How many tests a wrong answer passes."""
 
     passed: int

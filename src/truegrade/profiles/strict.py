@@ -28,7 +28,7 @@ from truegrade.grading.contests.separate import count_passed, grade_separately
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import References, count_by_oracle, grade_by_oracle, grade_by_tests
-from truegrade.grading.judgement import Counted, Judgement
+from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.predictions import grade_input, grade_output
 from truegrade.grading.programs import assemble
 from truegrade.grading.repairs import grade_repair
@@ -171,7 +171,7 @@ class Strict(Profile):
         key = f"{problem.dataset_sha256}/{problem.id}"
         return grade_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)
 
-    def tests_passed(self, problem: Problem, answer: Answer, executor: Executor) -> Counted | None:
+    def tests_passed(self, problem: Problem, answer: Answer, executor: Executor) -> TestCount | None:
         """Tests of contests, inputs of plus sets, top-level asserts of functions and repairs; no predictions."""
         task = problem.task
         if isinstance(task, OutputTask | InputTask | ChoiceTask):
@@ -191,7 +191,7 @@ class Strict(Profile):
         judged = grade_repair(suite_of(task), program, executor, cpu_s=cpu_s, timeouts=1)
         if judged.reason is Reason.GRADER_ERROR or judged.harness is None:
             return None
-        return Counted(judged.harness["passed"], judged.harness["tests"])
+        return TestCount(judged.harness["passed"], judged.harness["tests"])
 
     def warnings(self, problems: Iterable[Problem]) -> list[str]:
         """The number of problems whose own output no reply can state, since it would not be read as a literal."""
