@@ -19,6 +19,8 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -58,20 +60,30 @@ USES: dict[str, tuple[str, str]] = {
     "tensorboard": ("python -c 'import tensorboardX'", r"\A\Z"),
     "evolve": ("truegrade searchers", "tpe"),
     "ray": ("truegrade grade run --executor ray --as code-reasoning --workers 1", "code-reasoning"),
-    "inspect": ("inspect eval truegrade/micro-repair --model mockllm/model --limit 2 --display plain", "accuracy"),
+    "inspect": (
+        ("inspect eval truegrade/micro-repair --limit 2 --display plain"
+        " --model openai-api/own/truegrade-micro --model-base-url {url}"),
+        "accuracy",
+    ),
     "zstd": (
         "python -c 'import sys; sys.version_info < (3, 14) and __import__(\"backports.zstd\")'", r"\A\Z",
     ),
-    "lm-eval": (f"lm_eval run --model dummy --include_path tasks --tasks {TASK}_strict --limit 2", "pass@1"),
+    "lm-eval": (
+        (f"lm_eval run --include_path tasks --tasks {TASK}_strict --limit 2 --apply_chat_template"
+        " --model local-chat-completions"
+        " --model_args model=truegrade-micro,base_url={url}/chat/completions,tokenizer_backend=none"),
+        "pass@1",
+    ),
     "evalscope": (
-        f"python -m truegrade.integrations.evalscope eval --eval-type mock_llm --model m --datasets {TASK}",
+        (f"python -m truegrade.integrations.evalscope eval --datasets {TASK} --limit 2 --eval-type openai_api"
+        " --model truegrade-micro --api-key none --api-url {url}"),
         TASK,
     ),
     "png": ("truegrade report run --format png --out figures", "png"),
     "serve": ("truegrade serve --no-token --port 0", "protection level"),
     "train": ("python -c 'import torch, tokenizers, safetensors'", r"\A\Z"),
 }  # fmt: skip
-"""Extra -> the command that uses it, and what it must print."""
+"""Extra -> the command that uses it, and what it must print. ``{url}``: where `truegrade serve-model` answers."""
 STOPPED_S = 8.0
 """Seconds after which ``truegrade serve`` is stopped, which ends with exit code 0."""
 
@@ -110,18 +122,41 @@ class Environment:
         target = f"{wheel.resolve()}[{extra}]" if extra else str(wheel.resolve())
         subprocess.run([*pip, target], check=True)
 
-    def run(self, command: str, timeout_s: float = 300.0) -> tuple[int, str]:
-        """Exit code and output of a command; one that does not end is stopped, as with Ctrl-C."""
-        words = shlex.split(command)
+    @contextmanager
+    def model(self) -> Iterator[str]:
+        """Serve the model of the package, and give the address."""
+        command = [self.bin / "truegrade", "serve-model", "--port", "0", "--json"]
+        with subprocess.Popen(command, cwd=self.folder, env=self.variables(), text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL) as process:  # fmt: skip
+            try:
+                assert process.stdout is not None
+                yield json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")["base_url"]
+            finally:
+                process.terminate()
+
+    def variables(self) -> dict[str, str]:
+        """The environment of a command: no settings of this one's, keys that are none, nothing of the network."""
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
         environment |= {
             "TRUEGRADE_ALLOW_UNSAFE": "1",
             "HF_ENDPOINT": "http://127.0.0.1:9",
             "HOME": str(self.folder),
         }
-        environment |= {"ANTHROPIC_API_KEY": "none", "GEMINI_API_KEY": "none", "GOOGLE_API_KEY": "none"}
+        keys = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OWN_API_KEY")
+        return environment | dict.fromkeys(keys, "none")
+
+    def use(self, command: str) -> str:
+        """Output of a command of `USES`, with a model served where it asks one."""
+        if "{url}" not in command:
+            return self.run(command, STOPPED_S if command.startswith("truegrade serve") else 300.0)[1]
+        with self.model() as url:
+            return self.run(command.replace("{url}", url))[1]
+
+    def run(self, command: str, timeout_s: float = 300.0) -> tuple[int, str]:
+        """Exit code and output of a command; one that does not end is stopped, as with Ctrl-C."""
+        words = shlex.split(command)
         with subprocess.Popen(
-            [self.bin / words[0], *words[1:]], cwd=self.folder, env=environment, text=True,
+            [self.bin / words[0], *words[1:]], cwd=self.folder, env=self.variables(), text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         ) as process:  # fmt: skip
             try:
@@ -158,7 +193,7 @@ def try_extra(wheel: Path, extra: str) -> Tried:
         environment.run(f"truegrade {MADE}")
         environment.run("truegrade lm-eval-tasks tasks micro-repair")
         command, says = USES[extra]
-        _, said = environment.run(command, STOPPED_S if extra == "serve" else 300.0)
+        said = environment.use(command)
         told = re.search(says, said, re.DOTALL) and "pip install" not in said and "Traceback" not in said
         return Tried(
             extra=extra or "(core)",
