@@ -51,13 +51,13 @@ USES: dict[str, tuple[str, str]] = {
     "hub": ("truegrade data pull hf:nobody/nothing", "cannot .*nobody/nothing"),
     "local": (f"truegrade {NOWHERE} hf/./none", "none"),
     "vllm": (f"truegrade {NOWHERE} vllm/./none", "none"),
-    "parquet": ("python -c 'import pyarrow.parquet'", r"\A\Z"),
+    "parquet": ("truegrade report run --format parquet --out tables", "parquet"),
     "anthropic": (f"truegrade {NOWHERE} anthropic/none --base-url http://127.0.0.1:9", "refused|onnect"),
     "google": (f"truegrade {NOWHERE} google/none --base-url http://127.0.0.1:9", "refused|onnect"),
-    "bedrock": ("python -c 'import boto3'", r"\A\Z"),
-    "mlflow": ("python -c 'import mlflow'", ""),
-    "wandb": ("python -c 'import wandb'", ""),
-    "tensorboard": ("python -c 'import tensorboardX'", r"\A\Z"),
+    "bedrock": (f"truegrade {NOWHERE} bedrock/none --base-url http://127.0.0.1:9", "refused|onnect"),
+    "mlflow": ("truegrade report run --log-to mlflow", "mlflow"),
+    "wandb": ("truegrade report run --log-to wandb", "wandb"),
+    "tensorboard": ("truegrade report run --log-to tensorboard:board", "tensorboard"),
     "evolve": ("truegrade searchers", "tpe"),
     "ray": ("truegrade grade run --executor ray --as code-reasoning --workers 1", "code-reasoning"),
     "inspect": (
@@ -143,7 +143,9 @@ class Environment:
             "HOME": str(self.folder),
         }
         keys = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OWN_API_KEY")
-        return environment | dict.fromkeys(keys, "none")
+        environment |= dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "none")
+        environment |= {"AWS_DEFAULT_REGION": "us-east-1"}
+        return environment | dict.fromkeys(keys, "none") | {"WANDB_MODE": "offline"}
 
     def use(self, command: str) -> str:
         """Output of a command of `USES`, with a model served where it asks one."""
