@@ -146,6 +146,8 @@ def test_a_workflow_pins_its_actions_and_runs_what_there_is(path):
         for folder in re.findall(r"tests/\w+", step.get("run", "")):
             assert (ROOT / folder).is_dir()
     for job in yaml.safe_load(path.read_text())["jobs"].values():
+        for step in job["steps"]:
+            assert "|" not in step.get("run", ""), "the shell of a step has no pipefail: a failure would be lost"
         assert job["runs-on"] == "ubuntu-24.04", "a version, so that the machine does not change by itself"
 
 
