@@ -55,9 +55,9 @@ USES: dict[str, tuple[str, str]] = {
     "anthropic": (f"truegrade {NOWHERE} anthropic/none --base-url http://127.0.0.1:9", "refused|onnect"),
     "google": (f"truegrade {NOWHERE} google/none --base-url http://127.0.0.1:9", "refused|onnect"),
     "bedrock": (f"truegrade {NOWHERE} bedrock/none --base-url http://127.0.0.1:9", "refused|onnect"),
-    "mlflow": ("truegrade report run --log-to mlflow", "mlflow"),
-    "wandb": ("truegrade report run --log-to wandb", "wandb"),
-    "tensorboard": ("truegrade report run --log-to tensorboard:board", "tensorboard"),
+    "mlflow": ("truegrade report run --log-to mlflow", "report.html"),
+    "wandb": ("truegrade report run --log-to wandb", "report.html"),
+    "tensorboard": ("truegrade report run --log-to tensorboard:board", "report.html"),
     "evolve": ("truegrade searchers", "tpe"),
     "ray": ("truegrade grade run --executor ray --as code-reasoning --workers 1", "code-reasoning"),
     "inspect": (
