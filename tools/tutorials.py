@@ -21,6 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "tutorials"
+QUICKSTARTS = ROOT / "docs" / "quickstart"
 ANY = "…"
 MAY_FAIL = re.compile(r"^truegrade (check|replicate|audit|exec|data check)\b")
 """Commands whose exit code 1 is an answer."""
@@ -45,20 +46,25 @@ def steps(page: Path) -> Iterator[Step]:
         if language == "sh":
             yield Step(["sh", "-e", "-c", text], text)
         elif language == "python":
-            yield Step([sys.executable, "-c", text], text)
+            yield Step(["python", "-c", text], text)
         else:
             for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
                 command, _, output = part.partition("\n")
                 yield Step(["sh", "-c", command], command, output.splitlines() if output.strip() else None)
 
 
-def run(page: Path, folder: Path) -> Iterator[Step]:
+def run(page: Path, folder: Path, bin_folder: Path | None = None) -> Iterator[Step]:
     """Run a page in this folder, step by step.
+
+    Args:
+        page: to read.
+        folder: where its commands run, which is their home too.
+        bin_folder: holds `truegrade` and `python`; None for those of this interpreter.
 
     Raises:
         AssertionError: a command failed.
     """
-    bin_folder = Path(sys.executable).parent
+    bin_folder = bin_folder or Path(sys.executable).parent
     changed = {
         "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(folder),
@@ -113,7 +119,7 @@ def _masked(line: str) -> str:
 
 def main(pages: Sequence[str]) -> None:
     """Refresh these pages, or all."""
-    for page in map(Path, pages) if pages else sorted(PAGES.glob("*.md")):
+    for page in map(Path, pages) if pages else [*sorted(PAGES.glob("*.md")), *sorted(QUICKSTARTS.glob("*.md"))]:
         text = page.read_text()
         with tempfile.TemporaryDirectory() as folder:
             for step in run(page, Path(folder)):

@@ -110,16 +110,34 @@ def test_files_of_every_format():
         assert "<svg" in Path(file_format, "differences.svg").read_text()
     (row,) = csv.DictReader(io.StringIO(Path("csv/differences.csv").read_text()))
     assert float(row["points"]) == pytest.approx(12.5)
+    assert float(row["points low"]) < 12.5 < float(row["points high"])
+    (row,) = csv.DictReader(io.StringIO(Path("csv/problems.csv").read_text()))
     assert (row["better"], row["worse"], row["same"]) == ("10", "5", "25")
     rows = list(csv.DictReader(io.StringIO(Path("csv/discordant.csv").read_text())))
     assert [row["better"] for row in rows] == ["after"] * 10 + ["before"] * 5
     assert len(Path("csv/tasks.csv").read_text().splitlines()) == 41
-    assert r"\toprule" in Path("latex/differences.tex").read_text()
+    tex = Path("latex/differences.tex").read_text()
+    assert r"\toprule" in tex and r"\begin{tabular}{lrrrr}" in tex
+    assert r"\begin{longtable}" in Path("latex/tasks.tex").read_text()
     assert "Holm" not in Path("markdown/methods.md").read_text()
     forced = ("compare", "runs/before", "runs/other-data", "--force", "--format", "markdown", "--out", "forced")
     assert "not-comparable.md" in said(*forced)
     assert "not comparable, forced" in Path("forced/differences.md").read_text()
     assert json.loads(Path(said("compare", "runs/before", "runs/after", "--format", "json")).read_text())["pairs"]
+
+
+def test_the_table_of_models_and_benchmarks_is_a_file():
+    runs = ("runs/before", "runs/after", "runs/other-data")
+    assert "models.csv" in said("compare", *runs, "--table", "--format", "csv", "--out", "table")
+    rows = list(csv.reader(io.StringIO(Path("table/models.csv").read_text())))
+    assert [row[0] for row in rows] == ["model", "toy/parrot", "toy/better"]
+    assert [name for name in rows[0] if name.startswith("toy") and not name.endswith(("low", "high"))] == [
+        "toy dddddddd",
+        "toy eeeeeeee",
+    ]
+    written = said("compare", *runs, "--table", "--format", "latex", "--out", "table")
+    assert r"\begin{tabular}" in Path(written).read_text()
+    assert "format of a table" in said("compare", *runs, "--table", "--format", "html", code=2)
 
 
 def test_power_prints_what_was_not_given():

@@ -144,7 +144,8 @@ def fuzzed(name: str, seed: int, seconds: float) -> bool:
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code not in (0, FOUND):
         data = drawn(name, seed, int.from_bytes(number[:8], "little"))
-        report(name, data, f"the process ended with {code}: by a signal if negative, {-signal.SIGALRM} after {HANG_S} s")
+        limit = f"{-signal.SIGALRM} after {HANG_S} s"
+        report(name, data, f"the process ended with {code}: by a signal if negative, {limit}")
     return code == 0
 
 

@@ -14,9 +14,10 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
-from support import contest_files, extend_page
+from support import anthropic_server, contest_files, extend_page, vendor_bodies
 from support import scripted_server as scripted
 from truegrade.cli import main
+from truegrade.models import find_preset
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted({ROOT / "README.md", *(ROOT / "docs").glob("*.md")} - {ROOT / "docs" / "extend.md"})
@@ -28,8 +29,10 @@ NOT_RUN = {
     r"^doctor --model": "a server: tests/models",
     r"^data (push|pull) .*": "the hub: tests/datasets",
     r"^data build llm-list": "a model that writes programs: tests/datasets",
+    r"--batch": "a service with batches: tests/pipeline",
     r"--adapter": "an adapter: tests/cli, and the tutorial that trains one",
     r"^audit submission_": "published files: tests/audit",
+    r"--model \S+ --model": "models of several prices: tests/cli",
     r"-A from=": "self-repair: tests/agents",
 }
 REPLY = "```python\ndef f(x):\n    return x\n```"
@@ -72,7 +75,17 @@ def service():
         ],
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
     }
-    with scripted.scripted_server([scripted.Answer(body)]) as server:
+
+    def answer(request):
+        if request.path == "/v1/messages":
+            return anthropic_server.streamed(anthropic_server.Told(REPLY))
+        if request.path.endswith(":generateContent"):
+            return scripted.Answer(vendor_bodies.generated(REPLY))
+        if request.path.endswith("/converse"):
+            return scripted.Answer(vendor_bodies.conversed(REPLY))
+        return scripted.Answer(body)
+
+    with scripted.scripted_server(answer, whole=True) as server:
         yield server.url
 
 
@@ -82,8 +95,10 @@ def at_home(tmp_path, monkeypatch, data_dir):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRUEGRADE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("TRUEGRADE_DATA", str(data_dir))
-    for provider in ("OPENAI", "DEEPSEEK", "OPENROUTER", "GEMINI"):
+    for provider in ("OPENAI", "DEEPSEEK", "OPENROUTER", "GEMINI", "ANTHROPIC"):
         monkeypatch.setenv(f"{provider}_API_KEY", "x")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "x")
     for folder in ("src", "collected", "outputs/inference_results", "QuixBugs"):
         Path(folder).mkdir(parents=True)
     contests = [contest_files.row("a"), contest_files.row("b")]
@@ -101,6 +116,7 @@ def at_home(tmp_path, monkeypatch, data_dir):
         "src/own.py": "def twice(number: int) -> int:\n    return 2 * number\n",
         "samples.jsonl": json.dumps({"task_id": "HumanEval/2", "completion": "    return number % 1.0\n"}),
         "completions.json": json.dumps(replies),
+        "gpt-3.5-turbo-1106.json": json.dumps(replies),
         "outputs.json": json.dumps([{"question_id": name, "code_list": ["print(3)"]} for name in "ab"]),
         "generations.json": json.dumps({"sample_0": ["1"], "sample_1": ["0 or 1"]}),
         "leetcode.jsonl": "".join(json.dumps(row) + "\n" for row in rows),
@@ -139,6 +155,14 @@ def test_the_commands_of_a_page_run(page, at_home, service):
         assert done.exit_code in (0, 1) and (done.exception is None or isinstance(done.exception, SystemExit)), (
             f"{line}\n{done.output}\n{done.exception!r}"
         )
+
+
+def test_what_a_page_bounds_the_cost_of_has_a_price():
+    """The commands above are run at another address, where no list price holds."""
+    for line in (line for page in PAGES for line in commands(page) if "--max-cost" in line and "--model" in line):
+        words = shlex.split(line, comments=True)
+        preset = find_preset(words[words.index("--model") + 1])
+        assert "input_price" in line or (preset is not None and preset.price is not None), line
 
 
 def test_what_is_not_run_is_there():

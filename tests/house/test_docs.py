@@ -15,11 +15,12 @@ from truegrade.agents import open_agent
 from truegrade.cli import main
 from truegrade.cli.schemas import json_schema, names
 from truegrade.models import open_model
-from truegrade.records import Reason
+from truegrade.records import Reason, SampleKey
+from truegrade.store.batch_journal import BatchLog, ClosedBatch, new_token
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-RUN_AS_THEY_STAND = ROOT / "docs" / "tutorials"
+RUN_AS_THEY_STAND = {ROOT / "docs" / "tutorials", ROOT / "docs" / "quickstart"}
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +38,7 @@ def fenced(path, language):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
-    [path for path in DOCUMENTS if fenced(path, "python") and path.parent != RUN_AS_THEY_STAND],
+    [path for path in DOCUMENTS if fenced(path, "python") and path.parent not in RUN_AS_THEY_STAND],
     ids=lambda path: path.name,
 )
 def test_python_blocks_run_in_order(path, capsys):
@@ -58,8 +59,10 @@ def commands():
 @pytest.mark.parametrize("arguments", list(commands()))
 def test_commands_of_the_documents_are_accepted(arguments, monkeypatch):
     """Each command parses with its options and names a model there is; none is sent to a service."""
-    for provider in ("OPENAI", "DEEPSEEK", "OPENROUTER", "GEMINI"):
+    for provider in ("OPENAI", "DEEPSEEK", "OPENROUTER", "GEMINI", "ANTHROPIC"):
         monkeypatch.setenv(f"{provider}_API_KEY", "x")
+    for name in ("AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "x")
     command = main
     while isinstance(command, click.Group) and arguments and arguments[0] in command.commands:
         command, arguments = command.commands[arguments[0]], arguments[1:]
@@ -68,7 +71,8 @@ def test_commands_of_the_documents_are_accepted(arguments, monkeypatch):
     if parameters.get("agent"):
         assert open_agent(parameters["agent"], parameters["agent_args"])
     if parameters.get("model"):
-        assert open_model(parameters["model"], base_url=parameters["base_url"])
+        models = parameters["model"] if isinstance(parameters["model"], tuple) else (parameters["model"],)
+        assert all(open_model(model, base_url=parameters["base_url"]) for model in models)
 
 
 def test_every_command_and_option_has_a_help_text():
@@ -107,6 +111,16 @@ def lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+def some_batches(folder):
+    with BatchLog(folder) as log:
+        for outcome in ("ended", "failed"):
+            token = new_token()
+            log.intend(token, [SampleKey("HumanEval/0", 0)], 0.1)
+            log.accept(token, "batch_1")
+            log.close_batch(token, ClosedBatch(outcome=outcome, reason="why"))
+    return log.path
+
+
 def test_what_a_run_writes_fits_the_published_schemas():
     run = truegrade.run("humaneval", model="baseline/lookup", limit=3, n=2, profiles=["strict", "human-eval"])
     files = {
@@ -115,6 +129,7 @@ def test_what_a_run_writes_fits_the_published_schemas():
         "prompt": lines(run.path / "prompts.jsonl"),
         "completion": lines(run.completions_path),
         "step": lines(truegrade.run("humaneval", limit=(3, 3), agent="agentcoder").path / "steps.jsonl"),
+        "batch": lines(some_batches(run.path)),
         "verdict": [line for p in run.profiles for line in lines(run.verdicts_path(p))],
         "benchmark-row": [{"id": 1, "prompt": "Echo.", "tests": [{"input": "a", "output": "a"}]}],
     }

@@ -9,6 +9,7 @@ import truegrade
 from truegrade import api
 from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.standings import standings
+from truegrade.api.several import run_all
 from truegrade.cli import main
 from truegrade.evolution.running import evolve
 from truegrade.evolution.settings import EvolutionSettings
@@ -47,6 +48,9 @@ OTHERWISE = {
 }
 """Options that make a part of an argument, or one of several of a kind."""
 
+MODELS = {"run": {"model": ((), DEFAULT_MODEL)}, "generate": {"model": (None, DEFAULT_MODEL)}}
+"""No model is the default one: options that differ from the parameter by that alone."""
+
 TAKES = {"run": ["x"], "generate": ["x"], "grade": ["x"], "check": ["1", "x"], "report": ["x"], "compare": ["x"],
          "export": ["x", "--format", "x"], "evolve": ["x"]}  # fmt: skip
 """What each command cannot do without."""
@@ -83,7 +87,7 @@ def test_every_option_is_a_parameter_with_the_same_default(command, monkeypatch)
         and (command, each.name) not in OTHERWISE
         and not same(command, given[each.name], known[each.name])
     }
-    assert differing == ({"model": (None, DEFAULT_MODEL)} if command in ("run", "generate") else {})
+    assert differing == MODELS.get(command, {})
 
 
 def test_the_exceptions_are_needed():
@@ -107,7 +111,17 @@ def test_no_public_function_hides_its_parameters(name):
     assert hidden == []
 
 
-@pytest.mark.parametrize("function", [api.run, api.generate, api.grade, api.check, api.report_files, api.export])
+def test_several_runs_take_what_one_run_takes_in_the_same_order():
+    one, several = (inspect.signature(each).parameters for each in (api.run, run_all))
+    plural = {"benchmark": "benchmarks", "model": "models"}
+    assert [plural.get(name, name) for name in one] == list(several)
+    differing = {name for name, each in one.items() if name not in plural and each != several[name]}
+    assert differing == set()
+
+
+@pytest.mark.parametrize(
+    "function", [api.run, run_all, api.generate, api.grade, api.check, api.report_files, api.export]
+)
 def test_every_parameter_is_documented(function):
     words = inspect.getdoc(function).partition("Args:")[2].partition("Raises:")[0]
     heads = [line.partition(": ")[0] for line in words.splitlines() if line[:4] == "    "]

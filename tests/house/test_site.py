@@ -15,7 +15,7 @@ TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 sys.path.insert(0, str(ROOT))
 try:
     from tools.reference import FOLDER, pages
-    from tools.tutorials import agrees, refreshed, run, steps
+    from tools.tutorials import QUICKSTARTS, agrees, refreshed, run, steps
 finally:
     sys.path.pop(0)
 
@@ -28,7 +28,7 @@ def test_the_reference_is_that_of_the_code():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*TUTORIALS, *sorted(QUICKSTARTS.glob("*.md"))], ids=lambda page: page.stem)
 def test_a_tutorial_does_what_it_says(page, tmp_path, humaneval_file, monkeypatch):
     monkeypatch.delenv("TRUEGRADE_DATA", raising=False)
     for step in run(page, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.models.openai_errors import MAX_ERROR_CHARACTERS, error_text, one_line, retry_after_s
+from truegrade.models.service_errors import MAX_ERROR_CHARACTERS, error_text, one_line, retry_after_s
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),

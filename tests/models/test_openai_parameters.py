@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.models.openai_errors import RequestFailure
-from truegrade.models.openai_parameters import Parameters, is_reasoning_model, refused_parameter
+from truegrade.models.openai_parameters import is_reasoning_model, openai_parameters
+from truegrade.models.service_errors import RequestFailure
+from truegrade.models.service_parameters import refused_parameter
 
 SENT = {
     "temperature": 0.2,
@@ -64,7 +65,7 @@ def test_the_field_of_the_error_wins_over_its_words():
 
 
 def test_both_spellings_of_the_limit_are_tried_and_no_more(make_request):
-    parameters, request = Parameters("chat"), make_request(max_tokens=9)
+    parameters, request = openai_parameters("chat"), make_request(max_tokens=9)
     first = parameters.build(*request[1:])
     assert parameters.learn(refusal("max_tokens is not supported"), first)
     second = parameters.build(*request[1:])
@@ -74,7 +75,7 @@ def test_both_spellings_of_the_limit_are_tried_and_no_more(make_request):
 
 
 def test_a_request_under_way_during_the_lesson_is_sent_again_without_a_second_note(make_request):
-    parameters, request = Parameters("chat"), make_request(seed=1)
+    parameters, request = openai_parameters("chat"), make_request(seed=1)
     both = parameters.build(*request[1:]), parameters.build(*request[1:])
     assert all(parameters.learn(refusal("unknown parameter: seed"), sent) for sent in both)
     assert parameters.build(*request[1:]) == {}
@@ -84,7 +85,7 @@ def test_a_request_under_way_during_the_lesson_is_sent_again_without_a_second_no
 def test_stop_strings_of_prompt_and_run_are_joined_once(make_request):
     request = make_request(stop=("\nif", "\ndef"))
     prompt = msgspec.structs.replace(request.prompt, stop=("\ndef", "\nclass"))
-    assert Parameters("text").build(prompt, request.sampling) == {"stop": ["\ndef", "\nclass", "\nif"]}
+    assert openai_parameters("text").build(prompt, request.sampling) == {"stop": ["\ndef", "\nclass", "\nif"]}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_reasoning_models_by_name(name, expected):
 @given(st.text(), st.none() | st.text(), st.none() | st.text())
 def test_any_refusal_ends(error, parameter, code):
     """Whatever a service says, each parameter is given up at most once: no request is repeated for ever."""
-    parameters = Parameters("chat")
+    parameters = openai_parameters("chat")
     sent = dict(SENT)
     for _ in range(len(SENT) + 2):
         if not parameters.learn(refusal(error, parameter, code), sent):

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.models.openai_errors import RequestFailure
-from truegrade.models.openai_reply import Body, read_body
+from truegrade.models.openai_reply import read_body
+from truegrade.models.service_errors import RequestFailure
+from truegrade.models.service_reply import Body
 from truegrade.records import Usage
 
 

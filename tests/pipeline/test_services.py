@@ -97,7 +97,7 @@ def test_failures_are_bounded_counted_kept_and_asked_again():
         assert again.summary["missing"] == 0
 
 
-def test_causes_of_failures_are_told_after_ten_and_at_the_end():
+def test_causes_of_failures_are_told_while_the_run_goes_on_and_at_the_end():
     number = Counter()
 
     def script(body):
@@ -112,8 +112,9 @@ def test_causes_of_failures_are_told_after_ten_and_at_the_end():
             "humaneval", model="openai-compatible/x", base_url=server.url, limit=12, out="run",
             notice=notices.append, sampling=Sampling(reasoning_effort="low"), request_policy=IMPATIENT,
         )  # fmt: skip
-    early, last = notices
-    assert "the first 10 failures: 8 × HTTP 400: effort 'low' is not one of none, high" in early
+    first, early, last = notices
+    assert "1 sample has failed so far: 1 × HTTP 400: effort 'low' is not one of none, high" in first
+    assert "10 samples have failed so far: 8 × HTTP 400: effort 'low' is not one of none, high" in early
     assert "12 samples have no reply: 9 × HTTP 400: effort 'low'" in last and "3 × HTTP 400: the prompt" in last
     assert "change or leave out what the service names" in last
     assert len(run.answered()) == 0

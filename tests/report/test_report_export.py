@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from reasoning_runs import build_reasoning_run
 from report_runs import House, Lenient, build_run
 
@@ -23,6 +25,8 @@ from truegrade.report import format as fmt
 from truegrade.report.exhibit_text import as_csv, as_latex, as_markdown, latex
 from truegrade.report.exhibits import Exhibit
 from truegrade.report.export import FORMATS, export_report
+from truegrade.report.methods import sentences
+from truegrade.report.sample_table import COLUMNS
 from truegrade.store import Run
 
 
@@ -59,6 +63,22 @@ def test_markdown_and_latex_say_what_the_page_says(two: Run) -> None:
         assert text.count("{") == text.count("}")
 
 
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("http://localhost:8000/v1", "on a server of our own"),
+        ("http://10.1.2.3/v1", "on a server of our own"),
+        ("http://gpu7:8000/v1", "on a server of our own"),
+        ("https://api.openai.com/v1", "at https://api.openai.com/v1"),
+    ],
+)
+def test_the_methods_name_an_address_that_others_can_reach(two: Run, address: str, said: str) -> None:
+    manifest = two.manifest
+    config = replace(manifest.generation, base_url=address)
+    words = " ".join(sentences(replace(manifest, generation=config), read_summary(two)))
+    assert f"{config.model} {said} on" in words
+
+
 def test_json_is_one_file(two: Run) -> None:
     (path,) = export_report(two, "json")
     content = json.loads(path.read_text())
@@ -79,17 +99,19 @@ def test_bibtex_names_run_and_program(two: Run) -> None:
 
 
 def test_bibtex_cites_a_known_benchmark(two: Run) -> None:
-    from msgspec.structs import replace
-
     from truegrade.report.citation import bibtex
 
     manifest = two.manifest
     known = replace(manifest, benchmark=replace(manifest.benchmark, name="humaneval"))
-    assert "eprint = {2107.03374}" in bibtex(known, read_summary(two))
+    text = bibtex(known, read_summary(two))
+    assert "eprint = {2107.03374}" in text and "author = {Chen and others}" in text and "year = {2021}" in text
+    assert "author = {{The Truegrade authors}}" in text
 
 
 def test_figures_are_files(two: Run, tmp_path: Path) -> None:
     paths = export_report(two, "svg", tmp_path / "new" / "folder")
+    assert paths[0].name == "score.svg"
+    assert fmt.estimate(read_summary(two).profiles[0].estimates[0]) in paths[0].read_text()
     assert {"profiles.svg", "pass-at-k.svg", "reasons.svg", "latency.svg"} <= {path.name for path in paths}
     for path in paths:
         assert ET.parse(path).getroot().tag.endswith("svg")
@@ -104,7 +126,7 @@ def test_reasoning_has_its_own_tables_and_figures(tmp_path: Path) -> None:
 
 
 def test_the_command_writes_every_format(two: Run, tmp_path: Path) -> None:
-    for file_format in set(FORMATS) - {"png"}:
+    for file_format in set(FORMATS) - {"png", "eval-results"}:
         out = tmp_path / ("page.html" if file_format == "html" else file_format)
         result = CliRunner().invoke(
             main, ["report", str(two.path), "--format", file_format, "--out", str(out), "--json"]
@@ -151,3 +173,35 @@ def test_any_cell_can_be_written(cells: list[tuple]) -> None:
     assert len(lines) == len(cells) + 4
     assert all(len(re.findall(r"(?<!\\)\|", line)) == 3 for line in lines[2:])
     assert as_latex(table).count(r" \\" + "\n") == len(cells) + 1
+
+
+def test_a_row_per_sample_and_profile_reads_back_alike_from_csv_and_parquet(two: Run) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    (path,) = export_report(two, "parquet")
+    rows = parquet.read_table(path).to_pylist()
+    assert path.name == "samples.parquet" and list(rows[0]) == list(COLUMNS)
+    verdicts = {(v.profile, v.problem_id, v.sample): v for name in two.profiles for v in two.verdicts(name)}
+    assert {(row["profile"], row["problem_id"], row["sample"]) for row in rows} == verdicts.keys()
+    assert len(rows) == len(verdicts)
+    for row in rows:
+        verdict = verdicts[row["profile"], row["problem_id"], row["sample"]]
+        assert (row["passed"], row["reason"]) == (verdict.passed, verdict.reason.value)
+        assert row["detail"] == verdict.detail
+    summary = read_summary(two)
+    for profile in summary.profiles:
+        passed = sum(row["passed"] for row in rows if row["profile"] == profile.profile)
+        assert passed == sum(task.c for task in profile.tasks)
+    paths = {made.name: made for made in export_report(two, "csv")}
+    with paths["samples.csv"].open(newline="") as file:
+        told = list(csv.DictReader(file))
+    as_text = {True: "true", False: "false", None: ""}
+    assert [list(row.values()) for row in told] == [
+        [as_text[value] if isinstance(value, bool | None) else str(value) for value in row.values()]
+        for row in rows
+    ]
+
+
+def test_parquet_without_its_extra_says_what_to_install(two: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(UserError, match=r"pip install 'truegrade\[parquet\]'"):
+        export_report(two, "parquet")

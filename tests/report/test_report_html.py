@@ -12,13 +12,14 @@ from report_runs import House, Lenient, build_run
 
 from support.cpu import cpu_within
 from truegrade.errors import UserError
-from truegrade.pipeline.summary import read_summary
+from truegrade.pipeline.summary import TaskLine, read_summary
 from truegrade.profiles import open_profile
 from truegrade.records import Reason
 from truegrade.report import format as fmt
 from truegrade.report import wording
 from truegrade.report.html import write_report
 from truegrade.report.methods import methods
+from truegrade.report.sections import tasks
 from truegrade.store import Run
 
 HOSTILE = '</script><script>alert(1)</script><img src="http://evil.example/x" onerror="alert(2)"><!-- $body'
@@ -92,6 +93,17 @@ def test_every_task_has_a_cell_in_every_strip(two: Run) -> None:
         for task in profile.tasks:
             assert f'title="{task.id}: {task.c} of {task.n}"' in content
     assert content.count('data-find="Toy/1#"') == 3  # a cell a strip, a row of the table
+
+
+def test_many_problems_share_cells_and_the_table_is_cut(two: Run) -> None:
+    summary = read_summary(two)
+    lines = [TaskLine(f"t{i}", 2, i % 3, f"t{i}") for i in range(2_500)]
+    many = msgspec.structs.replace(summary, profiles=[msgspec.structs.replace(summary.profiles[0], tasks=lines)])
+    drawn = str(tasks(many))
+    assert drawn.count("<i ") == 834 and 'title="t0 to t2: 3 of 6"' in drawn
+    page = StrictPage(drawn)
+    assert "One cell per 3 problems" in page.text and "first 1,000 problems" in page.text
+    assert len(page.tags) < 8_000
 
 
 def test_reasons_and_disagreements_are_counted(two: Run) -> None:

@@ -79,6 +79,39 @@ def test_nothing_finished_yet_has_no_time_to_go() -> None:
     assert meter.line(10.0) == "x: 2/5, 0/s"
 
 
+def test_the_time_to_go_after_a_resume_is_that_of_this_command_alone() -> None:
+    progress, clock, out = watch(terminal=False)
+    progress.start("generate", total=1000, done=900)
+    for _ in range(20):
+        clock.now_s += 1
+        progress.advance()
+    progress.finish()
+    # 80 are left at one a second; with the 900 of the first command the pace would be 46 a second
+    assert out.getvalue().splitlines()[-1] == "generate: 920/1,000, 1/s, 1 min 20 s remaining, 20.0 s in total"
+
+
+def test_what_came_at_once_from_a_cache_leaves_the_pace_after_a_minute() -> None:
+    meter = ProgressMeter("x", total=600, done=0, started_s=0.0)
+    for _ in range(300):
+        meter.add(0.0, failed=False)
+    seconds = range(1, 122)
+    for second in seconds:
+        meter.add(0.0, failed=False)
+        meter.rate(second)
+    assert meter.done == 421
+    assert 179 <= (meter.eta_s(seconds[-1]) or 0) <= 185
+    assert meter.line(seconds[-1]).startswith("x: 421/600, 1/s")
+
+
+def test_slow_requests_have_a_pace_of_at_least_twenty_of_them() -> None:
+    meter = ProgressMeter("x", total=100, done=0, started_s=0.0)
+    for number in range(1, 51):
+        meter.add(None, failed=False)
+        meter.rate(30.0 * number)
+    assert meter.eta_s(30.0 * 50) == 50 * 30.0
+    assert (meter.eta_s(30.0 * 51) or 0) > 50 * 30.0
+
+
 def test_silence(capfd) -> None:
     progress: Progress = Silent()
     progress.start("x", total=1, done=0)

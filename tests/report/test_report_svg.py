@@ -167,3 +167,11 @@ def test_long_names_stand_above_their_numbers_so_that_a_phone_shows_both():
     assert two.height > one.height
     assert "humaneval-openai-gpt-…" in two.body and "gpt-4o-12345678<" in two.body
     assert long in two.description and f"<title>{long}: +10.0 [0.0, 20.0]</title>" in two.body
+
+
+def test_the_line_at_zero_keeps_off_the_labels():
+    body = difference_rows([("MC - OC", -0.373, -0.503, -0.236), ("MR - OR", 0.2, 0.1, 0.3)], "differences").body
+    labels = [float(y) for y in re.findall(r'class="name"[^>]* y="([\d.]+)"', body)]
+    lines = re.findall(r'class="zero"[^>]* y1="([\d.]+)" y2="([\d.]+)"', body)
+    assert len(labels) == len(lines) == 2
+    assert all(not float(top) < y - 4 < float(bottom) for y in labels for top, bottom in lines)

@@ -1,7 +1,7 @@
 """A local HTTP server that answers by script, for clients that must survive what services do.
 
 Plain asyncio in a thread of its own; it knows nothing of the product. Answers are given in the order of the
-requests and the last one repeats; or a function of the decoded body makes them.
+requests and the last one repeats; or a function of the decoded body makes them, or one of the whole request.
 """
 
 from __future__ import annotations
@@ -46,10 +46,15 @@ Script = Sequence[Answer] | Callable[[Any], Answer]
 
 
 class ScriptedServer:
-    """The server's record: what it saw, and how much at once."""
+    """The server's record: what it saw, and how much at once.
 
-    def __init__(self, script: Script) -> None:
-        self._script = script
+    Args:
+        script: the answers.
+        whole: whether a function is given the request (`Seen`) instead of its body.
+    """
+
+    def __init__(self, script: Script, *, whole: bool = False) -> None:
+        self._script, self._whole = script, whole
         self.requests: list[Seen] = []
         self.max_in_flight = 0
         self._in_flight = 0
@@ -72,9 +77,11 @@ class ScriptedServer:
             key.lower(): value.strip() for key, _, value in (line.partition(":") for line in head[1:] if line)
         }
         content = await reader.readexactly(int(headers.get("content-length", "0")))
-        body = json.loads(content) if content else None
-        answer = self._answer(body)
-        self.requests.append(Seen(head[0].split(" ")[1], headers, body, time.monotonic()))
+        form = headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+        body = content.decode() if form else json.loads(content) if content else None
+        seen = Seen(head[0].split(" ")[1], headers, body, time.monotonic())
+        answer = self._answer(seen)
+        self.requests.append(seen)
         self._in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self._in_flight)
         try:
@@ -92,16 +99,16 @@ class ScriptedServer:
         await writer.drain()
         return not answer.cut
 
-    def _answer(self, body: Any) -> Answer:
+    def _answer(self, seen: Seen) -> Answer:
         if callable(self._script):
-            return self._script(body)
+            return self._script(seen if self._whole else seen.body)
         return self._script[min(len(self.requests), len(self._script) - 1)]
 
 
 @contextmanager
-def scripted_server(script: Script) -> Iterator[ScriptedServer]:
+def scripted_server(script: Script, *, whole: bool = False) -> Iterator[ScriptedServer]:
     """Run a server on an ephemeral port of 127.0.0.1; ``url`` ends in ``/v1``."""
-    record = ScriptedServer(script)
+    record = ScriptedServer(script, whole=whole)
     ready, done = threading.Event(), threading.Event()
     loop = asyncio.new_event_loop()
     stopping: list[asyncio.Event] = []

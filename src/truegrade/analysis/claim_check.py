@@ -29,6 +29,7 @@ from truegrade.statistics.windows import described
 from truegrade.store import Run
 from truegrade.store.importers import find_format
 from truegrade.store.journal import Notice
+from truegrade.store.packing import is_pack
 
 
 class CheckAnswer(StrEnum):
@@ -93,9 +94,10 @@ def check(
     """
     claimed = parse_claim(claim)
     refuse_wrong_numbers(metric, tasks, samples, tolerance_points)
-    if path.is_dir():
+    if path.is_dir() or is_pack(path):
         raise UserError(
-            f"{path}: is a folder; to compare a run with a claim use: truegrade replicate {path} --claim {claim}"
+            f"{path}: is no file of completions; to compare a run with a claim use: truegrade replicate {path}"
+            f" --claim {claim}"
         )
     for file in (path, *previous):
         require_file(file)
@@ -165,6 +167,10 @@ def audit_file(
         UserError: a name or file is at fault.
         SandboxError: this machine cannot run programs.
     """
+    if is_pack(path) or (path / "manifest.json").is_file():
+        run = Run.open(path)
+        path, benchmark = run.completions_path, benchmark or run.manifest.benchmark.name
+        task_args = task_args or run.manifest.benchmark.args
     name, evaluation = _what_it_is(path, benchmark)
     if name == contests.NAME and (data is None or evaluation):
         return contests.audit_contests(path, progress=progress, workers=workers, allow_unsafe=allow_unsafe)

@@ -52,13 +52,17 @@ def obstacles(first: GradedRun, second: GradedRun) -> list[str]:
 
     Two profiles of one and the same run are always comparable: the same replies under other rules.
     """
-    if _same(first, second):
-        return []
     return [
         f"{what}: {first.run.path} has {old}, {second.run.path} has {new}"
-        for what, old, new in _facts(first, second)
-        if old != new
+        for what, old, new in differences(first, second)
     ]
+
+
+def differences(first: GradedRun, second: GradedRun) -> list[tuple[str, str, str]]:
+    """What makes the two incomparable: its name, the first's, the second's; empty if nothing does."""
+    if _same(first, second):
+        return []
+    return [fact for fact in _facts(first, second) if fact[1] != fact[2]]
 
 
 def remarks(first: GradedRun, second: GradedRun) -> list[str]:

@@ -192,7 +192,7 @@ def _place(baseline: str | Path | None, sides: Sequence[GradedRun], labels: Sequ
     for place, (side, label) in enumerate(zip(sides, labels, strict=True)):
         if str(baseline) == label or (within_one and str(baseline) == label.partition("@")[0]):
             return place
-        if not within_one and Path(baseline).resolve() == side.run.path.resolve():
+        if not within_one and Path(baseline).resolve() == (side.run.pack or side.run.path).resolve():
             return place
     raise UnknownName("run to compare with", str(baseline), labels, "it must be one of those compared")
 

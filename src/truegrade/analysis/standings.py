@@ -36,6 +36,21 @@ class RunStanding(msgspec.Struct, frozen=True, kw_only=True):
     set or profile differ."""
 
 
+class PairStanding(msgspec.Struct, frozen=True, kw_only=True):
+    """One model on one benchmark, of a call that asks several models about several benchmarks."""
+
+    benchmark: str
+    model: str
+    run: Path
+    """The folder, which `truegrade.load` opens; it is not there where nothing could be begun."""
+    standings: list[RunStanding]
+    """One for each profile; none where nothing was counted."""
+    cost_usd: float | None
+    """Of all requests, those of earlier calls too; None where it is not known."""
+    failure: str | None
+    """Why it is not complete, and None where it is."""
+
+
 def standings(runs: Sequence[Run | str | Path], *, profile: str | None = None) -> list[RunStanding]:
     """Put runs side by side, in the order given.
 
@@ -55,6 +70,38 @@ def standings(runs: Sequence[Run | str | Path], *, profile: str | None = None) -
         found.append(_standing(run, summary, first))
         first = first or (run, summary)
     return found
+
+
+def pair_standing(
+    run: Run | Path, profiles: Sequence[str], *, benchmark: str, model: str, failure: str | None
+) -> PairStanding:
+    """What a pair has come to.
+
+    Args:
+        run: the run, or its folder where there may be none.
+        profiles: ids of those that it was to be graded under.
+        benchmark, model: names.
+        failure: why it is not complete; None to say so where the grader failed, as its summary tells.
+    """
+    folder = run.path if isinstance(run, Run) else run
+    opened = run if isinstance(run, Run) else Run.open(folder) if (folder / "manifest.json").exists() else None
+    costs = [] if opened is None else [facts.cost_usd for facts in opened.completion_facts()]
+    known = [usd for usd in costs if usd is not None]
+    counted: list[RunStanding] = []
+    if opened is not None and (folder / "summary.json").exists():
+        summary = read_summary(opened)
+        found = [each for each in summary.profiles if each.profile in profiles]
+        counted = [_standing(opened, each, None) for each in found]
+        if failure is None and (errors := sum(len(each.grader_errors) for each in found)):
+            failure = f"the grader failed on {errors} samples, which are not counted: truegrade grade {folder}"
+    return PairStanding(
+        benchmark=benchmark,
+        model=model,
+        run=folder,
+        standings=counted,
+        cost_usd=sum(known) if known else None,
+        failure=failure,
+    )
 
 
 def _standing(run: Run, summary: ProfileSummary, first: tuple[Run, ProfileSummary] | None) -> RunStanding:

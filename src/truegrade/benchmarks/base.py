@@ -43,6 +43,8 @@ class BenchmarkSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Number of problems; None where the user's file decides."""
     licence: str
     citation: str
+    current: bool = True
+    """Whether `truegrade benchmarks` lists it without ``--all``."""
     source: str | None = None
     """Name of the pinned data set it reads (`truegrade data list`); None if the user brings the file."""
     load: Callable[[Path | None, Mapping[str, str]], Benchmark]

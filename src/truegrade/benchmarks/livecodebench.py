@@ -138,7 +138,8 @@ LIVECODEBENCH = BenchmarkSpec(
     tasks="contest",
     size=None,
     licence="the contests' own; see livecodebench/code_generation_lite",
-    citation="arXiv:2403.07974",
+    citation="Jain et al., LiveCodeBench: Holistic and Contamination Free Evaluation of Large Language Models for"
+    " Code, arXiv:2403.07974",
     load=load,
     args=ARGUMENTS,
     filters=tuple(FILTERS),

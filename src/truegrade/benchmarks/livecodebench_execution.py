@@ -91,7 +91,8 @@ LIVECODEBENCH_EXECUTION = BenchmarkSpec(
     tasks="output_prediction",
     size=None,
     licence="see livecodebench/execution-v2",
-    citation="arXiv:2403.07974",
+    citation="Jain et al., LiveCodeBench: Holistic and Contamination Free Evaluation of Large Language Models for"
+    " Code, arXiv:2403.07974",
     load=load,
     args=ARGUMENTS,
     filters=tuple(ARGUMENTS),

@@ -124,7 +124,8 @@ LIVECODEBENCH_TESTOUTPUT = BenchmarkSpec(
     tasks="test_output_prediction",
     size=None,
     licence="see livecodebench/test_generation",
-    citation="arXiv:2403.07974",
+    citation="Jain et al., LiveCodeBench: Holistic and Contamination Free Evaluation of Large Language Models for"
+    " Code, arXiv:2403.07974",
     load=load,
     args=ARGUMENTS,
     filters=tuple(ARGUMENTS),

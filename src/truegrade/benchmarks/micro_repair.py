@@ -115,6 +115,7 @@ def _seen(seen: bool) -> str:
 MICRO_REPAIR = BenchmarkSpec(
     name=NAME,
     summary="Repair a small function with one bug; its name says what it is to do. Made from a seed.",
+    current=False,
     tasks="repair",
     size=None,
     licence="Apache-2.0 (generated)",

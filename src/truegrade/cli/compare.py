@@ -1,7 +1,8 @@
-"""The commands `compare`, which compares runs, and `power`, which plans a comparison."""
+"""The commands `compare` and `leaderboard`, which compare runs, and `power`, which plans a comparison."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,10 @@ from truegrade.cli.options import Number, cutoff_option, echo, json_option, prin
 @window_option
 @cutoff_option
 @click.option(
-    "--table", is_flag=True, help="Print all metrics, one column per run; the runs may have different data sets."
+    "--table",
+    is_flag=True,
+    help="Print all metrics, one column per run; the runs may have different data sets. With --format: a file,"
+    " models down and benchmarks across.",
 )
 @click.option("--force", is_flag=True, help="Compare runs that are not comparable; the result states this.")
 @click.option(
@@ -76,7 +80,7 @@ def compare(
     if table and (options["window"] or options["cutoff"]):
         raise click.UsageError("--table takes no -T and no --cutoff: leave out one or the other")
     if table:
-        _table(runs, options["profiles"], as_json)
+        _table(runs, options["profiles"], file_format, out, as_json=as_json)
         return
     found = compare_runs(runs, every_pair=every_pair, **options)
     if file_format is not None:
@@ -89,14 +93,20 @@ def compare(
         print_comparisons(found)
 
 
-def _table(runs: tuple[Path, ...], profiles: tuple[str, ...], as_json: bool) -> None:
+def _table(
+    runs: tuple[Path, ...], profiles: tuple[str, ...], file_format: str | None, out: Path | None, *, as_json: bool
+) -> None:
     """Every run with its own intervals; paired with the first where that is possible."""
     from truegrade.analysis.standings import standings
 
     if len(runs) < 2 or len(profiles) > 1:
         raise click.UsageError("--table needs two runs or more, and one profile")
     rows = standings(runs, profile=profiles[0] if profiles else None)
-    if as_json:
+    if file_format is not None:
+        from truegrade.report.comparison_export import export_standings
+
+        _name(export_standings(rows, file_format, out), as_json=as_json)
+    elif as_json:
         print_json(rows)
     else:
         from truegrade.report.standings_text import print_standings
@@ -109,13 +119,43 @@ def _write(found: Any, file_format: str, out: Path | None, *, open_page: bool, a
     from truegrade.report.comparison_export import export_comparison
 
     files = export_comparison(found, file_format, out)
+    _name(files, as_json=as_json)
+    if open_page:
+        click.launch(str(files[0]))
+
+
+def _name(files: Sequence[Path], *, as_json: bool) -> None:
+    """Print the paths of files that were written."""
     if as_json:
         print_json([str(file) for file in files])
     else:
         for file in files:
             echo(file)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUNS...")
+@click.option("--as", "profiles", multiple=True, metavar="PROFILE", help="Only these profiles. Repeatable.")
+@click.option("--out", type=click.Path(path_type=Path), help="The page. [default: leaderboard.html here]")
+@click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
+@json_option
+def leaderboard(
+    runs: tuple[Path, ...], profiles: tuple[str, ...], out: Path | None, open_page: bool, as_json: bool
+) -> None:
+    """Write a page that ranks graded runs, packs or folders of them, by benchmark and profile."""
+    from truegrade.analysis.leaderboard import read_leaderboard
+    from truegrade.report.leaderboard_html import write_leaderboard
+
+    found = read_leaderboard(runs, profiles=profiles)
+    path = write_leaderboard(found, out)
+    if as_json:
+        print_json(found)
+    else:
+        echo(path)
+        for name, why in found.left_out.items():
+            echo(f"note: {name} is on no board: {why}", err=True)
     if open_page:
-        click.launch(str(files[0]))
+        click.launch(str(path))
 
 
 @click.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import platform
 import sys
@@ -13,7 +12,7 @@ import msgspec
 
 from truegrade import __version__
 from truegrade.datasets import list_sources
-from truegrade.models.providers import PROVIDERS
+from truegrade.models.providers import PROVIDERS, has_package
 from truegrade.pipeline.verdicts import package_versions
 from truegrade.profiles import PROFILES, open_profile
 from truegrade.records import Reason
@@ -141,10 +140,6 @@ def _responses() -> Diagnosis:
 
 
 def _extra(name: str, module: str) -> Diagnosis:
-    try:
-        found = importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # of the package that holds the module
-        found = False
-    if not found:
+    if not has_package(module):
         return Diagnosis(name=f"extra {name}", state="missing", detail=f"pip install 'truegrade[{name}]'")
     return Diagnosis(name=f"extra {name}", state="ok", detail="installed")

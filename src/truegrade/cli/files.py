@@ -1,4 +1,4 @@
-"""The commands that write files for other tools: `export`, `lm-eval-tasks`."""
+"""The commands that write files for other tools and other people: `export`, `pack`, `lm-eval-tasks`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from truegrade.cli.options import Number, data_options, echo, json_option, print_json
+from truegrade.cli.options import Number, data_options, echo, json_option, notice, print_json
 
 
 @click.command()
@@ -42,6 +42,24 @@ def export(
     path = api.export(run, file_format, profile=profile, benchmark=benchmark, data=data, out=out)
     if as_json:
         print_json({"file": str(path)})
+    else:
+        echo(path)
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Output file. [default: the run's name with .truegrade]"
+)
+@json_option
+def pack(run: Path, out: Path | None, as_json: bool) -> None:
+    """Write a run as one file, which grade, report, compare, view, export, replicate and audit read like a run."""
+    from truegrade.store import Run
+    from truegrade.store.packing import pack_run
+
+    path = pack_run(Run.open(run), out, notice=notice)
+    if as_json:
+        print_json({"file": str(path), "bytes": path.stat().st_size})
     else:
         echo(path)
 

@@ -76,10 +76,16 @@ LISTINGS = (
 )
 
 
+_all_option = click.option(
+    "--all", "everything", is_flag=True, help="Also what only single studies or older results use, with details."
+)
+
+
 @click.command()
+@_all_option
 @json_option
-def benchmarks(as_json: bool) -> None:
-    """List the benchmarks."""
+def benchmarks(everything: bool, as_json: bool) -> None:
+    """List the benchmarks; --json lists all of them."""
     from truegrade.benchmarks.table import REGISTRY
 
     listed = usable(REGISTRY)
@@ -89,7 +95,8 @@ def benchmarks(as_json: bool) -> None:
     else:
         from truegrade.report.text import print_benchmarks
 
-        print_benchmarks([each.value for each in listed], [str(each.origin) for each in listed])
+        specs, origins = [each.value for each in listed], [str(each.origin) for each in listed]
+        print_benchmarks(specs, origins, everything=everything)
 
 
 @click.command()
@@ -110,9 +117,10 @@ def agents(as_json: bool) -> None:
 
 
 @click.command()
+@_all_option
 @json_option
-def models(as_json: bool) -> None:
-    """List providers, presets and baselines; `truegrade agents` lists the agents."""
+def models(everything: bool, as_json: bool) -> None:
+    """List what --model takes: services, models on this machine, baselines; --json lists all of them."""
     from truegrade.models import list_models
 
     known = list_models()
@@ -121,13 +129,14 @@ def models(as_json: bool) -> None:
     else:
         from truegrade.report.text import print_models
 
-        print_models(known)
+        print_models(known, everything=everything)
 
 
 @click.group(invoke_without_command=True)
 @click.pass_context
+@_all_option
 @json_option
-def profiles(ctx: click.Context, as_json: bool) -> None:
+def profiles(ctx: click.Context, everything: bool, as_json: bool) -> None:
     """List the profiles; `profiles show NAME` prints every rule, `profiles diff A B` the differences of two."""
     if ctx.invoked_subcommand is not None:
         return
@@ -139,7 +148,7 @@ def profiles(ctx: click.Context, as_json: bool) -> None:
     else:
         from truegrade.report.text import print_profiles
 
-        print_profiles(opened)
+        print_profiles(opened, everything=everything)
 
 
 @profiles.command("show")

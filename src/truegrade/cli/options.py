@@ -13,6 +13,9 @@ import click
 from truegrade.cli.flags import read_limit, with_flags
 from truegrade.report.terminal import visible
 
+LEVELS = ("debug", "info", "warning", "error")
+"""Of the log; see `truegrade.cli.logs`."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -99,6 +102,11 @@ cutoff_option = click.option(
     help="Training cut-off of the model, YYYY-MM-DD: splits contest problems by date.",
 )  # fmt: skip
 
+log_to_option = click.option(
+    "--log-to", "log_to", multiple=True, metavar="TRACKER",
+    help="Also log the results to mlflow[:URI], wandb[:PROJECT] or tensorboard:FOLDER. Repeatable.",
+)  # fmt: skip
+
 grading_options = together(
     click.option("--as", "profiles", multiple=True, default=("strict",), show_default=True, metavar="PROFILE",
                  help="Profile to grade under. Repeatable."),
@@ -108,6 +116,7 @@ grading_options = together(
     click.option("--packages", callback=_names, metavar="NAMES",
                  help="Installed packages that programs may import in addition to the profile's, as a,b,c."),
     executor_option,
+    log_to_option,
     unsafe_option,
 )  # fmt: skip
 
@@ -121,9 +130,11 @@ model_args_option = click.option(
     help="Model argument, passed on to the service. Repeatable.",
 )  # fmt: skip
 
+MODEL_HELP = "provider/name, preset, embedded/NAME, hf/NAME, replay:FILE, baseline/NAME."
+model_option = click.option("--model", "-m", help=MODEL_HELP)
+models_option = click.option("--model", "-m", multiple=True, help=f"{MODEL_HELP} Repeatable.")
+
 generation_options = together(
-    click.option("--model", "-m",
-                 help="provider/name, preset, embedded/NAME, hf/NAME, replay:FILE, baseline/NAME."),
     adapter_option,
     click.option("--agent", metavar="NAME",
                  help="Agent that calls the model in several steps: agentcoder, self-repair."),
@@ -156,7 +167,7 @@ generation_options = together(
     click.option("--timeout", "timeout_s", default=600.0, show_default=True, type=Number(min=0, min_open=True),
                  help="Timeout of a request in seconds."),
     click.option("--max-cost", "max_cost_usd", type=Number(min=0),
-                 help="Cost limit of the run in US dollars."),
+                 help="Cost limit in US dollars, of all runs of the command together."),
     click.option("--reuse", type=click.Path(path_type=Path),
                  help="File of completion lists; rows with need_reproduce false are not requested again."),
     click.option("--cache/--no-cache", default=None,
@@ -164,13 +175,17 @@ generation_options = together(
                  " addresses]"),
     click.option("--probe", is_flag=True,
                  help="Probe first which parameters the server honours; the manifest records the result."),
-    click.option("--out", type=click.Path(path_type=Path), help="Folder of the run. [default: runs/<name>]"),
+    click.option("--batch", is_flag=True,
+                 help="Ask through the service's batches: half the price, answered within a day (openai/,"
+                 " anthropic/). The same command collects them."),
+    click.option("--out", type=click.Path(path_type=Path),
+                 help="Folder of the run; with several runs, the folder that holds theirs. [default:"
+                 " runs/<name>]"),
 )  # fmt: skip
 
 
 def generation_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     """Command-line options as the keyword arguments of `truegrade.api.generate`."""
-    from truegrade.models import DEFAULT_MODEL
     from truegrade.records.config import RequestPolicy, Sampling
 
     request_policy = ("max_connections", "max_attempts", "timeout_s", "max_cost_usd")
@@ -186,10 +201,10 @@ def generation_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
         "reuse",
         "cache",
         "probe",
+        "batch",
         "out",
     )
     return {
-        "model": options["model"] or DEFAULT_MODEL,
         "sampling": Sampling(**{name: options[name] for name in Sampling.__struct_fields__}),
         "request_policy": RequestPolicy(**{name: options[name] for name in request_policy}),
         "notice": notice,
@@ -213,8 +228,20 @@ def echo(message: object, *, err: bool = False, nl: bool = True) -> None:
 
 
 def notice(sentence: str) -> None:
-    """Print what a person should know, on standard error."""
-    echo(f"note: {with_flags(sentence)}", err=True)
+    """Print what a person should know on standard error, and log it."""
+    shown = with_flags(sentence)
+    echo(f"note: {shown}", err=True)
+    from truegrade.files.run_log import CONSOLE
+
+    CONSOLE.info(shown)
+
+
+def tell(sentence: str) -> None:
+    """Print on standard error, and log, why the command ends."""
+    echo(f"truegrade: {sentence}", err=True)
+    from truegrade.files.run_log import CONSOLE
+
+    CONSOLE.error(sentence)
 
 
 def print_json(value: Any) -> None:

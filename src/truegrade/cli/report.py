@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from truegrade.cli.options import cutoff_option, data_option, echo, json_option, print_json, window_option
+from truegrade.cli.flags import with_flags
+from truegrade.cli.options import (
+    cutoff_option,
+    data_option,
+    echo,
+    json_option,
+    log_to_option,
+    print_json,
+    window_option,
+)
+
+EXIT_NOT_TRACKED = 1
 
 
 @click.command()
@@ -19,7 +31,8 @@ from truegrade.cli.options import cutoff_option, data_option, echo, json_option,
     default="html",
     show_default=True,
     metavar="FORMAT",
-    help="html (one page), or one file per table or figure: png, svg, latex, markdown, csv, json, bibtex.",
+    help="html (one page), or one file per table or figure: png, svg, latex, markdown, csv, json,"
+    " bibtex; parquet: a row per sample; model-index, eval-results: YAML for the Hugging Face Hub.",
 )
 @click.option(
     "--out",
@@ -29,27 +42,19 @@ from truegrade.cli.options import cutoff_option, data_option, echo, json_option,
 @window_option
 @cutoff_option
 @data_option
+@log_to_option
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @json_option
 def report(
     runs: tuple[Path, ...], file_format: str, out: Path | None, open_page: bool, as_json: bool, **part: Any
 ) -> None:
     """Write the report of graded runs: a page, or its tables and figures as files."""
-    from truegrade import api
-
     if out is not None and len(runs) > 1:
         raise click.UsageError("--out names one place, but several runs are given; report them one by one")
     if open_page and file_format != "html":
         raise click.UsageError(f"--open shows a page; {file_format} makes none")
-    files = [
-        file
-        for path in runs
-        for file in (
-            [_of_evolution(path, file_format, out, part)]
-            if (path / "evolution.json").is_file()
-            else api.report_files(path, file_format, out=out, **part)
-        )
-    ]
+    made = [_report(path, file_format, out, part) for path in runs]
+    files = [file for found, _ in made for file in found]
     if as_json:
         print_json([str(file) for file in files])
     else:
@@ -58,6 +63,23 @@ def report(
     if open_page:
         for file in files:
             click.launch(str(file))
+    if failures := [failure for _, failure in made if failure]:
+        for failure in failures:
+            echo(f"truegrade: {failure}", err=True)
+        sys.exit(EXIT_NOT_TRACKED)
+
+
+def _report(path: Path, file_format: str, out: Path | None, part: Mapping[str, Any]) -> tuple[list[Path], str]:
+    """The files of one report, and why a tracker did not take the results; empty where nothing failed."""
+    from truegrade import api
+    from truegrade.store.trackers import NotTracked
+
+    if (path / "evolution.json").is_file():
+        return [_of_evolution(path, file_format, out, part)], ""
+    try:
+        return api.report_files(path, file_format, out=out, **part), ""
+    except NotTracked as error:
+        return error.made, with_flags(error)
 
 
 def _of_evolution(folder: Path, file_format: str, out: Path | None, part: Mapping[str, Any]) -> Path:
@@ -68,7 +90,7 @@ def _of_evolution(folder: Path, file_format: str, out: Path | None, part: Mappin
     from truegrade.evolution.reporting.summary_text import markdown_summary
 
     if any(part.values()):
-        raise UserError(f"{folder}: -T, --cutoff and --data are for runs; this is an evolution")
+        raise UserError(f"{folder}: -T, --cutoff, --data and --log-to are for runs; this is an evolution")
     if file_format == "html":
         return write_report(gather(folder), out)
     if file_format != "markdown":

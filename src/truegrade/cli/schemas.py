@@ -12,6 +12,7 @@ from truegrade.benchmarks.own_rows import BenchmarkRow
 from truegrade.pipeline.summary import Summary
 from truegrade.records import Completion, Verdict
 from truegrade.store import Manifest
+from truegrade.store.batch_journal import BatchEvent
 from truegrade.store.run import StoredPrompt
 
 _TYPES: dict[str, type[msgspec.Struct]] = {
@@ -19,6 +20,7 @@ _TYPES: dict[str, type[msgspec.Struct]] = {
     "prompt": StoredPrompt,
     "completion": Completion,
     "step": Step,
+    "batch": BatchEvent,
     "verdict": Verdict,
     "summary": Summary,
     "benchmark-row": BenchmarkRow,

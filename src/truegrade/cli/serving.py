@@ -190,10 +190,12 @@ def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: 
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
 @json_option
 def view(runs: Path, host: str, port: int, open_page: bool, as_json: bool) -> None:
-    """Show a folder of runs in a browser: list, samples, comparison, live. Stop with Ctrl-C."""
+    """Show a folder of runs, or a pack, in a browser: list, samples, comparison, live. Stop with Ctrl-C."""
+    from truegrade.store import Run
     from truegrade.web.viewer.viewer_server import ViewServer
 
-    with ViewServer(runs, host, port) as server:
+    shown = Run.open(runs).path if runs.is_file() else runs
+    with ViewServer(shown, host, port) as server:
 
         def announce() -> None:
             if as_json:

@@ -20,6 +20,7 @@ from truegrade.evolution.events import (
     Evolution,
     Final,
 )
+from truegrade.files import run_log
 from truegrade.files.json_text import encode, read_json
 from truegrade.registry import refuse_another_file
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
@@ -60,6 +61,7 @@ class EvolutionFolder:
                 raise UserError(
                     f"{self.path}: another process is evolving there; wait, or choose another `out`"
                 ) from None
+            run_log.begin(self.path)
             yield
 
     def begin(self, evolution: Evolution) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -14,10 +14,13 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model
 from truegrade.models.presets import PRESETS, Preset, Price, list_price
-from truegrade.models.providers import PROVIDERS, REGISTRY, Provider, find_endpoint
+from truegrade.models.providers import PROVIDERS, REGISTRY, ModelEndpoint, Protocol, Provider, find_endpoint
 from truegrade.records import Problem
 from truegrade.records.config import RequestPolicy
 from truegrade.registry import Found, Origin, lacking
+
+if TYPE_CHECKING:
+    from truegrade.models.service_model import ServiceOpener
 
 TRUEGRADE_MICRO = "embedded/truegrade-micro"
 """The weights that come with the package, answered by numpy."""
@@ -67,6 +70,8 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     price: Price | None = None
     origin: str | None = None
     """The package that offers it; None for what is built in."""
+    current: bool = True
+    """Whether it is listed without ``--all``."""
 
 
 def list_models() -> list[ModelInfo]:
@@ -83,6 +88,7 @@ def list_models() -> list[ModelInfo]:
             description=preset.notes,
             needs=_needs(PROVIDERS[preset.provider]),
             price=preset.price,
+            current=preset.current,
         )
         for name, preset in PRESETS.items()
     ]
@@ -97,7 +103,7 @@ def list_models() -> list[ModelInfo]:
         for name, provider, origin, fault in REGISTRY.listed()
     ]
     replay = ModelInfo(name="replay:FILE", kind="replay", description="answers stored by an earlier run", needs="")
-    return [*baselines, *local, *presets, *providers, replay]
+    return [*providers, *local, *presets, *baselines, replay]
 
 
 def open_model(
@@ -238,15 +244,50 @@ def _open_service(
     request_policy: RequestPolicy,
     args: Mapping[str, Any],
 ) -> Model:
-    from truegrade.models.openai_api import OpenAIModel
-    from truegrade.models.openai_options import split_arguments
-
-    options, _ = split_arguments(args)
-    endpoint = find_endpoint(provider, base_url=base_url, key_variable=options.api_key_env)
+    endpoint = _find_service(provider, base_url, args)
     # the listed price is the provider's own: whoever serves the model elsewhere asks another
     at_home = endpoint.base_url == provider.value.base_url
     price = list_price(provider.name, model) if at_home else None
-    return OpenAIModel(endpoint, model, request_policy=request_policy, args=args, listed_price=price)
+    return _service_opener(provider.value.protocol)(endpoint, model, request_policy, args, price)
+
+
+def _find_service(provider: Found[Provider], base_url: str | None, args: Mapping[str, Any]) -> ModelEndpoint:
+    """Where a service is asked and with what: a URL and a key, unless the vendor's client has rules of its own.
+
+    Raises:
+        UserError: as `open_model`.
+    """
+    from truegrade.models.service_options import ServiceOptions, split_arguments
+
+    if provider.value.protocol == "google":
+        from truegrade.models.google_api import find_google
+
+        return find_google(provider, base_url, args)
+    if provider.value.protocol == "bedrock":
+        from truegrade.models.bedrock_api import find_bedrock
+
+        return find_bedrock(provider, base_url, args)
+    options, _ = split_arguments(args, ServiceOptions)
+    return find_endpoint(provider, base_url=base_url, key_variable=options.api_key_env)
+
+
+def _service_opener(protocol: Protocol) -> ServiceOpener:
+    """How models behind a protocol are opened; each client is loaded only where it is used."""
+    if protocol == "anthropic":
+        from truegrade.models.anthropic_api import open_anthropic
+
+        return open_anthropic
+    if protocol == "google":
+        from truegrade.models.google_api import open_google
+
+        return open_google
+    if protocol == "bedrock":
+        from truegrade.models.bedrock_api import open_bedrock
+
+        return open_bedrock
+    from truegrade.models.openai_api import open_openai
+
+    return open_openai
 
 
 def _refuse_service_settings(name: str, base_url: str | None, args: Mapping[str, Any]) -> None:

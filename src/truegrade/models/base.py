@@ -60,7 +60,7 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class BatchModel(Model, Protocol):
+class MultiSampleModel(Model, Protocol):
     """A model that can bring several samples of one problem in one request."""
 
     @property

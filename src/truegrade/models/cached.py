@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from truegrade.files.json_text import UNREADABLE, decode, encode
-from truegrade.models.base import BatchModel, Model, Reply, generate_sample
+from truegrade.models.base import Model, MultiSampleModel, Reply, generate_sample
 from truegrade.models.providers import PROVIDERS, is_local
 from truegrade.records import Attempt, Prompt, SampleKey, sha256_json
 from truegrade.records.config import RequestPolicy, Sampling
@@ -144,7 +144,7 @@ def cacheable(model: Model, wanted: bool | None) -> bool:
         model: one that runs in this process, or is asked for several samples in one request, never is.
         wanted: True or False as the user says; None for services at their provider's own address.
     """
-    if wanted is False or model.base_url is None or (isinstance(model, BatchModel) and model.batch_n):
+    if wanted is False or model.base_url is None or (isinstance(model, MultiSampleModel) and model.batch_n):
         return False
     own = {provider.base_url for provider in PROVIDERS.values()}
     return wanted is True or (model.base_url in own and not is_local(model.base_url))

@@ -1,258 +1,60 @@
-"""OpenAI and every OpenAI-compatible service as a `Model`: attempts, waiting, accounting.
+"""OpenAI and every OpenAI-compatible service as a `Model`.
 
-The client's own retries are off: every request is made, timed and recorded here, so that a run can say what each
-answer took. Samples are separate requests with their own seeds, because not every service honours ``n``, and those
-that do derive the seeds of its choices each in its own way.
+Arguments of the model (``-M key=value``) are the fields of `OpenAIOptions`. Every other key goes into the body of
+the request as it is (``-M top_k=20``, ``-M provider={"only": ["x"]}``).
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Mapping, Sequence
-from random import Random
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-from truegrade.errors import ModelError
-from truegrade.models.base import Reply, refuse_in_process_only
-from truegrade.models.gate import Gate
+from truegrade.models.openai_batches import OpenAIBatches
 from truegrade.models.openai_client import OpenAIClient
-from truegrade.models.openai_errors import RequestFailure, explain
-from truegrade.models.openai_options import split_arguments
-from truegrade.models.openai_parameters import Parameters, Route, is_reasoning_model
-from truegrade.models.openai_reply import Body
+from truegrade.models.openai_parameters import is_reasoning_model, openai_parameters
 from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint
-from truegrade.records import Attempt, Message, Prompt, Usage
-from truegrade.records.config import RequestPolicy, Sampling
+from truegrade.models.service_model import ServiceModel
+from truegrade.models.service_options import ServiceOptions, split_arguments
+from truegrade.records.config import RequestPolicy
 
 
-class OpenAIModel:
-    """A model behind an OpenAI-compatible address; use it within one event loop.
+class OpenAIOptions(ServiceOptions, frozen=True, kw_only=True):
+    """Reserved keys, each with its meaning."""
 
-    Args:
-        endpoint: where, and with which key.
-        model: the model's id at the service.
-        request_policy: concurrency, time-out and retries.
-        args: model arguments; see `truegrade.models.openai_options`.
-        listed_price: price unless ``args`` give one; None leaves costs unknown.
+    reasoning: bool | None = None
+    """Send the parameters of OpenAI's reasoning models; None: decide by the model's name."""
+    batch_n: bool = False
+    """Ask for several samples of a problem in one request (the API's ``n``)."""
+
+
+def open_openai(
+    endpoint: ModelEndpoint,
+    model: str,
+    request_policy: RequestPolicy,
+    args: Mapping[str, Any],
+    listed_price: Price | None,
+) -> ServiceModel:
+    """Open a model behind an OpenAI-compatible address; see `truegrade.models.service_model.ServiceOpener`.
 
     Raises:
         UserError: a model argument is not understood.
     """
-
-    def __init__(
-        self,
-        endpoint: ModelEndpoint,
-        model: str,
-        *,
-        request_policy: RequestPolicy,
-        args: Mapping[str, Any],
-        listed_price: Price | None = None,
-    ) -> None:
-        self._options, extra_body = split_arguments(args)
-        self._price = self._options.price(listed_price)
-        self._endpoint, self._model, self._request_policy = endpoint, model, request_policy
-        reasoning = self._options.reasoning
-        if reasoning is None:
-            reasoning = is_reasoning_model(endpoint.provider, model)
-        self._reasoning = reasoning
-        self._parameters: dict[Route, Parameters] = {
-            "chat": self.fresh_parameters("chat"),
-            "text": self.fresh_parameters("text"),
-        }
-        self._gate = Gate(request_policy.max_connections)
-        self._jitter = Random(self.name)
-        self._client = OpenAIClient(endpoint, model, timeout_s=request_policy.timeout_s, extra_body=extra_body)
-
-    @property
-    def name(self) -> str:
-        """``provider/name``."""
-        return f"{self._endpoint.provider}/{self._model}"
-
-    @property
-    def base_url(self) -> str:
-        """Where it is served."""
-        return self._endpoint.base_url
-
-    @property
-    def request_policy(self) -> RequestPolicy:
-        """Concurrency and retries in force."""
-        return self._request_policy
-
-    @property
-    def price(self) -> Price | None:
-        """What costs are computed from, or None."""
-        return self._price
-
-    @property
-    def adaptations(self) -> tuple[str, ...]:
-        """Parameters that the service did not take as asked, and what was sent instead; for the manifest."""
-        return tuple(note for parameters in self._parameters.values() for note in parameters.adaptations)
-
-    @property
-    def batch_n(self) -> bool:
-        """Whether the user wants several samples in one request and the service has not refused ``n``."""
-        return self._options.batch_n and all(parameters.accepts("n") for parameters in self._parameters.values())
-
-    async def generate(self, prompt: Prompt, sampling: Sampling) -> Reply:
-        """Answer a prompt; see `truegrade.models.base.Model`."""
-        return (await self._ask(prompt, sampling, None))[0]
-
-    async def generate_many(self, prompt: Prompt, sampling: Sampling, n: int) -> list[Reply]:
-        """Ask for ``n`` samples in one request and return as many as came, at least one.
-
-        Attempts, usage and cost concern the request as a whole; they stand on the first reply only.
-
-        Raises:
-            ModelError: as `generate`.
-        """
-        return await self._ask(prompt, sampling, n)
-
-    def route(self, prompt: Prompt) -> Route:
-        """Which endpoint a prompt goes to."""
-        return "text" if prompt.style == "text" and not self._options.text_as_chat else "chat"
-
-    def fresh_parameters(self, route: Route) -> Parameters:
-        """Parameters that nothing was learnt of yet."""
-        return Parameters(route, reasoning=self._reasoning and route == "chat")
-
-    async def send(
-        self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
-    ) -> Body | RequestFailure:
-        """One request as it stands, for the probe: not repeated, not adapted, in no account."""
-        async with self._gate.enter():
-            return await self._client.send(route, messages, parameters)
-
-    def explain(self, failure: RequestFailure, route: Route) -> str:
-        """Who failed, where, how, and what to do."""
-        return explain(failure, self._endpoint, self._model, route)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.close()
-
-    async def _ask(self, prompt: Prompt, sampling: Sampling, n: int | None) -> list[Reply]:
-        """Attempt until there is text, an acceptable emptiness, or no attempt is left.
-
-        A request that only taught us which parameters the service takes is recorded but does not count against
-        ``max_attempts``; there can be no more of them than parameters.
-        """
-        refuse_in_process_only(self.name, sampling)
-        route = self.route(prompt)
-        attempts: list[Attempt] = []
-        counted = empties = 0
-        empty_body: Body | None = None
-        while counted < self._request_policy.max_attempts:
-            attempt, outcome, adapted = await self._attempt(route, prompt, sampling, n)
-            attempts.append(attempt)
-            if adapted:
-                continue
-            counted += 1
-            if isinstance(outcome, Body):
-                if not outcome.empty_by_chance:
-                    return self._replies(route, outcome, attempts)
-                empties, empty_body = empties + 1, outcome
-                if empties == self._options.max_empty:
-                    break
-            elif outcome.kind == "refused":
-                break
-            else:
-                await self._bear(outcome, route, counted)
-        return self._replies(route, empty_body, attempts)
-
-    async def _attempt(
-        self, route: Route, prompt: Prompt, sampling: Sampling, n: int | None
-    ) -> tuple[Attempt, Body | RequestFailure, bool]:
-        """One request: its record, what came of it, and whether the next will be put differently.
-
-        Raises:
-            ModelError: the failure concerns every request.
-        """
-        async with self._gate.enter():
-            sent = self._parameters[route].build(prompt, sampling, n)
-            started = time.perf_counter()
-            outcome = await self._client.send(route, prompt.messages, sent)
-            latency_s = time.perf_counter() - started
-            # inside the gate: whoever gets this place next must already know what the service said
-            adapted = isinstance(outcome, RequestFailure) and self._heed(outcome, route, sent)
-        accounts: dict[str, Any] = {
-            "latency_s": latency_s,
-            "usage": outcome.usage,
-            "cost_usd": self._cost_usd(outcome.usage),
-        }
-        if isinstance(outcome, Body):
-            attempt = Attempt(outcome="empty" if outcome.empty else "ok", status=200, **accounts)
-        else:
-            attempt = Attempt(outcome="error", status=outcome.status, error=outcome.error, **accounts)
-        return attempt, outcome, adapted
-
-    def _heed(self, failure: RequestFailure, route: Route, sent: Mapping[str, Any]) -> bool:
-        """Stop the run, change the parameters, or hold back every next request, as the failure demands.
-
-        Returns:
-            Whether the parameters changed.
-        """
-        if failure.kind == "stopping":
-            raise ModelError(self.explain(failure, route))
-        if failure.kind == "refused":
-            return self._parameters[route].learn(failure, sent)
-        wait_s = failure.wait_s or 0.0
-        if wait_s > self._request_policy.timeout_s:
-            raise ModelError(
-                f"{self.name} at {self.base_url} asks to be left alone for {wait_s:.0f} s, longer than one "
-                "request may take: run the same command again after that time; what is stored is kept"
-            )
-        if failure.status in {429, 503}:
-            self._gate.pause(wait_s)
-        return False
-
-    async def _bear(self, failure: RequestFailure, route: Route, counted: int) -> None:
-        """Wait after a passing failure: as long as the service asks, else an exponential back-off.
-
-        The jitter comes from one stream a model: no two samples wait in step, and a run can be repeated.
-
-        Raises:
-            ModelError: that was the last attempt, and no connection was ever made.
-        """
-        if counted >= self._request_policy.max_attempts:
-            if failure.unreachable and not self._client.reached:
-                raise ModelError(self.explain(failure, route))
-            return
-        wait_s = failure.wait_s
-        if wait_s is None:
-            ceiling_s = min(
-                self._request_policy.backoff_max_s, self._request_policy.backoff_s * 2 ** (counted - 1)
-            )
-            wait_s = ceiling_s * self._jitter.uniform(0.5, 1.0)
-        await asyncio.sleep(wait_s)
-
-    def _cost_usd(self, usage: Usage | None) -> float | None:
-        return self._price.cost_usd(usage) if self._price and usage else None
-
-    def _replies(self, route: Route, body: Body | None, attempts: Sequence[Attempt]) -> list[Reply]:
-        """The choices of the answering request, or one reply without text; accounts stand on the first."""
-        total_usd = self._total_usd(attempts)
-        if body is None:
-            return [Reply(text=None, model=self._model, attempts=tuple(attempts), cost_usd=total_usd)]
-        answering = next(attempt for attempt in reversed(attempts) if attempt.outcome != "error")
-        return [
-            Reply(
-                text=choice.text,
-                form="completion" if route == "text" else "reply",
-                reasoning=choice.reasoning,
-                finish_reason=choice.finish_reason,
-                usage=body.usage if i == 0 else None,
-                latency_s=answering.latency_s,
-                model=body.model or self._model,
-                attempts=tuple(attempts) if i == 0 else (),
-                cost_usd=total_usd if i == 0 else None,
-            )
-            for i, choice in enumerate(body.choices)
-        ]
-
-    def _total_usd(self, attempts: Sequence[Attempt]) -> float | None:
-        """Cost of all attempts; None without a price, or where an answer came without usage."""
-        if self._price is None or any(a.usage is None for a in attempts if a.outcome != "error"):
-            return None
-        return sum(attempt.cost_usd or 0.0 for attempt in attempts)
+    options, extra_body = split_arguments(args, OpenAIOptions)
+    reasoning = options.reasoning
+    if reasoning is None:
+        reasoning = is_reasoning_model(endpoint.provider, model)
+    client = OpenAIClient(endpoint, model, timeout_s=request_policy.timeout_s, extra_body=extra_body)
+    return ServiceModel(
+        endpoint,
+        model,
+        client,
+        fresh_parameters=partial(openai_parameters, reasoning=reasoning),
+        request_policy=request_policy,
+        options=options,
+        price=options.price(listed_price),
+        batch_n=options.batch_n,
+        # of the other services that speak the protocol, not all have batches, and not all at half the price
+        batches=partial(OpenAIBatches, client=client) if endpoint.provider == "openai" else None,
+    )

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-
-from truegrade.models.openai_errors import RequestFailure, read_failure
-from truegrade.models.openai_parameters import Route
-from truegrade.models.openai_reply import Body, read_body
+from truegrade.models.openai_errors import read_failure
+from truegrade.models.openai_reply import read_body
 from truegrade.models.providers import ModelEndpoint
+from truegrade.models.service_errors import RequestFailure, without_key
+from truegrade.models.service_parameters import Route
+from truegrade.models.service_reply import Body
 from truegrade.records import Message
+from truegrade.records.config import Sampling
 
 if TYPE_CHECKING:
     import openai
+
+T = TypeVar("T")
 
 CONNECT_TIMEOUT_S = 30.0
 
@@ -39,32 +42,49 @@ class OpenAIClient:
         self.reached = False
         """Whether a connection was ever made."""
 
+    def check(self, route: Route, sampling: Sampling) -> None:
+        """Every request can be put; see `truegrade.models.service_model.ServiceClient`."""
+
+    def body(self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """The body of a request as it stands in a batch."""
+        return {**self._fields(route, messages, parameters), **self._extra_body}
+
     async def send(
         self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
     ) -> Body | RequestFailure:
         """Send one request; a failure is returned, never raised (cancellation passes through)."""
+        fields = self._fields(route, messages, parameters)
+
+        async def create(client: openai.AsyncOpenAI) -> Body | RequestFailure:
+            at = client.completions if route == "text" else client.chat.completions
+            async with asyncio.timeout(self._timeout_s):  # the client's own limit is for each single read
+                response = await at.with_raw_response.create(**fields, extra_body=self._extra_body or None)
+            return read_body(response.content)
+
+        return await self.call(create)
+
+    async def call(self, ask: Callable[[openai.AsyncOpenAI], Awaitable[T]]) -> T | RequestFailure:
+        """Whatever is asked of the client; a failure is returned, never raised (cancellation passes through)."""
         import httpx2
         import openai
 
-        common = {"model": self._model, "extra_body": self._extra_body or None, **parameters}
         try:
-            client = self._connected()
-            async with asyncio.timeout(self._timeout_s):  # the client's own limit is for each single read
-                if route == "text":
-                    prompt = "".join(message.content for message in messages)
-                    response = await client.completions.with_raw_response.create(prompt=prompt, **common)
-                else:
-                    turns: Any = [{"role": message.role, "content": message.content} for message in messages]
-                    response = await client.chat.completions.with_raw_response.create(messages=turns, **common)
+            outcome: T | RequestFailure = await ask(self._connected())
         except (openai.OpenAIError, httpx2.HTTPError, TimeoutError, OSError) as error:
-            outcome: Body | RequestFailure = read_failure(error)
-        else:
-            outcome = read_body(response.content)
+            outcome = read_failure(error)
         if isinstance(outcome, RequestFailure):
             self.reached = self.reached or not outcome.unreachable
-            return self._without_key(outcome)
+            return without_key(outcome, self._endpoint.api_key)
         self.reached = True
         return outcome
+
+    def _fields(self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """What is asked in the terms of the route's endpoint."""
+        if route == "text":
+            asked: dict[str, Any] = {"prompt": "".join(message.content for message in messages)}
+        else:
+            asked = {"messages": [{"role": message.role, "content": message.content} for message in messages]}
+        return {"model": self._model, **asked, **parameters}
 
     async def close(self) -> None:
         """Close the connections."""
@@ -88,10 +108,3 @@ class OpenAIClient:
                 # the client reads these from the environment; they concern nobody but OpenAI
                 self._client.organization = self._client.project = None
         return self._client
-
-    def _without_key(self, failure: RequestFailure) -> RequestFailure:
-        """Services may echo the key in an error; it must not reach a file or a screen."""
-        key = self._endpoint.api_key
-        if not key or key not in failure.error:
-            return failure
-        return msgspec.structs.replace(failure, error=failure.error.replace(key, "[key]"))

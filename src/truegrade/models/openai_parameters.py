@@ -1,37 +1,12 @@
-"""Sampling parameters as one service takes them, and what is learnt when it refuses one.
-
-Services differ in which parameters they know; the protocol has no way to ask. So the first request says what the
-run wants, and a refusal that names a parameter changes all later requests of this model. Each change is recorded:
-a run whose temperature was left out must say so.
-"""
+"""OpenAI's own rules about parameters."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, Literal
 
-from truegrade.models.openai_errors import RequestFailure
-from truegrade.records import Prompt
-from truegrade.records.config import Sampling
-
-Route = Literal["chat", "text"]
-"""``chat``: chat.completions; ``text``: the legacy completions endpoint."""
-
-TOKEN_LIMITS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-"""The two spellings of the token limit; a refused one is sent as the other."""
+from truegrade.models.service_parameters import Parameters, Route
 
 _REASONING_NAME = re.compile(r"(o1|o3|o4|gpt-5)(?![a-z0-9])(?!-chat)")
-
-# Words with which services say that they do not take a parameter at all: OpenAI (unsupported parameter or value,
-# only the default), Gemini (unknown name), Mistral and vLLM (extra inputs), generic validators. Below, those for
-# an n that is taken but must be 1: DeepSeek (only n = 1), Groq ('n' ... at most 1).
-_REFUSAL = re.compile(
-    r"unsupported|n[o']t support|unknown|unrecogni[sz]ed|unexpected|extra inputs|not permitted|not allowed"
-    r"|only the default|deprecated|incompatible|cannot be (?:set|specified|used)|additional ?propert",
-    re.IGNORECASE,
-)
-_ONE_AT_A_TIME = re.compile(r"only n ?= ?1\b|['\"`]n['\"`].* at most 1\b", re.IGNORECASE)
 
 
 def is_reasoning_model(provider: str, model: str) -> bool:
@@ -42,96 +17,19 @@ def is_reasoning_model(provider: str, model: str) -> bool:
     return provider == "openai" and _REASONING_NAME.match(model) is not None
 
 
-class Parameters:
-    """What is sent along one route of one model.
+def openai_parameters(route: Route, *, reasoning: bool = False) -> Parameters:
+    """Parameters that nothing was learnt of yet.
 
     Args:
         route: which endpoint.
         reasoning: whether OpenAI's rules for reasoning models hold.
     """
-
-    def __init__(self, route: Route, *, reasoning: bool = False) -> None:
-        self._route = route
-        self._reasoning = reasoning and route == "chat"
-        self._refused: set[str] = set()
-        self._notes: dict[str, str] = {}
-
-    @property
-    def adaptations(self) -> tuple[str, ...]:
-        """Every departure from what the run asked for, one line each, in the order of their happening."""
-        return tuple(self._notes.values())
-
-    def note(self, name: str) -> str | None:
-        """What became of a parameter that was not sent as asked; None where it was."""
-        return self._notes.get(name)
-
-    def accepts(self, name: str) -> bool:
-        """Whether a parameter has not been refused so far."""
-        return name not in self._refused
-
-    def build(self, prompt: Prompt, sampling: Sampling, n: int | None = None) -> dict[str, Any]:
-        """Parameters of one request, those left out that are unset, refused or against the rules."""
-        stop = list(dict.fromkeys((*prompt.stop, *sampling.stop)))
-        wanted = {
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            self._token_limit: sampling.max_tokens,
-            "seed": sampling.seed,
-            "stop": stop or None,
-            "reasoning_effort": sampling.reasoning_effort,
-            "n": n,
-        }
-        sent = {name: value for name, value in wanted.items() if value is not None and name not in self._refused}
-        for name, reason in self._against_rules():
-            if sent.pop(name, None) is not None:
-                self._notes.setdefault(name, f"{name} left out: {reason}")
-        return sent
-
-    def learn(self, failure: RequestFailure, sent: Mapping[str, Any]) -> bool:
-        """Take a refusal into account; True if the request now differs and is worth sending again."""
-        name = refused_parameter(failure, sent)
-        if name is None:
-            return False
-        if name in self._refused:
-            return True  # a request that was under way while another one learnt the same
-        other = TOKEN_LIMITS.get(name)
-        if other in self._refused:
-            return False
-        self._refused.add(name)
-        change = f"sent as {other}" if other else "left out"
-        self._notes[name] = f"{name} {change}: {failure.error}"
-        return True
-
-    @property
-    def _token_limit(self) -> str:
-        name = "max_completion_tokens" if self._reasoning else "max_tokens"
-        return TOKEN_LIMITS[name] if name in self._refused else name
-
-    def _against_rules(self) -> list[tuple[str, str]]:
-        if self._route == "text":
-            return [("reasoning_effort", "the completions endpoint has no such parameter")]
-        if self._reasoning:
-            return [(name, "a reasoning model takes none") for name in ("temperature", "top_p")]
-        return []
-
-
-def refused_parameter(failure: RequestFailure, sent: Mapping[str, Any]) -> str | None:
-    """Which of the sent parameters a service says it does not take; None where it complains of something else.
-
-    The error's own field decides; else the parameter that its text names first.
-    """
-    if "n" in sent and _ONE_AT_A_TIME.search(failure.error):
-        return "n"
-    if not _REFUSAL.search(f"{failure.code or ''} {failure.error}".replace("_", " ")):
-        return None
-    if failure.parameter in sent:
-        return failure.parameter
-    places = {name: place for name in sent if (place := _place(name, failure.error)) is not None}
-    return min(places, key=places.__getitem__, default=None)
-
-
-def _place(name: str, text: str) -> int | None:
-    """Where a text first names a parameter; "stop" and "n" are ordinary words, so they count only in quotes."""
-    pattern = rf"""['"`]{name}['"`]""" if name in {"stop", "n"} else rf"\b{name}\b"
-    found = re.search(pattern, text)
-    return found.start() if found else None
+    limits = ("max_tokens", "max_completion_tokens")  # two spellings; a refused one is sent as the other
+    if route == "text":
+        return Parameters(
+            limits=limits, rules={"reasoning_effort": "the completions endpoint has no such parameter"}
+        )
+    if reasoning:
+        taken = "a reasoning model takes none"
+        return Parameters(limits=limits[::-1], rules={"temperature": taken, "top_p": taken})
+    return Parameters(limits=limits)

@@ -11,45 +11,9 @@ from typing import Any
 
 import msgspec
 
-from truegrade.models.openai_errors import RequestFailure, error_text, one_line
+from truegrade.models.service_errors import RequestFailure, error_text, one_line
+from truegrade.models.service_reply import Body, ReplyChoice, encodable
 from truegrade.records import Usage
-
-
-class ReplyChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """One sample of a response."""
-
-    text: str
-    """Empty where the service sent none."""
-    reasoning: str | None = None
-    finish_reason: str | None = None
-    logprobs: tuple[float, ...] | None = None
-    """Log probability of each token, where the service gave them."""
-
-
-class Body(msgspec.Struct, frozen=True, kw_only=True):
-    """A response, read."""
-
-    choices: tuple[ReplyChoice, ...]
-    """At least one."""
-    usage: Usage | None = None
-    model: str | None = None
-    """Id as the service returned it."""
-
-    @property
-    def empty(self) -> bool:
-        """Whether no choice holds text."""
-        return not any(choice.text.strip() for choice in self.choices)
-
-    @property
-    def empty_by_chance(self) -> bool:
-        """Whether it is empty although the service claims a normal end: worth asking again.
-
-        A token budget used up by thinking, or a content filter, would only repeat itself.
-        """
-        return self.empty and not any(c.finish_reason in _FINAL_WHEN_EMPTY for c in self.choices)
-
-
-_FINAL_WHEN_EMPTY = frozenset({"length", "max_tokens", "content_filter"})
 
 
 class _Message(msgspec.Struct):
@@ -103,13 +67,13 @@ def read_body(content: bytes) -> Body | RequestFailure:
 def _choice(raw: _RawChoice) -> ReplyChoice:
     logprobs = _logprobs(raw.logprobs)
     if raw.message is None:
-        return ReplyChoice(text=_encodable(raw.text or ""), finish_reason=raw.finish_reason, logprobs=logprobs)
+        return ReplyChoice(text=encodable(raw.text or ""), finish_reason=raw.finish_reason, logprobs=logprobs)
     message = raw.message
     text, thoughts = _parts(message.content)
     reasoning = message.reasoning_content or message.reasoning or thoughts
     return ReplyChoice(
-        text=_encodable(text or message.refusal or ""),
-        reasoning=_encodable(reasoning) if reasoning else None,
+        text=encodable(text or message.refusal or ""),
+        reasoning=encodable(reasoning) if reasoning else None,
         finish_reason=raw.finish_reason,
         logprobs=logprobs,
     )
@@ -153,8 +117,3 @@ def _usage(raw: _RawUsage) -> Usage:
         output_tokens=generated,
         reasoning_tokens=details.reasoning_tokens if details else None,
     )
-
-
-def _encodable(text: str) -> str:
-    """The text with surrogate pairs joined and lone halves replaced by U+FFFD, so that UTF-8 can hold it."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -27,6 +27,12 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
         """What one request cost."""
         return (usage.input_tokens * self.input_usd + usage.output_tokens * self.output_usd) / 1e6
 
+    def times(self, factor: float) -> Price:
+        """So many times the list price, for what a vendor sells at a discount."""
+        return msgspec.structs.replace(
+            self, input_usd=factor * self.input_usd, output_usd=factor * self.output_usd
+        )
+
     def __str__(self) -> str:
         return f"${self.input_usd:g} in, ${self.output_usd:g} out per million tokens ({self.as_of}; check)"
 
@@ -44,6 +50,8 @@ class Preset(msgspec.Struct, frozen=True, kw_only=True):
     price: Price | None = None
     """None where the price depends on who serves it."""
     notes: str
+    current: bool = False
+    """Whether `truegrade models` lists it without ``--all``; not a model that only older results name."""
 
     @property
     def name(self) -> str:
@@ -77,6 +85,31 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             price=Price(input_usd=1.10, output_usd=4.40, as_of="2025-06"),
             notes="o3-mini; takes a reasoning effort, no temperature",
         ),
+        # platform.claude.com, each model's page
+        "claude-opus-5-5": Preset(
+            provider="anthropic",
+            model="claude-opus-5-5",
+            reasoning=True,
+            max_tokens=32768,
+            price=Price(input_usd=4.0, output_usd=20.0, as_of="2026-09"),
+            notes="Claude Opus 5.5; always thinks, takes a reasoning effort, no temperature",
+        ),
+        "claude-sonnet-5-5": Preset(
+            provider="anthropic",
+            model="claude-sonnet-5-5",
+            reasoning=True,
+            max_tokens=32768,
+            price=Price(input_usd=2.0, output_usd=10.0, as_of="2026-09"),
+            notes="Claude Sonnet 5.5; thinks, takes a reasoning effort, no temperature",
+        ),
+        "claude-haiku-4-5": Preset(
+            provider="anthropic",
+            model="claude-haiku-4-5",
+            reasoning=False,
+            max_tokens=8192,
+            price=Price(input_usd=1.0, output_usd=5.0, as_of="2026-09"),
+            notes="Claude Haiku 4.5; thinks only where it is given a thinking_budget",
+        ),
         # DeepSeek's own alias "deepseek-reasoner" has moved on to later models than R1
         "deepseek-r1": Preset(
             provider="openrouter",
@@ -100,6 +133,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             max_tokens=32768,
             price=Price(input_usd=0.075, output_usd=0.30, as_of="2025-11"),
             notes="gpt-oss 20b at Groq, takes a reasoning effort; the same weights: vllm/openai/gpt-oss-20b",
+            current=True,
         ),
         "gpt-oss-120b": Preset(
             provider="groq",
@@ -108,6 +142,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             max_tokens=32768,
             price=Price(input_usd=0.15, output_usd=0.60, as_of="2025-11"),
             notes="gpt-oss 120b at Groq, takes a reasoning effort; the same weights: vllm/openai/gpt-oss-120b",
+            current=True,
         ),
         "codellama-7b": Preset(
             provider="vllm",

@@ -13,10 +13,10 @@ import msgspec
 
 from truegrade.errors import ModelError, UserError
 from truegrade.models.base import Model
-from truegrade.models.openai_api import OpenAIModel
-from truegrade.models.openai_errors import RequestFailure
-from truegrade.models.openai_parameters import Parameters, Route
-from truegrade.models.openai_reply import Body
+from truegrade.models.service_errors import RequestFailure
+from truegrade.models.service_model import ServiceModel
+from truegrade.models.service_parameters import Parameters, Route
+from truegrade.models.service_reply import Body
 from truegrade.records import Prompt
 from truegrade.records.config import Sampling
 
@@ -74,9 +74,9 @@ class Port(Protocol):
 
 
 class ServicePort:
-    """A model behind an OpenAI-compatible address."""
+    """A model behind a service's address."""
 
-    def __init__(self, model: OpenAIModel) -> None:
+    def __init__(self, model: ServiceModel) -> None:
         self._model = model
         self._parameters: dict[Route, Parameters] = {}
         self.requests = self.output_tokens = 0
@@ -86,6 +86,7 @@ class ServicePort:
     ) -> Seen:
         """See `Port`."""
         route = self._model.route(prompt)
+        self._model.check(route, sampling)
         parameters = self._learnt(route)
         passing = 0
         while True:
@@ -179,7 +180,7 @@ def port_of(model: Model) -> Port:
     Raises:
         UserError: it writes no text of its own.
     """
-    if isinstance(model, OpenAIModel):
+    if isinstance(model, ServiceModel):
         return ServicePort(model)
     if model.name.startswith(("baseline/", "replay:")):
         raise UserError(f"{model.name} generates nothing, so there is nothing to probe: name another `model`")

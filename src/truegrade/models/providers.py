@@ -1,4 +1,4 @@
-"""Who serves models over the OpenAI protocol: addresses, and where each service's key is looked for.
+"""Who serves models: protocols, addresses, and where each service's key is looked for.
 
 Addresses and variables are those that each service's own documentation names; ``--base-url`` overrides an address.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,26 +20,33 @@ from truegrade.models.base import Model
 from truegrade.records.config import RequestPolicy
 from truegrade.registry import Found, Registry
 
+Protocol = Literal["openai", "anthropic", "google", "bedrock"]
+"""What a service speaks; `truegrade.models` opens each through the vendor's own client."""
+
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
     """One service, as documented by itself; or any other way to open models by name."""
 
     base_url: str | None = None
     """None where only the user can say."""
+    protocol: Protocol = "openai"
+    base_url_variable: str | None = None
+    """Environment variable that gives another address, as the vendor's own client reads it."""
     key_variables: tuple[str, ...] = ()
     """Environment variables that may hold the key; the first one set is used."""
     keyless: bool = False
     """Whether it answers without a key."""
     notes: str
     open: Callable[[str, RequestPolicy, Mapping[str, Any]], Model] | None = None
-    """``open(name, request_policy, args)`` makes the model of that name, where it does not speak the OpenAI
-    protocol; ``args`` are those of ``-M``, and the model's own name begins with the provider's."""
+    """``open(name, request_policy, args)`` makes the model of that name, where it speaks none of the
+    protocols; ``args`` are those of ``-M``, and the model's own name begins with the provider's."""
 
 
 PROVIDERS: Mapping[str, Provider] = MappingProxyType(
     {
         "openai": Provider(
             base_url="https://api.openai.com/v1",
+            base_url_variable="OPENAI_BASE_URL",
             key_variables=("OPENAI_API_KEY",),
             notes="OpenAI; OPENAI_BASE_URL is honoured",
         ),
@@ -47,10 +55,30 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType(
             key_variables=("DEEPSEEK_API_KEY",),
             notes="DeepSeek; its model names are aliases that move to newer versions",
         ),
+        "anthropic": Provider(
+            protocol="anthropic",
+            base_url="https://api.anthropic.com",
+            base_url_variable="ANTHROPIC_BASE_URL",
+            key_variables=("ANTHROPIC_API_KEY",),
+            notes="Anthropic's Messages API, through its own client; needs truegrade[anthropic]",
+        ),
         "gemini": Provider(
             base_url="https://generativelanguage.googleapis.com/v1beta/openai",
             key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
             notes="Google Gemini through its OpenAI-compatible endpoint",
+        ),
+        "google": Provider(
+            protocol="google",
+            base_url="https://generativelanguage.googleapis.com",
+            base_url_variable="GOOGLE_GEMINI_BASE_URL",
+            key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+            notes="Gemini and Vertex AI through Google's own client; needs truegrade[google]",
+        ),
+        "bedrock": Provider(
+            protocol="bedrock",
+            key_variables=("AWS_ACCESS_KEY_ID", "AWS_BEARER_TOKEN_BEDROCK"),
+            keyless=True,
+            notes="Amazon Bedrock, region and credentials as AWS tools find them; needs truegrade[bedrock]",
         ),
         "openrouter": Provider(
             base_url="https://openrouter.ai/api/v1",
@@ -148,7 +176,7 @@ def find_endpoint(
     """
     found = provider if isinstance(provider, Found) else REGISTRY.find(provider)
     provider, entry = found.name, found.value
-    url = base_url or (environ.get("OPENAI_BASE_URL") if provider == "openai" else None) or entry.base_url
+    url = base_url or environ.get(entry.base_url_variable or "") or entry.base_url
     if url is None:
         raise UserError(f"provider {provider!r} has no address of its own: give `base_url` http://HOST:PORT/v1")
     _check_url(url)
@@ -161,6 +189,24 @@ def find_endpoint(
         )
     named = key_in or next(iter(variables), "")
     return ModelEndpoint(provider, url.rstrip("/"), environ[key_in] if key_in else None, named)
+
+
+def has_package(module: str) -> bool:
+    """Whether an optional package is installed, without loading it."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # nor is the package around it
+        return False
+
+
+def require_client(module: str, extra: str) -> None:
+    """See that the package of a vendor's client is installed, without loading it.
+
+    Raises:
+        UserError: it is not.
+    """
+    if not has_package(module):
+        raise UserError(f"the client {module!r} is not installed: pip install 'truegrade[{extra}]'")
 
 
 def is_local(url: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -20,10 +20,11 @@ from truegrade.models import checked_model, find_preset, open_model, provider_or
 from truegrade.models.base import Model, refuse_in_process_only
 from truegrade.models.cached import CachedModel, cacheable
 from truegrade.models.local import LocalModel
+from truegrade.models.service_model import ServiceModel
 from truegrade.pipeline.probing import probe
 from truegrade.pipeline.prompts import PromptSet
 from truegrade.profiles import Profile
-from truegrade.records import Problem, SampleKey
+from truegrade.records import Problem, Prompt, SampleKey
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.registry import Origin
 from truegrade.sandbox import Limits, Sandbox
@@ -66,13 +67,16 @@ def sampling_of(model: str | Model, sampling: Sampling) -> Sampling:
     return msgspec.structs.replace(sampling, max_tokens=preset.max_tokens)
 
 
-def check_followed(model: Model, sampling: Sampling) -> None:
-    """See, before anything is written or asked, that a model can follow every parameter.
+def check_followed(model: Model, sampling: Sampling, prompts: Iterable[Prompt]) -> None:
+    """See, before anything is written or asked, that a model can follow every parameter and take every prompt.
 
     Raises:
-        UserError: as `truegrade.models.base.refuse_in_process_only`.
+        UserError: as `truegrade.models.base.refuse_in_process_only` or `ServiceModel.check`.
     """
-    if not isinstance(model, LocalModel):
+    if isinstance(model, ServiceModel):
+        for route in {model.route(prompt) for prompt in prompts}:
+            model.check(route, sampling)
+    elif not isinstance(model, LocalModel):
         refuse_in_process_only(model.name, sampling)
 
 

@@ -50,9 +50,10 @@ def export_run(
         raise UserError(f"format {exporter.name!r} does not cover {benchmark!r}; it covers {covered}")
     if exporter.verdicts:
         _demand_verdicts(run, profile, exporter)
-    path = out or run.path / exporter.file
+    path = out or run.outputs / exporter.file
     partial = path.with_name(path.name + ".partial")
     with writing(path):
+        run.outputs.mkdir(exist_ok=True)
         try:
             with partial.open("wb") as file:
                 exporter.write(_samples(run, problems, profile, exporter), problems, file)

@@ -11,7 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from truegrade.errors import BadRecord, TruegradeError
-from truegrade.models.base import BatchModel, Model, Reply, generate_sample
+from truegrade.models.base import Model, MultiSampleModel, Reply, generate_sample
 from truegrade.models.shortfall import Shortfall
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.prompts import PromptSet
@@ -26,9 +26,11 @@ from truegrade.records import (
 )
 from truegrade.records.config import GenerationConfig, Sampling
 from truegrade.store import Journal, Run
+from truegrade.store.batch_journal import open_batches
 from truegrade.store.journal import Notice, ignore
 
 T = TypeVar("T")
+Sample = tuple[Problem, Prompt, SampleKey]
 
 
 class Budget:
@@ -70,27 +72,51 @@ def generate(
     Raises:
         ModelError: the service refuses everything (wrong key, unknown model); what came before is kept.
     """
-    config = run.manifest.generation
-    if config is None:
-        raise BadRecord(run.path, "this run was imported, so there is no model", field="generation")
-    budget = Budget(model.request_policy.max_cost_usd)
-    for facts in run.completion_facts():
-        budget.spend(facts.cost_usd)
+    config = generation_of(run)
+    budget = budget_of(run, model)
+    wanted = wanted_samples(run, prompt_set)
+    under_way = {key for batch in open_batches(run.path).values() for key in batch.samples}
     answered = run.answered()
-    wanted = [
-        (problem, prompt, SampleKey(problem.id, sample))
-        for problem, prompt in prompt_set.items
-        for sample in range(run.manifest.samples_per_task)
-    ]
-    missing = [item for item in wanted if item[2] not in answered]
+    under_way -= answered
+    missing = [sample for sample in wanted if sample[2] not in answered and sample[2] not in under_way]
+    if left := sum(sample[2] in under_way for sample in wanted):
+        notice(f"{left} samples are in a batch at the service and not asked again; `batch=True` collects them")
     shortfall = Shortfall(notice)
-    progress.start("generate", total=len(wanted), done=len(wanted) - len(missing))
+    progress.start("generate", total=len(wanted) - left, done=len(wanted) - left - len(missing))
     try:
         with run.append_completions() as journal:
             complete(_ask_all(missing, config, model, budget, journal, progress, shortfall))
     finally:
         progress.finish()
     return shortfall
+
+
+def generation_of(run: Run) -> GenerationConfig:
+    """What a run asks for.
+
+    Raises:
+        BadRecord: its completions were imported.
+    """
+    if run.manifest.generation is None:
+        raise BadRecord(run.path, "this run was imported, so there is no model", field="generation")
+    return run.manifest.generation
+
+
+def budget_of(run: Run, model: Model) -> Budget:
+    """The dollars that a run may cost, with what its earlier commands spent."""
+    budget = Budget(model.request_policy.max_cost_usd)
+    for facts in run.completion_facts():
+        budget.spend(facts.cost_usd)
+    return budget
+
+
+def wanted_samples(run: Run, prompt_set: PromptSet) -> list[Sample]:
+    """Every sample that is asked for, answered or not."""
+    return [
+        (problem, prompt, SampleKey(problem.id, sample))
+        for problem, prompt in prompt_set.items
+        for sample in range(run.manifest.samples_per_task)
+    ]
 
 
 def complete(work: Coroutine[None, None, T]) -> T:
@@ -101,9 +127,6 @@ def complete(work: Coroutine[None, None, T]) -> T:
         return asyncio.run(work)
     with ThreadPoolExecutor(1, thread_name_prefix="generate") as thread:
         return thread.submit(asyncio.run, work).result()
-
-
-Sample = tuple[Problem, Prompt, SampleKey]
 
 
 async def _ask_all(
@@ -121,8 +144,8 @@ async def _ask_all(
     """
     shortfall.not_asked = len(missing)
     failures: list[TruegradeError] = []
-    together = isinstance(model, BatchModel) and model.batch_n
-    batches = iter(_batches(missing, together=together))
+    together = isinstance(model, MultiSampleModel) and model.batch_n
+    requests = iter(_requests(missing, together=together))
 
     def keep(sample: Sample, seed: int | None, reply: Reply) -> None:
         journal.append(completion_of(*sample, reply, config_sha256=config.sha256, seed=seed))
@@ -132,11 +155,11 @@ async def _ask_all(
         progress.advance(cost_usd=reply.cost_usd, failed=reply.text is None)
 
     async def worker() -> None:
-        for batch in batches:
+        for samples in requests:
             if budget.exhausted or failures:
                 return
             try:
-                await _ask(batch, config, model, keep)
+                await _ask(samples, config, model, keep)
             except TruegradeError as failure:
                 failures.append(failure)
 
@@ -151,33 +174,34 @@ async def _ask_all(
 
 
 async def _ask(
-    batch: Sequence[Sample],
+    samples: Sequence[Sample],
     config: GenerationConfig,
     model: Model,
     keep: Callable[[Sample, int | None, Reply], None],
 ) -> None:
-    """Ask for all samples of a batch in one request, and one by one for those that it did not bring."""
+    """Ask for all of these samples in one request, and one by one for those that it did not bring."""
     brought = 0
-    if len(batch) > 1 and isinstance(model, BatchModel):
-        _, prompt, key = batch[0]
-        sampling = _own_sampling(config.sampling, key)
-        for sample, reply in zip(batch, await model.generate_many(prompt, sampling, len(batch)), strict=False):
+    if len(samples) > 1 and isinstance(model, MultiSampleModel):
+        _, prompt, key = samples[0]
+        sampling = own_sampling(config.sampling, key)
+        replies = await model.generate_many(prompt, sampling, len(samples))
+        for sample, reply in zip(samples, replies, strict=False):
             keep(sample, sampling.seed, reply)
             brought += 1
-    for sample in batch[brought:]:
+    for sample in samples[brought:]:
         _, prompt, key = sample
-        sampling = _own_sampling(config.sampling, key)
+        sampling = own_sampling(config.sampling, key)
         keep(sample, sampling.seed, await generate_sample(model, key, prompt, sampling))
 
 
-def _own_sampling(sampling: Sampling, key: SampleKey) -> Sampling:
+def own_sampling(sampling: Sampling, key: SampleKey) -> Sampling:
     """Sample i asks with the run's seed + i: samples differ, and each can be repeated alone."""
     if sampling.seed is None:
         return sampling
     return msgspec.structs.replace(sampling, seed=sampling.seed + key.sample)
 
 
-def _batches(samples: Sequence[Sample], *, together: bool) -> Iterable[list[Sample]]:
+def _requests(samples: Sequence[Sample], *, together: bool) -> Iterable[list[Sample]]:
     """One sample a request, or all missing samples of a problem together."""
     if not together:
         return ([sample] for sample in samples)

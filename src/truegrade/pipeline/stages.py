@@ -13,7 +13,7 @@ from truegrade.agents import Agent
 from truegrade.agents.model import AgentPrompts
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.datasets.learned import leave_out_learned
-from truegrade.errors import UserError, first_few
+from truegrade.errors import ModelError, UserError, first_few
 from truegrade.files.writing import require_writable
 from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.models.base import Model
@@ -29,6 +29,13 @@ from truegrade.pipeline.asking import (
 )
 from truegrade.pipeline.exporting import write_own_files
 from truegrade.pipeline.generate import generate
+from truegrade.pipeline.generate_in_batches import (
+    POLL_ARGUMENT,
+    POLL_S,
+    BatchPlan,
+    generate_in_batches,
+    plan_batches,
+)
 from truegrade.pipeline.grade import grade_run
 from truegrade.pipeline.graders import Grader
 from truegrade.pipeline.importing import RUNS, identity_of, origins, slug, take_over
@@ -70,7 +77,10 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     reuse: str | Path | None
     cache: bool | None
     probe: bool
+    batch: bool
     out: str | Path | None
+    under: Path = RUNS
+    """Where the folder lies whose name ``out`` does not give."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +92,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     worker: Agent | None
     manifest: Manifest
     folder: Path
+    batches: BatchPlan | None
+    """None to ask sample by sample."""
 
 
 def ask(
@@ -112,7 +124,7 @@ def ask(
 
     Raises:
         UserError: a name, file or number is at fault; nothing was asked.
-        ModelError: the service refuses everything.
+        ModelError: the service refuses everything, or no sample has a reply that could be graded.
     """
     plan = prepare(request, profiles, grading=grading, ks=ks, notice=notice, shown=shown)
     manifest = plan.manifest
@@ -123,16 +135,25 @@ def ask(
         run.add_prompts((problem.id, prompt) for problem, prompt in plan.prompt_set.items)
         if request.reuse is not None:
             take_over(run, Path(request.reuse), plan.loaded, list(plan.prompt_set.problems), notice)
-        answers = asker(
-            plan.asked, plan.worker, run, plan.prompt_set.problems,
-            allow_unsafe=allow_unsafe, cache=request.cache, notice=notice,
-        )  # fmt: skip
-        with answers as answering:
-            shortfall = generate(run, plan.prompt_set, answering, progress=progress, notice=notice)
+        if plan.batches is not None:
+            answering, problems = plan.asked, plan.loaded.by_id()
+            shortfall = generate_in_batches(
+                run, plan.prompt_set, problems, answering, plan.batches, progress=progress, notice=notice
+            )
+        else:
+            answers = asker(
+                plan.asked, plan.worker, run, plan.prompt_set.problems,
+                allow_unsafe=allow_unsafe, cache=request.cache, notice=notice,
+            )  # fmt: skip
+            with answers as answering:
+                shortfall = generate(run, plan.prompt_set, answering, progress=progress, notice=notice)
         adaptations = (*run.manifest.adaptations, *getattr(answering, "adaptations", ()))
         run.update(adaptations=tuple(dict.fromkeys(adaptations)))
     if shortfall:
-        notice(shortfall.sentence())
+        run.shortfall = shortfall.sentence()
+        if grading and not run.answered():
+            raise ModelError(run.shortfall)
+        notice(run.shortfall)
     return run, problems_of(run, plan.loaded)
 
 
@@ -148,7 +169,8 @@ def prepare(
     """Open everything by name and refuse what cannot end well; arguments and errors as of `ask`."""
     if request.n < 1:
         raise UserError(f"`n` {request.n}: at least one sample per task is needed")
-    args, model_args = dict(request.task_args or {}), request.model_args or {}
+    args, model_args = dict(request.task_args or {}), dict(request.model_args or {})
+    poll_s = model_args.pop(POLL_ARGUMENT, POLL_S)  # decides nothing about the replies
     variant = args.pop("prompt", None)
     worker = open_agent_for(request.agent, request.agent_args or {}, request.model, variant)
     data = None if request.data is None else Path(request.data)
@@ -168,7 +190,8 @@ def prepare(
         request.model, request.base_url, request.request_policy or RequestPolicy(), model_args, prompt_set.problems
     )
     wanted = sampling_of(request.model, request.sampling or Sampling())
-    check_followed(asked, wanted)
+    check_followed(asked, wanted, (prompt for _, prompt in prompt_set.items))
+    batches = plan_batches(asked, wanted, request.cache, worker, poll_s) if request.batch else None
     config = GenerationConfig(
         model=asked.name,
         base_url=asked.base_url,
@@ -187,10 +210,13 @@ def prepare(
         environment=environment(),
         origins=origins(benchmark=loaded.origin, **asked_origins(request.model, request.agent)),
     )
-    folder = RUNS / _folder_name(loaded, config) if request.out is None else Path(request.out)
+    folder = request.under / _folder_name(loaded, config) if request.out is None else Path(request.out)
     require_writable(folder)
     refuse_ks(ks, max(request.n, _samples_there(folder)))
-    return Plan(loaded=loaded, prompt_set=prompt_set, asked=asked, worker=worker, manifest=manifest, folder=folder)
+    return Plan(
+        loaded=loaded, prompt_set=prompt_set, asked=asked, worker=worker, manifest=manifest, folder=folder,
+        batches=batches,
+    )  # fmt: skip
 
 
 def grade_and_count(

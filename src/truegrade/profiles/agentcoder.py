@@ -43,6 +43,7 @@ class Agentcoder(Profile):
     name: ClassVar[str] = "agentcoder"
     version: ClassVar[str] = "dddd1b9"
     summary: ClassVar[str] = "AgentCoder's report: imports + completion + test, no prompt, function scope, 2 s"
+    current: ClassVar[bool] = False
     covers: ClassVar[tuple[Kind, ...]] = ("function",)
     only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"function": ("humaneval",)})
     rules: ClassVar[tuple[Rule, ...]] = (

@@ -57,6 +57,8 @@ class Profile(ABC):
     """Metrics that the harness itself prints, where they are not pass@k."""
     contest_scale: ClassVar[Scale | None] = None
     """How the harness prints pass@k of contest problems, where it does."""
+    current: ClassVar[bool] = True
+    """Whether `truegrade profiles` lists it without ``--all``: not the rules of one study or an older version."""
     own_file: ClassVar[str | None] = None
     """Format of `truegrade export` that is the harness' own output file; every run under it gets one."""
     timeout_s: float | None = None

@@ -32,6 +32,7 @@ class Blog(Profile):
     name: ClassVar[str] = "blog"
     version: ClassVar[str] = "d884b6b"
     summary: ClassVar[str] = "the blog's AgentCoder replication: last def of the test + answer, function scope"
+    current: ClassVar[bool] = False
     covers: ClassVar[tuple[Kind, ...]] = ("function",)
     only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"function": ("humaneval",)})
     rules: ClassVar[tuple[Rule, ...]] = (

@@ -57,6 +57,7 @@ class CodeReasoning(Profile):
     name: ClassVar[str] = "code-reasoning"
     version: ClassVar[str] = "6c43fa8"
     summary: ClassVar[str] = "code-reasoning-repro's scripts: tags, else the first assertion, else the whole reply"
+    current: ClassVar[bool] = False
     covers: ClassVar[tuple[Kind, ...]] = ("output_prediction", "execution_choice")
     variants: ClassVar[tuple[str, ...]] = ("default", "bedrock", "inference-py")
     rules: ClassVar[tuple[Rule, ...]] = (

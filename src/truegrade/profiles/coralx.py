@@ -36,6 +36,7 @@ class Coralx(Profile):
     name: ClassVar[str] = "coralx"
     version: ClassVar[str] = "4f939f1"
     summary: ClassVar[str] = "program repair as CORAL-X's description has it: first block, literal ==, 5 s a test"
+    current: ClassVar[bool] = False
     covers: ClassVar[tuple[Kind, ...]] = ("repair",)
     variants: ClassVar[tuple[str, ...]] = ("default", "base")
     rules: ClassVar[tuple[Rule, ...]] = (

@@ -27,6 +27,7 @@ class CruxevalOpenai(Cruxeval):
 
     name: ClassVar[str] = "cruxeval-openai"
     summary: ClassVar[str] = "CRUXEval's OpenAI runs: system message, own extraction, Meta's evaluator"
+    current: ClassVar[bool] = False
     variants: ClassVar[tuple[str, ...]] = ("default", "cot")
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "direct (max_tokens 100) or cot (1000) behind a system message, stop at [/ANSWER];"

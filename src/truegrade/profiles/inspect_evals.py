@@ -37,6 +37,7 @@ class InspectEvals(Profile):
     name: ClassVar[str] = "inspect-evals"
     version: ClassVar[str] = "27a087b"
     summary: ClassVar[str] = "inspect_evals of October 2024: first fence, signature cut off, `python -c`, 30 s"
+    current: ClassVar[bool] = False
     covers: ClassVar[tuple[Kind, ...]] = ("function", "description")
     only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"description": ("mbpp-sanitized",)})
     rules: ClassVar[tuple[Rule, ...]] = (

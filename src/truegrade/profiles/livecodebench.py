@@ -132,6 +132,7 @@ class LiveCodeBench202501(LiveCodeBench):
         [style for style in LiveCodeBench.variants if style not in STYLES_SINCE_B95A71C]
     )
     summary: ClassVar[str] = "LiveCodeBench's own runner of 2025-01-18: standard input a StringIO without buffer"
+    current: ClassVar[bool] = False
     harness: ClassVar[Harness] = msgspec.structs.replace(_HEAD, rules=_HEAD.rules | {"world": "string"})
     rules: ClassVar[tuple[Rule, ...]] = (
         *_SHARED_RULES,

@@ -27,6 +27,7 @@ class PaperTags(Profile):
     name: ClassVar[str] = "paper-tags"
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "the paper's prompt at its word: an assertion in [ANSWER] tags, or no answer"
+    current: ClassVar[bool] = False
     covers: ClassVar[tuple[Kind, ...]] = ("output_prediction",)
     variants: ClassVar[tuple[str, ...]] = ("default", "one-shot")
     rules: ClassVar[tuple[Rule, ...]] = (

@@ -38,6 +38,7 @@ class SeedRegex(Profile):
     name: ClassVar[str] = "seed-regex"
     version: ClassVar[str] = "2025-10-20"
     summary: ClassVar[str] = "execution prediction as first written down: tags, one regex, else the whole reply"
+    current: ClassVar[bool] = False
     covers: ClassVar[tuple[Kind, ...]] = ("output_prediction",)
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "the paper's zero-shot prompt, no system message", _UPDATE),

@@ -283,11 +283,11 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One request, whatever came of it."""
+    """One request, whatever came of it; of one in a batch the latency is not known."""
 
     outcome: Literal["ok", "empty", "error", "cached"]
     """``cached``: nothing was asked, an equal request had been answered before."""
-    latency_s: float
+    latency_s: float | None = None
     error: str | None = None
     status: int | None = None
     """HTTP status, where there was one."""

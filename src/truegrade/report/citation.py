@@ -10,7 +10,9 @@ from truegrade.pipeline.summary import Summary
 from truegrade.report.exhibit_text import latex
 from truegrade.store import Manifest
 
-_ARXIV = re.compile(r"arXiv[: ](\d{4}\.\d{4,5})", re.IGNORECASE)
+_ARXIV = re.compile(r"arXiv[: ]((\d{2})\d{2}\.\d{4,5})", re.IGNORECASE)
+_DOI = re.compile(r"doi:(\S+)")
+_PAPER = re.compile(r"(?P<author>[^,]+?) et al\., (?P<title>.+), (?:arXiv|doi):")
 
 
 def bibtex(manifest: Manifest, summary: Summary) -> str:
@@ -21,6 +23,7 @@ def bibtex(manifest: Manifest, summary: Summary) -> str:
     entries = [
         entry(
             f"{key(benchmark.name)}-{key(summary.model)}",
+            key=latex(summary.model),
             title=f"{{{latex(benchmark.name)}}} answered by {{{latex(summary.model)}}}",
             year=manifest.created[:4],
             note=latex(
@@ -32,8 +35,10 @@ def bibtex(manifest: Manifest, summary: Summary) -> str:
         entry(
             "truegrade",
             kind="software",
+            author="{The Truegrade authors}",
             title="{Truegrade}",
             version=latex(version),
+            url="https://github.com/truegrade/truegrade",
             note=latex(f"git {manifest.environment['git']}") if "git" in manifest.environment else "",
         ),
     ]
@@ -46,15 +51,24 @@ def benchmark_entry(name: str) -> str:
         spec = known_benchmark(name)
     except UnknownName:
         return ""
-    paper = _ARXIV.search(spec.citation)
-    eprint = {"eprint": paper[1], "archiveprefix": "arXiv"} if paper else {}
-    return entry(key(name), title=f"{{{latex(name)}}}: {latex(spec.summary)}", note=latex(spec.citation), **eprint)
+    paper, arxiv, doi = _PAPER.match(spec.citation), _ARXIV.search(spec.citation), _DOI.search(spec.citation)
+    return entry(
+        key(name),
+        author=f"{latex(paper['author'])} and others" if paper else "",
+        key="" if paper else latex(name),
+        title=f"{{{latex(paper['title'])}}}" if paper else f"{{{latex(name)}}}: {latex(spec.summary)}",
+        year=f"20{arxiv[2]}" if arxiv else "",
+        eprint=arxiv[1] if arxiv else "",
+        archiveprefix="arXiv" if arxiv else "",
+        doi=doi[1] if doi else "",
+        note=latex(f"The benchmark {name}" if paper else spec.citation),
+    )
 
 
-def entry(name: str, /, *, kind: str = "misc", **fields: str) -> str:
+def entry(citekey: str, /, *, kind: str = "misc", **fields: str) -> str:
     """One entry; empty fields are left out."""
     lines = [f"  {field} = {{{value}}}," for field, value in fields.items() if value]
-    return "\n".join([f"@{kind}{{{name},", *lines, "}", ""])
+    return "\n".join([f"@{kind}{{{citekey},", *lines, "}", ""])
 
 
 def key(text: str) -> str:

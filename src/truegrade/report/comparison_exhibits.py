@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from truegrade.analysis.comparison import Comparison, RunPairing
+from truegrade.analysis.standings import RunStanding
 from truegrade.pipeline.summary import TaskLine
+from truegrade.records import Estimate
 from truegrade.report import comparison_wording as words
 from truegrade.report import format as fmt
-from truegrade.report.exhibits import Cell, Exhibit, PValue
+from truegrade.report.exhibits import Cell, Exhibit, PointsInterval, PValue
 
 
 def comparison_exhibits(comparison: Comparison) -> list[Exhibit]:
@@ -16,6 +18,7 @@ def comparison_exhibits(comparison: Comparison) -> list[Exhibit]:
     made = [
         _sides(comparison),
         _differences(comparison),
+        _problems(comparison),
         _parts(comparison),
         _groups(comparison),
         *([_obstacles(comparison)] if words.forced(comparison) else []),
@@ -32,6 +35,37 @@ def discordant(comparison: Comparison, pair: RunPairing) -> Iterator[tuple[TaskL
         yield known[pair.first][task], known[pair.second][task]
 
 
+def standings_exhibit(found: Sequence[RunStanding]) -> Exhibit:
+    """Models down, benchmarks across, the headline estimate of each run in its cell.
+
+    Runs that the same cell would hold are told apart by their folder.
+    """
+    profiles = ", ".join(dict.fromkeys(standing.profile for standing in found))
+    metrics = " or ".join(dict.fromkeys(standing.headline.metric for standing in found))
+    hashes: dict[str, set[str]] = {}
+    for standing in found:
+        hashes.setdefault(standing.benchmark, set()).add(standing.dataset_sha256)
+    columns = dict.fromkeys(_column(standing, hashes) for standing in found)
+    cells: dict[str, dict[str, Estimate]] = {}
+    for standing in found:
+        place = _column(standing, hashes)
+        taken = place in cells.get(standing.model, {})
+        name = f"{standing.model} ({standing.run.name})" if taken else standing.model
+        cells.setdefault(name, {})[place] = standing.headline
+    return Exhibit(
+        slug="models",
+        caption=f"{metrics} with 95 % confidence intervals, under {profiles}",
+        head=("model", *columns),
+        rows=[[model, *(of.get(column) for column in columns)] for model, of in cells.items()],
+    )
+
+
+def _column(standing: RunStanding, hashes: Mapping[str, Set[str]]) -> str:
+    """The benchmark's name; with its hash where runs of that name have different data."""
+    several = len(hashes[standing.benchmark]) > 1
+    return f"{standing.benchmark} {standing.dataset_sha256[:8]}" if several else standing.benchmark
+
+
 def _sides(comparison: Comparison) -> Exhibit:
     return Exhibit(
         slug="runs",
@@ -45,44 +79,58 @@ def _sides(comparison: Comparison) -> Exhibit:
 
 
 def _differences(comparison: Comparison) -> Exhibit:
-    head = [
-        "difference", "points", "low", "high", "bootstrap low", "bootstrap high", "p", "p corrected",
-        "better", "worse", "same", "tasks", "clusters", "detectable points", "tasks needed",
-    ]  # fmt: skip
     confidence = 100 * comparison.pairs[0].paired.confidence
     caption = f"Paired differences in percentage points with {confidence:g} % intervals"
     if words.forced(comparison):
         caption += "; not comparable, forced"
-    return Exhibit(slug="differences", caption=caption, head=tuple(head), rows=list(map(_row, comparison.pairs)))
-
-
-def _row(pair: RunPairing) -> list[Cell]:
-    c, power = pair.paired, pair.power
-    bounds = (c.low, c.high, pair.bootstrap.low, pair.bootstrap.high)
-    return [
-        words.title(pair),
-        100 * c.difference,
-        *map(_points, bounds),
-        PValue(pair.p_value, fmt.p_value(pair.p_value, digits=3)),
-        PValue(pair.p_adjusted, fmt.corrected_p(pair.p_value, pair.p_adjusted)),
-        *(len(tasks) for tasks in (c.wins, c.losses, c.ties)),
-        c.tasks,
-        c.clusters,
-        None if power is None else _points(power.detectable),
-        None if power is None else power.tasks_needed,
+    rows: list[list[Cell]] = [
+        [
+            words.title(pair),
+            _interval(pair.paired.difference, pair.paired.low, pair.paired.high),
+            _interval(pair.paired.difference, pair.bootstrap.low, pair.bootstrap.high),
+            PValue(pair.p_value, fmt.p_value(pair.p_value, digits=3)),
+            PValue(pair.p_adjusted, fmt.corrected_p(pair.p_value, pair.p_adjusted)),
+        ]
+        for pair in comparison.pairs
     ]
+    head = ("difference", "points", "bootstrap", "p", "p corrected")
+    return Exhibit(slug="differences", caption=caption, head=head, rows=rows)
+
+
+def _problems(comparison: Comparison) -> Exhibit:
+    """What the differences rest on, and what so many problems can show."""
+    rows: list[list[Cell]] = [
+        [
+            words.title(pair),
+            *(len(tasks) for tasks in (pair.paired.wins, pair.paired.losses, pair.paired.ties)),
+            pair.paired.tasks,
+            pair.paired.clusters,
+            None if pair.power is None else _points(pair.power.detectable),
+            None if pair.power is None else pair.power.tasks_needed,
+        ]
+        for pair in comparison.pairs
+    ]
+    counts = ("better", "worse", "same", "problems", "clusters")
+    head = ("difference", *counts, "detectable points", "problems needed")
+    return Exhibit(slug="problems", caption="Problems behind the differences", head=head, rows=rows)
+
+
+def _interval(difference: float, low: float | None, high: float | None) -> PointsInterval:
+    return PointsInterval(100 * difference, _points(low), _points(high))
 
 
 def _parts(comparison: Comparison) -> Exhibit:
     return Exhibit(
         slug="reasoning",
         caption="Paired differences of the metrics of execution reasoning, in percentage points, p not corrected",
-        head=("difference", "metric", "first", "second", "points", "low", "high", "p", "pairs", "clusters"),
+        head=("difference", "metric", "first", "second", "points", "p", "pairs", "clusters"),
         rows=[
             [
                 words.title(pair),
                 part.metric,
-                *map(_points, (part.first, part.second, part.difference, part.low, part.high)),
+                _points(part.first),
+                _points(part.second),
+                _interval(part.difference, part.low, part.high),
                 PValue(part.p_value, fmt.p_value(part.p_value, digits=3)),
                 part.pairs,
                 part.clusters,
@@ -97,14 +145,14 @@ def _groups(comparison: Comparison) -> Exhibit:
     return Exhibit(
         slug="groups",
         caption="Differences by group, in percentage points; p-values of sign flips, not corrected",
-        head=("difference", "by", "group", "tasks", "points", "low", "high", "p"),
+        head=("difference", "by", "group", "problems", "points", "p"),
         rows=[
             [
                 words.title(pair),
                 found.by,
                 found.value,
                 found.paired.tasks,
-                *map(_points, (found.paired.difference, found.paired.low, found.paired.high)),
+                _interval(found.paired.difference, found.paired.low, found.paired.high),
                 found.paired.permutation_p,
             ]
             for pair in comparison.pairs

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from truegrade.analysis.comparison import Comparison
+from truegrade.analysis.standings import RunStanding
 from truegrade.errors import UnknownName
 from truegrade.files.json_text import encode
 from truegrade.report import comparison_wording as words
 from truegrade.report.charts.svg_file import standalone
-from truegrade.report.comparison_exhibits import comparison_exhibits
+from truegrade.report.comparison_exhibits import comparison_exhibits, standings_exhibit
 from truegrade.report.comparison_html import differences_figure, render_comparison
 from truegrade.report.comparison_replies import collect_replies
 from truegrade.report.exhibit_text import TEXTS, latex
@@ -48,6 +49,32 @@ def export_comparison(comparison: Comparison, file_format: str, out: Path | None
     for name, data in made:
         write_atomically(folder / name, data)
     return [folder / name for name, _ in made]
+
+
+def export_standings(found: Sequence[RunStanding], file_format: str, out: Path | None = None) -> list[Path]:
+    """Write the table of models and benchmarks as a file, and return its path in a list.
+
+    Args:
+        found: the runs, in order.
+        file_format: one of `FORMATS` but ``html``.
+        out: the folder; None for ``comparison``.
+
+    Raises:
+        UnknownName: no such format.
+        UserError: ``out`` cannot be made.
+    """
+    known = tuple(name for name in FORMATS if name != "html")
+    if file_format not in known:
+        raise UnknownName("format of a table", file_format, known)
+    if file_format == "json":
+        name, content = "models.json", encode(found, enc_hook=str, indent=2) + b"\n"
+    else:
+        ending, write = TEXTS[file_format]
+        name, content = f"models{ending}", write(standings_exhibit(found)).encode()
+    folder = out or Path(NAME)
+    make_folder(folder)
+    write_atomically(folder / name, content)
+    return [folder / name]
 
 
 def _files(comparison: Comparison, file_format: str) -> Iterator[tuple[str, bytes]]:

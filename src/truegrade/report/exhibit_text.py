@@ -9,12 +9,17 @@ from types import MappingProxyType
 
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
-from truegrade.report.exhibits import Cell, Exhibit, PValue
+from truegrade.report.exhibits import Cell, Exhibit, PointsInterval, PValue
 
 
 def as_csv(exhibit: Exhibit) -> str:
-    """RFC 4180. An estimate takes three columns: value, low, high, as fractions."""
-    wide = {place for row in exhibit.rows for place, cell in enumerate(row) if isinstance(cell, Estimate)}
+    """RFC 4180. An estimate takes three columns: value, low, high; fractions, or points for a difference."""
+    wide = {
+        place
+        for row in exhibit.rows
+        for place, cell in enumerate(row)
+        if isinstance(cell, Estimate | PointsInterval)
+    }
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_spread([_heads(name, place in wide) for place, name in enumerate(exhibit.head)]))
@@ -33,26 +38,39 @@ def as_markdown(exhibit: Exhibit) -> str:
     return f"{exhibit.caption}\n\n" + "\n".join(lines) + "\n"
 
 
+LONG_ROWS = 40
+"""Rows from which on a table does not fit a page."""
+
+
 def as_latex(exhibit: Exhibit) -> str:
-    """A ``table`` environment; needs the package booktabs."""
+    """A ``table`` environment, or a ``longtable`` over several pages; needs booktabs, and longtable for that."""
+    columns = f"l{'r' * (len(exhibit.head) - 1)}"
+    titles = [" & ".join(map(latex, exhibit.head)) + r" \\", r"\midrule"]
     body = [" & ".join(latex(read(cell)) for cell in row) + r" \\" for row in exhibit.rows]
+    caption = rf"\caption{{{latex(exhibit.caption)}}}"
+    label = rf"\label{{tab:{exhibit.slug}}}"
+    if len(exhibit.rows) >= LONG_ROWS:
+        top = [rf"  {caption} {label} \\", r"  \toprule", *_indented(titles, 2), r"  \endfirsthead", r"  \toprule"]
+        rest = [*_indented(titles, 2), r"  \endhead", *_indented(body, 2), r"  \bottomrule"]
+        return "\n".join([rf"\begin{{longtable}}{{{columns}}}", *top, *rest, r"\end{longtable}", ""])
+    inner = [r"\toprule", *titles, *body, r"\bottomrule"]
     return "\n".join(
         [
             r"\begin{table}",
             r"  \centering",
-            rf"  \caption{{{latex(exhibit.caption)}}}",
-            rf"  \label{{tab:{exhibit.slug}}}",
-            rf"  \begin{{tabular}}{{l{'r' * (len(exhibit.head) - 1)}}}",
-            r"    \toprule",
-            "    " + " & ".join(map(latex, exhibit.head)) + r" \\",
-            r"    \midrule",
-            *(f"    {line}" for line in body),
-            r"    \bottomrule",
+            f"  {caption}",
+            f"  {label}",
+            rf"  \begin{{tabular}}{{{columns}}}",
+            *_indented(inner, 4),
             r"  \end{tabular}",
             r"\end{table}",
             "",
         ]
     )
+
+
+def _indented(lines: Sequence[str], by: int) -> list[str]:
+    return [" " * by + line for line in lines]
 
 
 TEXTS: Mapping[str, tuple[str, Callable[[Exhibit], str]]] = MappingProxyType(
@@ -65,17 +83,21 @@ def read(cell: Cell) -> str:
     """A cell as a person reads it."""
     match cell:
         case None:
-            return "–"
+            said = "–"
         case Estimate():
-            return fmt.estimate(cell)
+            said = fmt.estimate(cell)
+        case PointsInterval():
+            low, high = (None if end is None else end / 100 for end in (cell.low, cell.high))
+            said = f"{fmt.points(cell.value / 100)} {fmt.bounds(low, high)}"
         case PValue():
-            return cell.shown
+            said = cell.shown
         case float():
-            return fmt.quantity(cell)
+            said = fmt.quantity(cell)
         case int():
-            return fmt.count(cell)
+            said = fmt.count(cell)
         case _:
-            return str(cell)
+            said = str(cell)
+    return said
 
 
 _LATEX = str.maketrans(
@@ -114,7 +136,7 @@ def _heads(name: str, wide: bool) -> list[str]:
 
 
 def _numbers(cell: Cell, wide: bool) -> list[object]:
-    if isinstance(cell, Estimate):
+    if isinstance(cell, Estimate | PointsInterval):
         return [cell.value, cell.low, cell.high]
     if isinstance(cell, PValue):
         return [cell.value]

@@ -23,7 +23,15 @@ class PValue(msgspec.Struct, frozen=True):
     shown: str
 
 
-Cell = str | int | float | Estimate | PValue | None
+class PointsInterval(msgspec.Struct, frozen=True):
+    """A difference in percentage points with the ends of its interval."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+Cell = str | int | float | Estimate | PointsInterval | PValue | None
 
 
 class Exhibit(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,12 +18,26 @@ from truegrade.report.exhibit_text import TEXTS, latex
 from truegrade.report.exhibits import Cell, Exhibit, exhibits
 from truegrade.report.html import write_report
 from truegrade.report.methods import sentences
+from truegrade.report.model_card import eval_results, model_index
 from truegrade.report.reasoning_wording import CHOICE, PREDICTION
 from truegrade.report.report_material import ReportMaterial, gather
+from truegrade.report.sample_table import SAMPLE_TABLES, sample_rows
 from truegrade.store import Run
 from truegrade.store.manifest import write_atomically
 
-FORMATS = ("html", "png", "svg", "latex", "markdown", "csv", "json", "bibtex")
+FORMATS = (
+    "html",
+    "png",
+    "svg",
+    "latex",
+    "markdown",
+    "csv",
+    "parquet",
+    "json",
+    "bibtex",
+    "model-index",
+    "eval-results",
+)
 FOLDER = "report"
 """Where the files go inside a run's folder."""
 
@@ -49,13 +63,16 @@ def export_report(
     if file_format not in FORMATS:
         raise UnknownName("report format", file_format, FORMATS)
     if file_format == "html":
-        if out is not None:
-            make_folder(out.parent)
-        return [write_report(run, out, summary)]
-    folder = out or run.path / FOLDER
-    made = list(_WRITERS[file_format](gather(run, summary)))
-    make_folder(folder)
+        page = out or run.outputs / "report.html"
+        make_folder(page.parent)
+        return [write_report(run, page, summary)]
+    folder = out or run.outputs / FOLDER
+    material = gather(run, summary)
+    made = list(_WRITERS[file_format](material)) if file_format in _WRITERS else []
+    if table := SAMPLE_TABLES.get(file_format):
+        made.append((f"samples.{file_format}", table(sample_rows(run, material))))
     for name, content in made:
+        make_folder((folder / name).parent)
         write_atomically(folder / name, content)
     return [folder / name for name, _ in made]
 
@@ -64,6 +81,7 @@ def charts(material: ReportMaterial) -> dict[str, Chart]:
     """The figures of a run by the name of their file."""
     summary = material.summary
     found: dict[str, Chart | None] = {
+        "score": figures.score_chart(summary),
         "profiles": figures.rules_chart(material.matrix, summary),
         "pass-at-k": figures.curve_chart(summary),
         "reasons": figures.reasons_chart(summary),
@@ -145,6 +163,8 @@ _WRITERS: Mapping[str, Callable[[ReportMaterial], Files]] = MappingProxyType(
         "png": _png,
         "json": _json,
         "bibtex": _bibtex,
+        "model-index": model_index,
+        "eval-results": eval_results,
         **{file_format: _texts(file_format) for file_format in TEXTS},
     }
 )

@@ -22,8 +22,15 @@ _REASONING_SERIES = {"OC": 0, "MC": 1, "MC_differing": 1, "PC": 2, "OR": 0, "MR"
 """Colour of a metric: originals, mutants, rewritings, position."""
 
 
+def score_chart(summary: Summary) -> Chart:
+    """The headline with its interval, under each profile."""
+    rows = [DotRow(profile.profile, profile.estimates[0]) for profile in summary.profiles]
+    metrics = " or ".join(dict.fromkeys(profile.estimates[0].metric for profile in summary.profiles))
+    return dot_range(rows, f"{metrics} of {summary.model} on {summary.benchmark}")
+
+
 def rules_chart(matrix: Matrix, summary: Summary) -> Chart | None:
-    """The headline under each profile, and the spread; None for a single profile."""
+    """The headline under each profile, on a cropped axis, and the spread; None for a single profile."""
     if len(summary.profiles) < 2:
         return None
     rows = [DotRow(profile.profile, profile.estimates[0]) for profile in summary.profiles]

@@ -21,6 +21,7 @@ from truegrade.report.sample_blocks import blocks
 from truegrade.report.splits_html import splits
 from truegrade.report.spread_html import spread
 from truegrade.store import Run
+from truegrade.store.manifest import write_atomically
 
 _NAVIGATION = (
     ("result", "Result"),
@@ -59,10 +60,9 @@ def write_report(run: Run, path: Path | None = None, summary: Summary | None = N
         chars //= 2
         browser = collect(run, material.summary, material.outcomes, max_chars=chars)
         content = render(material, browser).encode("utf-8", "replace")
-    if path is None:
-        return run.write("report.html", content)
-    path.write_bytes(content)
-    return path
+    page = path or run.outputs / "report.html"
+    write_atomically(page, content)
+    return page
 
 
 def render(material: ReportMaterial, browser: Browser) -> str:

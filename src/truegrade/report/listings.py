@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby, repeat, zip_longest
 from typing import TYPE_CHECKING, Protocol
 
@@ -48,27 +48,50 @@ def print_listing(kind: str, rows: Iterable[tuple[str, str, str]], *, console: C
 
 
 def print_benchmarks(
-    specs: Iterable[BenchmarkSpec], origins: Iterable[str] = repeat("built-in"), *, console: Console | None = None
+    specs: Iterable[BenchmarkSpec],
+    origins: Iterable[str] = repeat("built-in"),
+    *,
+    everything: bool = True,
+    console: Console | None = None,
 ) -> None:
-    """Print the benchmarks and where each comes from; below them the task arguments with those that take them."""
+    """Print the benchmarks; with ``everything`` also those of single studies, origins, and the task arguments."""
     out = open_console(console)
-    table = plain_table("benchmark", "tasks", "content", "licence", "from")
+    listed = [(spec, origin) for spec, origin in zip(specs, origins, strict=False)]
+    shown = [(spec, origin) for spec, origin in listed if everything or spec.current]
+    table = plain_table("benchmark", "problems", "content", *(("licence", "from") if everything else ()))
     takers: dict[tuple[str, str], list[str]] = {}
-    for spec, origin in zip(specs, origins, strict=False):
+    for spec, origin in shown:
         size = "–" if spec.size is None else fmt.count(spec.size)
-        row(table, spec.name, size, spec.summary, spec.licence, origin)
+        row(table, spec.name, size, spec.summary, *((spec.licence, origin) if everything else ()))
         for argument in spec.args.items():
             takers.setdefault(argument, []).append(spec.name)
     out.print(table)
-    out.print(fact_grid((f"-T {name}", f"{meaning} [{', '.join(of)}]") for (name, meaning), of in takers.items()))
+    if everything:
+        facts = ((f"-T {name}", f"{meaning} [{', '.join(of)}]") for (name, meaning), of in takers.items())
+        out.print(fact_grid(facts))
+    else:
+        _print_rest(out, len(listed) - len(shown), "benchmarks", "licences, and the arguments of -T")
 
 
-def print_profiles(profiles: Iterable[Profile], *, console: Console | None = None) -> None:
-    """Print the profiles and what each covers."""
-    table = plain_table("profile", "rules", "covers", "from")
-    for profile in profiles:
-        row(table, profile.id, profile.summary, ", ".join(coverage(profile)), str(profile.origin or "built-in"))
-    open_console(console).print(table)
+def print_profiles(
+    profiles: Sequence[Profile], *, everything: bool = True, console: Console | None = None
+) -> None:
+    """Print the profiles; with ``everything`` also those of single studies, and what each covers."""
+    out = open_console(console)
+    table = plain_table("profile", "rules", *(("covers", "from") if everything else ()))
+    shown = [profile for profile in profiles if everything or profile.current]
+    for profile in shown:
+        more = (", ".join(coverage(profile)), str(profile.origin or "built-in")) if everything else ()
+        row(table, profile.id, profile.summary, *more)
+    out.print(table)
+    if not everything:
+        _print_rest(out, len(profiles) - len(shown), "profiles", "what each covers")
+    out.print("truegrade profiles show NAME: every rule with its source", highlight=False)
+
+
+def _print_rest(out: Console, left: int, kind: str, details: str) -> None:
+    """Say what a short listing leaves out."""
+    out.print(f"--all: {left} more {kind} (of single studies, or older), {details}", highlight=False)
 
 
 def print_profile(profile: Profile, *, console: Console | None = None) -> None:
@@ -125,10 +148,12 @@ def _limits(limits: Limits) -> str:
     return f"{times}, {sizes}, {processes}"
 
 
-def print_models(models: Iterable[ModelInfo], *, console: Console | None = None) -> None:
-    """Print what ``--model`` takes, kind by kind."""
+def print_models(models: Sequence[ModelInfo], *, everything: bool = True, console: Console | None = None) -> None:
+    """Print what ``--model`` takes, kind by kind; with ``everything`` also models that older results name."""
+    out = open_console(console)
     table = plain_table("model", "description")
-    for _, group in groupby(models, key=lambda model: model.kind):
+    shown = [model for model in models if everything or model.current]
+    for _, group in groupby(shown, key=lambda model: model.kind):
         table.add_section()
         for model in group:
             needs = f"needs {model.needs}" if model.needs else ""
@@ -138,7 +163,9 @@ def print_models(models: Iterable[ModelInfo], *, console: Console | None = None)
                 model.name,
                 "\n".join(line for line in (model.description, needs, price, model.origin) if line),
             )
-    open_console(console).print(table)
+    out.print(table)
+    if not everything:
+        out.print(f"--all: {len(models) - len(shown)} more models, which older results name", highlight=False)
 
 
 def print_sources(sources: Iterable[ListedDataset], *, console: Console | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
 LINE_EVERY_S = 5.0
 """Seconds between two lines where there is no terminal."""
+
+PACE_S = 60.0
+PACE_ITEMS = 20
+"""The pace is that of the last so many seconds, and of at least so many items: what came at once from a cache, or
+a pause of the machine, says nothing about the rest."""
 
 Clock = Callable[[], float]
 
@@ -35,6 +41,10 @@ class ProgressMeter:
     failed: int = 0
     cost_usd: float | None = None
 
+    def __post_init__(self) -> None:
+        self._marks = deque([(self.started_s, self.resumed)])
+        """What was done when, the oldest that the pace is measured from first."""
+
     def add(self, cost_usd: float | None, *, failed: bool) -> None:
         """One more is finished."""
         self.done += 1
@@ -43,8 +53,14 @@ class ProgressMeter:
             self.cost_usd = (self.cost_usd or 0.0) + cost_usd
 
     def rate(self, now_s: float) -> float:
-        """Finished per second since this stage began."""
-        return (self.done - self.resumed) / max(1e-9, now_s - self.started_s)
+        """Finished per second lately, by this command."""
+        marks = self._marks
+        if now_s - marks[-1][0] >= 1:
+            marks.append((now_s, self.done))
+        while len(marks) > 1 and marks[1][0] <= now_s - PACE_S and marks[1][1] <= self.done - PACE_ITEMS:
+            marks.popleft()
+        since_s, before = marks[0]
+        return (self.done - before) / max(1e-9, now_s - since_s)
 
     def eta_s(self, now_s: float) -> float | None:
         """Seconds until the end at this rate; None before anything is finished."""

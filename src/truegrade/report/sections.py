@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from truegrade.pipeline.summary import ProfileSummary, Summary
+from truegrade.pipeline.summary import ProfileSummary, Summary, TaskLine
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
 from truegrade.report import wording
@@ -20,6 +20,8 @@ MAX_CARDS = 2
 MAX_DOUBTS = 4
 """Number of warnings shown unfolded; those about the first profile come first."""
 MAX_STRIPS = 3
+MAX_CELLS = 1_000
+"""Cells of a strip and rows of the table of problems: with ten thousand of each a browser takes seconds."""
 
 
 # --------------------------------------------------------------------------------------------- headline
@@ -159,7 +161,7 @@ def _estimate_cell(estimate: Estimate | None, name: str) -> Child:
 
 
 def tasks(summary: Summary) -> Markup:
-    """One cell a problem, shaded by the share of its samples that pass."""
+    """Cells shaded by the share of samples that pass, in data set order: a problem each, or several."""
     scale = el(
         "p",
         "no sample passes ",
@@ -167,13 +169,19 @@ def tasks(summary: Summary) -> Markup:
         " every sample passes",
         class_="note",
     )
-    hint = "One cell per problem, in data set order. Select a cell, or search below, to see the samples."
+    each = max(1, *(_problems_a_cell(profile) for profile in summary.profiles))
+    cell = "problem" if each == 1 else f"{each} problems"
+    hint = f"One cell per {cell}, in data set order. Select a cell, or search below, to see the samples."
     strips = [_strip(profile) for profile in summary.profiles]
     more = (
         folded(f"{len(strips) - MAX_STRIPS} more profiles", strips[MAX_STRIPS:]) if strips[MAX_STRIPS:] else None
     )
     shown = [*strips[:MAX_STRIPS], more, scale, _task_table(summary)]
     return section("tasks", "Problems", el("p", hint, class_="note"), shown)
+
+
+def _problems_a_cell(profile: ProfileSummary) -> int:
+    return -(-len(profile.tasks) // MAX_CELLS)
 
 
 def _strip(profile: ProfileSummary) -> Markup:
@@ -185,31 +193,40 @@ def _strip(profile: ProfileSummary) -> Markup:
         f"of {fmt.plural(len(profile.tasks), 'problem')} {solved} always pass, {mixed} sometimes, {unsolved} never"
     )
     words += f", {ungraded} not graded" if ungraded else ""
-    cells = (
-        el(
-            "i",
-            title=f"{task.id}: {task.c} of {task.n}",
-            style=f"--p:{100 * task.c / task.n:.0f}" if task.n else None,
-            class_=None if task.n else "none",
-            data_find=f"{task.id}#",
-        )
-        for task in profile.tasks
-    )
+    each = max(1, _problems_a_cell(profile))
+    cells = (_strip_cell(profile.tasks[at : at + each]) for at in range(0, len(profile.tasks), each))
     strip = el("div", cells, class_="strip", role="img", aria_label=f"{profile.profile}: {words}")
     return el("figure", el("figcaption", el("b", profile.profile), " ", words), strip)
+
+
+def _strip_cell(tasks: Sequence[TaskLine]) -> Markup:
+    """The samples of these problems together; selecting it finds the first of them."""
+    c, n = sum(task.c for task in tasks), sum(task.n for task in tasks)
+    name = tasks[0].id if len(tasks) == 1 else f"{tasks[0].id} to {tasks[-1].id}"
+    return el(
+        "i",
+        title=f"{name}: {c} of {n}",
+        style=f"--p:{100 * c / n:.0f}" if n else None,
+        class_=None if n else "none",
+        data_find=f"{tasks[0].id}#",
+    )
 
 
 def _task_table(summary: Summary) -> Markup:
     """The same data as a table; each problem links to its samples."""
     known = [{task.id: task for task in profile.tasks} for profile in summary.profiles]
-    names = dict.fromkeys(name for of in known for name in of)
+    names = list(dict.fromkeys(name for of in known for name in of))
     rows: list[list[Child]] = []
-    for name in names:
+    for name in names[:MAX_CELLS]:
         found = [of.get(name) for of in known]
         link = el("a", name, href="#samples", data_find=f"{name}#")
         rows.append([link, *(f"{task.c} / {task.n}" if task else "–" for task in found)])
     head = ["problem", *(profile.profile for profile in summary.profiles)]
-    return folded("Passes of every problem as a table", table("Passes / samples", head, rows, class_="numeric"))
+    title = "Passes of every problem as a table"
+    if len(names) > len(rows):
+        first = f"Passes of the first {fmt.count(len(rows))} problems as a table"
+        title = f"{first}; all of them: truegrade report --format csv"
+    return folded(title, table("Passes / samples", head, rows, class_="numeric"))
 
 
 # ---------------------------------------------------------------------------------------------- reasons

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from truegrade.records import Estimate
 from truegrade.report import format as fmt
+from truegrade.report.comparison_exhibits import standings_exhibit
 from truegrade.report.tables import open_console, plain_table, row
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from truegrade.analysis.standings import RunStanding
+    from truegrade.analysis.standings import PairStanding, RunStanding
     from truegrade.statistics.reasoning_records import ShareDifference
 
 
@@ -31,6 +33,38 @@ def print_standings(found: Sequence[RunStanding], *, console: Console | None = N
             out.print(
                 Text(f"! {standing.run.name}: different data set or profile, so no paired comparison", "yellow")
             )
+
+
+def print_pairs(
+    found: Sequence[PairStanding], *, console: Console | None = None, worded: Callable[[str], str] = str
+) -> None:
+    """Print models by benchmarks, each headline with its interval; then the cost and folder of every pair.
+
+    Args:
+        found: the pairs, in the order asked.
+        console: where to print; None for standard output.
+        worded: what the command line makes of sentences, which name arguments as Python has them.
+    """
+    from rich.text import Text
+
+    out = open_console(console)
+    by_profile: dict[str, list[RunStanding]] = {}
+    for standing in (standing for pair in found for standing in pair.standings):
+        by_profile.setdefault(standing.profile, []).append(standing)
+    for standings in by_profile.values():
+        exhibit = standings_exhibit(standings)
+        out.print(Text(exhibit.caption, "bold"))
+        table = plain_table(*exhibit.head)
+        for cells in exhibit.rows:
+            row(table, *(fmt.estimate(cell) if isinstance(cell, Estimate) else str(cell or "–") for cell in cells))
+        out.print(table)
+    for pair in found:
+        cost = "" if pair.cost_usd is None else f", {fmt.usd(pair.cost_usd)}"
+        out.print(Text(f"{pair.benchmark} with {pair.model}: {pair.run}{cost}"), soft_wrap=True)
+    for pair in found:
+        if pair.failure is not None:
+            failed = f"! {pair.benchmark} with {pair.model} is not complete: {worded(pair.failure)}"
+            out.print(Text(failed, "yellow"), soft_wrap=True)
 
 
 def _numbers(found: Sequence[RunStanding]) -> Table:

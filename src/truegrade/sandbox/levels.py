@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import shutil
 import sys
@@ -13,6 +14,8 @@ from truegrade.sandbox.protection import LIMITS_ONLY, NAMESPACES, Protection
 from truegrade.sandbox.selftest import self_test
 from truegrade.sandbox.syscalls import MACHINES
 
+_log = logging.getLogger(__name__)
+
 NO_NAMESPACES = "a filter of system calls around this process, such as a container's, forbids namespaces"
 INVALID_FLAG = 1
 """The kernel's `unshare` refuses it with EINVAL; EPERM means that a filter answered first."""
@@ -22,6 +25,12 @@ GET_BUBBLEWRAP = "install bubblewrap (`apt install bubblewrap`, `dnf install bub
 @cache
 def detect(max_level: int = NAMESPACES) -> Protection:
     """The highest protection that passes its self-test, at most ``max_level``."""
+    found = _proved(max_level)
+    _log.info("programs run at protection level %d: %s", found.level, found.why)
+    return found
+
+
+def _proved(max_level: int) -> Protection:
     reasons: list[str] = []
     for level in range(min(max_level, NAMESPACES), LIMITS_ONLY, -1):
         bubblewrap = shutil.which("bwrap") if level == NAMESPACES else None

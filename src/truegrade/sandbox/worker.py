@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import IO
 
 from truegrade.errors import SandboxError
@@ -10,6 +11,8 @@ from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.process import Process
 from truegrade.sandbox.protection import Protection
 from truegrade.sandbox.zygotes import Zygote, ZygoteLost
+
+_log = logging.getLogger(__name__)
 
 
 class Worker:
@@ -41,6 +44,7 @@ class Worker:
             try:
                 return Process(zygote, stdin)
             except ZygoteLost:
+                _log.info("the process that %s programs are started from has died; another takes its place", kind)
                 zygote.close()
         raise SandboxError(
             "the processes that run programs die as soon as they are started; free memory and run again"

@@ -6,6 +6,7 @@ manifest.json   completions.jsonl   verdicts.<profile>.jsonl   summary.json   re
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ import msgspec
 from msgspec import UNSET
 
 from truegrade.errors import UnknownName, UserError
+from truegrade.files import run_log
 from truegrade.files.json_text import encode, read_json
 from truegrade.files.writing import writing
 from truegrade.records import Completion, Prompt, Reason, SampleKey, Verdict, sha256_json
@@ -33,6 +35,8 @@ from truegrade.store.facts import (
 )
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 from truegrade.store.manifest import Manifest, now, read_manifest, write_atomically, write_manifest
+
+_log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     import pandas
@@ -58,28 +62,39 @@ class Run:
         path: its folder.
         manifest: as stored.
         notice: told what a person should know, e.g. that a torn line was dropped.
+        pack: the file that it was taken out of to be read; None for a folder of the user's.
     """
 
-    def __init__(self, path: Path, manifest: Manifest, *, notice: Notice = ignore) -> None:
+    def __init__(
+        self, path: Path, manifest: Manifest, *, notice: Notice = ignore, pack: Path | None = None
+    ) -> None:
         self.path = path
+        self.pack = pack
         self.manifest = manifest
         self._notice = notice
         self._completions = FactIndex(self.completions_path, Completion, completion_facts, reply_said, notice)
         self._verdicts: dict[Path, FactIndex[Verdict, VerdictFacts]] = {}
         self._prompts: dict[str, Prompt] | None = None
+        self.shortfall: str | None = None
+        """Why samples have no reply, as found by the call that asked for them; None where it got all."""
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r}, benchmark={self.manifest.benchmark.name!r})"
 
     @classmethod
     def open(cls, path: Path, *, notice: Notice = ignore) -> Run:
-        """Open an existing run.
+        """Open an existing run, a folder or a pack; a pack is unpacked into the cache, to be read.
 
         Raises:
-            UserError: a file stands there, not a folder.
-            BadRecord: the folder holds no readable manifest.
+            UserError: a file stands there that is no pack.
+            BadRecord: the folder holds no readable manifest, or the pack is damaged.
         """
         if path.is_file():
+            from truegrade.store.packing import is_pack, opened_pack
+
+            if is_pack(path):
+                folder = opened_pack(path)
+                return cls(folder, read_manifest(folder / "manifest.json"), notice=notice, pack=path)
             raise UserError(
                 f"{path}: is a file, and a run is a folder; make one of it first: truegrade grade {path}"
                 " --benchmark NAME. A claim about a file: truegrade check CLAIM FILE"
@@ -98,7 +113,7 @@ class Run:
         file = path / "manifest.json"
         if file.exists():
             stored = read_manifest(file)
-            _refuse_mixing(path, stored, manifest)
+            refuse_mixing(path, stored, manifest)
             manifest = msgspec.structs.replace(
                 manifest,
                 created=stored.created,
@@ -129,6 +144,7 @@ class Run:
             fd = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            run_log.begin(self.path)
             yield
         except BlockingIOError:
             raise UserError(
@@ -138,6 +154,11 @@ class Run:
             os.close(fd)
 
     # -------------------------------------------------------------------------------------- reading
+
+    @property
+    def outputs(self) -> Path:
+        """Where files made of the run go unless told otherwise: its folder; of a pack, a folder beside it."""
+        return self.path if self.pack is None else self.pack.with_name(f"{self.pack.stem}.files")
 
     @property
     def completions_path(self) -> Path:
@@ -302,6 +323,7 @@ class Run:
             packages: what they could import, with versions.
         """
         levels = self.manifest.levels if level is None else {**self.manifest.levels, profile: level}
+        _log.info("graded as %s%s", profile, "" if level is None else f", programs at protection level {level}")
         offered = {**(self.manifest.packages or {}), profile: dict(packages)}
         self.update(profiles={**self.manifest.profiles, profile: now()}, levels=levels, packages=offered)
 
@@ -359,8 +381,13 @@ def _row(verdict: Verdict, completion: Completion | None) -> dict[str, Any]:
     return row
 
 
-def _refuse_mixing(path: Path, stored: Manifest, asked: Manifest) -> None:
-    """Raise UserError, naming what differs, unless both are the same run."""
+def refuse_mixing(path: Path, stored: Manifest, asked: Manifest) -> None:
+    """See that two manifests are of the same run.
+
+    Raises:
+        UserError: they are not; the message names what differs.
+        NotComparable: they were made with two versions of one file.
+    """
     if stored.identity == asked.identity:
         for of, origin in (asked.origins or {}).items():
             refuse_another_file(f"{path}: {of}", stored.origin(of), origin)

@@ -87,10 +87,12 @@ def difference_rows(rows: Sequence[tuple[str, float, float | None, float | None]
     known = [value for _, *numbers in rows for value in numbers if value is not None]
     reach = max(0.01, *(abs(value) for value in known))
     axis = _points_axis(reach)
-    body = [*bottom_axis(axis, height), el("line", class_="zero", x1="50%", x2="50%", y1=0, y2=height)]
+    body = [*bottom_axis(axis, height)]
     for place, (label, value, low, high) in enumerate(rows):
         middle, words = (place + 1) * row_height - 12, told[place]
         body.append(_difference_label(label, words, middle - 13, lines))
+        # Not from top to bottom: it would strike through the labels.
+        body.append(el("line", class_="zero", x1="50%", x2="50%", y1=middle - 8, y2=middle + 8))
         if low is not None and high is not None:
             left, right = axis.place(low), axis.place(high)
             band = {"x": f"{100 * left:.2f}%", "width": f"{100 * (right - left):.2f}%", "y": middle - 4}

@@ -54,9 +54,8 @@ def _upstream(problem: Problem) -> dict[str, str]:
 
 
 def _seconds(completion: Completion) -> float | None:
-    if completion.attempts:
-        return sum(attempt.latency_s for attempt in completion.attempts)
-    return completion.latency_s
+    known = [attempt.latency_s for attempt in completion.attempts if attempt.latency_s is not None]
+    return sum(known) if known else completion.latency_s
 
 
 def _tokens(completion: Completion) -> float | None:

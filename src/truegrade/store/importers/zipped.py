@@ -60,7 +60,7 @@ class Documents:
                 "compressed with zstandard, which Python reads since 3.14; pip install 'truegrade[zstd]', or"
                 f" convert the log: {_CONVERT}"
             )
-        except _Damaged as error:
+        except DamagedMember as error:
             problem = f"the archive is damaged ({error}); copy the file again"
         except (ValueError, RecursionError) as error:
             problem = f"not JSON that can be read ({error}); is the log complete?"
@@ -68,23 +68,34 @@ class Documents:
 
     def _content(self, member: zipfile.ZipInfo) -> bytes:
         """What a member holds, compared with what the directory says of it."""
-        opener, damage = _method(member)
-        raw = copy.copy(member)  # its bytes as they lie there
-        raw.compress_type, raw.file_size = zipfile.ZIP_STORED, member.compress_size
-        del raw.CRC
         self._meter.next()
-        try:
-            with self._archive.open(raw) as packed:
-                content = b"".join(unpack(packed.read, opener, self._meter))
-        except damage as error:
-            raise _Damaged(str(error)) from None
+        content = b"".join(member_pieces(self._archive, member, self._meter))
         if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
-            raise _Damaged("its length or checksum is not the one that the directory gives")
+            raise DamagedMember("its length or checksum is not the one that the directory gives")
         return content
 
 
-class _Damaged(Exception):
+class DamagedMember(Exception):
     """A member is not what the archive says."""
+
+
+def member_pieces(archive: zipfile.ZipFile, member: zipfile.ZipInfo, meter: InflationMeter) -> Iterator[bytes]:
+    """Unpack a member of an open archive piece by piece; its checksum is the caller's to compare.
+
+    Raises:
+        DamagedMember: it cannot be unpacked.
+        UnpackedTooLarge: it is more than the meter allows.
+        ImportError: this Python lacks what unpacks it.
+    """
+    opener, damage = _method(member)
+    raw = copy.copy(member)  # its bytes as they lie there
+    raw.compress_type, raw.file_size = zipfile.ZIP_STORED, member.compress_size
+    del raw.CRC
+    try:
+        with archive.open(raw) as packed:
+            yield from unpack(packed.read, opener, meter)
+    except damage as error:
+        raise DamagedMember(str(error)) from None
 
 
 @contextmanager
@@ -110,7 +121,7 @@ def _method(member: zipfile.ZipInfo) -> tuple[Open, tuple[type[Exception], ...]]
 
     Raises:
         ImportError: this Python lacks it.
-        _Damaged: Inspect writes no such members.
+        DamagedMember: Inspect writes no such members.
     """
     if member.compress_type == zipfile.ZIP_STORED:
         return stored_stream, _DAMAGE
@@ -119,4 +130,4 @@ def _method(member: zipfile.ZipInfo) -> tuple[Open, tuple[type[Exception], ...]]
     if member.compress_type == _ZSTANDARD:
         module = zstd()
         return module.ZstdDecompressor, (module.ZstdError, *_DAMAGE)
-    raise _Damaged(f"compressed with method {member.compress_type}, which Inspect does not use")
+    raise DamagedMember(f"compressed with method {member.compress_type}, which Inspect does not use")

@@ -19,13 +19,14 @@ from truegrade.models import DEFAULT_MODEL
 from truegrade.models.base import Model
 from truegrade.pipeline.exporting import export_run
 from truegrade.pipeline.graders import open_grader
-from truegrade.pipeline.importing import benchmark_of, import_file, slug
+from truegrade.pipeline.importing import RUNS, benchmark_of, import_file, slug
 from truegrade.pipeline.importing import opened as opened_source
 from truegrade.pipeline.loading import load_announced, load_for, problems_of
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.selection import Limit, apart, left_out, narrow, select, window_of
 from truegrade.pipeline.stages import RunRequest, ask, grade_and_count
 from truegrade.pipeline.summarise import summarise_part
+from truegrade.pipeline.tracking import track
 from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import AnyProfile, find_profile
 from truegrade.profiles.refusals import refuse_uncovered
@@ -37,6 +38,8 @@ from truegrade.store import Run
 from truegrade.store.exporters import Exporter, find_exporter
 from truegrade.store.importers import Importer, find_format, importer_origin
 from truegrade.store.journal import Notice, ignore
+from truegrade.store.packing import is_pack, unpack_for_grading
+from truegrade.store.trackers import open_trackers
 
 DEFAULT_PROFILES = ("strict",)
 
@@ -60,6 +63,7 @@ def run(
     reuse: str | Path | None = None,
     cache: bool | None = None,
     probe: bool = False,
+    batch: bool = False,
     out: str | Path | None = None,
     ks: Sequence[int] | None = None,
     workers: int | None = None,
@@ -67,6 +71,7 @@ def run(
     allow_unsafe: bool | None = None,
     cutoff: str | None = None,
     packages: Sequence[str] = (),
+    log_to: Sequence[str] = (),
     progress: Progress | None = None,
     notice: Notice = ignore,
 ) -> Run:
@@ -80,7 +85,7 @@ def run(
         model: ``provider/name``, a preset, ``replay:FILE``, ``baseline/NAME``, or a Model.
         profiles: rules to grade under; the first also words the prompt.
         n, data, task_args, limit, ids, sampling, request_policy, base_url, model_args, agent, agent_args, reuse,
-            cache, probe, out: as for `generate`.
+            cache, probe, batch, out: as for `generate`.
         ks: the k of pass@k; None for 1, 5, 10, 25, 50, 100 as far as ``n`` allows.
         workers: programs run at once; None for one a core.
         executor: where they run: ``local``, ``ray`` or ``ray:ADDRESS`` (`truegrade.pipeline.graders.open_grader`).
@@ -88,14 +93,17 @@ def run(
             None asks the environment variable TRUEGRADE_ALLOW_UNSAFE.
         cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.
         packages: installed packages that programs may import besides those of the profile.
+        log_to: trackers that are told the results: ``mlflow``, ``mlflow:URI``, ``wandb``, ``wandb:PROJECT``,
+            ``tensorboard:FOLDER``.
         progress: watches the stages.
         notice: told what a person should know.
 
     Raises:
         UserError: a name, file or number is at fault; the message says which and what to do. Nothing was asked.
         ModelError: the model service refuses everything.
+        NotTracked: the run is complete, and a tracker did not take its results.
     """
-    opened = [find_profile(each) for each in profiles]
+    opened, trackers = [find_profile(each) for each in profiles], open_trackers(log_to)
     check_cutoff(cutoff)
     with_packages({}, packages)  # refused before anything is asked
     unsafe, watch = unsafe_allowed(allow_unsafe), progress or Silent()
@@ -103,7 +111,7 @@ def run(
     request = RunRequest(
         benchmark=benchmark, model=model, n=n, data=data, task_args=task_args, limit=limit, ids=ids,
         sampling=sampling, request_policy=request_policy, base_url=base_url, model_args=model_args, agent=agent,
-        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, out=out,
+        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, batch=batch, out=out,
     )  # fmt: skip
     run_, problems = ask(
         request, opened, grading=True, ks=ks, allow_unsafe=unsafe, progress=watch, notice=notice,
@@ -112,7 +120,7 @@ def run(
     problems = with_packages(problems, packages)
     grade_and_count(run_, problems, opened, ks, grader, watch, cutoff=cutoff)
     report(run_)
-    return run_
+    return track(run_, trackers, run_)
 
 
 def generate(
@@ -134,6 +142,7 @@ def generate(
     reuse: str | Path | None = None,
     cache: bool | None = None,
     probe: bool = False,
+    batch: bool = False,
     out: str | Path | None = None,
     allow_unsafe: bool | None = None,
     progress: Progress | None = None,
@@ -159,6 +168,8 @@ def generate(
         reuse: a file of completion lists, whose accepted rows (``need_reproduce`` false) are not asked again.
         cache: False to ask even what was answered before, True to keep the replies of a service of your own too;
             None to keep those of a provider's own address.
+        batch: ask through the service's batches, which cost half and are answered within a day; the model must be
+            one of ``openai/`` or ``anthropic/``.
         probe: look first which parameters the server honours; the manifest keeps what was found.
         out: folder of the run; None for one named by what is asked, under ``runs``.
         allow_unsafe: as for `run`; only an agent runs programs here.
@@ -171,7 +182,8 @@ def generate(
     request = RunRequest(
         benchmark=benchmark, model=model, n=n, data=data, task_args=task_args, limit=limit, ids=ids,
         sampling=sampling, request_policy=request_policy, base_url=base_url, model_args=model_args, agent=agent,
-        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, out=out,
+        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, batch=batch,
+        out=out,
     )  # fmt: skip
     return ask(
         request, [find_profile(profile)], grading=False, allow_unsafe=unsafe_allowed(allow_unsafe),
@@ -196,13 +208,14 @@ def grade(
     cutoff: str | None = None,
     packages: Sequence[str] = (),
     timeout_s: float | None = None,
+    log_to: Sequence[str] = (),
     progress: Progress | None = None,
     notice: Notice = ignore,
 ) -> Run:
     """Grade a run, or a file of completions that any harness wrote.
 
     Args:
-        completions: a run's folder, or a file in one of the formats of ``docs/formats.md``.
+        completions: a run's folder, a pack of one, or a file in one of the formats of ``docs/formats.md``.
         benchmark: what the completions answer; logs of Inspect know it, and runs.
         profiles: rules to grade under, side by side.
         data: local data file or folder.
@@ -211,24 +224,25 @@ def grade(
         file_format: name of the file's format; None to recognise it.
         limit: the problems that a file answers, as N or (A, B); needed where it holds no ids and not all problems.
         ks: the k of pass@k.
-        out: folder for the run that a file becomes.
-        workers, executor: as for `run`.
-        allow_unsafe, cutoff, packages: as for `run`.
+        out: folder for the run that a file or a pack becomes; a pack stays as it is.
+        workers, executor, allow_unsafe, cutoff, packages, log_to: as for `run`.
         timeout_s: CPU seconds of a program, or of each call or test where the rules limit those, in place of the
             profiles' own limits; the verdicts stand in a column of their own, ``human-eval@6d43fb9+30s``.
         progress: watches the stages.
         notice: told what a person should know.
 
     Raises:
-        UserError: a name, file, line or field is at fault.
+        UserError, NotTracked: as `run`.
     """
-    path = Path(completions)
+    path, trackers = Path(completions), open_trackers(log_to)
     if path.name == "completions.jsonl" and (path.parent / "manifest.json").exists():
         path = path.parent
     opened = [find_profile(each, timeout_s) for each in profiles]
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe))
     watch = progress or Silent()
     check_cutoff(cutoff)
+    if is_pack(path):
+        path = unpack_for_grading(path, _path(out), RUNS)
     if path.is_dir():
         if limit is not None:
             raise UserError(f"`limit` chooses among the problems of a file; the run {path} knows its own")
@@ -247,22 +261,16 @@ def grade(
             refuse_uncovered(opened, loaded.problems)
             chosen_rows = select(loaded, limit, rows=True) if limit is not None else None
             run_ = import_file(
-                source,
-                importer,
-                loaded,
-                chosen_rows,
-                out=_path(out),
-                progress=watch,
-                notice=notice,
+                source, importer, loaded, chosen_rows, out=_path(out), progress=watch, notice=notice,
                 read_by=importer_origin(file_format),
-            )
+            )  # fmt: skip
     problems = problems_of(run_, loaded)
     chosen = narrow(with_packages(problems, packages), window)
     if window:
         notice(left_out(run_, problems, chosen, window))
     grade_and_count(run_, chosen, opened, ks, grader, watch, window=window, cutoff=cutoff)
     report(run_)
-    return run_
+    return track(run_, trackers, run_)
 
 
 def check(
@@ -321,10 +329,10 @@ def check(
 
 
 def load(path: str | Path) -> Run:
-    """Open a run from its folder.
+    """Open a run from its folder, or from a pack of it.
 
     Raises:
-        BadRecord: the folder holds no run.
+        BadRecord: the folder holds no run, or the pack is damaged.
     """
     return Run.open(Path(path))
 
@@ -346,26 +354,32 @@ def report_files(
     cutoff: str | None = None,
     data: str | Path | None = None,
     out: str | Path | None = None,
+    log_to: Sequence[str] = (),
 ) -> list[Path]:
     """Write a run's report as files, one for each table or figure, and return their paths.
 
     Args:
         run_: the run, or its folder.
-        file_format: ``html`` (one page), ``png``, ``svg``, ``latex``, ``markdown``, ``csv``, ``json``, ``bibtex``.
+        file_format: ``html`` (one page), ``png``, ``svg``, ``latex``, ``markdown``, ``csv``, ``parquet``,
+            ``json``, ``bibtex``, ``model-index``, ``eval-results``.
         window: arguments of the benchmark that leave problems out, for a report on the others; the summary stays.
         cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.
         data: local data file or folder, for a window or a cut-off.
         out: the page, or the folder of the other formats' files; None for the run's own folder.
+        log_to: as for `run`; the stored summary is logged.
 
     Raises:
         UserError: the run was not graded yet, the format is not known, or PNG cannot be made here; an argument
             is unknown, or leaves nothing.
+        NotTracked: the files are written, and a tracker did not take the results.
     """
     from truegrade.report.export import export_report
 
-    opened = run_ if isinstance(run_, Run) else load(run_)
+    opened, trackers = run_ if isinstance(run_, Run) else load(run_), open_trackers(log_to)
     if not window and cutoff is None:
-        return export_report(opened, file_format, _path(out))
+        return track(opened, trackers, export_report(opened, file_format, _path(out)))
+    if log_to:
+        raise UserError("`log_to` logs whole runs: leave out `window` and `cutoff`")
     check_cutoff(cutoff)
     chosen = window_of(opened.manifest, window)
     problems = narrow(problems_of(opened, load_for(opened, None, _path(data), ignore, download_progress)), chosen)
@@ -388,9 +402,7 @@ def export(
 
     Args:
         run_: the run, or its folder.
-        file_format: ``human-eval``, ``evalplus``, ``evalplus-results``, ``bigcode``, ``blog``, ``seed-results``,
-            ``livecodebench``, ``livecodebench-eval``, ``livecodebench-eval-all``, ``evalscope-eval``,
-            ``inspect``.
+        file_format: a name of `truegrade.store.exporters.EXPORTERS`, or an Exporter.
         profile: the rules that take the answers out of the replies, and whose verdicts are written; None for the
             format's own choice.
         benchmark: the benchmark file, of a run that was made elsewhere with one.

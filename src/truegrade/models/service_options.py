@@ -1,13 +1,9 @@
-"""Model arguments (``-M key=value``) of the OpenAI back end.
-
-Reserved keys are the fields of `OpenAIOptions`. Every other key goes into the request's body as it is
-(``-M top_k=20``, ``-M provider={"only": ["x"]}``).
-"""
+"""Model arguments (``-M key=value``) that every service takes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -17,15 +13,11 @@ from truegrade.models.presets import Price
 _Dollars = Annotated[float, msgspec.Meta(ge=0)]
 
 
-class OpenAIOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Reserved keys, each with its meaning."""
+class ServiceOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Reserved keys, each with its meaning; a back end adds its own."""
 
-    reasoning: bool | None = None
-    """Send the parameters of OpenAI's reasoning models; None: decide by the model's name."""
     text_as_chat: bool = False
     """Send a prompt of style ``text`` as one user message instead of to the completions endpoint."""
-    batch_n: bool = False
-    """Ask for several samples of a problem in one request (the API's ``n``)."""
     max_empty: Annotated[int, msgspec.Meta(ge=1)] = 3
     """Empty replies to one sample after which the empty text is accepted."""
     input_price: _Dollars | None = None
@@ -54,15 +46,18 @@ class OpenAIOptions(msgspec.Struct, frozen=True, kw_only=True):
         return Price(input_usd=input_usd, output_usd=output_usd, as_of="given")
 
 
-def split_arguments(args: Mapping[str, Any]) -> tuple[OpenAIOptions, dict[str, Any]]:
-    """Reserved keys as `OpenAIOptions`, and the rest for the request's body.
+OptionsT = TypeVar("OptionsT", bound=ServiceOptions)
+
+
+def split_arguments(args: Mapping[str, Any], options: type[OptionsT]) -> tuple[OptionsT, dict[str, Any]]:
+    """Reserved keys as options, and the rest for the request's body.
 
     Raises:
         UserError: a reserved key has a value of the wrong kind.
     """
-    reserved = {key: value for key, value in args.items() if key in OpenAIOptions.__struct_fields__}
+    reserved = {key: value for key, value in args.items() if key in options.__struct_fields__}
     extra_body = {key: value for key, value in args.items() if key not in reserved}
     try:
-        return msgspec.convert(reserved, OpenAIOptions, strict=False), extra_body
+        return msgspec.convert(reserved, options, strict=False), extra_body
     except msgspec.ValidationError as error:
         raise UserError(f"model argument not understood: {error}; write `model_args` key=value") from None

@@ -1,0 +1,156 @@
+"""Sampling parameters as one service takes them, and what is learnt when it refuses one.
+
+Services differ in which parameters they know; the protocol has no way to ask. So the first request says what the
+run wants, and a refusal that names a parameter changes all later requests of this model. Each change is recorded:
+a run whose temperature was left out must say so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal
+
+from truegrade.errors import UserError
+from truegrade.models.service_errors import RequestFailure
+from truegrade.records import Prompt
+from truegrade.records.config import Sampling
+
+Route = Literal["chat", "text"]
+"""``chat``: messages in turn; ``text``: one text to continue, where a service still does that."""
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+# Words with which services say that they do not take a parameter at all: OpenAI (unsupported parameter or value,
+# only the default), Gemini (unknown name), Mistral and vLLM (extra inputs), generic validators, Anthropic (last
+# line). Below, those for an n that is taken but must be 1: DeepSeek (only n = 1), Groq ('n' ... at most 1).
+_REFUSAL = re.compile(
+    r"unsupported|n[o']t support|unknown|unrecogni[sz]ed|unexpected|extra inputs|not permitted|not allowed"
+    r"|only the default|deprecated|incompatible|cannot be (?:set|specified|used)|additional ?propert"
+    r"|cannot both be specified|may only be set|or unset|must contain non-whitespace",
+    re.IGNORECASE,
+)
+_ONE_AT_A_TIME = re.compile(r"only n ?= ?1\b|['\"`]n['\"`].* at most 1\b", re.IGNORECASE)
+
+
+class Parameters:
+    """What is sent along one route of one model, by the names of `Sampling`; a client translates the rest.
+
+    Args:
+        limits: names of the token limit; where the first is refused, the next is sent.
+        rules: parameters that the service is known not to take, each with the reason.
+        required: what it insists on, sent where the run sets none.
+    """
+
+    def __init__(
+        self,
+        *,
+        limits: Sequence[str] = ("max_tokens",),
+        rules: Mapping[str, str] = _NONE,
+        required: Mapping[str, Any] = _NONE,
+    ) -> None:
+        self._limits, self._rules, self._required = tuple(limits), rules, required
+        self._refused: set[str] = set()
+        self._notes: dict[str, str] = {}
+
+    @property
+    def adaptations(self) -> tuple[str, ...]:
+        """Every departure from what the run asked for, one line each, in the order of their happening."""
+        return tuple(self._notes.values())
+
+    def note(self, name: str) -> str | None:
+        """What became of a parameter that was not sent as asked; None where it was."""
+        return self._notes.get(name)
+
+    def accepts(self, name: str) -> bool:
+        """Whether a parameter has not been refused so far."""
+        return name not in self._refused
+
+    def build(self, prompt: Prompt, sampling: Sampling, n: int | None = None) -> dict[str, Any]:
+        """Parameters of one request, those left out that are unset, refused or against the rules."""
+        stop = list(dict.fromkeys((*prompt.stop, *sampling.stop)))
+        wanted = {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            self._token_limit: sampling.max_tokens,
+            "seed": sampling.seed,
+            "stop": stop or None,
+            "reasoning_effort": sampling.reasoning_effort,
+            "n": n,
+        }
+        sent = {name: value for name, value in wanted.items() if value is not None and name not in self._refused}
+        for name, reason in self._rules.items():
+            if sent.pop(name, None) is not None:
+                self._notes.setdefault(name, f"{name} left out: {reason}")
+        for name, value in self._required.items():
+            if name not in sent:
+                sent[name] = value
+                self._notes.setdefault(name, f"{name} {value} sent: the service needs one and the run sets none")
+        return sent
+
+    def learn(self, failure: RequestFailure, sent: Mapping[str, Any]) -> bool:
+        """Take a refusal into account; True if the request now differs and is worth sending again."""
+        name = refused_parameter(failure, sent)
+        if name is None:
+            return False
+        if name in self._refused:
+            return True  # a request that was under way while another one learnt the same
+        others = [limit for limit in self._limits if limit != name and limit not in self._refused]
+        if name in self._limits and not others:
+            return False
+        self._refused.add(name)
+        change = f"sent as {others[0]}" if name in self._limits else "left out"
+        self._notes[name] = f"{name} {change}: {failure.error}"
+        return True
+
+    @property
+    def _token_limit(self) -> str:
+        return next(name for name in self._limits if name not in self._refused)
+
+
+def refused_parameter(failure: RequestFailure, sent: Mapping[str, Any]) -> str | None:
+    """Which of the sent parameters a service says it does not take; None where it complains of something else.
+
+    The error's own field decides; else the parameter that its text names first.
+    """
+    if "n" in sent and _ONE_AT_A_TIME.search(failure.error):
+        return "n"
+    if not _REFUSAL.search(f"{failure.code or ''} {failure.error}".replace("_", " ")):
+        return None
+    if failure.parameter in sent:
+        return failure.parameter
+    places = {name: place for name in sent if (place := _place(name, failure.error)) is not None}
+    return min(places, key=places.__getitem__, default=None)
+
+
+def refuse_text(route: Route, name: str) -> None:
+    """See that a service that only chats is asked for nothing else.
+
+    Raises:
+        UserError: the prompt is a text to continue.
+    """
+    if route == "text":
+        raise UserError(
+            f"{name} has no text completion: choose a `profile` or a `task_args` prompt that words a chat, or"
+            " send the text as one user message with `model_args` text_as_chat=true"
+        )
+
+
+def spelled_parameter(text: str, spellings: Mapping[str, str]) -> str | None:
+    """The parameter that a text names first where a vendor spells them its own way; None where it names none.
+
+    Args:
+        text: what a service says.
+        spellings: for each name in `Parameters.build`, a pattern of the vendor's.
+    """
+    found = {name: re.search(pattern, text, re.IGNORECASE) for name, pattern in spellings.items()}
+    places = {name: match.start() for name, match in found.items() if match}
+    return min(places, key=places.__getitem__, default=None)
+
+
+def _place(name: str, text: str) -> int | None:
+    """Where a text first names a parameter; "stop" and "n" are ordinary words, so they count only in quotes."""
+    pattern = rf"""['"`]{name}['"`]""" if name in {"stop", "n"} else rf"\b{name}\b"
+    found = re.search(pattern, text)
+    return found.start() if found else None

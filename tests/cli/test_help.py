@@ -1,0 +1,17 @@
+"""`truegrade --help`: every command stands under one heading."""
+
+from collections import Counter
+
+from click.testing import CliRunner
+
+from truegrade.cli import main
+from truegrade.cli.sections import SECTIONS
+
+
+def test_every_command_stands_under_one_heading():
+    named = [name for _, names in SECTIONS for name in names]
+    assert set(named) == set(main.commands), "name it in SECTIONS"
+    assert max(Counter(named).values()) == 1
+    said = CliRunner().invoke(main, ["--help"]).stdout
+    assert all(f"{heading}:" in said for heading, _ in SECTIONS) and "More:" not in said
+    assert said.count("...") == 1, "a help text is cut"  # ARGS..., the usage
