@@ -15,7 +15,7 @@ APT    := { test "$$(id -u)" = 0 && { apt-get install -y bubblewrap || \
 # Whatever the caller's environment says: the tests start hundreds of interpreters, which would all compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo test test-fast costs quickstarts fuzz check docs jail runc browser wheel bench parity integrations train-check aarch64 lock clean
+.PHONY: help install demo test test-fast costs quickstarts fuzz check docs jail runc browser wheel extras bench parity integrations train-check aarch64 lock clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -27,11 +27,11 @@ demo: $(VENV)/.ready jail  ## Evaluate the model in the box on DSL-List and on r
 	$(BIN)/truegrade run dsl-list
 	$(BIN)/truegrade run micro-repair
 
-test: $(VENV)/.ready-dev jail  ## Run the whole test suite.
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+test: $(VENV)/.ready-dev jail  ## Run the whole test suite, or TESTS=paths: make test TESTS=tests/report.
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(TESTS)
 
-test-fast: $(VENV)/.ready-dev jail  ## Run the quick tests, at most a minute on two cores.
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not costly" --durations 5 --durations-min 2
+test-fast: $(VENV)/.ready-dev jail  ## Run the quick tests, of TESTS=paths or all: at most a minute on two cores.
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow and not costly" --durations 5 --durations-min 2 $(TESTS)
 
 costs: $(VENV)/.ready-dev jail  ## Run everything, measure it, and write tests/costly.txt: what test-fast leaves out.
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --write-costly
@@ -66,13 +66,17 @@ docs: $(VENV)/.ready-dev  ## Write the reference pages anew and build the site i
 	$(BIN)/python -m tools.reference
 	$(BIN)/zensical build --clean --strict
 
-wheel: $(VENV)/.ready-dev  ## Build the wheel and try it in a fresh environment with the core dependencies alone.
-	rm -rf build dist
-	$(BIN)/python -m build --no-isolation --wheel --outdir dist .
+wheel: $(VENV)/.ready-dev  ## Build sdist and, from it, wheel; try that in a fresh environment with the core dependencies alone.
+	rm -rf build/smoke dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m tools.check_dist dist
 	$(PYTHON) -m venv build/smoke
 	build/smoke/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/core.txt
 	build/smoke/bin/python -m pip --disable-pip-version-check --quiet install --no-deps dist/*.whl
 	build/smoke/bin/python tests/smoke_wheel.py
+
+extras: $(VENV)/.ready-dev  ## Install the wheel of `make wheel` with each extra in turn and use it: EXTRAS=names, or --all.
+	$(BIN)/python -m tools.try_extras dist/*.whl $(EXTRAS)
 
 bench: $(VENV)/.ready-dev jail  ## Run the benchmarks.
 	$(BIN)/python bench/grade_replies.py

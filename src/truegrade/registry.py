@@ -178,6 +178,10 @@ class Registry(Generic[T]):
             except UserError as error:
                 yield Listed(name, None, origin, str(error))
 
+    def names(self) -> list[str]:
+        """What is built in, then what packages offer, by name; nothing is imported or looked at."""
+        return [*self.built_in, *sorted(_offers(self.group))]
+
     def usable(self) -> Iterator[Found[T]]:
         """What packages offer and can be used."""
         for name, value, origin, _ in self.listed():

@@ -67,6 +67,27 @@ def test_effort_is_asked_only_of_servers_known_to_take_it(settings, effort):
     assert done.stdout.strip() == repr(effort)
 
 
+@pytest.mark.parametrize(
+    ("made", "at", "source"),
+    [
+        (["src/truegrade"], "notebooks", ".."),
+        (["src/truegrade"], ".", "."),
+        (["truegrade-0.1.0-py3-none-any.whl"], ".", "truegrade-0.1.0-py3-none-any.whl"),
+        (["truegrade-0.1.0-py3-none-any.whl", "src/truegrade"], ".", "."),
+        ([], ".", ""),
+    ],
+)
+def test_it_installs_the_checkout_or_the_wheel_that_it_lies_in_or_beside(made, at, source, tmp_path):
+    """No release is needed, and no package index is asked for one."""
+    for name in (*made, at):
+        (tmp_path / name).mkdir(parents=True, exist_ok=True)
+    code = next("".join(cell["source"]) for cell in cells("code") if "SOURCE =" in "".join(cell["source"]))
+    settings = [sys.executable, "-I", "-c", f"{code}\nprint(SOURCE)"]
+    without = {key: value for key, value in os.environ.items() if key != "SOURCE"}
+    done = subprocess.run(settings, cwd=tmp_path / at, env=without, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{source}\n"
+
+
 def test_without_truegrade_and_without_a_source_the_cell_says_what_to_set(tmp_path):
     """The notebook's own cells in an interpreter that has nothing of Truegrade, in a folder without a checkout."""
     first_two = json.loads(NOTEBOOK.read_text())

@@ -49,6 +49,26 @@ def test_waiting_for_a_core_is_not_held_against_a_program(crowded_core):
         assert asleep.status == "time_limit" and "wall seconds" in asleep.detail
 
 
+@pytest.mark.slow
+def test_a_deadline_counts_the_wait_for_a_core(crowded_core):
+    """Of a CPU limit of half a second, a program that shares its core with five others has used little by then."""
+    with Sandbox(Limits(), workers=1, allow_unsafe=True) as sandbox:
+        ended = sandbox.script("while True: pass", cpu_s=WALL_S, wall_s=WALL_S, deadline_s=WALL_S)
+        assert (ended.status, ended.detail) == ("time_limit", f"over {WALL_S:g} wall seconds")
+        assert ended.cpu_s < WALL_S
+
+
+@pytest.mark.parametrize("source", ["while True: pass", "import time; time.sleep(60)"])
+def test_a_deadline_ends_a_run_and_no_second_one_is_begun(source, monkeypatch):
+    runs = []
+    once = Sandbox._once
+    monkeypatch.setattr(Sandbox, "_once", lambda *arguments: runs.append(1) or once(*arguments))
+    with Sandbox(Limits(), workers=1, allow_unsafe=True) as sandbox:
+        ended = sandbox.script(source, cpu_s=0.3, wall_s=0.3, deadline_s=0.3)
+        assert (ended.status, ended.time_sensitive, len(runs)) == ("time_limit", True, 1)
+        assert sandbox.script("print(1)", cpu_s=5, deadline_s=30).stdout == "1\n"
+
+
 STOPPED = """
 from truegrade.sandbox import Limits, Sandbox
 with Sandbox(Limits(cpu_s=1, wall_s=1), workers=1, allow_unsafe=True) as sandbox:

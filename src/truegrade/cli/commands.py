@@ -13,6 +13,7 @@ import click
 
 from truegrade import __version__
 from truegrade.cli.compare import compare, leaderboard, power
+from truegrade.cli.completion import complete_names, completion
 from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.evolution import evolve
@@ -294,6 +295,7 @@ main.add_command(evolve)
 main.add_command(serve_model)
 main.add_command(doctor)
 main.add_command(view)
+main.add_command(completion)
 
 
 # ----------------------------------------------------------------------------------------------- lists
@@ -376,3 +378,6 @@ def _show_pairs(found: Sequence[PairStanding], as_json: bool) -> int:
 
 def _text_of(path: Path) -> str:
     return sys.stdin.read() if str(path) == "-" else path.read_text()
+
+
+complete_names(main)

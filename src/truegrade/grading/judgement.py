@@ -35,6 +35,14 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
         return self.reason is Reason.PASSED
 
 
+class TestCount(msgspec.Struct, frozen=True):
+    """How many tests a wrong answer passes."""
+
+    passed: int
+    tests: int
+    """At least 1."""
+
+
 def from_outcome(outcome: Outcome, *, marks: tuple[str, ...] = ()) -> Judgement:
     """Take over what an executor says."""
     return Judgement(

@@ -103,11 +103,23 @@ class Client:
         benchmark: str | None = None,
         problem: InlineProblem | None = None,
         profile: str | None = None,
+        cpu_s: float | None = None,
+        partial: bool = False,
     ) -> list[float | None]:
-        """1.0 or 0.0 for each completion, None where the grader failed; raises as `grade` does."""
+        """1.0 or 0.0 for each completion, None where the grader failed; raises as `grade` does.
+
+        Args:
+            completions: what to reward.
+            benchmark: whose problems they answer.
+            problem: one that all answer, instead.
+            profile: rules; by default the service's.
+            cpu_s: CPU seconds in place of each limit of the profile.
+            partial: give a wrong completion the share of tests that it passes, where they can be counted.
+        """
         request = RewardRequest(
-            completions=list(completions), benchmark=benchmark, problem=problem, profile=profile
-        )
+            completions=list(completions), benchmark=benchmark, problem=problem, profile=profile, cpu_s=cpu_s,
+            partial=partial,
+        )  # fmt: skip
         return self._ask("/v1/reward", request, RewardResponse).rewards
 
     def execute(self, program: str, stdin: str = "", **limits: Any) -> ExecuteResponse:

@@ -12,7 +12,7 @@ import msgspec
 from truegrade.errors import UserError
 from truegrade.extraction.bounds import MAX_REPLY_CHARS, ExtractionLimitError
 from truegrade.grading.executor import Executor
-from truegrade.grading.judgement import Judgement
+from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.records import Answer, Completion, Problem, Prompt, Reason
 from truegrade.records.kinds import Kind, problem_kind
 from truegrade.registry import Origin
@@ -141,6 +141,13 @@ class Profile(ABC):
     @abstractmethod
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Whether an answer that has a value is right, and why not; programs run through the executor alone."""
+
+    def tests_passed(self, problem: Problem, answer: Answer, executor: Executor) -> TestCount | None:
+        """How many of the problem's tests an answer passes, for partial credit; None where they cannot be counted.
+
+        Every test is run, also behind one that fails, so this costs further runs; a verdict never rests on it.
+        """
+        return None
 
     def kept(self, completion: Completion, answer: Answer) -> str:
         """What the harness' own output file holds of a reply: the answer, or the reply where it has none."""

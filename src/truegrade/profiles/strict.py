@@ -24,11 +24,11 @@ from truegrade.extraction.literals import NotLiteral, parse_literal
 from truegrade.extraction.markers import between_markers
 from truegrade.extraction.programs import extract_continuation, extract_program
 from truegrade.grading.choices import grade_choice
-from truegrade.grading.contests.separate import grade_separately
+from truegrade.grading.contests.separate import count_passed, grade_separately
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
-from truegrade.grading.functions import References, grade_by_oracle, grade_by_tests
-from truegrade.grading.judgement import Judgement
+from truegrade.grading.functions import References, count_by_oracle, grade_by_oracle, grade_by_tests
+from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.predictions import grade_input, grade_output
 from truegrade.grading.programs import assemble
 from truegrade.grading.repairs import grade_repair
@@ -43,6 +43,7 @@ from truegrade.records import (
     ContestTask,
     FunctionTask,
     InputTask,
+    OracleTask,
     OutputTask,
     Problem,
     Prompt,
@@ -169,6 +170,28 @@ class Strict(Profile):
             return grade_by_tests(msgspec.structs.replace(task, cpu_s=cpu_s), program, executor)
         key = f"{problem.dataset_sha256}/{problem.id}"
         return grade_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)
+
+    def tests_passed(self, problem: Problem, answer: Answer, executor: Executor) -> TestCount | None:
+        """Tests of contests, inputs of plus sets, top-level asserts of functions and repairs; no predictions."""
+        task = problem.task
+        if isinstance(task, OutputTask | InputTask | ChoiceTask):
+            return None
+        if isinstance(task, ContestTask):
+            try:
+                return count_passed(answer.value or "", decode(task), executor)
+            except UndecodableTests:
+                return None
+        cpu_s = self.cpu_s(task.cpu_s or self.limits.cpu_s)
+        if isinstance(task, OracleTask):
+            key, program = f"{problem.dataset_sha256}/{problem.id}", assemble(task.prefix, answer)
+            return count_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)
+        program = answer.value or ""
+        if isinstance(task, FunctionTask) and not task.buggy:
+            program = assemble(task.prefix, answer)
+        judged = grade_repair(suite_of(task), program, executor, cpu_s=cpu_s, timeouts=1)
+        if judged.reason is Reason.GRADER_ERROR or judged.harness is None:
+            return None
+        return TestCount(judged.harness["passed"], judged.harness["tests"])
 
     def warnings(self, problems: Iterable[Problem]) -> list[str]:
         """The number of problems whose own output no reply can state, since it would not be read as a literal."""

@@ -54,15 +54,19 @@ class Supervisor:
         limits: of the program.
         closed: set when the sandbox closes; ends the run.
         worker: starts the processes.
+        deadline_s: wall seconds after which it ends, waiting for a core included; None for no such limit.
     """
 
-    def __init__(self, limits: Limits, closed: threading.Event, worker: Worker) -> None:
+    def __init__(
+        self, limits: Limits, closed: threading.Event, worker: Worker, deadline_s: float | None = None
+    ) -> None:
         self.limits = limits
         self._worker = worker
         self._judge_kind = ""
         self._closed = closed
         self._started = time.monotonic()
         self._wall_cap_s = limits.wall_backstop_s * (1 + BAND)
+        self._deadline_s = inf if deadline_s is None else deadline_s
         self._clocks: list[tuple[Process, float, float, str]] = []
         self._poll = select.poll()
         self._on: dict[int, Callable[[], None]] = {}
@@ -272,10 +276,12 @@ class Supervisor:
         if self._closed.is_set():
             raise SandboxError("the sandbox was closed while a program was running")
         now = time.monotonic()
+        if self.wall_s >= self._deadline_s:
+            raise Stop(statuses.TIME_LIMIT, f"over {self._deadline_s:g} wall seconds")
         wall_left_s = self._wall_cap_s - (self.wall_s - self.owed_s())
         if wall_left_s <= 0:
             raise Stop(statuses.TIME_LIMIT, f"over {self.limits.wall_backstop_s:g} wall seconds")
-        soonest = min(self._soonest(inf), wall_left_s)
+        soonest = min(self._soonest(inf), wall_left_s, self._deadline_s - self.wall_s)
         for process, before_s, cap_s, role in self._clocks:
             pids = process.pids()
             used_s = cpu_s(pids) - before_s

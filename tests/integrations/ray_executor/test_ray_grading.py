@@ -127,7 +127,7 @@ def test_a_stopped_driver_leaves_nothing_running_and_resumes(how, processes, sam
     finally:
         driver.kill()
     assert driver.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL)
-    assert (b"the same command goes on from here" in message) == (how is signal.SIGINT)
+    assert (b"the same command resumes" in message) == (how is signal.SIGINT)
     processes.wait_for(lambda: processes.all_gone(started), 120)
     half = some_lines(out / "verdicts.strict@2.jsonl")
     assert 0 < half < 4 * PROBLEMS

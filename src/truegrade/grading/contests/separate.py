@@ -16,7 +16,7 @@ from truegrade.grading.contests.driver import import_string
 from truegrade.grading.contests.output_comparison import as_json, same_output
 from truegrade.grading.contests.tests import Tests, decoded
 from truegrade.grading.executor import Executor
-from truegrade.grading.judgement import Judgement, shortened, shown
+from truegrade.grading.judgement import Judgement, TestCount, shortened, shown
 from truegrade.grading.programs import assemble
 from truegrade.records import Answer, Reason
 from truegrade.sandbox.outcome import CallResult, Outcome
@@ -56,6 +56,29 @@ def grade_separately(code: str, tests: Tests, executor: Executor) -> Judgement:
             break
     reason, detail = failure or (Reason.PASSED, f"{count} tests")
     return Judgement(reason=reason, detail=detail, cpu_s=cpu_s, wall_s=wall_s, time_sensitive=time_sensitive)
+
+
+def count_passed(code: str, tests: Tests, executor: Executor) -> TestCount | None:
+    """How many tests a program passes, each in a process of its own; those behind one out of time are not run.
+
+    Args:
+        code: the program, as extracted.
+        tests: decoded.
+        executor: bound to the limits of one test.
+
+    Returns:
+        None where there are no tests, or one is not JSON.
+    """
+    try:
+        wanted = _wanted(tests)
+    except ValueError:
+        return None
+    passed = 0
+    for _, wrong in _trials(code, tests, wanted, executor):
+        passed += wrong is None
+        if wrong is not None and wrong[0] is Reason.TIME_LIMIT:
+            break
+    return TestCount(passed, len(tests.inputs)) if tests.inputs else None
 
 
 def _trials(

@@ -17,6 +17,9 @@ STARTED_HERE = "local"
 _STORE_BYTES = 32 * GROUP_BYTES
 """Of a cluster started here: some groups of problems and the batches under way; Ray puts more on disk."""
 _KNOCK_S = 10.0
+_BY_DRIVER, _BY_CLIENT = "/ray.rpc.NodeInfoGcsService/CheckAlive", "/ray.rpc.RayletDriver/ClusterInfo"
+"""A call that changes nothing, of a cluster's head node and of its client server: ray 2.60.0 ``src/ray/protobuf/``
+``gcs_service.proto`` and ``ray_client.proto``."""
 _ADDRESS = re.compile(r"(auto|local|ray://[^\s/:]+:\d+|[^\s/:]+:\d+)")
 
 
@@ -70,10 +73,11 @@ def connect(address: str, cores: int) -> bool:
 
 
 def _knock(address: str) -> None:
-    """Refuse an address where nothing listens: Ray itself would try for many minutes, without a word.
+    """Refuse an address where nothing listens, or that refuses our token: Ray itself would try on and on, and say
+    no more than that there is no connection.
 
     Raises:
-        UserError: nothing listens there.
+        UserError: nothing listens there, or the token is not the cluster's.
     """
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon:
@@ -85,6 +89,31 @@ def _knock(address: str) -> None:
             f"`executor` ray:{address}: no connection to a cluster: {error.strerror or error}; see `ray status` on"
             " its head node"
         ) from None
+    refused = _refusal_of_token(f"{host}:{port}", _BY_CLIENT if address.startswith("ray://") else _BY_DRIVER)
+    if refused is not None:
+        raise UserError(
+            f"`executor` ray:{address}: the cluster asks for its token and refuses the connection ({refused}); set"
+            " RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to what `ray get-auth-token` prints on its head node"
+        )
+
+
+def _refusal_of_token(place: str, method: str) -> str | None:
+    """What a cluster says to a call with the token that Ray has been given, if it refuses that; else None."""
+    try:
+        import grpc
+        from ray._raylet import AuthenticationTokenLoader
+    except ImportError:  # Ray without the client, or older than token authentication
+        return None
+    try:
+        loader = AuthenticationTokenLoader.instance()
+        shown = tuple(loader.get_token_for_http_header().items()) if loader.has_token() else ()
+        with grpc.insecure_channel(place) as channel:
+            channel.unary_unary(method)(b"", timeout=_KNOCK_S, metadata=shown)
+    except grpc.RpcError as error:
+        return str(error.details()) if error.code() is grpc.StatusCode.UNAUTHENTICATED else None
+    except Exception:  # of the loader, where a token is wanted and there is none: Ray says that well itself
+        return None
+    return None
 
 
 def _keep_off_stdout() -> None:

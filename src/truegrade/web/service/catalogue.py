@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 
 from truegrade.benchmarks import load_benchmark
@@ -15,6 +16,8 @@ from truegrade.records.kinds import problem_kind
 from truegrade.web.http_refusals import unprocessable
 from truegrade.web.service.messages import InlineProblem, ProfileInfo
 
+LIMITED_KEPT = 16
+"""Profiles with a time limit of a request's that are kept: their number is the clients' to choose."""
 INLINE = "inline"
 """Benchmark of problems that are like no named one."""
 
@@ -38,6 +41,7 @@ class NameCatalogue:
             self.benchmarks[loaded.name] = loaded
         self._problems = {name: loaded.by_id() for name, loaded in self.benchmarks.items()}
         self._profiles: dict[str, Profile] = {}
+        self._limited: dict[str, Profile] = {}
 
     def profile(self, name: str, field: str) -> Profile:
         """A profile by name.
@@ -58,10 +62,26 @@ class NameCatalogue:
         """
         if name not in self._profiles:
             if "+" in name:
-                raise UnknownName("profile", name, PROFILES, "time limits are the service's own")
+                raise UnknownName("profile", name, PROFILES, "a time limit is the field cpu_s of /v1/reward")
             opened = open_profile(name)
             self._profiles[name] = self._profiles.setdefault(opened.name, opened)
         return self._profiles[name]
+
+    def limited(self, profile: Profile, cpu_s: float, field: str) -> Profile:
+        """The profile with a time limit in place of its own.
+
+        Raises:
+            Refusal: it is higher than the service allows.
+        """
+        self.within(cpu_s, field)
+        key = f"{profile.id}+{cpu_s!r}s"
+        if key not in self._limited:
+            limited = copy(profile)
+            limited.timeout_s = cpu_s
+            while len(self._limited) >= LIMITED_KEPT:
+                del self._limited[next(iter(self._limited))]
+            self._limited[key] = limited
+        return self._limited[key]
 
     def problems(self, benchmark: str | None, field: str) -> Mapping[str, Problem]:
         """The problems of a benchmark by id.

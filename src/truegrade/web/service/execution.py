@@ -44,8 +44,16 @@ def check_limits(request: ExecuteRequest, settings: ServiceSettings, names: Mapp
             raise unprocessable(f"{asked:g} {unit}; this service allows at most {most:g}", names.get(field, field))
 
 
-def execute(request: ExecuteRequest, executors: Executors, settings: ServiceSettings) -> ExecuteResponse:
+def execute(
+    request: ExecuteRequest, executors: Executors, settings: ServiceSettings, deadline_s: float | None = None
+) -> ExecuteResponse:
     """Run a program; where the machinery fails for good the status is ``grader_error``.
+
+    Args:
+        request: with its limits.
+        executors: lend a sandbox.
+        settings: of the service.
+        deadline_s: see `truegrade.sandbox.Sandbox.script`.
 
     Raises:
         Refusal: the service is stopping.
@@ -57,7 +65,9 @@ def execute(request: ExecuteRequest, executors: Executors, settings: ServiceSett
     try:
         with executors.lend(limits) as sandbox:
             outcome = steadily(
-                lambda: sandbox.script(request.program, request.stdin, cpu_s=cpu_s, wall_s=request.wall_s),
+                lambda: sandbox.script(
+                    request.program, request.stdin, cpu_s=cpu_s, wall_s=request.wall_s, deadline_s=deadline_s
+                ),
                 lambda ended: doubtful(ended.status, ended.detail),
                 lambda: executors.closed,
             )

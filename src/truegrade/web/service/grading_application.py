@@ -26,6 +26,7 @@ from truegrade.web.http_refusals import Refusal, stopping
 from truegrade.web.service.grading_routes import ROUTES
 from truegrade.web.service.grading_service import Service
 from truegrade.web.service.metrics import Metrics
+from truegrade.web.service.sandboxfusion import NOT_SPOKEN
 
 R = TypeVar("R")
 
@@ -82,6 +83,9 @@ async def _answer(service: Service, endpoint: Endpoint, request: Request) -> Res
 
 def _nowhere(request: Request, error: HTTPException) -> Refusal:
     path = request.scope["path"]
+    if error.status_code == HTTPStatus.NOT_FOUND and path in NOT_SPOKEN:
+        words = f"{path} of SandboxFusion is not spoken here: {NOT_SPOKEN[path]}"
+        return Refusal(HTTPStatus.NOT_IMPLEMENTED, words)
     if error.status_code == HTTPStatus.NOT_FOUND:
         return Refusal(HTTPStatus.NOT_FOUND, f"nothing at {path[:100]!r}; GET /docs lists what there is")
     allowed = dict(error.headers or {})

@@ -13,7 +13,6 @@ from truegrade.web.service import messages, sandboxfusion
 from truegrade.web.service.docs_page import page
 from truegrade.web.service.execution import check_limits, default_s, execute
 from truegrade.web.service.grading_service import Service
-from truegrade.web.service.jobs import reward
 from truegrade.web.service.openapi import document
 
 
@@ -25,11 +24,11 @@ async def _grade(service: Service, request: messages.GradeRequest) -> messages.G
 
 
 async def _reward(service: Service, request: messages.RewardRequest) -> messages.RewardResponse:
-    verdicts = await service.workload.run(service.grader.reward_jobs(request))
-    for verdict in verdicts:
-        service.metrics.judged("reward", verdict.reason)
+    rewarded = await service.workload.run(service.grader.reward_jobs(request))
+    for each in rewarded:
+        service.metrics.judged("reward", each.reason)
     return messages.RewardResponse(
-        rewards=[reward(verdict) for verdict in verdicts], reasons=[verdict.reason for verdict in verdicts]
+        rewards=[each.value for each in rewarded], reasons=[each.reason for each in rewarded]
     )
 
 
@@ -43,7 +42,7 @@ async def _execute(service: Service, request: messages.ExecuteRequest) -> messag
 async def _run_code(service: Service, request: sandboxfusion.RunCodeRequest) -> sandboxfusion.RunCodeResponse:
     asked = sandboxfusion.to_execute(request, default_s(service.settings))
     check_limits(asked, service.settings, sandboxfusion.LIMIT_NAMES)
-    job = partial(execute, asked, service.executors, service.settings)
+    job = partial(execute, asked, service.executors, service.settings, asked.wall_s)
     ended = await service.workload.run_within(job, sandboxfusion.hold_s(request, default_s(service.settings)))
     service.metrics.judged("execute", ended.status)
     return sandboxfusion.run_code_response(ended)
@@ -83,6 +82,10 @@ async def _ready(service: Service, _: None) -> Response:
     return json_response(service.health, status)
 
 
+async def _ping(_: Service, __: None) -> Response:
+    return Response(b'"pong"', media_type=JSON)
+
+
 async def _metrics(service: Service, _: None) -> Response:
     return Response(service.metrics.text(), media_type=service.metrics.content_type)
 
@@ -106,6 +109,8 @@ ROUTES: tuple[Endpoint, ...] = (
              handle=_run_code, takes=sandboxfusion.RunCodeRequest, gives=sandboxfusion.RunCodeResponse),
     Endpoint(method="POST", path="/submit", summary="Grade one completion; SandboxFusion's shape.", handle=_submit,
              takes=sandboxfusion.SubmitRequest, gives=sandboxfusion.EvalResult),
+    Endpoint(path="/v1/ping", summary="Whether the service lives; SandboxFusion's shape.", handle=_ping,
+             text=JSON, public=True),
     Endpoint(path="/v1/profiles", summary="The profiles there are.", handle=_profiles,
              gives=messages.Profiles),
     Endpoint(path="/v1/benchmarks", summary="The benchmarks that are loaded.", handle=_benchmarks,

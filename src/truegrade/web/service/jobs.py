@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 from truegrade.errors import SandboxError
-from truegrade.pipeline.verdicts import limits_for, verdict_on
+from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Reason, Verdict
 from truegrade.web.http_refusals import stopping, unprocessable
@@ -16,6 +17,14 @@ from truegrade.web.service.messages import GradeRequest, RewardRequest, Submissi
 from truegrade.web.service.steady import doubtful, steadily, unknown
 
 Job = Callable[[], Verdict]
+
+
+class Rewarded(NamedTuple):
+    """What a completion earns, and why."""
+
+    value: float | None
+    """0.0 to 1.0; None where the grader failed, so that no model is trained on it."""
+    reason: Reason
 
 
 class JobGrader:
@@ -41,24 +50,34 @@ class JobGrader:
         profiles = [
             (self._catalogue.profile(name, field.format(i)), field.format(i)) for i, name in enumerate(names)
         ]
-        return list(self._jobs(request, profiles))
+        return [self.job(*asked) for asked in self._asked(request, profiles)]
 
-    def reward_jobs(self, request: RewardRequest) -> list[Job]:
+    def reward_jobs(self, request: RewardRequest) -> list[Callable[[], Rewarded]]:
         """One job for each completion; raises as `jobs` does."""
-        name = request.profile or self._defaults[0]
-        return list(self._jobs(request, [(self._catalogue.profile(name, "profile"), "profile")]))
+        profile = self._catalogue.profile(request.profile or self._defaults[0], "profile")
+        if request.partial and type(profile).tests_passed is Profile.tests_passed:
+            raise unprocessable(f"profile {profile.name!r} does not count tests; strict does", "partial")
+        if request.cpu_s is not None:
+            profile = self._catalogue.limited(profile, request.cpu_s, "cpu_s")
+        return [
+            partial(self._reward, _completion(problem, submission), problem, profile, request.partial)
+            for problem, submission, profile in self._asked(request, [(profile, "profile")])
+        ]
 
     def job(self, problem: Problem, submission: Submission, profile: Profile) -> Job:
         """The job that grades one completion under one profile."""
         return partial(self._grade, _completion(problem, submission), problem, profile)
 
-    def _jobs(self, request: GradeRequest | RewardRequest, profiles: list[tuple[Profile, str]]) -> Iterator[Job]:
+    def _asked(
+        self, request: GradeRequest | RewardRequest, profiles: list[tuple[Profile, str]]
+    ) -> Iterator[tuple[Problem, Submission, Profile]]:
+        """What is to be graded: completions in order, for each the profiles in order."""
         common = None if request.problem is None else self._catalogue.inline(request.problem, "problem")
         for index, submission in enumerate(request.completions):
             problem = self._problem(request, submission, common, f"completions[{index}]")
             for profile, field in profiles:
                 self._catalogue.check_covered(profile, problem, field)
-                yield self.job(problem, submission, profile)
+                yield problem, submission, profile
 
     def _problem(
         self, request: GradeRequest | RewardRequest, submission: Submission, common: Problem | None, field: str
@@ -76,6 +95,29 @@ class JobGrader:
         if submission.problem_id not in problems:
             raise unprocessable(f"the benchmark has no problem {submission.problem_id!r}", f"{field}.problem_id")
         return problems[submission.problem_id]
+
+    def _reward(self, completion: Completion, problem: Problem, profile: Profile, shares: bool) -> Rewarded:
+        """The reward of one completion; tests are counted of what failed alone, since that takes further runs."""
+        verdict = self._grade(completion, problem, profile)
+        if verdict.reason is Reason.GRADER_ERROR:
+            return Rewarded(None, verdict.reason)
+        if verdict.passed or not shares:
+            return Rewarded(float(verdict.passed), verdict.reason)
+        answer = answer_of(completion, problem, profile)
+        if answer.value is None or answer.reason is not None:
+            return Rewarded(0.0, verdict.reason)
+        executors = self._executors
+        try:
+            with executors.lend(limits_for(profile, [problem])) as sandbox:
+                counted = profile.tests_passed(problem, answer, sandbox)
+        except Exception as error:  # as in `_grade`
+            if executors.closed:
+                raise stopping() from error
+            return Rewarded(None, Reason.GRADER_ERROR)
+        if counted is None:
+            return Rewarded(0.0, verdict.reason)
+        # The verdict stands: whatever its tests give one by one, what failed does not get what a right one gets.
+        return Rewarded(min(counted.passed, counted.tests - 1) / counted.tests, verdict.reason)
 
     def _grade(self, completion: Completion, problem: Problem, profile: Profile) -> Verdict:
         """A verdict, whatever happens; where the machinery fails for good it is a ``grader_error``.
@@ -130,8 +172,3 @@ def _failed(completion: Completion, profile: Profile, detail: str) -> Verdict:
         reason=Reason.GRADER_ERROR,
         detail=detail[:500],
     )
-
-
-def reward(verdict: Verdict) -> float | None:
-    """1.0 or 0.0; None where the grader failed, so that no model is trained on it."""
-    return None if verdict.reason is Reason.GRADER_ERROR else float(verdict.passed)

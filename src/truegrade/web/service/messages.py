@@ -65,12 +65,17 @@ class RewardRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     benchmark: str | None = None
     problem: InlineProblem | None = None
     profile: str | None = None
+    cpu_s: Seconds | None = None
+    """CPU seconds in place of each limit of the profile: of a program, a call or a test."""
+    partial: bool = False
+    """Whether a wrong completion gets the share of tests that it passes, where they can be counted."""
 
 
 class RewardResponse(msgspec.Struct, frozen=True, kw_only=True):
     """1.0 for a right completion, 0.0 for a wrong one; null where the grader failed and nothing is known."""
 
     rewards: list[float | None]
+    """With `partial`, a wrong completion's is below 1.0 by a test at least."""
     reasons: list[str]
     """Why, one of the reasons of ``docs/formats.md`` each."""
 

@@ -82,7 +82,7 @@ def _operation(route: Endpoint) -> dict[str, Any]:
 
 def _content(route: Endpoint) -> dict[str, Any]:
     if route.gives is None:
-        return {route.text: {"schema": {"type": "object" if route.text == JSON else "string"}}}
+        return {route.text: {"schema": {} if route.text == JSON else {"type": "string"}}}
     return {JSON: {"schema": _reference(route.gives)}}
 
 

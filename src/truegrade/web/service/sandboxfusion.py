@@ -1,4 +1,4 @@
-"""``/run_code`` and ``/submit`` as SandboxFusion speaks them, for clients written against it.
+"""``/run_code``, ``/submit`` and ``/v1/ping`` as SandboxFusion speaks them, for clients written against it.
 
 Shapes: bytedance/SandboxFusion@469de08 sandbox/server/sandbox_api.py, sandbox/datasets/types.py,
 sandbox/runners/types.py. What is not offered here (other languages, files, extraction code of the client's) is
@@ -21,6 +21,19 @@ DATASETS = {"humaneval_python": "humaneval"}
 """Their name of a data set -> ours (sandbox/configs/ci.yaml)."""
 LIMIT_NAMES = {"cpu_s": "run_timeout", "wall_s": "run_timeout", "memory_bytes": "memory_limit_MB"}
 """Our name of a limit -> theirs."""
+NOT_SPOKEN = {
+    "/run_jupyter": "it runs no notebook cells; send programs to /run_code",
+    "/list_datasets": "GET /v1/benchmarks names the benchmarks that it serves",
+    "/list_ids": "the ids of problems are those of the benchmark's file",
+    "/get_prompts": "it words no prompts; truegrade generate does",
+    "/get_prompt_by_id": "it words no prompts; truegrade generate does",
+    "/get_metrics": "it keeps no results; truegrade report and compare count them",
+    "/get_metrics_function": "it sends no code; truegrade report and compare count results",
+    "/playground": "GET /docs is the page for people",
+    "/SandboxFusion": "GET /docs is the page for people",
+}
+"""Path of their server that this service does not answer -> what to do instead (sandbox/server/server.py,
+sandbox_api.py, online_judge_api.py)."""
 MARGIN_S = 5.0
 """verl's client waits for the time limits of compiling and running and 10 seconds more. It repeats a request after
 504 alone, and counts any other error as a failed case (volcengine/verl@10f0796
