@@ -105,14 +105,13 @@ def run(
         sampling=sampling, request_policy=request_policy, base_url=base_url, model_args=model_args, agent=agent,
         agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, out=out,
     )  # fmt: skip
-    run_, problems = ask(
-        request, opened, grading=True, ks=ks, allow_unsafe=unsafe, progress=watch, notice=notice,
-        shown=download_progress,
+    asked = ask(
+        request, opened, grader=grader, packages=packages, ks=ks, allow_unsafe=unsafe, progress=watch,
+        notice=notice, shown=download_progress,
     )  # fmt: skip
-    problems = with_packages(problems, packages)
-    grade_and_count(run_, problems, opened, ks, grader, watch, cutoff=cutoff)
-    report(run_)
-    return run_
+    grade_and_count(asked.run, asked.problems, opened, ks, grader, watch, graded=asked.graded, cutoff=cutoff)
+    report(asked.run)
+    return asked.run
 
 
 def generate(
@@ -174,9 +173,9 @@ def generate(
         agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, out=out,
     )  # fmt: skip
     return ask(
-        request, [find_profile(profile)], grading=False, allow_unsafe=unsafe_allowed(allow_unsafe),
+        request, [find_profile(profile)], allow_unsafe=unsafe_allowed(allow_unsafe),
         progress=progress or Silent(), notice=notice, shown=download_progress,
-    )[0]  # fmt: skip
+    ).run  # fmt: skip
 
 
 def grade(

@@ -53,7 +53,13 @@ class Budget:
 
 
 def generate(
-    run: Run, prompt_set: PromptSet, model: Model, *, progress: Progress, notice: Notice = ignore
+    run: Run,
+    prompt_set: PromptSet,
+    model: Model,
+    *,
+    progress: Progress,
+    notice: Notice = ignore,
+    stopped: Callable[[], bool] = bool,
 ) -> Shortfall:
     """Ask for every sample that is not answered yet; each reply is on disk before the next is counted.
 
@@ -63,6 +69,7 @@ def generate(
         model: who answers.
         progress: told about every reply.
         notice: told why requests fail, once some have.
+        stopped: whether no further request may start; those under way end.
 
     Returns:
         The samples still without a reply: not asked, because the budget is spent, or failed.
@@ -77,17 +84,13 @@ def generate(
     for facts in run.completion_facts():
         budget.spend(facts.cost_usd)
     answered = run.answered()
-    wanted = [
-        (problem, prompt, SampleKey(problem.id, sample))
-        for problem, prompt in prompt_set.items
-        for sample in range(run.manifest.samples_per_task)
-    ]
+    wanted = wanted_samples(run, prompt_set)
     missing = [item for item in wanted if item[2] not in answered]
     shortfall = Shortfall(notice)
     progress.start("generate", total=len(wanted), done=len(wanted) - len(missing))
     try:
         with run.append_completions() as journal:
-            complete(_ask_all(missing, config, model, budget, journal, progress, shortfall))
+            complete(_ask_all(missing, config, model, budget, journal, progress, shortfall, stopped))
     finally:
         progress.finish()
     return shortfall
@@ -106,6 +109,15 @@ def complete(work: Coroutine[None, None, T]) -> T:
 Sample = tuple[Problem, Prompt, SampleKey]
 
 
+def wanted_samples(run: Run, prompt_set: PromptSet) -> list[Sample]:
+    """Every sample of the run, answered or not."""
+    return [
+        (problem, prompt, SampleKey(problem.id, sample))
+        for problem, prompt in prompt_set.items
+        for sample in range(run.manifest.samples_per_task)
+    ]
+
+
 async def _ask_all(
     missing: Sequence[Sample],
     config: GenerationConfig,
@@ -114,6 +126,7 @@ async def _ask_all(
     journal: Journal[Completion],
     progress: Progress,
     shortfall: Shortfall,
+    stopped: Callable[[], bool],
 ) -> None:
     """Keep ``max_connections`` requests under way until every sample is asked or the budget is spent.
 
@@ -133,7 +146,7 @@ async def _ask_all(
 
     async def worker() -> None:
         for batch in batches:
-            if budget.exhausted or failures:
+            if budget.exhausted or failures or stopped():
                 return
             try:
                 await _ask(batch, config, model, keep)
