@@ -88,12 +88,12 @@ def test_kill_9_while_replies_are_graded_then_the_same_command_repeats_nothing()
         assert wait_for(lambda: verdict_lines() >= 4)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        kept = list(Path("run").glob("verdicts.*"))[0].read_bytes()
+        kept = next(Path("run").glob("verdicts.*")).read_bytes()
         assert len(truegrade.load("run").answered()) == 8
         held["after"] = 100
         assert CliRunner().invoke(main, command).exit_code == 0
     whole = kept[: kept.rindex(b"\n") + 1]
-    assert list(Path("run").glob("verdicts.*"))[0].read_bytes().startswith(whole)
+    assert next(Path("run").glob("verdicts.*")).read_bytes().startswith(whole)
     run = truegrade.load("run")
     for records in (run.completions(), run.verdicts()):
         counted = Counter(record.key for record in records)
@@ -130,10 +130,9 @@ def test_where_the_service_fails_the_verdicts_so_far_stay_and_nothing_is_begun()
             return scripted.error(401, "bad key", code="invalid_api_key")
         return scripted.Answer(REPLY)
 
-    with scripted.scripted_server(script) as server:
-        with pytest.raises(ModelError):
-            truegrade.run("humaneval", model="openai-compatible/x", base_url=server.url, limit=9, out="run",
-                          request_policy=ONE_BY_ONE)  # fmt: skip
+    with scripted.scripted_server(script) as server, pytest.raises(ModelError):
+        truegrade.run("humaneval", model="openai-compatible/x", base_url=server.url, limit=9, out="run",
+                      request_policy=ONE_BY_ONE)  # fmt: skip
     assert verdict_lines() == 2
     graded = truegrade.grade("run")
     assert len(list(graded.verdicts())) == 2

@@ -70,11 +70,14 @@ def compare(
     if every_pair and options["baseline"]:
         raise click.UsageError("--all-pairs takes no --baseline: leave one of them out")
     if file_format is None and (out is not None or open_page):
-        raise click.UsageError(f"{'--open' if open_page else '--out'} needs a file: add --format html")
+        instead = "leave out one or the other: --table is printed" if table else "add --format html"
+        raise click.UsageError(f"{'--open' if open_page else '--out'} needs a file: {instead}")
     if open_page and file_format != "html":
         raise click.UsageError(f"--open shows a page; {file_format} makes none")
     if table and (options["window"] or options["cutoff"]):
         raise click.UsageError("--table takes no -T and no --cutoff: leave out one or the other")
+    if table and file_format is not None:
+        raise click.UsageError(f"--table is printed, or --json; it writes no {file_format}: leave --format out")
     if table:
         _table(runs, options["profiles"], as_json)
         return

@@ -32,7 +32,7 @@ from truegrade.pipeline.exporting import write_own_files
 from truegrade.pipeline.generate import generate, wanted_samples
 from truegrade.pipeline.grade import grade_run, grading_beside
 from truegrade.pipeline.graders import Grader
-from truegrade.pipeline.importing import RUNS, identity_of, origins, slug, take_over
+from truegrade.pipeline.importing import RUNS, Reused, identity_of, origins, read_reused, slug, take_over
 from truegrade.pipeline.loading import Shown, load_announced, problems_of
 from truegrade.pipeline.local_grader import LocalGrader
 from truegrade.pipeline.progress import Progress
@@ -85,6 +85,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     worker: Agent | None
     manifest: Manifest
     folder: Path
+    reused: Reused | None
 
 
 class Asked(NamedTuple):
@@ -137,8 +138,8 @@ def ask(
     run = Run.create_or_resume(plan.folder, manifest, notice=notice)
     with run.locked():
         run.add_prompts((problem.id, prompt) for problem, prompt in plan.prompt_set.items)
-        if request.reuse is not None:
-            take_over(run, Path(request.reuse), plan.loaded, list(plan.prompt_set.problems), notice)
+        if plan.reused is not None:
+            take_over(run, plan.reused, list(plan.prompt_set.problems), notice)
         answers = asker(
             plan.asked, plan.worker, run, plan.prompt_set.problems,
             allow_unsafe=allow_unsafe, cache=request.cache, notice=notice,
@@ -218,7 +219,11 @@ def prepare(
     folder = RUNS / _folder_name(loaded, config) if request.out is None else Path(request.out)
     require_writable(folder)
     refuse_ks(ks, max(request.n, _samples_there(folder)))
-    return Plan(loaded=loaded, prompt_set=prompt_set, asked=asked, worker=worker, manifest=manifest, folder=folder)
+    reused = None if request.reuse is None else read_reused(Path(request.reuse), loaded)
+    return Plan(
+        loaded=loaded, prompt_set=prompt_set, asked=asked, worker=worker, manifest=manifest, folder=folder,
+        reused=reused,
+    )  # fmt: skip
 
 
 def _grading(
