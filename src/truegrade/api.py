@@ -23,6 +23,7 @@ from truegrade.pipeline.importing import benchmark_of, import_file, slug
 from truegrade.pipeline.importing import opened as opened_source
 from truegrade.pipeline.loading import load_announced, load_for, problems_of
 from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.published import completion_file
 from truegrade.pipeline.selection import Limit, apart, left_out, narrow, select, window_of
 from truegrade.pipeline.stages import RunRequest, ask, grade_and_count
 from truegrade.pipeline.summarise import summarise_part
@@ -201,7 +202,8 @@ def grade(
     """Grade a run, or a file of completions that any harness wrote.
 
     Args:
-        completions: a run's folder, or a file in one of the formats of ``docs/formats.md``.
+        completions: a run's folder, a file in one of the formats of ``docs/formats.md``, or a folder or zip that
+            holds one.
         benchmark: what the completions answer; logs of Inspect know it, and runs.
         profiles: rules to grade under, side by side.
         data: local data file or folder.
@@ -228,7 +230,7 @@ def grade(
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe))
     watch = progress or Silent()
     check_cutoff(cutoff)
-    if path.is_dir():
+    if (path / "manifest.json").exists():
         if limit is not None:
             raise UserError(f"`limit` chooses among the problems of a file; the run {path} knows its own")
         run_ = Run.open(path, notice=notice)
@@ -236,7 +238,7 @@ def grade(
         loaded = load_for(run_, benchmark, _path(data), notice, download_progress)
         refuse_uncovered(opened, loaded.problems)
     else:
-        with opened_source(path) as source:
+        with completion_file(path, notice) as file, opened_source(file) as source:
             importer = find_format(source, file_format)
             name = benchmark or benchmark_of(source, importer)
             window, args = apart(name, task_args or {})

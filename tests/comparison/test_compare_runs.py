@@ -160,7 +160,7 @@ def test_what_differs_without_harm_is_said(tmp_path):
 def test_runs_are_named_by_their_models_and_by_folders_where_models_do_not_tell(tmp_path):
     hot = build(tmp_path / "hot", AFTER, model="toy/one", temperature=0.8)
     runs = [build(tmp_path / "cold", BEFORE, model="toy/one"), hot, build(tmp_path / "x", THIRD, model="toy/two")]
-    found = compare_runs([*runs, build(tmp_path / "file", AFTER, rule=None)])
+    found = compare_runs([*runs, build(tmp_path / "file", AFTER, rule=None, model="imported")])
     assert [side.label for side in found.sides] == ["cold", "hot", "toy/two", "file"]
     console = open_console(None)
     with console.capture() as shown:

@@ -69,8 +69,8 @@ def _card(profile: ProfileSummary, summary: Summary) -> Markup:
         scale,
         facts(
             ("problems × samples", f"{fmt.count(first.tasks)} × {summary.samples_per_task}"),
-            ("clusters", fmt.count(first.clusters)),
-            ("unanswered", fmt.count(first.unanswered)),
+            ("clusters of related problems", fmt.count(first.clusters)),
+            (wording.NO_ANSWER, fmt.count(first.unanswered)),
             ("truncated", fmt.count(first.truncated)),
             ("interval by", first.method),
             ("protection", wording.level(profile.level)),
@@ -85,7 +85,7 @@ def _coverage(summary: Summary) -> Markup:
     asked = f"{fmt.plural(summary.tasks, 'problem')} × {summary.samples_per_task}"
     tiles = [
         ("samples expected", summary.expected, asked),
-        ("answered", summary.answered, "replies received, empty ones included"),
+        ("replies", summary.answered, "received, empty ones included"),
         ("missing", summary.missing, wording.why_missing(summary)),
     ]
     if summary.excluded:
