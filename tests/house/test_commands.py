@@ -17,6 +17,7 @@ import truegrade
 from support import contest_files, extend_page
 from support import scripted_server as scripted
 from truegrade.cli import main
+from truegrade.datasets.built import built_path
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted({ROOT / "README.md", *(ROOT / "docs").glob("*.md")} - {ROOT / "docs" / "extend.md"})
@@ -56,7 +57,7 @@ def smaller(line, address):
         if "--model" in words and not words[words.index("--model") + 1].startswith(LOCAL):
             words += ["--base-url", address, "-M", "input_price=1", "-M", "output_price=1"]
     if words[:3] == ["data", "build", "dsl-list"]:
-        words += ["--size", "3"]
+        words += ["--size", "3"] if "--out" in words else ["--size", "3", "--out", str(built_path("dsl-list"))]
     return words
 
 

@@ -88,7 +88,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     reused: Reused | None
 
 
-class Asked(NamedTuple):
+class AskedRun(NamedTuple):
     """A run with its replies."""
 
     run: Run
@@ -109,7 +109,7 @@ def ask(
     progress: Progress,
     notice: Notice,
     shown: Shown,
-) -> Asked:
+) -> AskedRun:
     """Open everything by name, start or resume the run, ask for what is missing, and grade meanwhile if possible.
 
     Args:
@@ -153,7 +153,7 @@ def ask(
             run.update(adaptations=tuple(dict.fromkeys(adaptations)))
     if shortfall:
         notice(shortfall.sentence())
-    return Asked(run, problems, graded=_meanwhile(grader, plan))
+    return AskedRun(run, problems, graded=_meanwhile(grader, plan))
 
 
 def _meanwhile(grader: Grader | None, plan: Plan) -> TypeGuard[LocalGrader]:
@@ -262,7 +262,7 @@ def grade_and_count(
         ks: the k of pass@k; None for the usual ones.
         grader: closed at the end.
         progress: watches the grading.
-        graded: whether the verdicts were given already (`Asked.graded`), so that it only counts.
+        graded: whether the verdicts were given already (`AskedRun.graded`), so that it only counts.
         window: what left the other problems out.
         cutoff: last day of the model's training data, ``YYYY-MM-DD``.
 
