@@ -27,7 +27,7 @@ _SHOWN = 5
 def completion_files(path: Path, notice: Notice) -> Iterator[list[Path]]:
     """What is to be graded of a source: files of completions and folders of runs, in the order of their names.
 
-    A run's folder and a file stand for themselves. A folder or zip of other files stands for those that an
+    A run's folder and a file stand for themselves. A folder or ``.zip`` of other files stands for those that an
     importer recognises, wherever they lie in it, and for each set of programs in evalplus' layout, one file a
     sample.
 
@@ -42,7 +42,7 @@ def completion_files(path: Path, notice: Notice) -> Iterator[list[Path]]:
     if path.is_dir() and not (path / "manifest.json").exists():
         with TemporaryDirectory(prefix="truegrade-published-") as made:
             yield _recognised(path, path, Path(made), notice)
-    elif path.is_file() and _is_archive(path):
+    elif path.suffix == ".zip" and path.is_file() and _is_archive(path):
         with TemporaryDirectory(prefix="truegrade-published-") as made:
             folder = Path(made) / "unpacked"
             _unpack(path, folder)
