@@ -123,5 +123,6 @@ def test_two_stages_at_once_share_a_terminal_and_take_turns_elsewhere() -> None:
         if not terminal:
             assert [line.split(",")[0] for line in shown.splitlines()] == [
                 "generate: 2 in total", "grade as strict: 2 in total",
-                "generate: 1/2", "grade as strict: 1/2", "generate: 2/2", "generate: 2/2", "grade as strict: 2/2", "grade as strict: 2/2",
+                "generate: 1/2", "grade as strict: 1/2", "generate: 2/2", "generate: 2/2",
+                "grade as strict: 2/2", "grade as strict: 2/2",
             ]  # fmt: skip
