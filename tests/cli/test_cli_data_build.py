@@ -5,7 +5,10 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from truegrade.benchmarks import load_benchmark
+from truegrade.builders.dsl_list import DslListOptions, Type, variant_of
 from truegrade.cli import main
+from truegrade.errors import UnknownName, UserError
 
 
 @pytest.fixture
@@ -27,6 +30,31 @@ def test_dsl_list_with_mutants_is_built_twice_the_same_and_checks(data, tmp_path
     assert checked.exit_code == 0 and f"{3 * (12 + mutants)} outputs of 12 rows" in checked.stdout
     fitted = data("build", "dsl-list", "--size", "3", "--no-mutants", "--fit", "a.jsonl", "--out", "c.jsonl")
     assert fitted.exit_code == 0 and "weights fitted to 12 programs" in fitted.stderr
+
+
+def test_a_set_of_other_arguments_leaves_the_one_of_the_defaults_alone(data, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRUEGRADE_CACHE", str(tmp_path))
+    shared = tmp_path / "built" / "dsl-list.jsonl"
+    shared.parent.mkdir()
+    shared.write_text("what everybody reads")
+    built = data("build", "dsl-list", "--size", "2", "--seed", "3", "--no-mutants")
+    assert built.exit_code == 0 and shared.read_text() == "what everybody reads"
+    assert built.stdout.endswith("evaluate it: truegrade run dsl-list -T built=size-2-seed-3-no-mutants\n")
+    loaded = load_benchmark("dsl-list", None, {"built": "size-2-seed-3-no-mutants"})
+    assert len(loaded.problems) == 6 and loaded.args == {"built": "size-2-seed-3-no-mutants"}
+    with pytest.raises(UnknownName, match="no dsl-list built with 'size-2'; known: size-2-seed-3-no-mutants"):
+        load_benchmark("dsl-list", None, {"built": "size-2"})
+    with pytest.raises(UserError, match="both choose the file"):
+        load_benchmark("dsl-list", shared, {"built": "size-2-seed-3-no-mutants"})
+
+
+def test_every_argument_of_the_grammar_has_a_file_of_its_own():
+    options = DslListOptions(returns=Type.LIST)
+    assert variant_of(options) == "" and variant_of(options, mutants=False) == "no-mutants"
+    other = DslListOptions(size=20, max_depth=5, grammar="extended", returns=Type.INT, inputs=4)
+    assert variant_of(other) == "size-20-max-depth-5-inputs-4-grammar-extended-returns-int"
+    weighted = [variant_of(DslListOptions(weights=weights)) for weights in ({"map": {"a": 1.0}}, {})]
+    assert len({*weighted, ""}) == 3 and all(name.startswith("weights-") for name in weighted)
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_anything_is_built(data):

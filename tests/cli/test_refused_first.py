@@ -12,6 +12,7 @@ from truegrade.errors import TruegradeError, UserError
 from truegrade.profiles import PROFILES, open_profile, open_stored
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Answer
+from truegrade.records.config import RequestPolicy
 
 
 class Reached(Exception):
@@ -50,6 +51,13 @@ REFUSED = {
     "a k above n": ({"ks": [3], "n": 2}, ("-k", "3", "-n", "2"), "pass@3 needs at least 3 samples"),
     "a folder below a file": ({"out": "file/run"}, ("--out", "file/run"), "file: is a file, not a folder"),
     "a package not there": ({"packages": ["nowhere"]}, ("--packages", "nowhere"), "nowhere: not installed"),
+    "a profile misspelt": ({"profiles": ["stirct"]}, ("--as", "stirct"), "no profile 'stirct'"),
+    "a folder to reuse that is not there": ({"reuse": "gone"}, ("--reuse", "gone"), "gone: cannot be read"),
+    "a file to reuse that is none": ({"reuse": "file"}, ("--reuse", "file"), "file, line 1: not JSON"),
+    "a cost limit without a price": (
+        {"request_policy": RequestPolicy(max_cost_usd=1.0)}, ("--max-cost", "1"),
+        "needs the price of openai-compatible/x, which is not known; give it in dollars per million tokens: "
+    ),
     "a day that is none": ({"cutoff": "june"}, ("--cutoff", "june"), "june: must be a day"),
 }  # fmt: skip
 
@@ -68,6 +76,15 @@ def test_nothing_is_asked_where_a_run_cannot_end_well(cli, tmp_path, case):
         assert (code, out, err.count("\n")) == (2, "", 1) and message in err
         assert server.requests == []
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_price_that_is_not_known_is_asked_for_by_its_options(cli):
+    with scripted.scripted_server([scripted.Answer(scripted.chat("text"))]) as server:
+        service = ("-m", "openai-compatible/x", "--base-url", server.url, "--max-cost", "1")
+        for command in (("run", "micro-repair"), ("data", "build", "llm-list")):
+            code, _, err = cli(*command, *service)
+            assert code == 2 and "-M input_price=… -M output_price=…" in err, err
+        assert server.requests == []
 
 
 def test_nothing_is_generated_where_the_profile_has_no_words_or_the_folder_cannot_be_made(cli, tmp_path):

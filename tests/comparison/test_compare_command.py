@@ -43,7 +43,7 @@ def said(*arguments, code=0):
 
 def test_two_runs_in_words():
     words = said("compare", "runs/before", "runs/after", "--power", 2)
-    assert "after − before: +12.5 points, 95 % CI [" in words
+    assert "toy/better − toy/parrot: +12.5 points, 95 % CI [" in words
     assert f"better 10: {task(0)}, {task(1)}, {task(8)}" in words
     assert f"worse 5: {task(7)}" in words
     assert "p, McNemar test 0.302" in words
@@ -53,9 +53,9 @@ def test_two_runs_in_words():
 
 def test_more_runs_in_a_table_with_corrected_values():
     words = said("compare", "runs/before", "runs/after", "runs/third", "--baseline", "third")
-    assert "before − third +12.5" in words
+    assert "toy/parrot − toy/third +12.5" in words
     assert "corrected for 2 comparisons (Holm 1979)" in words
-    assert "after − before" in said("compare", "runs/before", "runs/after", "runs/third", "--all-pairs")
+    assert "toy/better − toy/parrot" in said("compare", "runs/before", "runs/after", "runs/third", "--all-pairs")
 
 
 def test_the_interval_widens_with_confidence():
@@ -92,6 +92,7 @@ def test_what_is_not_comparable_is_one_line_and_exit_code_2():
         (("runs/before", "runs/after", "--confidence", "95"), "--confidence"),
         (("runs/before", "runs/after", "--format", "csv", "--out", "runs/after/manifest.json"), "--out"),
         (("runs/before", "--table"), "--table"),
+        (("runs/before", "runs/after", "--table", "--out", "t"), "--out needs a file: add --format csv"),
         (("runs/before", "runs/nowhere"), "runs/nowhere"),
     ],
 )
@@ -114,7 +115,7 @@ def test_files_of_every_format():
     (row,) = csv.DictReader(io.StringIO(Path("csv/problems.csv").read_text()))
     assert (row["better"], row["worse"], row["same"]) == ("10", "5", "25")
     rows = list(csv.DictReader(io.StringIO(Path("csv/discordant.csv").read_text())))
-    assert [row["better"] for row in rows] == ["after"] * 10 + ["before"] * 5
+    assert [row["better"] for row in rows] == ["toy/better"] * 10 + ["toy/parrot"] * 5
     assert len(Path("csv/tasks.csv").read_text().splitlines()) == 41
     tex = Path("latex/differences.tex").read_text()
     assert r"\toprule" in tex and r"\begin{tabular}{lrrrr}" in tex

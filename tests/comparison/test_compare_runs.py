@@ -12,6 +12,9 @@ from report_runs import House, Lenient
 import truegrade
 from truegrade.analysis.comparison import compare_runs
 from truegrade.errors import BadRecord, NotComparable, UnknownName, UserError
+from truegrade.report.comparison_text import print_comparisons
+from truegrade.report.comparison_wording import sentences
+from truegrade.report.tables import open_console
 from truegrade.statistics import holm, mcnemar_p
 
 BEFORE = single("0000011111" * 4)
@@ -28,7 +31,12 @@ def three(tmp_path):
 def test_two_runs_are_one_pair(three):
     found = compare_runs(three[:2])
     (pair,) = found.pairs
-    assert (pair.first, pair.second, found.baseline, found.correction) == ("before", "after", "before", None)
+    assert (pair.first, pair.second, found.baseline, found.correction) == (
+        "toy/before",
+        "toy/after",
+        "toy/before",
+        None,
+    )
     assert pair.paired.difference == pytest.approx(0.2)
     assert pair.paired.wins == tuple(task(n) for n in (0, 1, 10, 11, 20, 21, 30, 31))
     assert pair.p_value == pair.p_adjusted == mcnemar_p(8, 0)
@@ -40,26 +48,32 @@ def test_two_runs_are_one_pair(three):
 
 def test_several_runs_are_compared_with_the_first_and_corrected(three):
     found = compare_runs([run.path for run in three], points=2)
-    assert [(pair.first, pair.second) for pair in found.pairs] == [("before", "after"), ("before", "third")]
+    assert [(pair.first, pair.second) for pair in found.pairs] == [
+        ("toy/before", "toy/after"),
+        ("toy/before", "toy/third"),
+    ]
     assert found.correction == "Holm 1979"
     assert [p.p_adjusted for p in found.pairs] == holm([p.p_value for p in found.pairs])
     assert found.pairs[0].p_adjusted > found.pairs[0].p_value
     assert all(pair.power.tasks_needed > 1000 for pair in found.pairs)
 
 
-@pytest.mark.parametrize("named", ["label", "path"])
+@pytest.mark.parametrize("named", ["label", "folder", "path"])
 def test_the_baseline_may_be_any_of_them(three, named):
-    baseline = "third" if named == "label" else three[2].path
+    baseline = {"label": "toy/third", "folder": "third", "path": three[2].path}[named]
     found = compare_runs(three, baseline=baseline)
-    assert [(pair.first, pair.second) for pair in found.pairs] == [("third", "before"), ("third", "after")]
-    with pytest.raises(UnknownName, match="did you mean after"):
-        compare_runs(three, baseline="aftr")
+    assert [(pair.first, pair.second) for pair in found.pairs] == [
+        ("toy/third", "toy/before"),
+        ("toy/third", "toy/after"),
+    ]
+    with pytest.raises(UnknownName, match="did you mean toy/after"):
+        compare_runs(three, baseline="toy/aftr")
 
 
 def test_every_two_are_compared(three):
     found = compare_runs(three, every_pair=True)
     pairs = [(pair.first, pair.second) for pair in found.pairs]
-    assert pairs == [("before", "after"), ("before", "third"), ("after", "third")]
+    assert pairs == [("toy/before", "toy/after"), ("toy/before", "toy/third"), ("toy/after", "toy/third")]
     assert found.baseline is None
 
 
@@ -141,6 +155,20 @@ def test_what_differs_without_harm_is_said(tmp_path):
     assert pair.remarks[1] == f"1 problem has a graded reply in a only and is left out: {task(39)}"
     imported = build(tmp_path / "c", AFTER, rule=None)
     assert any("is not known" in sentence for sentence in compare_runs([a, imported]).pairs[0].remarks)
+
+
+def test_runs_are_named_by_their_models_and_by_folders_where_models_do_not_tell(tmp_path):
+    hot = build(tmp_path / "hot", AFTER, model="toy/one", temperature=0.8)
+    runs = [build(tmp_path / "cold", BEFORE, model="toy/one"), hot, build(tmp_path / "x", THIRD, model="toy/two")]
+    found = compare_runs([*runs, build(tmp_path / "file", AFTER, rule=None, model="imported")])
+    assert [side.label for side in found.sides] == ["cold", "hot", "toy/two", "file"]
+    console = open_console(None)
+    with console.capture() as shown:
+        print_comparisons(found, console=console)
+    (cold,) = [line for line in shown.get().splitlines() if line.strip().startswith("cold ")]
+    assert "toy/one" in cold
+    assert any(sentence.startswith("cold: toy/one on toy") for sentence in sentences(found))
+    assert any(sentence.startswith("toy/two on toy") for sentence in sentences(found))
 
 
 def test_folders_of_one_name_keep_different_labels(tmp_path):

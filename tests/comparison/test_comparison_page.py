@@ -83,7 +83,7 @@ def test_it_loads_nothing_and_closes_everything(runs):
 def test_it_shows_difference_interval_wins_and_losses(runs, tmp_path):
     (pair,) = compare_runs(runs[:2]).pairs
     page = Page(rendered(runs[:2]))
-    assert "after − before: +12.5 points. The interval includes 0" in page.text
+    assert f"toy/after{HOSTILE} − toy/before{HOSTILE}: +12.5 points. The interval includes 0" in page.text
     assert (
         f"{len(pair.paired.wins)} better, {len(pair.paired.losses)} worse, {len(pair.paired.ties)} equal"
         in page.text
@@ -135,7 +135,7 @@ def test_several_pairs_are_corrected_and_planned(runs):
     text = Page(rendered(runs, every_pair=True, points=2)).text
     assert "corrected for 3 comparisons (Holm 1979)" in text
     assert "problems to detect 2 points" in text
-    assert "all pairs of before, after, third" in text
+    assert "all pairs of " + ", ".join(f"toy/{name}{HOSTILE}" for name in ("before", "after", "third")) in text
 
 
 @pytest.fixture(scope="module")
@@ -168,8 +168,8 @@ def test_tasks_and_sides_are_chosen_by_hand(window):
     window.locator("#reply-left h3", has_text=task(0)).wait_for()
     window.click("#next")
     window.locator("#reply-left h3", has_text=task(1)).wait_for()
-    window.select_option("#choose-right", label="third")
-    window.locator("#reply-right .kicker", has_text="third").wait_for()
+    window.select_option("#choose-right", label=f"toy/third{HOSTILE}")
+    window.locator("#reply-right .kicker", has_text="toy/third").wait_for()
     assert window.inner_text("#choose-sample option") == "#0: wrong_answer / wrong_answer"
 
 

@@ -17,6 +17,7 @@ import truegrade
 from support import anthropic_server, contest_files, extend_page, vendor_bodies
 from support import scripted_server as scripted
 from truegrade.cli import main
+from truegrade.datasets.built import built_path
 from truegrade.models import find_preset
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +60,7 @@ def smaller(line, address):
         if "--model" in words and not words[words.index("--model") + 1].startswith(LOCAL):
             words += ["--base-url", address, "-M", "input_price=1", "-M", "output_price=1"]
     if words[:3] == ["data", "build", "dsl-list"]:
-        words += ["--size", "3"]
+        words += ["--size", "3"] if "--out" in words else ["--size", "3", "--out", str(built_path("dsl-list"))]
     return words
 
 

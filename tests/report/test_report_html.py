@@ -70,11 +70,11 @@ def test_headline_is_the_summary(two: Run) -> None:
         first = profile.estimates[0]
         assert f"{profile.profile} pass@1 {fmt.percent(first.value)}" in text
         assert f"95 % CI {fmt.bounds(first.low, first.high)}" in text
-        assert f"unanswered {first.unanswered} truncated {first.truncated}" in text
+        assert f"without answer {first.unanswered} truncated {first.truncated}" in text
         for estimate in profile.estimates:
             assert fmt.estimate(estimate) in text
     assert "samples expected 60" in text
-    assert "answered 58" in text
+    assert "replies 58" in text
     assert "missing 2" in text
     assert "2 of 60 samples have no reply" in text
 

@@ -136,3 +136,26 @@ def test_downloads_show_bytes_on_a_terminal_only() -> None:
         with download_progress("mbpp", quiet=quiet, console=console) as told:
             told(500, 1000)
         assert ("mbpp" in out.getvalue()) == (terminal and not quiet)
+
+
+def test_two_stages_at_once_share_a_terminal_and_take_turns_elsewhere() -> None:
+    for terminal in (True, False):
+        progress, clock, out = watch(terminal=terminal)
+        other = progress.beside()
+        progress.start("generate", total=2, done=0)
+        other.start("grade as strict", total=2, done=0)
+        for stage in (progress, other, progress):
+            clock.now_s += 6
+            stage.advance()
+        progress.finish()
+        other.advance()
+        other.finish()
+        shown = out.getvalue()
+        assert "generate" in shown and "grade as strict" in shown
+        assert "2/2" in shown.rsplit("generate", 1)[1] and "2/2" in shown.rsplit("grade as strict", 1)[1]
+        if not terminal:
+            assert [line.split(",")[0] for line in shown.splitlines()] == [
+                "generate: 2 in total", "grade as strict: 2 in total",
+                "generate: 1/2", "grade as strict: 1/2", "generate: 2/2", "generate: 2/2",
+                "grade as strict: 2/2", "grade as strict: 2/2",
+            ]  # fmt: skip

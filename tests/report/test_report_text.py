@@ -49,7 +49,7 @@ def test_summary_has_a_row_a_metric_and_a_column_a_profile(run) -> None:
         assert f"{one.metric} {fmt.estimate(one)} {fmt.estimate(other)}" in lines
     for reason, number in house.reasons.items():
         assert f"{reason} {number} {lenient.reasons.get(reason, 0)}" in lines
-    assert "problems 12 × 5 samples; 58 of 60 samples answered" in lines
+    assert "problems 12 × 5 samples; 58 of 60 samples have a reply" in lines
     assert "missing 2" in lines
     assert f"disagreeing {summary.disagreeing} samples" in lines
     assert "cost $0.0029" in lines

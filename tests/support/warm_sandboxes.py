@@ -44,7 +44,7 @@ class WarmSandboxes:
         except BaseException:
             sandbox.close()
             raise
-        if key in self._idle:
+        if key in self._idle or sandbox._closed.is_set():
             sandbox.close()
         else:
             self._idle[key] = sandbox

@@ -156,6 +156,8 @@ def audit_file(
 ) -> Audit:
     """Audit a file of a benchmark given by name; contest answers by what they are, with their data set or without.
 
+    A run's folder stands for its completions, with its benchmark and the verdicts that it has.
+
     Args:
         graded: a run of this file whose verdicts need not be made again.
         path, profile, previous, shots, label, workers, allow_unsafe, progress: as for `truegrade.analysis.audit`.
@@ -167,10 +169,13 @@ def audit_file(
         UserError: a name or file is at fault.
         SandboxError: this machine cannot run programs.
     """
+    rules = find_profile(profile)
     if is_pack(path) or (path / "manifest.json").is_file():
         run = Run.open(path)
-        path, benchmark = run.completions_path, benchmark or run.manifest.benchmark.name
-        task_args = task_args or run.manifest.benchmark.args
+        made, path = run.manifest.benchmark, run.completions_path
+        benchmark, task_args = benchmark or made.name, {**made.args, **(task_args or {})}
+        data = data or (Path(made.source) if Path(made.source).is_file() else None)
+        graded = run if rules.id in run.profiles else None
     name, evaluation = _what_it_is(path, benchmark)
     if name == contests.NAME and (data is None or evaluation):
         return contests.audit_contests(path, progress=progress, workers=workers, allow_unsafe=allow_unsafe)
@@ -178,7 +183,7 @@ def audit_file(
     found = examine(
         path,
         loaded,
-        find_profile(profile),
+        rules,
         progress=progress,
         previous=previous,
         shots=shots,

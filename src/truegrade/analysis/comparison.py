@@ -24,13 +24,14 @@ from truegrade.statistics.reasoning import compare_reasoning
 from truegrade.statistics.reasoning_records import ShareDifference
 from truegrade.statistics.windows import EVERYTHING, check_cutoff, split
 from truegrade.store import Run
+from truegrade.store.importers.base import UNKNOWN_MODEL
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
     """One run under one profile."""
 
     label: str
-    """Short and different from every other side's."""
+    """The model's name, else the folder's, or the profile's; different from every other side's."""
     run: Path
     model: str
     benchmark: str
@@ -115,7 +116,8 @@ def compare_runs(
     Args:
         runs: graded ones, or their folders.
         profiles: under which rules: one at most for several runs, two at least for a single one.
-        baseline: the folder, the label or the profile that the others are compared with; None for the first.
+        baseline: the folder, its name, the model or the profile that the others are compared with; None for the
+            first.
         every_pair: compare every two instead.
         force: compare even what is not comparable, and say so.
         window: arguments of the benchmark that leave problems out (`truegrade.statistics.windows.FILTERS`).
@@ -179,17 +181,24 @@ def _sides(runs: Sequence[Run], profiles: Sequence[str], window: Mapping[str, st
 
 
 def _labels(sides: Sequence[GradedRun], *, single: bool) -> list[str]:
-    """The folder's name, or its whole path where two are the same; inside one run the profile's."""
+    """The model's name; the folder's where two runs have the same model or a file names none, or its whole path
+    where two are the same; inside one run the profile's."""
     if single:
         return [side.summary.profile for side in sides]
-    names = [side.run.path.resolve().name for side in sides]
+    models, names = [read_summary(side.run).model for side in sides], [_folder(side) for side in sides]
     labels = [
-        name if names.count(name) == 1 else str(side.run.path) for name, side in zip(names, sides, strict=True)
-    ]
+        model if models.count(model) == 1 and model != UNKNOWN_MODEL else
+        name if names.count(name) == 1 else str(side.run.path)
+        for model, name, side in zip(models, names, sides, strict=True)
+    ]  # fmt: skip
     return [
         label if labels.count(label) == 1 else f"{label} ({labels[: place + 1].count(label)})"
         for place, label in enumerate(labels)
     ]
+
+
+def _folder(side: GradedRun) -> str:
+    return side.run.path.resolve().name
 
 
 def _place(baseline: str | Path | None, sides: Sequence[GradedRun], labels: Sequence[str]) -> int:
@@ -200,7 +209,9 @@ def _place(baseline: str | Path | None, sides: Sequence[GradedRun], labels: Sequ
     for place, (side, label) in enumerate(zip(sides, labels, strict=True)):
         if str(baseline) == label or (within_one and str(baseline) == label.partition("@")[0]):
             return place
-        if not within_one and Path(baseline).resolve() == (side.run.pack or side.run.path).resolve():
+        folder = (side.run.pack or side.run.path).resolve()
+        same = Path(baseline).resolve() == folder or str(baseline) == _folder(side)
+        if not within_one and same:
             return place
     raise UnknownName("run to compare with", str(baseline), labels, "it must be one of those compared")
 

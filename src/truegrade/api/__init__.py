@@ -12,34 +12,45 @@ from typing import Any
 
 from truegrade.agents import Agent
 from truegrade.analysis import claim_check
-from truegrade.analysis.comparison import compare_runs
+from truegrade.api.stored import as_path, compare, export, load, report, report_files
 from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.errors import UserError
 from truegrade.models import DEFAULT_MODEL
 from truegrade.models.base import Model
-from truegrade.pipeline.exporting import export_run
 from truegrade.pipeline.graders import open_grader
-from truegrade.pipeline.importing import RUNS, benchmark_of, import_file, slug
+from truegrade.pipeline.importing import RUNS, benchmark_of, import_file
 from truegrade.pipeline.importing import opened as opened_source
 from truegrade.pipeline.loading import load_announced, load_for, problems_of
 from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.published import completion_file
 from truegrade.pipeline.selection import Limit, apart, left_out, narrow, select, window_of
 from truegrade.pipeline.stages import RunRequest, ask, grade_and_count
-from truegrade.pipeline.summarise import summarise_part
 from truegrade.pipeline.tracking import track
 from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import AnyProfile, find_profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.progress_lines import Silent, download_progress
-from truegrade.statistics import PairedComparison
-from truegrade.statistics.windows import EVERYTHING, check_cutoff
+from truegrade.statistics.windows import check_cutoff
 from truegrade.store import Run
-from truegrade.store.exporters import Exporter, find_exporter
 from truegrade.store.importers import Importer, find_format, importer_origin
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.packing import is_pack, unpack_for_grading
 from truegrade.store.trackers import open_trackers
+
+__all__ = [
+    "DEFAULT_PROFILES",
+    "check",
+    "compare",
+    "export",
+    "generate",
+    "grade",
+    "load",
+    "report",
+    "report_files",
+    "run",
+    "unsafe_allowed",
+]
 
 DEFAULT_PROFILES = ("strict",)
 
@@ -113,12 +124,12 @@ def run(
         sampling=sampling, request_policy=request_policy, base_url=base_url, model_args=model_args, agent=agent,
         agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, batch=batch, out=out,
     )  # fmt: skip
-    run_, problems = ask(
-        request, opened, grading=True, ks=ks, allow_unsafe=unsafe, progress=watch, notice=notice,
-        shown=download_progress,
+    asked = ask(
+        request, opened, grader=grader, packages=packages, ks=ks, allow_unsafe=unsafe, progress=watch,
+        notice=notice, shown=download_progress,
     )  # fmt: skip
-    problems = with_packages(problems, packages)
-    grade_and_count(run_, problems, opened, ks, grader, watch, cutoff=cutoff)
+    run_ = asked.run
+    grade_and_count(run_, asked.problems, opened, ks, grader, watch, graded=asked.graded, cutoff=cutoff)
     report(run_)
     return track(run_, trackers, run_)
 
@@ -186,9 +197,9 @@ def generate(
         out=out,
     )  # fmt: skip
     return ask(
-        request, [find_profile(profile)], grading=False, allow_unsafe=unsafe_allowed(allow_unsafe),
+        request, [find_profile(profile)], allow_unsafe=unsafe_allowed(allow_unsafe),
         progress=progress or Silent(), notice=notice, shown=download_progress,
-    )[0]  # fmt: skip
+    ).run  # fmt: skip
 
 
 def grade(
@@ -215,7 +226,8 @@ def grade(
     """Grade a run, or a file of completions that any harness wrote.
 
     Args:
-        completions: a run's folder, a pack of one, or a file in one of the formats of ``docs/formats.md``.
+        completions: a run's folder, a pack of one, a file in one of the formats of ``docs/formats.md``, or a
+            folder or zip that holds one.
         benchmark: what the completions answer; logs of Inspect know it, and runs.
         profiles: rules to grade under, side by side.
         data: local data file or folder.
@@ -242,26 +254,26 @@ def grade(
     watch = progress or Silent()
     check_cutoff(cutoff)
     if is_pack(path):
-        path = unpack_for_grading(path, _path(out), RUNS)
-    if path.is_dir():
+        path = unpack_for_grading(path, as_path(out), RUNS)
+    if (path / "manifest.json").exists():
         if limit is not None:
             raise UserError(f"`limit` chooses among the problems of a file; the run {path} knows its own")
         run_ = Run.open(path, notice=notice)
         window = window_of(run_.manifest, task_args or {})
-        loaded = load_for(run_, benchmark, _path(data), notice, download_progress)
+        loaded = load_for(run_, benchmark, as_path(data), notice, download_progress)
         refuse_uncovered(opened, loaded.problems)
     else:
-        with opened_source(path) as source:
+        with completion_file(path, notice) as file, opened_source(file) as source:
             importer = find_format(source, file_format)
             name = benchmark or benchmark_of(source, importer)
             window, args = apart(name, task_args or {})
             if window and importer.positional:  # its rows are those of the window
                 window, args = {}, {**window, **args}
-            loaded = load_announced(name, _path(data), args, notice, download_progress)
+            loaded = load_announced(name, as_path(data), args, notice, download_progress)
             refuse_uncovered(opened, loaded.problems)
             chosen_rows = select(loaded, limit, rows=True) if limit is not None else None
             run_ = import_file(
-                source, importer, loaded, chosen_rows, out=_path(out), progress=watch, notice=notice,
+                source, importer, loaded, chosen_rows, out=as_path(out), progress=watch, notice=notice,
                 read_by=importer_origin(file_format),
             )  # fmt: skip
     problems = problems_of(run_, loaded)
@@ -321,133 +333,13 @@ def check(
     """
     return claim_check.check(
         claim, Path(path), grade=grade, report=report, benchmark=benchmark, profile=profile, metric=metric,
-        tasks=tasks, samples=samples, tolerance_points=tolerance_points, data=_path(data), task_args=task_args,
+        tasks=tasks, samples=samples, tolerance_points=tolerance_points, data=as_path(data), task_args=task_args,
         file_format=file_format, previous=[Path(file) for file in previous], shots=shots, label=label,
-        out=_path(out), workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe), progress=progress or Silent(),
-        notice=notice,
+        out=as_path(out), workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe),
+        progress=progress or Silent(), notice=notice,
     )  # fmt: skip
-
-
-def load(path: str | Path) -> Run:
-    """Open a run from its folder, or from a pack of it.
-
-    Raises:
-        BadRecord: the folder holds no run, or the pack is damaged.
-    """
-    return Run.open(Path(path))
-
-
-def report(run_: Run | str | Path) -> Path:
-    """Write a run's ``report.html`` anew and return its path; `report_files` writes other formats, or a part.
-
-    Raises:
-        UserError: the run was not graded yet.
-    """
-    return report_files(run_)[0]
-
-
-def report_files(
-    run_: Run | str | Path,
-    file_format: str = "html",
-    *,
-    window: Mapping[str, str] = EVERYTHING,
-    cutoff: str | None = None,
-    data: str | Path | None = None,
-    out: str | Path | None = None,
-    log_to: Sequence[str] = (),
-) -> list[Path]:
-    """Write a run's report as files, one for each table or figure, and return their paths.
-
-    Args:
-        run_: the run, or its folder.
-        file_format: ``html`` (one page), ``png``, ``svg``, ``latex``, ``markdown``, ``csv``, ``parquet``,
-            ``json``, ``bibtex``, ``model-index``, ``eval-results``.
-        window: arguments of the benchmark that leave problems out, for a report on the others; the summary stays.
-        cutoff: last day of the model's training data, ``YYYY-MM-DD``: contest problems are split by it.
-        data: local data file or folder, for a window or a cut-off.
-        out: the page, or the folder of the other formats' files; None for the run's own folder.
-        log_to: as for `run`; the stored summary is logged.
-
-    Raises:
-        UserError: the run was not graded yet, the format is not known, or PNG cannot be made here; an argument
-            is unknown, or leaves nothing.
-        NotTracked: the files are written, and a tracker did not take the results.
-    """
-    from truegrade.report.export import export_report
-
-    opened, trackers = run_ if isinstance(run_, Run) else load(run_), open_trackers(log_to)
-    if not window and cutoff is None:
-        return track(opened, trackers, export_report(opened, file_format, _path(out)))
-    if log_to:
-        raise UserError("`log_to` logs whole runs: leave out `window` and `cutoff`")
-    check_cutoff(cutoff)
-    chosen = window_of(opened.manifest, window)
-    problems = narrow(problems_of(opened, load_for(opened, None, _path(data), ignore, download_progress)), chosen)
-    summary = summarise_part(opened, problems, window=chosen, cutoff=cutoff)
-    part = "-".join(f"{name}-{value}" for name, value in [*window.items(), ("cutoff", cutoff)] if value)
-    own = opened.path / (f"report-{slug(part)}" + (".html" if file_format == "html" else ""))
-    return export_report(opened, file_format, _path(out) or own, summary)
-
-
-def export(
-    run_: Run | str | Path,
-    file_format: str | Exporter,
-    *,
-    profile: AnyProfile | None = None,
-    benchmark: str | BenchmarkSpec | None = None,
-    data: str | Path | None = None,
-    out: str | Path | None = None,
-) -> Path:
-    """Write a run as a file that another tool reads, and return its path.
-
-    Args:
-        run_: the run, or its folder.
-        file_format: a name of `truegrade.store.exporters.EXPORTERS`, or an Exporter.
-        profile: the rules that take the answers out of the replies, and whose verdicts are written; None for the
-            format's own choice.
-        benchmark: the benchmark file, of a run that was made elsewhere with one.
-        data: local data file or folder.
-        out: the file; None for the format's own name in the run's folder.
-
-    Raises:
-        UserError: a name or file is at fault, or the run lacks what the format needs.
-    """
-    rules = find_profile(profile or find_exporter(file_format).profile)
-    opened = run_ if isinstance(run_, Run) else load(run_)
-    problems = problems_of(opened, load_for(opened, benchmark, _path(data), ignore, download_progress))
-    return export_run(opened, problems, rules, file_format, _path(out))
-
-
-def compare(
-    first: Run | str | Path,
-    second: Run | str | Path,
-    *,
-    profile: str | None = None,
-    force: bool = False,
-    window: Mapping[str, str] = EVERYTHING,
-) -> PairedComparison:
-    """Compare two runs, paired by task: second minus first, with an interval.
-
-    `truegrade.analysis.comparison.compare_runs` compares more of them, and profiles of one run.
-
-    Args:
-        first: the baseline.
-        second: the contender.
-        profile: under which rules; None if each run has only one.
-        force: compare even what is not comparable.
-        window: arguments of the benchmark that leave problems out.
-
-    Raises:
-        NotComparable: data set, profile, selected problems or prompt rule differ, or no problem is in both.
-    """
-    profiles = () if profile is None else (profile,)
-    return compare_runs([first, second], profiles=profiles, force=force, window=window).pairs[0].paired
 
 
 def unsafe_allowed(allowed: bool | None = None) -> bool:
     """What the caller says, else what TRUEGRADE_ALLOW_UNSAFE says."""
     return os.environ.get("TRUEGRADE_ALLOW_UNSAFE", "") not in ("", "0") if allowed is None else allowed
-
-
-def _path(value: str | Path | None) -> Path | None:
-    return None if value is None else Path(value)

@@ -151,6 +151,9 @@ class _Labelled:
     def start(self, stage: str, total: int, done: int) -> None:
         self._progress.start(f"{self._label}: {stage}", total, done)
 
+    def beside(self) -> Progress:
+        return _Labelled(self._progress.beside(), self._label)
+
 
 class _SharedBudget:
     """What all pairs together may cost, and what each has cost so far, in this command and earlier ones."""

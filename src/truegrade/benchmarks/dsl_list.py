@@ -14,8 +14,8 @@ import msgspec
 from truegrade.benchmarks import execution_choice, execution_prediction
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.benchmark_args import check_arguments, choice
-from truegrade.datasets.built import built_path
-from truegrade.errors import UserError
+from truegrade.datasets.built import built_path, built_variants
+from truegrade.errors import UnknownName, UserError
 
 NAME = "dsl-list"
 
@@ -24,21 +24,38 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     """Read the built set, or the file given, as either task.
 
     Raises:
-        UserError: the set was not built yet, or an argument is not known to the task.
+        UserError: the set was not built yet, ``built`` stands beside a file, or an argument is not known to the
+            task.
         BadRecord: the file is damaged.
     """
     task = choice(args, "task", ("prediction", "choice"))
     read = execution_choice if task == "choice" else execution_prediction
-    check_arguments(NAME, args, {"task": "", **read.ARGS})
-    path = data or built_path(NAME)
+    check_arguments(NAME, args, {"task": "", "built": "", **read.ARGS})
+    if data is not None and "built" in args:
+        raise UserError(f"`data` and `task_args` built={args['built']} both choose the file: give one of them")
+    path = data or _built(args.get("built"))
     if data is None and not path.is_file():
         raise UserError(
             f"{NAME} was not built on this machine yet: run `truegrade data build dsl-list` (half a minute),"
             " or give a file with `data`"
         )
-    others = {name: value for name, value in args.items() if name != "task"}
+    others = {name: value for name, value in args.items() if name not in ("task", "built")}
     loaded: Benchmark = read.load(path, others, NAME)
     return msgspec.structs.replace(loaded, args=dict(args))
+
+
+def _built(variant: str | None) -> Path:
+    """The built file of the default arguments, or of others.
+
+    Raises:
+        UnknownName: none was built with these.
+    """
+    if variant is None:
+        return built_path(NAME)
+    known = built_variants(NAME)
+    if variant not in known:
+        raise UnknownName(f"{NAME} built with", variant, known, "built by `truegrade data build dsl-list`")
+    return built_path(NAME, variant)
 
 
 DSL_LIST = BenchmarkSpec(
@@ -51,6 +68,7 @@ DSL_LIST = BenchmarkSpec(
     load=load,
     args={
         "task": "prediction (default) or choice",
+        "built": "which file of `truegrade data build dsl-list`: its arguments, such as size-20 (default: none)",
         **execution_prediction.ARGS,
         **execution_choice.ARGS,
     },

@@ -200,7 +200,7 @@ def generate(benchmark: str, model: str | None, profile: str, allow_unsafe: bool
 
 
 @main.command()
-@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN|FILE...")
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN|FILE|FOLDER...")
 @click.option(
     "--benchmark", "-b", help="Benchmark that the completions of a file answer; runs and Inspect logs record it."
 )
@@ -227,18 +227,31 @@ def generate(benchmark: str, model: str | None, profile: str, allow_unsafe: bool
 @json_option
 def grade(sources: tuple[Path, ...], limit: Limit, out: Path | None, ks: tuple[int, ...], as_json: bool,
           **options: Any) -> None:  # fmt: skip
-    """Grade runs, or files of completions written by other tools (docs/formats.md)."""
+    """Grade runs, or files of completions of other tools (docs/formats.md), also in a folder or zip."""
     from truegrade import api
+    from truegrade.pipeline.published import completion_files
 
     if out is not None and len(sources) > 1:
         raise click.UsageError("--out names one folder, but several files are given; grade them one by one")
 
-    def graded(source: Path) -> Run:
+    def graded(file: Path) -> Run:
         return api.grade(
-            source, limit=limit, out=out, ks=ks or None, progress=_progress(as_json), notice=notice, **options
+            file, limit=limit, out=out, ks=ks or None, progress=_progress(as_json), notice=notice, **options
         )
 
-    codes = [_show(partial(graded, source), as_json) for source in sources]
+    codes = []
+    for source in sources:
+        with completion_files(source, notice) as files:
+            if out is not None and len(files) > 1:
+                raise click.UsageError(f"--out names one folder, but {source} holds {len(files)} files")
+            for file in files:
+                try:
+                    codes.append(_show(partial(graded, file), as_json))
+                except TruegradeError as error:
+                    if len(files) == 1:
+                        raise
+                    echo(f"truegrade: {with_flags(error)}", err=True)  # the others are graded all the same
+                    codes.append(EXIT_USER_ERROR)
     if any(codes):
         sys.exit(max(codes))
 

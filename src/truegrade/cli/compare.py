@@ -74,7 +74,8 @@ def compare(
     if every_pair and options["baseline"]:
         raise click.UsageError("--all-pairs takes no --baseline: leave one of them out")
     if file_format is None and (out is not None or open_page):
-        raise click.UsageError(f"{'--open' if open_page else '--out'} needs a file: add --format html")
+        instead = "add --format csv" if table else "add --format html"
+        raise click.UsageError(f"{'--open' if open_page else '--out'} needs a file: {instead}")
     if open_page and file_format != "html":
         raise click.UsageError(f"--open shows a page; {file_format} makes none")
     if table and (options["window"] or options["cutoff"]):

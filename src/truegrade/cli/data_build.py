@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from truegrade.cli.options import Number, echo, json_option, notice, print_json, unsafe_option
+from truegrade.cli.options import Number, echo, json_option, model_args_option, notice, print_json, unsafe_option
 
 if TYPE_CHECKING:
     from truegrade.builders.recheck import OutputDifference
@@ -49,7 +49,8 @@ def build() -> None:
 @click.option("--size", default=500, show_default=True, type=click.IntRange(min=1), help="Programs.")
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same bytes.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path),
-              help="File to write, JSON Lines. [default: where `truegrade run dsl-list` looks]")  # fmt: skip
+              help="File to write, JSON Lines. [default: where `truegrade run dsl-list` looks; a file of its own"
+              " for other arguments, which -T built=... names]")  # fmt: skip
 @click.option("--max-depth", default=4, show_default=True, type=int, help="Maximum depth of a program's tree.")
 @_inputs()
 @click.option("--grammar", default="published", show_default=True, help="`published`, or the harder `extended`.")
@@ -68,7 +69,7 @@ def build_dsl_list(out: Path | None, returns: str, mutants: bool, weights: Path 
                    workers: int | None, allow_unsafe: bool | None, as_json: bool,
                    **asked: Any) -> None:  # fmt: skip
     """Generate programs from a grammar of list functions."""
-    from truegrade.builders.dsl_list import DslListOptions, Type
+    from truegrade.builders.dsl_list import DslListOptions, Type, variant_of
     from truegrade.builders.dsl_list import build as rows_of
     from truegrade.datasets.built import built_path
 
@@ -82,7 +83,10 @@ def build_dsl_list(out: Path | None, returns: str, mutants: bool, weights: Path 
             # as in the published set, every case tells a mutant from its original
             chosen = MutationOptions(seed=options.seed, differ="all")
             rows = mutate_rows(rows, chosen, sandbox, workers=sandbox.workers)
-        _write(out or built_path("dsl-list"), rows, options.size, as_json)
+        variant = variant_of(options, mutants=mutants)
+        _write(out or built_path("dsl-list", variant), rows, options.size, as_json)
+        if out is None and variant and not as_json:
+            echo(f"evaluate it: truegrade run dsl-list -T built={variant}")
 
 
 @build.command("leetcode")
@@ -131,6 +135,7 @@ def build_mine(path: Path, out: Path, workers: int | None, verbose: bool, allow_
 @build.command("llm-list")
 @click.option("--model", "-m", required=True, help="Model that proposes programs: provider/name.")
 @click.option("--base-url", help="Address of an OpenAI-compatible service.")
+@model_args_option
 @click.option("--size", default=100, show_default=True, type=click.IntRange(min=1), help="Programs.")
 @_out("llm-list.jsonl")
 @_inputs()
@@ -144,19 +149,22 @@ def build_mine(path: Path, out: Path, workers: int | None, verbose: bool, allow_
 @_verbose
 @unsafe_option
 @json_option
-def build_llm_list(model: str, base_url: str | None, size: int, out: Path, inputs: int, temperature: float | None,
-                   max_tokens: int | None, max_connections: int, max_cost_usd: float | None, verbose: bool,
-                   allow_unsafe: bool | None, as_json: bool) -> None:  # fmt: skip
+def build_llm_list(model: str, base_url: str | None, model_args: dict[str, Any], size: int, out: Path,
+                   inputs: int, temperature: float | None, max_tokens: int | None, max_connections: int,
+                   max_cost_usd: float | None, verbose: bool, allow_unsafe: bool | None,
+                   as_json: bool) -> None:  # fmt: skip
     """Let a model propose functions and inputs; keep the valid ones. The same command resumes."""
     from truegrade.builders.llm_list import JournalEntry, LlmListOptions
     from truegrade.builders.llm_list import build as rows_of
     from truegrade.models import open_model
+    from truegrade.pipeline.asking import require_price
     from truegrade.pipeline.questioning import Asker
     from truegrade.records.config import RequestPolicy, Sampling
     from truegrade.store.journal import Journal, read_journal
 
     request_policy = RequestPolicy(max_connections=max_connections, max_cost_usd=max_cost_usd)
-    asked = open_model(model, base_url=base_url, request_policy=request_policy)
+    asked = open_model(model, base_url=base_url, request_policy=request_policy, args=model_args)
+    require_price(asked)
     path = out.with_name(f"{out.name}.journal")
     out.parent.mkdir(parents=True, exist_ok=True)
     earlier = list(read_journal(path, JournalEntry, notice=notice))

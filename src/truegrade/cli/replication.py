@@ -133,12 +133,12 @@ def replicate(ctx: click.Context, /, run: Path, claim: str, as_json: bool, **opt
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path), metavar="RUN|FILE")
 @audit_options
 @json_option
 @click.pass_context
 def audit(ctx: click.Context, /, file: Path, as_json: bool, allow_unsafe: bool | None, **options: Any) -> None:
-    """Audit a file of completions for rows that must not count and for deviations from the protocol."""
+    """Audit a run or a file of completions for rows that must not count and for deviations from the protocol."""
     import msgspec
 
     from truegrade.analysis.claim_check import audit_file

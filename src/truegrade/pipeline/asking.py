@@ -51,12 +51,21 @@ def open_asked(
     if not isinstance(model, str):
         return checked_model(model)
     opened = open_model(model, base_url=base_url, request_policy=request_policy, args=args, problems=problems)
-    if request_policy.max_cost_usd is not None and getattr(opened, "price", "free") is None:
-        raise UserError(
-            f"`max_cost_usd` needs the price of {opened.name}, which is not known; give it in dollars per million"
-            " tokens: `model_args` input_price and output_price"
-        )
+    require_price(opened)
     return opened
+
+
+def require_price(model: Model) -> None:
+    """See that a cost limit can be kept.
+
+    Raises:
+        UserError: there is one, and the model's price is not known.
+    """
+    if model.request_policy.max_cost_usd is not None and getattr(model, "price", "free") is None:
+        raise UserError(
+            f"`max_cost_usd` needs the price of {model.name}, which is not known; give it in dollars per million"
+            " tokens: `model_args` input_price=… `model_args` output_price=…"
+        )
 
 
 def sampling_of(model: str | Model, sampling: Sampling) -> Sampling:

@@ -55,7 +55,13 @@ class Budget:
 
 
 def generate(
-    run: Run, prompt_set: PromptSet, model: Model, *, progress: Progress, notice: Notice = ignore
+    run: Run,
+    prompt_set: PromptSet,
+    model: Model,
+    *,
+    progress: Progress,
+    notice: Notice = ignore,
+    stopped: Callable[[], bool] = bool,
 ) -> Shortfall:
     """Ask for every sample that is not answered yet; each reply is on disk before the next is counted.
 
@@ -65,6 +71,7 @@ def generate(
         model: who answers.
         progress: told about every reply.
         notice: told why requests fail, once some have.
+        stopped: whether no further request may start; those under way end.
 
     Returns:
         The samples still without a reply: not asked, because the budget is spent, or failed.
@@ -85,7 +92,7 @@ def generate(
     progress.start("generate", total=len(wanted) - left, done=len(wanted) - left - len(missing))
     try:
         with run.append_completions() as journal:
-            complete(_ask_all(missing, config, model, budget, journal, progress, shortfall))
+            complete(_ask_all(missing, config, model, budget, journal, progress, shortfall, stopped))
     finally:
         progress.finish()
     return shortfall
@@ -137,6 +144,7 @@ async def _ask_all(
     journal: Journal[Completion],
     progress: Progress,
     shortfall: Shortfall,
+    stopped: Callable[[], bool],
 ) -> None:
     """Keep ``max_connections`` requests under way until every sample is asked or the budget is spent.
 
@@ -156,7 +164,7 @@ async def _ask_all(
 
     async def worker() -> None:
         for samples in requests:
-            if budget.exhausted or failures:
+            if budget.exhausted or failures or stopped():
                 return
             try:
                 await _ask(samples, config, model, keep)

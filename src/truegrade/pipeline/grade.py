@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+
+import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.grading.marks import MISSING_PACKAGE
@@ -13,7 +17,7 @@ from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.selection import scored
 from truegrade.pipeline.verdicts import limits_for, package_versions
 from truegrade.profiles import Profile
-from truegrade.records import Problem
+from truegrade.records import Completion, Problem, SampleKey, Verdict
 from truegrade.store import Run
 from truegrade.store.facts import CompletionFacts
 
@@ -47,32 +51,134 @@ def grade_run(
         NotComparable: the run holds verdicts that another version of the profile's file gave.
         SandboxError: programs would have to run at level 1, and that is not allowed.
     """
+    grading = _opened(run, problems, profile)
+    wanted = [(facts.key, facts.sha256) for facts in _gradable(run, grading.problems)]
+    missing = {each for each in wanted if each not in grading.graded}
+    progress.start(
+        f"grade as {profile.name}", total=len(wanted), done=sum(each in grading.graded for each in wanted)
+    )
+    # The texts are read here, and of a run without any missing not at all.
+    replies = (c for c in run.completions() if c.text is not None) if missing else iter(())
+    pending = (c for c in replies if (c.key, c.sha256) in missing)
+    grader = grader or LocalGrader(workers, allow_unsafe=allow_unsafe)
+    try:
+        _store(run, grading, grader.verdicts(pending, grading.problems, profile), progress.advance)
+    finally:
+        progress.finish()
+    _record(run, grading)
+
+
+@contextmanager
+def grading_beside(
+    run: Run,
+    problems: Mapping[str, Problem],
+    profiles: Sequence[Profile],
+    *,
+    asked: Iterable[SampleKey],
+    grader: LocalGrader,
+    progress: Progress,
+) -> Iterator[Callable[[], bool]]:
+    """Grade replies in threads of their own, under every profile, while the body has them written to the run.
+
+    At the end of the body what is left is graded; after an exception nothing more is begun. Memory is bounded as
+    with `grade_run`: the journal is read as it grows.
+
+    Args:
+        run: receives the replies, and the verdicts.
+        problems: those to grade, by id.
+        profiles: the rules; every sample waits for all of them.
+        asked: the samples that the body asks for.
+        grader: closed after an exception.
+        progress: a second stage is watched beside that of the body.
+
+    Yields:
+        Whether grading failed: no further reply is of use before the cause is mended.
+
+    Raises:
+        BadRecord, NotComparable, SandboxError: as `grade_run`.
+    """
+    gradings = [_opened(run, problems, profile) for profile in profiles]
+    run.append_completions().close()  # there is one to read, and no torn line in it
+    answered = {(facts.key, facts.sha256) for facts in run.completion_facts() if facts.answered}
+    keys = {*asked, *(key for key, _ in answered)}
+    ended, lock, watch = threading.Event(), threading.Lock(), progress.beside()
+
+    def advance() -> None:
+        with lock:
+            watch.advance()
+
+    def grade(grading: _Grading) -> None:
+        replies = _arriving(run, grading, ended.is_set)
+        _store(run, grading, grader.verdicts(replies, grading.problems, grading.profile), advance)
+
+    watch.start(
+        f"grade as {profiles[0].name}" if len(profiles) == 1 else f"grade as {len(profiles)} profiles",
+        total=sum(key.problem_id in grading.problems for grading in gradings for key in keys),
+        done=sum(key[0].problem_id in g.problems for g in gradings for key in answered & g.graded),
+    )
+    try:
+        with ThreadPoolExecutor(len(gradings), thread_name_prefix="grade") as threads:
+            under_way = [threads.submit(grade, grading) for grading in gradings]
+            try:
+                yield lambda: any(future.done() for future in under_way)
+            except BaseException:
+                grader.close()
+                raise
+            finally:
+                ended.set()
+    finally:
+        watch.finish()
+    for grading, future in zip(gradings, under_way, strict=True):
+        future.result()
+        _record(run, grading)
+
+
+class _Grading(msgspec.Struct, frozen=True):
+    """What is known of grading a run under a profile before it begins."""
+
+    profile: Profile
+    problems: Mapping[str, Problem]
+    """Those that it scores."""
+    packages: dict[str, str]
+    graded: set[tuple[SampleKey, str]]
+    """What needs no verdict."""
+    levels: set[int]
+    """Of the programs that ran, filled by `_store`."""
+
+
+def _opened(run: Run, problems: Mapping[str, Problem], profile: Profile) -> _Grading:
     run.record_origin(profile.id, profile.origin)
     problems = scored(run, problems, profile)
     packages = package_versions(limits_for(profile, problems.values()).packages)
     others = packages != (run.manifest.packages or {}).get(profile.id)
     graded = run.graded(profile.id, anew=MISSING_PACKAGE if others else None)
-    wanted = [(facts.key, facts.sha256) for facts in _gradable(run, problems)]
-    missing = {each for each in wanted if each not in graded}
-    progress.start(f"grade as {profile.name}", total=len(wanted), done=sum(each in graded for each in wanted))
-    # The texts are read here, and of a run without any missing not at all.
-    replies = (c for c in run.completions() if c.text is not None) if missing else iter(())
-    pending = (c for c in replies if (c.key, c.sha256) in missing)
-    grader = grader or LocalGrader(workers, allow_unsafe=allow_unsafe)
-    levels: set[int] = set()
-    try:
-        with (
-            closing(grader.verdicts(pending, problems, profile)) as verdicts,
-            run.append_verdicts(profile.id) as journal,
-        ):
-            for verdict in verdicts:
-                journal.append(verdict)
-                progress.advance()
-                if verdict.level is not None:
-                    levels.add(verdict.level)
-    finally:
-        progress.finish()
-    run.record_grading(profile.id, min(levels, default=None), packages)
+    return _Grading(profile, problems, packages, graded, set())
+
+
+def _store(
+    run: Run, grading: _Grading, made: Generator[Verdict, None, None], advance: Callable[[], object]
+) -> None:
+    with closing(made) as verdicts, run.append_verdicts(grading.profile.id) as journal:
+        for verdict in verdicts:
+            journal.append(verdict)
+            advance()
+            if verdict.level is not None:
+                grading.levels.add(verdict.level)
+
+
+def _record(run: Run, grading: _Grading) -> None:
+    run.record_grading(grading.profile.id, min(grading.levels, default=None), grading.packages)
+
+
+def _arriving(run: Run, grading: _Grading, ended: Callable[[], bool]) -> Iterator[Completion | None]:
+    """Completions without a verdict as they are written; None where there is none at the moment."""
+    for completion in run.arriving(ended):
+        if completion is None:
+            yield None
+        elif completion.text is not None and completion.problem_id in grading.problems:
+            _refuse_other_data(run, completion, grading.problems[completion.problem_id])
+            if (completion.key, completion.sha256) not in grading.graded:
+                yield completion
 
 
 def _gradable(run: Run, problems: Mapping[str, Problem]) -> Iterator[CompletionFacts]:
@@ -80,11 +186,15 @@ def _gradable(run: Run, problems: Mapping[str, Problem]) -> Iterator[CompletionF
         problem = problems.get(facts.problem_id)
         if problem is None or not facts.answered:
             continue
-        if facts.dataset_sha256 != problem.dataset_sha256:
-            raise BadRecord(
-                run.completions_path,
-                f"{facts.problem_id} sample {facts.sample} answers another version of the data set"
-                f" ({facts.dataset_sha256[:12]}…, loaded {problem.dataset_sha256[:12]}…)",
-                field="dataset_sha256",
-            )
+        _refuse_other_data(run, facts, problem)
         yield facts
+
+
+def _refuse_other_data(run: Run, found: Completion | CompletionFacts, problem: Problem) -> None:
+    if found.dataset_sha256 != problem.dataset_sha256:
+        raise BadRecord(
+            run.completions_path,
+            f"{found.problem_id} sample {found.sample} answers another version of the data set"
+            f" ({found.dataset_sha256[:12]}…, loaded {problem.dataset_sha256[:12]}…)",
+            field="dataset_sha256",
+        )

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -15,7 +16,7 @@ from truegrade.benchmarks import known_benchmark
 from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UserError
 from truegrade.pipeline.progress import Progress
-from truegrade.records import ContestTask, FunctionTask, OracleTask, Problem, sha256_json
+from truegrade.records import Completion, ContestTask, FunctionTask, OracleTask, Problem, sha256_json
 from truegrade.registry import Origin
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
 from truegrade.store.facts import CompletionFacts
@@ -152,38 +153,49 @@ def benchmark_of(source: SourceFile, importer: Importer) -> str:
     return name
 
 
-def take_over(run: Run, path: Path, loaded: Benchmark, asked: Collection[str], notice: Notice) -> None:
-    """Store the texts of a file's accepted rows (``need_reproduce`` false) as answers that need not be asked for.
+class Reused(NamedTuple):
+    """The accepted rows (``need_reproduce`` false) of a file: answers that need not be asked for."""
 
-    They keep the file's identity in ``config_sha256``, so that a summary can say how many were not generated here.
+    path: Path
+    rows: list[Completion]
+    """They keep the file's identity in ``config_sha256``: a summary says how many were not generated here."""
+
+
+def read_reused(path: Path, loaded: Benchmark) -> Reused:
+    """Read the accepted rows of a file.
 
     Args:
-        run: receives them; samples beyond its number, or already answered, are left.
         path: JSON with a ``completion_list`` per problem.
         loaded: what they answer.
-        asked: ids of the problems that the run asks.
-        notice: told how many samples were taken.
 
     Raises:
-        BadRecord: the file is of another shape, or names no problem of the benchmark.
+        BadRecord: the file cannot be read, is of another shape, or names no problem of the benchmark.
     """
     target = ImportTarget(
         benchmark=loaded.name, dataset_sha256=loaded.dataset_sha256, ids=index_ids(loaded.by_id())
     )
-    answered = run.answered()
     with SourceFile(path) as source:
-        rows = [
-            completion
-            for completion in read_accepted(source, target)
-            if completion.problem_id in asked
-            and completion.sample < run.manifest.samples_per_task
-            and completion.key not in answered
-        ]
+        accepted = list(read_accepted(source, target))
         config = sha256_json({"reuse": source.sha256()})
+    rows = [msgspec.structs.replace(row, latency_s=None, config_sha256=config) for row in accepted]
+    return Reused(path, rows)
+
+
+def take_over(run: Run, reused: Reused, asked: Collection[str], notice: Notice) -> None:
+    """Store the answers that need not be asked for.
+
+    Args:
+        run: receives them; samples beyond its number, or already answered, are left.
+        reused: what `read_reused` read.
+        asked: ids of the problems that the run asks.
+        notice: told how many samples were taken.
+    """
+    answered, n = run.answered(), run.manifest.samples_per_task
+    rows = [row for row in reused.rows if row.problem_id in asked and row.sample < n and row.key not in answered]
     with run.append_completions() as journal:
         for completion in rows:
-            journal.append(msgspec.structs.replace(completion, latency_s=None, config_sha256=config))
-    notice(f"{len(rows)} samples of {path} are kept and not requested again (need_reproduce is false)")
+            journal.append(completion)
+    notice(f"{len(rows)} samples of {reused.path} are kept and not requested again (need_reproduce is false)")
 
 
 def origins(**of: Origin | None) -> dict[str, Origin] | UnsetType:

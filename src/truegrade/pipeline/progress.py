@@ -11,6 +11,9 @@ class Progress(Protocol):
     def start(self, stage: str, total: int, done: int) -> None:
         """A stage begins; ``done`` of ``total`` were finished earlier."""
 
+    def beside(self) -> Progress:
+        """What watches another stage at the same time, perhaps from another thread."""
+
     def advance(self, *, cost_usd: float | None = None, failed: bool = False) -> None:
         """One more is finished."""
 

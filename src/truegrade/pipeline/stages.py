@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeGuard
 
 import msgspec
 
@@ -17,6 +17,8 @@ from truegrade.errors import ModelError, UserError, first_few
 from truegrade.files.writing import require_writable
 from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.models.base import Model
+from truegrade.models.local import LocalModel
+from truegrade.models.shortfall import Shortfall
 from truegrade.pipeline.asking import (
     asked_origins,
     asker,
@@ -28,7 +30,7 @@ from truegrade.pipeline.asking import (
     sampling_of,
 )
 from truegrade.pipeline.exporting import write_own_files
-from truegrade.pipeline.generate import generate
+from truegrade.pipeline.generate import generate, wanted_samples
 from truegrade.pipeline.generate_in_batches import (
     POLL_ARGUMENT,
     POLL_S,
@@ -36,15 +38,17 @@ from truegrade.pipeline.generate_in_batches import (
     generate_in_batches,
     plan_batches,
 )
-from truegrade.pipeline.grade import grade_run
+from truegrade.pipeline.grade import grade_run, grading_beside
 from truegrade.pipeline.graders import Grader
-from truegrade.pipeline.importing import RUNS, identity_of, origins, slug, take_over
+from truegrade.pipeline.importing import RUNS, Reused, identity_of, origins, read_reused, slug, take_over
 from truegrade.pipeline.loading import Shown, load_announced, problems_of
+from truegrade.pipeline.local_grader import LocalGrader
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.prompts import PromptSet, render_prompts
 from truegrade.pipeline.selection import Limit, select, told
 from truegrade.pipeline.summarise import graders_of, summarise
 from truegrade.pipeline.summary import refuse_ks
+from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import Profile
 from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Problem, sha256_json
@@ -92,27 +96,40 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     worker: Agent | None
     manifest: Manifest
     folder: Path
+    reused: Reused | None
     batches: BatchPlan | None
     """None to ask sample by sample."""
+
+
+class AskedRun(NamedTuple):
+    """A run with its replies."""
+
+    run: Run
+    problems: dict[str, Problem]
+    """Those that it is to be counted over, by id."""
+    graded: bool
+    """Whether the verdicts were given meanwhile."""
 
 
 def ask(
     request: RunRequest,
     profiles: Sequence[Profile],
     *,
-    grading: bool,
+    grader: Grader | None = None,
+    packages: Sequence[str] = (),
     ks: Sequence[int] | None = None,
     allow_unsafe: bool,
     progress: Progress,
     notice: Notice,
     shown: Shown,
-) -> tuple[Run, dict[str, Problem]]:
-    """Open everything by name, start or resume the run, ask for what is missing.
+) -> AskedRun:
+    """Open everything by name, start or resume the run, ask for what is missing, and grade meanwhile if possible.
 
     Args:
         request: what is asked of which model.
         profiles: the first words the prompts.
-        grading: whether the profiles will grade too: then each must cover what is asked.
+        grader: gives the verdicts under every profile; None where nothing is graded.
+        packages: installed packages that programs may import besides those of the profiles.
         ks: the k of pass@k that the run will be counted with.
         allow_unsafe: as for `truegrade.pipeline.grade.grade_run`; only an agent runs programs here.
         progress: watches the requests.
@@ -120,41 +137,79 @@ def ask(
         shown: shows a download.
 
     Returns:
-        The run, and the problems that it is to be counted over, by id.
+        The run with its replies.
 
     Raises:
         UserError: a name, file or number is at fault; nothing was asked.
-        ModelError: the service refuses everything, or no sample has a reply that could be graded.
+        ModelError: the service refuses everything, or no sample has a reply that could be graded; what came
+            before is kept.
+        SandboxError: programs would have to run at level 1, and that is not allowed; the replies are kept.
     """
-    plan = prepare(request, profiles, grading=grading, ks=ks, notice=notice, shown=shown)
+    plan = prepare(request, profiles, grading=grader is not None, ks=ks, notice=notice, shown=shown)
     manifest = plan.manifest
     if request.probe:
         manifest = msgspec.structs.replace(manifest, probe=probe_for(plan.asked, plan.prompt_set, request.n))
     run = Run.create_or_resume(plan.folder, manifest, notice=notice)
     with run.locked():
         run.add_prompts((problem.id, prompt) for problem, prompt in plan.prompt_set.items)
-        if request.reuse is not None:
-            take_over(run, Path(request.reuse), plan.loaded, list(plan.prompt_set.problems), notice)
-        if plan.batches is not None:
-            answering, problems = plan.asked, plan.loaded.by_id()
-            shortfall = generate_in_batches(
-                run, plan.prompt_set, problems, answering, plan.batches, progress=progress, notice=notice
-            )
-        else:
-            answers = asker(
-                plan.asked, plan.worker, run, plan.prompt_set.problems,
-                allow_unsafe=allow_unsafe, cache=request.cache, notice=notice,
-            )  # fmt: skip
-            with answers as answering:
-                shortfall = generate(run, plan.prompt_set, answering, progress=progress, notice=notice)
-        adaptations = (*run.manifest.adaptations, *getattr(answering, "adaptations", ()))
-        run.update(adaptations=tuple(dict.fromkeys(adaptations)))
+        if plan.reused is not None:
+            take_over(run, plan.reused, list(plan.prompt_set.problems), notice)
+        problems = with_packages(problems_of(run, plan.loaded), packages)
+        shortfall = _asked(
+            request, plan, run, problems, profiles, grader,
+            allow_unsafe=allow_unsafe, progress=progress, notice=notice,
+        )  # fmt: skip
     if shortfall:
         run.shortfall = shortfall.sentence()
-        if grading and not run.answered():
+        if grader is not None and not run.answered():
             raise ModelError(run.shortfall)
         notice(run.shortfall)
-    return run, problems_of(run, plan.loaded)
+    return AskedRun(run, problems, graded=_meanwhile(grader, plan))
+
+
+def _asked(
+    request: RunRequest,
+    plan: Plan,
+    run: Run,
+    problems: Mapping[str, Problem],
+    profiles: Sequence[Profile],
+    grader: Grader | None,
+    *,
+    allow_unsafe: bool,
+    progress: Progress,
+    notice: Notice,
+) -> Shortfall:
+    """Ask for what is missing, in batches or one by one; where the grader can, grade meanwhile."""
+    if plan.batches is not None:
+        shortfall = generate_in_batches(
+            run, plan.prompt_set, plan.loaded.by_id(), plan.asked, plan.batches, progress=progress, notice=notice
+        )
+        _note_adaptations(run, plan.asked)
+        return shortfall
+    answers = asker(
+        plan.asked, plan.worker, run, plan.prompt_set.problems,
+        allow_unsafe=allow_unsafe, cache=request.cache, notice=notice,
+    )  # fmt: skip
+    with answers as answering, _grading(run, plan, problems, profiles, grader, progress) as stopped:
+        shortfall = generate(run, plan.prompt_set, answering, progress=progress, notice=notice, stopped=stopped)
+        _note_adaptations(run, answering)
+    return shortfall
+
+
+def _note_adaptations(run: Run, model: Model) -> None:
+    """Record in the manifest what the service did not take as asked."""
+    adaptations = (*run.manifest.adaptations, *getattr(model, "adaptations", ()))
+    run.update(adaptations=tuple(dict.fromkeys(adaptations)))
+
+
+def _meanwhile(grader: Grader | None, plan: Plan) -> TypeGuard[LocalGrader]:
+    """Whether replies are graded while others are asked for.
+
+    Not beside weights or an agent's programs in this process, which use the same cores; a cluster is given whole
+    runs, because its machines are sent the problems first; the replies of a batch come all at once.
+    """
+    asked_here = plan.worker is not None or isinstance(plan.asked, LocalModel)
+    return isinstance(grader, LocalGrader) and not asked_here and plan.batches is None
 
 
 def prepare(
@@ -213,10 +268,26 @@ def prepare(
     folder = request.under / _folder_name(loaded, config) if request.out is None else Path(request.out)
     require_writable(folder)
     refuse_ks(ks, max(request.n, _samples_there(folder)))
+    reused = None if request.reuse is None else read_reused(Path(request.reuse), loaded)
     return Plan(
         loaded=loaded, prompt_set=prompt_set, asked=asked, worker=worker, manifest=manifest, folder=folder,
-        batches=batches,
+        reused=reused, batches=batches,
     )  # fmt: skip
+
+
+def _grading(
+    run: Run,
+    plan: Plan,
+    problems: Mapping[str, Problem],
+    profiles: Sequence[Profile],
+    grader: Grader | None,
+    progress: Progress,
+) -> AbstractContextManager[Callable[[], bool]]:
+    """What grades while the replies come in; yields whether asking is to stop."""
+    if grader is None or not _meanwhile(grader, plan):
+        return nullcontext(bool)
+    asked = (key for _, _, key in wanted_samples(run, plan.prompt_set))
+    return grading_beside(run, problems, profiles, asked=asked, grader=grader, progress=progress)
 
 
 def grade_and_count(
@@ -227,6 +298,7 @@ def grade_and_count(
     grader: Grader,
     progress: Progress,
     *,
+    graded: bool = False,
     window: Window = EVERYTHING,
     cutoff: str | None = None,
 ) -> None:
@@ -239,6 +311,7 @@ def grade_and_count(
         ks: the k of pass@k; None for the usual ones.
         grader: closed at the end.
         progress: watches the grading.
+        graded: whether the verdicts were given already (`AskedRun.graded`), so that it only counts.
         window: what left the other problems out.
         cutoff: last day of the model's training data, ``YYYY-MM-DD``.
 
@@ -250,7 +323,7 @@ def grade_and_count(
         refuse_ks(ks, run.manifest.samples_per_task)
         require_writable(run.path)
         with run.locked():
-            for profile in profiles:
+            for profile in () if graded else profiles:
                 grade_run(run, problems, profile, progress=progress, grader=grader)
             earlier = graders_of(run, problems, besides={profile.id for profile in profiles})
             summarise(run, problems, [*profiles, *earlier], ks, window=window, cutoff=cutoff)

@@ -149,6 +149,7 @@ def _sides(comparison: Comparison) -> Markup:
         [
             side.label,
             side.model,
+            side.run.resolve().name,
             fmt.estimate(side.rate),
             f"{fmt.count(side.rate.tasks)} × {side.samples_per_task}",
             side.profile,
@@ -156,7 +157,7 @@ def _sides(comparison: Comparison) -> Markup:
         ]
         for side in comparison.sides
     ]
-    head = ["run", "model", "pass@1", "problems × samples", "profile", "prompt rule"]
+    head = ["", "model", "run", "pass@1", "problems × samples", "profile", "prompt rule"]
     return table("Results of each run over all its problems", head, rows)
 
 

@@ -87,10 +87,17 @@ def _more(pair: RunPairing) -> list[tuple[str, str]]:
 
 
 def _sides(comparison: Comparison) -> Table:
-    table = plain_table("", "model", "pass@1", "problems")
+    by_model = all(side.label == side.model for side in comparison.sides)
+    table = plain_table("", *([] if by_model else ["model"]), "pass@1", "problems")
     for side in comparison.sides:
-        named = (side.label, side.model, fmt.estimate(side.rate), fmt.count(side.rate.tasks))
-        row(table, *named, bold=side.label == comparison.baseline)
+        named = [side.label] if by_model else [side.label, side.model]
+        row(
+            table,
+            *named,
+            fmt.estimate(side.rate),
+            fmt.count(side.rate.tasks),
+            bold=side.label == comparison.baseline,
+        )
     return table
 
 

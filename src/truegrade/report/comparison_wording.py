@@ -123,8 +123,9 @@ def _described(side: Side) -> str:
     rule = f"prompt by {side.prompt_rule}" if side.prompt_rule else "imported"
     each = fmt.plural(side.samples_per_task, "sample")
     window = f" ({described(side.window)})" if side.window else ""
+    named = side.model if side.label == side.model else f"{side.label}: {side.model}"
     return (
-        f"{side.label}: {side.model} on {side.benchmark} (data set SHA-256 {side.dataset_sha256[:16]}…),"
+        f"{named} on {side.benchmark} (data set SHA-256 {side.dataset_sha256[:16]}…),"
         f" {fmt.plural(len(side.tasks), 'problem')}{window}, {each} per problem, {rule}, graded under"
         f" {side.profile}, {side.created[:10]}."
     )

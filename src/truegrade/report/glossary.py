@@ -24,7 +24,7 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "sample": "one reply of the model to a problem",
         "spread": "the largest result of a profile less the smallest, on the same replies",
         "truncated": "replies cut at the token limit; graded like any other",
-        "unanswered": "replies that hold no program or no answer; they count as failures",
+        "without answer": "replies that hold no program or no answer; they count as failures",
         "verdict": "what grading one sample came to: passed, or why not",
     }
 )

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from truegrade.store.probe_report import ProbeReport
 
 
+BUILT_IN = "built-in"
+"""The origin of what comes with the package."""
+
+
 class DoctorFinding(Protocol):
     """One thing that `truegrade doctor` looked at."""
 
@@ -49,7 +53,7 @@ def print_listing(kind: str, rows: Iterable[tuple[str, str, str]], *, console: C
 
 def print_benchmarks(
     specs: Iterable[BenchmarkSpec],
-    origins: Iterable[str] = repeat("built-in"),
+    origins: Iterable[str] = repeat(BUILT_IN),
     *,
     everything: bool = True,
     console: Console | None = None,
@@ -62,7 +66,8 @@ def print_benchmarks(
     takers: dict[tuple[str, str], list[str]] = {}
     for spec, origin in shown:
         size = "–" if spec.size is None else fmt.count(spec.size)
-        row(table, spec.name, size, spec.summary, *((spec.licence, origin) if everything else ()))
+        more = (spec.licence, origin) if everything else ()
+        row(table, spec.name, size, spec.summary if everything else _with_origin(spec.summary, origin), *more)
         for argument in spec.args.items():
             takers.setdefault(argument, []).append(spec.name)
     out.print(table)
@@ -81,12 +86,18 @@ def print_profiles(
     table = plain_table("profile", "rules", *(("covers", "from") if everything else ()))
     shown = [profile for profile in profiles if everything or profile.current]
     for profile in shown:
-        more = (", ".join(coverage(profile)), str(profile.origin or "built-in")) if everything else ()
-        row(table, profile.id, profile.summary, *more)
+        origin = str(profile.origin or BUILT_IN)
+        more = (", ".join(coverage(profile)), origin) if everything else ()
+        row(table, profile.id, profile.summary if everything else _with_origin(profile.summary, origin), *more)
     out.print(table)
     if not everything:
         _print_rest(out, len(profiles) - len(shown), "profiles", "what each covers")
     out.print("truegrade profiles show NAME: every rule with its source", highlight=False)
+
+
+def _with_origin(summary: str, origin: str) -> str:
+    """What a short listing says of an entry: where it comes from only if that is not this package."""
+    return summary if origin == BUILT_IN else f"{summary} (from {origin})"
 
 
 def _print_rest(out: Console, left: int, kind: str, details: str) -> None:

@@ -15,6 +15,7 @@ from truegrade.report.terminal import open_terminal
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
 
 LINE_EVERY_S = 5.0
 """Seconds between two lines where there is no terminal."""
@@ -87,6 +88,10 @@ class ProgressMeter:
 class Silent:
     """The progress that shows nothing."""
 
+    def beside(self) -> Silent:
+        """Show nothing either."""
+        return self
+
     def start(self, stage: str, total: int, done: int) -> None:
         """Show nothing."""
 
@@ -108,9 +113,16 @@ class TerminalProgress:
     def __init__(self, console: Console | None = None, clock: Clock = time.monotonic) -> None:
         self._console = console or open_terminal(stderr=True)
         self._clock = clock
+        self._bars = _Bars(self._console)
         self._meter: ProgressMeter | None = None
-        self._bar: RichProgress | None = None
+        self._bar: TaskID | None = None
         self._last_line_s = 0.0
+
+    def beside(self) -> TerminalProgress:
+        """Shown in a line below."""
+        other = TerminalProgress(self._console, self._clock)
+        other._bars = self._bars
+        return other
 
     def start(self, stage: str, total: int, done: int) -> None:
         """Begin to show a stage."""
@@ -118,9 +130,7 @@ class TerminalProgress:
         self._meter = ProgressMeter(stage, total, done, started_s=now_s, resumed=done)
         self._last_line_s = now_s
         if self._console.is_terminal:
-            self._bar = _bar(self._console)
-            self._bar.add_task(stage, total=total, completed=done, facts="")
-            self._bar.start()
+            self._bar = self._bars.add(stage, total, done)
         else:
             already = f", {fmt.count(done)} already done" if done else ""
             self._print(f"{stage}: {fmt.count(total)} in total{already}")
@@ -132,7 +142,7 @@ class TerminalProgress:
         self._meter.add(cost_usd, failed=failed)
         now_s = self._clock()
         if self._bar is not None:
-            self._show(self._bar, self._meter, now_s)
+            self._bars.show(self._bar, self._meter, now_s)
         elif now_s - self._last_line_s >= LINE_EVERY_S:
             self._last_line_s = now_s
             self._print(self._meter.line(now_s))
@@ -143,17 +153,41 @@ class TerminalProgress:
             return
         now_s = self._clock()
         if self._bar is not None:
-            self._show(self._bar, self._meter, now_s)
-            self._bar.stop()
+            self._bars.show(self._bar, self._meter, now_s)
+            self._bars.finish()
         else:
             self._print(f"{self._meter.line(now_s)}, {fmt.seconds(now_s - self._meter.started_s)} in total")
         self._meter = self._bar = None
 
-    def _show(self, bar: RichProgress, meter: ProgressMeter, now_s: float) -> None:
-        bar.update(bar.task_ids[0], completed=meter.done, facts=" · ".join(meter.facts(now_s)))
-
     def _print(self, line: str) -> None:
         self._console.print(line, markup=False, soft_wrap=True)
+
+
+class _Bars:
+    """The bars of stages at the same time: a terminal has room for one live display."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live: RichProgress | None = None
+        self._running = 0
+
+    def add(self, stage: str, total: int, done: int) -> TaskID:
+        if self._live is None:
+            self._live = _bar(self._console)
+            self._live.start()
+        self._running += 1
+        return self._live.add_task(stage, total=total, completed=done, facts="")
+
+    def show(self, bar: TaskID, meter: ProgressMeter, now_s: float) -> None:
+        assert self._live is not None
+        self._live.update(bar, completed=meter.done, facts=" · ".join(meter.facts(now_s)))
+
+    def finish(self) -> None:
+        """The display stays as it is once no stage is left."""
+        self._running -= 1
+        if self._running == 0 and self._live is not None:
+            self._live.stop()
+            self._live = None
 
 
 def _bar(console: Console) -> RichProgress:

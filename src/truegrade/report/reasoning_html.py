@@ -25,6 +25,7 @@ from truegrade.report.reasoning_wording import (
     by_metric,
     stratum_name,
 )
+from truegrade.report.wording import NO_ANSWER
 from truegrade.statistics.reasoning_choice import ChoiceSummary
 from truegrade.statistics.reasoning_covariates import Stratum
 from truegrade.statistics.reasoning_prediction import PredictionSummary
@@ -68,7 +69,7 @@ def _prediction(prediction: PredictionSummary, profile: str) -> Child:
         facts(
             ("mutant cases with the original's value", fmt.count(prediction.same_value)),
             ("excluded because the value is boolean", fmt.count(prediction.boolean)),
-            ("unanswered", fmt.count(sum(e.unanswered for e in _correctness(headline)))),
+            (NO_ANSWER, fmt.count(sum(e.unanswered for e in _correctness(headline)))),
             ("truncated", fmt.count(sum(e.truncated for e in _correctness(headline)))),
         ),
         _table(

@@ -9,6 +9,7 @@ from truegrade.records import Estimate
 from truegrade.report import format as fmt
 from truegrade.report.reasoning_wording import CHOICE, KINDS, by_metric
 from truegrade.report.tables import plain_table, row
+from truegrade.report.wording import NO_ANSWER
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -69,8 +70,8 @@ def _prediction(prediction: PredictionSummary) -> Table:
     first = [per_case[KINDS[kind][0]] for kind in kinds]
     row(table, "cases", *(fmt.count(e.tasks) for e in first))
     row(table, "samples", *(fmt.count(e.samples) for e in first))
-    row(table, "clusters", *(fmt.count(e.clusters) for e in first))
-    row(table, "unanswered", *(fmt.count(e.unanswered) for e in first))
+    row(table, "clusters of related cases", *(fmt.count(e.clusters) for e in first))
+    row(table, NO_ANSWER, *(fmt.count(e.unanswered) for e in first))
     row(table, "truncated", *(fmt.count(e.truncated) for e in first))
     return table
 

@@ -72,8 +72,8 @@ def _card(profile: ProfileSummary, summary: Summary) -> Markup:
         scale,
         facts(
             ("problems × samples", f"{fmt.count(first.tasks)} × {summary.samples_per_task}"),
-            (explained("clusters"), fmt.count(first.clusters)),
-            (explained("unanswered"), fmt.count(max(e.unanswered for e in profile.estimates))),
+            (explained("clusters of related problems"), fmt.count(first.clusters)),
+            (explained(wording.NO_ANSWER), fmt.count(max(e.unanswered for e in profile.estimates))),
             (explained("truncated"), fmt.count(max(e.truncated for e in profile.estimates))),
             ("interval by", first.method),
             (explained("protection"), wording.level(profile.level)),
@@ -88,7 +88,7 @@ def _coverage(summary: Summary) -> Markup:
     asked = f"{fmt.plural(summary.tasks, 'problem')} × {summary.samples_per_task}"
     tiles = [
         ("samples expected", summary.expected, asked),
-        ("answered", summary.answered, "replies received, empty ones included"),
+        ("replies", summary.answered, "received, empty ones included"),
         ("missing", summary.missing, wording.why_missing(summary)),
     ]
     if summary.excluded:

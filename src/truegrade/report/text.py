@@ -73,14 +73,14 @@ def print_summary(summary: Summary, *, console: Console | None = None, worded: C
 
 
 def _estimates(profiles: Sequence[ProfileSummary]) -> Table:
-    """Metrics by profile, then unanswered and truncated replies, protection level and verdicts by reason."""
+    """Metrics by profile, then replies without an answer or cut, protection level and verdicts by reason."""
     table = plain_table("", *(profile.profile for profile in profiles))
     by_profile = [{e.metric: fmt.estimate(e) for e in profile.estimates} for profile in profiles]
     metrics = dict.fromkeys(name for estimates in by_profile for name in estimates)
     for place, name in enumerate(metrics):
         row(table, name, *(estimates.get(name, "–") for estimates in by_profile), bold=place == 0)
     table.add_section()
-    row(table, "unanswered", *(fmt.count(max(e.unanswered for e in p.estimates)) for p in profiles))
+    row(table, wording.NO_ANSWER, *(fmt.count(max(e.unanswered for e in p.estimates)) for p in profiles))
     row(table, "truncated", *(fmt.count(max(e.truncated for e in p.estimates)) for p in profiles))
     row(table, "protection", *(wording.level(profile.level) for profile in profiles))
     table.add_section()
@@ -110,9 +110,9 @@ def _as_reported(profile: ProfileSummary) -> str:
 def _facts(summary: Summary) -> list[tuple[str, str]]:
     """Name and value of the facts about the whole run."""
     first = summary.profiles[0].estimates[0]
-    answered = f"{fmt.count(summary.answered)} of {fmt.plural(summary.expected, 'sample')} answered"
+    replies = f"{fmt.count(summary.answered)} of {fmt.plural(summary.expected, 'sample')} have a reply"
     facts = [
-        ("problems", f"{fmt.count(summary.tasks)} × {summary.samples_per_task} samples; {answered}"),
+        ("problems", f"{fmt.count(summary.tasks)} × {summary.samples_per_task} samples; {replies}"),
         *([("window", described(summary.window))] if summary.window else []),
         ("missing", fmt.count(summary.missing)),
         (f"{100 * first.confidence:g} % CI", wording.interval(first)),

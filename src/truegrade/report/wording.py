@@ -47,12 +47,15 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
     {
         "passed": "passed",
         "failed": "failed",
-        "unanswered": "unanswered or cut",
+        "unanswered": "no answer, or cut",
         "grader": "grader error",
         "ungraded": "not graded",
     }
 )
 """What `family` returns, in words, and samples without a verdict."""
+
+NO_ANSWER = "without answer"
+"""What `truegrade.records.UNANSWERED` collects: nothing to grade was found in the reply, or it was cut before."""
 
 _LEVELS: Mapping[int, str] = MappingProxyType(
     {
@@ -144,7 +147,11 @@ def interval(estimate: Estimate) -> str:
     """How an interval was computed, or why there is none."""
     if estimate.low is None:
         return f"not available ({'one cluster' if estimate.clusters == 1 else estimate.method})"
-    return f"{estimate.method}, {fmt.plural(estimate.clusters, 'cluster')}"
+    samples = fmt.plural(estimate.samples, "sample")
+    if estimate.clusters == estimate.tasks:
+        return f"{estimate.method}, over {fmt.plural(estimate.tasks, 'problem')}, {samples}"
+    clusters = fmt.plural(estimate.clusters, "cluster")
+    return f"{estimate.method}, over {clusters} of related problems ({fmt.count(estimate.tasks)}), {samples}"
 
 
 def after_cutoff(profile: ProfileSummary, cutoff: str | None) -> str | None:

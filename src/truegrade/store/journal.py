@@ -8,6 +8,7 @@ one is cut off at once.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +27,8 @@ Notice = Callable[[str], None]
 
 _TAIL_BYTES = 1 << 16
 FSYNC_EVERY = 64
+_LOOK_EVERY_S = 0.05
+"""Seconds between two looks at a journal that is being written."""
 
 
 def ignore(_: str) -> None:
@@ -133,6 +136,34 @@ def numbered(path: Path, record: type[T], *, notice: Notice = ignore) -> Iterato
                 notice(f"{path}, line {number}: torn by an interruption; dropped")
                 return
             yield number, decode_line(decoder, line, path, number)
+
+
+def followed(path: Path, record: type[T], ended: Callable[[], bool]) -> Iterator[T | None]:
+    """Stream a journal while another thread appends to it; None where nothing new is there at the moment.
+
+    Args:
+        path: of the journal, which exists.
+        record: what it holds.
+        ended: whether nothing more will be appended; then what is left is read, and the stream ends.
+
+    Raises:
+        BadRecord: a whole line is not a record of this kind.
+    """
+    decoder = msgspec.json.Decoder(record)
+    with path.open("rb") as file:
+        number = 0
+        while True:
+            last, start = ended(), file.tell()
+            line = file.readline()
+            if line.endswith(b"\n"):
+                number += 1
+                yield decode_line(decoder, line, path, number)
+                continue
+            if last:
+                return
+            file.seek(start)
+            yield None
+            time.sleep(_LOOK_EVERY_S)
 
 
 def decode_line(decoder: msgspec.json.Decoder[T], line: bytes, path: Path, number: int) -> T:

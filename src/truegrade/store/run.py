@@ -33,7 +33,7 @@ from truegrade.store.facts import (
     verdict_facts,
     verdict_said,
 )
-from truegrade.store.journal import Journal, Notice, ignore, read_journal
+from truegrade.store.journal import Journal, Notice, followed, ignore, read_journal
 from truegrade.store.manifest import Manifest, now, read_manifest, write_atomically, write_manifest
 
 _log = logging.getLogger(__name__)
@@ -181,6 +181,10 @@ class Run:
         got an answer for it.
         """
         return read_journal(self.completions_path, Completion, notice=self._notice)
+
+    def arriving(self, ended: Callable[[], bool]) -> Iterator[Completion | None]:
+        """The same while another thread appends to them; see `truegrade.store.journal.followed`."""
+        return followed(self.completions_path, Completion, ended)
 
     def completion_facts(self) -> Sequence[CompletionFacts]:
         """The same without the texts; those that contradict each other are named to the notice.

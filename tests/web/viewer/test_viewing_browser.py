@@ -121,12 +121,12 @@ def test_a_run_is_shown_as_it_grows(chromium, view, tmp_path):
         page = chromium.new_page()
         page.goto(f"{viewer.server.url}#/run?run=deep/er/growing")
         wait_found(page, "40 of 40 samples")
-        assert "40 of 90 samples answered" in page.inner_text(".progress")
+        assert "40 of 90 samples have a reply" in page.inner_text(".progress")
         line = (run / "completions.jsonl").read_bytes().splitlines(True)[0]
         with (run / "completions.jsonl").open("ab") as file:
             file.write(line.replace(b'"Toy/0"', b'"Toy/29"'))
         wait_found(page, "41 of 41 samples")
-        page.locator(".progress", has_text="41 of 90 samples answered").wait_for()
+        page.locator(".progress", has_text="41 of 90 samples have a reply").wait_for()
         page.close()
 
 

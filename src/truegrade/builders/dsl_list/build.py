@@ -64,6 +64,18 @@ class DslListOptions(msgspec.Struct, frozen=True, kw_only=True):
             raise UserError(f"`inputs` {self.inputs}: at least 2 are needed to see that a program is not constant")
 
 
+def variant_of(options: DslListOptions, *, mutants: bool = True) -> str:
+    """The arguments that are not the defaults, as a part of a file's name, such as ``size-20-seed-3``."""
+    default = DslListOptions()
+    parts = []
+    for name in DslListOptions.__struct_fields__:
+        value = getattr(options, name)
+        if value != getattr(default, name):
+            shown = sha256_json(value)[:12] if name == "weights" else str(value).partition("[")[0]
+            parts.append(f"{name.replace('_', '-')}-{shown}")
+    return "-".join(parts if mutants else [*parts, "no-mutants"])
+
+
 class _Candidate(msgspec.Struct, frozen=True):
     term: Term
     cases: tuple[RecordedCase, ...]

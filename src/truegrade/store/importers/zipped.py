@@ -52,7 +52,19 @@ class Documents:
             BadRecord: it is damaged, too large, no JSON, or compressed with what this Python cannot read.
         """
         try:
-            return json.loads(self._content(self._archive.getinfo(name)))
+            return json.loads(self.content(name))
+        except (ValueError, RecursionError) as error:
+            problem = f"not JSON that can be read ({error}); is the log complete?"
+        raise BadRecord(self._path, problem, field=name)
+
+    def content(self, name: str) -> bytes:
+        """Unpack one member.
+
+        Raises:
+            BadRecord: it is damaged, too large, or compressed with what this Python cannot read.
+        """
+        try:
+            return self._content(self._archive.getinfo(name))
         except UnpackedTooLarge as error:
             problem = f"{error}; if the log is what it should be, convert it: {_CONVERT}"
         except ImportError:
@@ -62,8 +74,6 @@ class Documents:
             )
         except DamagedMember as error:
             problem = f"the archive is damaged ({error}); copy the file again"
-        except (ValueError, RecursionError) as error:
-            problem = f"not JSON that can be read ({error}); is the log complete?"
         raise BadRecord(self._path, problem, field=name)
 
     def _content(self, member: zipfile.ZipInfo) -> bytes:

@@ -47,8 +47,8 @@ function overviewNodes({ run, profiles, warnings, facts: known, report }) {
 }
 
 function progress(run) {
-  const lines = [put("p", {}, `${whole(run.answered)} of ${whole(run.expected)} samples answered (${whole(run.tasks)} tasks × ${run.samples_per_task}) · cost ${dollars(run.cost_usd)} · begun ${when(run.created)} · last written to ${when(run.changed)} UTC`)];
-  if (run.answered < run.expected) lines.push(done(run.answered, run.expected, "answered"));
+  const lines = [put("p", {}, `${whole(run.answered)} of ${whole(run.expected)} samples have a reply (${whole(run.tasks)} tasks × ${run.samples_per_task}) · cost ${dollars(run.cost_usd)} · begun ${when(run.created)} · last written to ${when(run.changed)} UTC`)];
+  if (run.answered < run.expected) lines.push(done(run.answered, run.expected, "replies"));
   for (const one of run.so_far) lines.push(put("p", { class: "note sofar" }, `${one.profile}: ${whole(one.graded)} graded so far, ${percent(one.graded ? one.passed / one.graded : 0)} of them passed; a count, not an estimate`), done(one.graded, run.expected, `graded under ${one.profile}`));
   return put("div", { class: "progress" }, ...lines);
 }

@@ -159,5 +159,5 @@ function result(run, headline, soFar) {
 
 function amount(run) {
   if (run.answered >= run.expected) return [whole(run.answered), put("small", {}, `${whole(run.tasks)} × ${run.samples_per_task}`)];
-  return [`${whole(run.answered)} of ${whole(run.expected)}`, done(run.answered, run.expected, `answers of ${run.id}`)];
+  return [`${whole(run.answered)} of ${whole(run.expected)}`, done(run.answered, run.expected, `replies of ${run.id}`)];
 }
