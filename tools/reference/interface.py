@@ -43,7 +43,8 @@ def _public(module: ModuleType) -> list[ast.ClassDef | ast.FunctionDef]:
     names = getattr(module, "__all__", None)
     if names is None:
         return [node for node in _definitions(module) if not node.name.startswith("_")]
-    homes = [(name, importlib.import_module(getattr(module, name).__module__)) for name in names]
+    objects = [(name, getattr(module, name)) for name in names]
+    homes = [(name, importlib.import_module(found.__module__)) for name, found in objects if callable(found)]
     return [node for name, home in homes for node in _definitions(home) if node.name == name]
 
 

@@ -11,7 +11,7 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("report", "compare", "view", "leaderboard", "replicate", "audit", "export", "pack", "power"),
     ),
     ("Problems and models", ("benchmarks", "profiles", "models", "data", "agents", "evolve")),
-    ("Services and tools", ("serve", "serve-model", "exec", "doctor", "schema", "lm-eval-tasks")),
+    ("Services and tools", ("serve", "serve-model", "exec", "doctor", "completion", "schema", "lm-eval-tasks")),
     ("Lists for extensions", ("importers", "exporters", "providers", "searchers")),
 )
 """Heading and commands, in the order in which they are shown; a command that is not named comes last."""

@@ -102,7 +102,12 @@ def pack_run(run: Run, out: Path | None = None, *, notice: Notice = ignore) -> P
 
 
 def is_pack(path: Path) -> bool:
-    """Whether a file is a pack, whole or not: whether a zip with a pack's head begins there."""
+    """Whether a file is a pack, whole or not: whether a zip with a pack's head begins there.
+
+    Others than those with a zip's endings are not opened: a pipe could not be read again.
+    """
+    if path.suffix not in (ENDING, ".zip"):
+        return False
     try:
         with path.open("rb") as file:
             begin = file.read(_NAME_AT + len(HEAD))
