@@ -66,7 +66,7 @@ docs: $(VENV)/.ready-dev  ## Write the reference pages anew and build the site i
 	$(BIN)/python -m tools.reference
 	$(BIN)/zensical build --clean --strict
 
-wheel: $(VENV)/.ready-dev  ## Build sdist and, from it, wheel; try that in a fresh environment with the core dependencies alone.
+wheel: $(VENV)/.ready-dev  ## Build sdist and, from it, wheel; try that in a fresh environment with the core dependencies alone; run the README's commands from it.
 	rm -rf build/smoke dist
 	$(BIN)/python -m build --no-isolation --outdir dist .
 	$(BIN)/python -m tools.check_dist dist
@@ -74,6 +74,8 @@ wheel: $(VENV)/.ready-dev  ## Build sdist and, from it, wheel; try that in a fre
 	build/smoke/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/core.txt
 	build/smoke/bin/python -m pip --disable-pip-version-check --quiet install --no-deps dist/*.whl
 	build/smoke/bin/python tests/smoke_wheel.py
+	rm -rf build/unpacked && $(BIN)/python -m zipfile -e dist/*.whl build/unpacked
+	PYTHONPATH=build/unpacked TRUEGRADE_TRIED=build/unpacked $(BIN)/python -m pytest -q tests/house/test_commands.py -k "README or meant"
 
 extras: $(VENV)/.ready-dev  ## Install the wheel of `make wheel` with each extra in turn and use it: EXTRAS=names, or --all.
 	$(BIN)/python -m tools.try_extras dist/*.whl $(EXTRAS)

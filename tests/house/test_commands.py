@@ -6,6 +6,7 @@ extensions by `tests/registry`.
 """
 
 import json
+import os
 import re
 import shlex
 from pathlib import Path
@@ -156,6 +157,12 @@ def test_the_commands_of_a_page_run(page, at_home, service):
         assert done.exit_code in (0, 1) and (done.exception is None or isinstance(done.exception, SystemExit)), (
             f"{line}\n{done.output}\n{done.exception!r}"
         )
+
+
+def test_the_package_is_the_one_that_is_meant():
+    """`make wheel` runs the README's commands from the unpacked wheel, others from the sources."""
+    meant = ROOT / os.environ.get("TRUEGRADE_TRIED", "src")
+    assert Path(truegrade.__file__).is_relative_to(meant)
 
 
 def test_what_a_page_bounds_the_cost_of_has_a_price():
