@@ -85,14 +85,19 @@ def import_file(
         spool.fill(found for found in importer.read(source, target) if found.problem_id in wanted)
         manifest = _manifest(source, importer, loaded, spool.facts, positions, read_by)
         covered = len({facts.problem_id for facts in spool.facts})
-        if covered < len(known):
+        name = f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{source.sha256()[:8]}"
+        run = Run.create_or_resume(out or RUNS / name, manifest, notice=notice)
+        scored = len(known) if run.manifest.selected is None else len(run.manifest.selected)
+        if scored > covered:
+            notice(f"{run.path} holds {scored} problems of {path} already; all of them are scored")
+        elif covered < len(known):
             notice(
                 f"{path} answers {covered} of the {len(known)} problems of {loaded.name}; only these are scored"
             )
-        name = f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{source.sha256()[:8]}"
-        run = Run.create_or_resume(out or RUNS / name, manifest, notice=notice)
         with run.locked():
-            progress.start("import", total=len(spool.facts), done=len(run.answered()))
+            there = run.answered()
+            done = sum(facts.key in there for facts in spool.facts)
+            progress.start("import", total=len(spool.facts), done=done)
             try:
                 run.take_in(spool.lines(configuration(importer, source)), progress.advance)
             finally:
