@@ -3,6 +3,7 @@
 import json
 import os
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -96,10 +97,13 @@ def test_what_fails_of_several_files_is_named_and_the_others_are_graded(cli, pub
 def test_what_holds_nothing_is_refused_in_one_line(cli, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.zip").write_bytes(b"PK\x03\x04 and no more")
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("inner.zip", "")
     os.mkfifo(tmp_path / "pipe")  # refused without being opened, which would wait for a writer
     for name, words in (
         ("empty", "holds no run and no file of completions"),
         ("bad.zip", "no whole zip archive"),
+        ("other.zip", "other.zip: holds no run and no file of completions"),
         ("pipe", "pipe: is a pipe, which cannot be read twice; write it to a file and give that"),
     ):
         code, out, err = cli("grade", name, "--benchmark", "humaneval")
@@ -147,3 +151,10 @@ def test_a_part_of_a_file_whose_run_holds_more_is_announced_as_such(cli, publish
     assert code == 0 and "2 × 1 sample;" in out
     assert f"r holds 2 problems of {file} already; all of them are scored" in err
     assert "only these are scored" not in err and "import: 1 in total, 1 already done" in err
+
+
+def test_a_part_that_a_file_does_not_answer_is_refused_and_makes_no_run(cli, published):
+    file = str(published / "results" / "one.jsonl")
+    code, _, err = cli("grade", file, "--benchmark", "humaneval", "--limit", "5-9", "--out", "none")
+    assert (code, err.count("\n")) == (2, 1) and "one.jsonl: answers none of the problems of --limit" in err
+    assert not Path("none").exists()

@@ -182,17 +182,19 @@ def audit_file(
     """
     rules = find_profile(profile)
     with completion_file(path, notice) as file:
+        rows, named = file, path
         if is_pack(file) or (file / "manifest.json").is_file():
             run = Run.open(file)
-            made, file = run.manifest.benchmark, run.completions_path
-            path, benchmark, task_args = file, benchmark or made.name, {**made.args, **(task_args or {})}
+            made, rows = run.manifest.benchmark, run.completions_path
+            named, benchmark, task_args = rows, benchmark or made.name, {**made.args, **(task_args or {})}
             data = data or (Path(made.source) if Path(made.source).is_file() else None)
             graded = run if rules.id in run.profiles else None
         found = _audited(
-            file, rules, benchmark=benchmark, previous=previous, shots=shots, label=label, data=data,
-            task_args=task_args or {}, graded=graded, workers=workers, allow_unsafe=allow_unsafe, progress=progress,
+            rows, rules, benchmark=benchmark, previous=previous, shots=shots, label=label, data=data,
+            task_args=task_args or {}, graded=graded, workers=workers, allow_unsafe=allow_unsafe,
+            progress=progress,
         )  # fmt: skip
-    return msgspec.structs.replace(found, file=str(path))
+    return msgspec.structs.replace(found, file=str(named))
 
 
 def _audited(

@@ -69,6 +69,7 @@ def import_file(
 
     Raises:
         BadRecord: a row is at fault; names file, line and field.
+        UserError: it answers none of the problems.
     """
     known, path = loaded.by_id(), source.path
     wanted = {problem.id for problem in chosen} if chosen is not None else known.keys()
@@ -85,6 +86,9 @@ def import_file(
         spool.fill(found for found in importer.read(source, target) if found.problem_id in wanted)
         manifest = _manifest(source, importer, loaded, spool.facts, positions, read_by)
         covered = len({facts.problem_id for facts in spool.facts})
+        if not covered:
+            which = f"the {len(known)} problems of {loaded.name}" if chosen is None else "the problems of `limit`"
+            raise UserError(f"{path}: answers none of {which}, so there is nothing to grade")
         name = f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{source.sha256()[:8]}"
         run = Run.create_or_resume(out or RUNS / name, manifest, notice=notice)
         scored = len(known) if run.manifest.selected is None else len(run.manifest.selected)

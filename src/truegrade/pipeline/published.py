@@ -73,6 +73,7 @@ def _is_archive(path: Path) -> bool:
 
 def _unpack(path: Path, folder: Path) -> None:
     """Write the members that may hold completions; none outside the folder."""
+    folder.mkdir()
     with SourceFile(path, hashed=False) as source, opened_zip(source) as documents:
         for name in documents.names:
             inside = Path(name)

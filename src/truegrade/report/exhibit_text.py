@@ -56,14 +56,14 @@ def as_latex(exhibit: Exhibit) -> str:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     caption, label = rf"\caption{{{latex(exhibit.caption)}}}", rf"\label{{tab:{exhibit.slug}}}"
     if len(exhibit.rows) >= LONG_ROWS:
-        parts = _fitting(widths)
-        return "\n".join(
+        again = rf"\caption[]{{{latex(exhibit.caption)} (continued)}}"
+        return "\\addtocounter{table}{-1}\n".join(  # a part of a table has the number of the first
             _long(
                 [[row[place] for place in part] for row in cells],
                 [widths[place] for place in part],
-                rf"{caption} {label}" if number == 0 else rf"\caption[]{{{latex(exhibit.caption)} (continued)}}",
+                again if number else f"{caption} {label}",
             )
-            for number, part in enumerate(parts)
+            for number, part in enumerate(_fitting(widths))
         )
     inner = [r"\toprule", _row(cells[0]), r"\midrule", *map(_row, cells[1:]), r"\bottomrule"]
     tabular = [rf"\begin{{tabular}}{{{_columns(widths)}}}", *_indented(inner, 2), r"\end{tabular}"]
