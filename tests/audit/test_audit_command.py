@@ -52,8 +52,10 @@ def test_json_holds_every_finding(invoke, tmp_path):
 
 def test_what_cannot_be_read_is_named_before_anything_is_graded(invoke, tmp_path):
     path = lines(tmp_path / "completions.jsonl", [ROW])
+    (tmp_path / "folder").mkdir()
     for options, words in (
-        ([str(tmp_path)], "is a folder; did you mean"),
+        ([str(tmp_path / "folder")], "holds no run and no file of completions"),
+        ([str(path), "--previous", str(tmp_path)], "is a folder; did you mean"),
         ([str(tmp_path / "none.json")], "no such file"),
         ([str(path), "--previous", str(tmp_path / "none.json")], "no such file"),
         ([str(path), "--shots", "HumanEval/999"], "no humaneval problem 'HumanEval/999'; did you mean"),

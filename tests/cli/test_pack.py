@@ -84,6 +84,17 @@ def test_reading_commands_take_a_pack_for_a_run_and_change_nothing(packed, cli):
         assert server.url
 
 
+def test_messages_name_the_pack_and_not_where_it_lies_unpacked(packed, cli):
+    for arguments, words in (
+        (["compare", "runs/bad", packed], "name one with --as"),
+        (["replicate", packed, "--claim", "100", "--as", "bigcode"], f"truegrade grade {packed} --as PROFILE"),
+    ):
+        code, _, err = cli(*map(str, arguments))
+        assert code == 2 and words in err and "/packs/" not in err, err
+    code, out, _ = cli("replicate", str(packed), "--claim", "100", "--as", "strict", "--json")
+    assert json.loads(out)["run"] == str(packed)
+
+
 def test_grading_a_pack_makes_a_run_of_its_own_and_goes_on_with_it(packed, cli):
     before = packed.read_bytes()
     first = api.grade(packed, profiles=["strict", "simple-evals"])

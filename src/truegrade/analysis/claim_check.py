@@ -22,13 +22,14 @@ from truegrade.errors import UserError
 from truegrade.files.json_text import encode
 from truegrade.pipeline.importing import benchmark_of, opened
 from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.published import completion_file
 from truegrade.pipeline.selection import apart
-from truegrade.profiles import find_profile
+from truegrade.profiles import Profile, find_profile
 from truegrade.statistics.claims import Claim, fit, parse_claim
 from truegrade.statistics.windows import described
 from truegrade.store import Run
 from truegrade.store.importers import find_format
-from truegrade.store.journal import Notice
+from truegrade.store.journal import Notice, ignore
 from truegrade.store.packing import is_pack
 
 
@@ -94,32 +95,22 @@ def check(
     """
     claimed = parse_claim(claim)
     refuse_wrong_numbers(metric, tasks, samples, tolerance_points)
-    if path.is_dir() or is_pack(path):
-        raise UserError(
-            f"{path}: is no file of completions; to compare a run with a claim use: truegrade replicate {path}"
-            f" --claim {claim}"
-        )
-    for file in (path, *previous):
-        require_file(file)
-    with opened(path) as source:
-        importer = find_format(source, file_format)
-        if importer.positional:
-            raise UserError(
-                f"{path}: its rows name no problems, so it cannot be audited; without an audit: truegrade grade"
-                f" {path} --benchmark NAME, then truegrade replicate RUN --claim {claim}"
-            )
-        name = benchmark or benchmark_of(source, importer)
-    window, args = apart(name, task_args or {})
-    if window:
-        notice(f"the claim is held against {described(window)} alone; the audit looks at the whole file")
-    run = grade(
-        path, benchmark=name, profiles=(profile,), data=data, task_args=task_args, file_format=file_format,
-        out=out, workers=workers, allow_unsafe=allow_unsafe, progress=progress, notice=notice,
-    )  # fmt: skip
-    audit = audit_file(
-        path, benchmark=name, profile=profile, previous=previous, shots=shots, label=label, data=data,
-        task_args=args, graded=run, workers=workers, allow_unsafe=allow_unsafe, progress=progress,
-    )  # fmt: skip
+    for earlier in previous:
+        require_file(earlier)
+    with completion_file(path, notice) as file:
+        name = _named(file, file_format, benchmark, claim)
+        window, args = apart(name, task_args or {})
+        if window:
+            notice(f"the claim is held against {described(window)} alone; the audit looks at the whole file")
+        run = grade(
+            file, benchmark=name, profiles=(profile,), data=data, task_args=task_args, file_format=file_format,
+            out=out, workers=workers, allow_unsafe=allow_unsafe, progress=progress, notice=notice,
+        )  # fmt: skip
+        audit = audit_file(
+            file, benchmark=name, profile=profile, previous=previous, shots=shots, label=label, data=data,
+            task_args=args, graded=run, workers=workers, allow_unsafe=allow_unsafe, progress=progress,
+        )  # fmt: skip
+    audit = msgspec.structs.replace(audit, file=str(path))
     run.write(AUDIT, encode(audit, indent=2) + b"\n")
     report(run)
     found = replicate(
@@ -139,6 +130,23 @@ def check(
     )
 
 
+def _named(path: Path, file_format: str | None, benchmark: str | None, claim: str) -> str:
+    """The benchmark that a file answers; refuses what cannot be audited as a file."""
+    if is_pack(path) or (path / "manifest.json").is_file():
+        raise UserError(
+            f"{path}: is no file of completions; to compare a run with a claim use: truegrade replicate {path}"
+            f" --claim {claim}"
+        )
+    with opened(path) as source:
+        importer = find_format(source, file_format)
+        if importer.positional:
+            raise UserError(
+                f"{path}: its rows name no problems, so it cannot be audited; without an audit: truegrade grade"
+                f" {path} --benchmark NAME, then truegrade replicate RUN --claim {claim}"
+            )
+        return benchmark or benchmark_of(source, importer)
+
+
 def audit_file(
     path: Path,
     *,
@@ -153,14 +161,17 @@ def audit_file(
     workers: int | None = None,
     allow_unsafe: bool = False,
     progress: Progress,
+    notice: Notice = ignore,
 ) -> Audit:
     """Audit a file of a benchmark given by name; contest answers by what they are, with their data set or without.
 
-    A run's folder stands for its completions, with its benchmark and the verdicts that it has.
+    A run's folder stands for its completions, with its benchmark and the verdicts that it has; a folder or zip of
+    one file of completions for that file.
 
     Args:
         graded: a run of this file whose verdicts need not be made again.
         path, profile, previous, shots, label, workers, allow_unsafe, progress: as for `truegrade.analysis.audit`.
+        notice: told which files of a folder or zip are passed over.
         benchmark: what the file answers; None where the file says.
         data: local data file or folder.
         task_args: arguments of the benchmark, by name.
@@ -170,28 +181,45 @@ def audit_file(
         SandboxError: this machine cannot run programs.
     """
     rules = find_profile(profile)
-    if is_pack(path) or (path / "manifest.json").is_file():
-        run = Run.open(path)
-        made, path = run.manifest.benchmark, run.completions_path
-        benchmark, task_args = benchmark or made.name, {**made.args, **(task_args or {})}
-        data = data or (Path(made.source) if Path(made.source).is_file() else None)
-        graded = run if rules.id in run.profiles else None
+    with completion_file(path, notice) as file:
+        rows, named = file, path
+        if is_pack(file) or (file / "manifest.json").is_file():
+            run = Run.open(file)
+            made, rows = run.manifest.benchmark, run.completions_path
+            named, benchmark, task_args = rows, benchmark or made.name, {**made.args, **(task_args or {})}
+            data = data or (Path(made.source) if Path(made.source).is_file() else None)
+            graded = run if rules.id in run.profiles else None
+        found = _audited(
+            rows, rules, benchmark=benchmark, previous=previous, shots=shots, label=label, data=data,
+            task_args=task_args or {}, graded=graded, workers=workers, allow_unsafe=allow_unsafe,
+            progress=progress,
+        )  # fmt: skip
+    return msgspec.structs.replace(found, file=str(named))
+
+
+def _audited(
+    path: Path,
+    rules: Profile,
+    *,
+    benchmark: str | None,
+    previous: Sequence[Path],
+    shots: Sequence[str],
+    label: str | None,
+    data: Path | None,
+    task_args: Mapping[str, str],
+    graded: Run | None,
+    workers: int | None,
+    allow_unsafe: bool,
+    progress: Progress,
+) -> Audit:
     name, evaluation = _what_it_is(path, benchmark)
     if name == contests.NAME and (data is None or evaluation):
         return contests.audit_contests(path, progress=progress, workers=workers, allow_unsafe=allow_unsafe)
-    loaded = load_benchmark(name, data, task_args or {})
+    loaded = load_benchmark(name, data, task_args)
     found = examine(
-        path,
-        loaded,
-        rules,
-        progress=progress,
-        previous=previous,
-        shots=shots,
-        label=label,
-        graded=graded,
-        workers=workers,
-        allow_unsafe=allow_unsafe,
-    )
+        path, loaded, rules, progress=progress, previous=previous, shots=shots, label=label, graded=graded,
+        workers=workers, allow_unsafe=allow_unsafe,
+    )  # fmt: skip
     if name != contests.NAME:
         return found
     samples = contests.audit_contests(

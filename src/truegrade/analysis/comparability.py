@@ -41,7 +41,7 @@ def graded(run: Run, profile: str | None, window: Mapping[str, str] = EVERYTHING
     if window:
         tasks = [task for task in summary.tasks if inside(task.tags, window)]
         if not tasks:
-            raise UserError(f"{run.path}: {described(window)}: none of its {len(summary.tasks)} problems fits")
+            raise UserError(f"{run.given}: {described(window)}: none of its {len(summary.tasks)} problems fits")
         summary = msgspec.structs.replace(summary, tasks=tasks, reasoning=None)
     own = narrowed(made_for(run.manifest), read_summary(run).window)
     return GradedRun(run=run, summary=summary, window=narrowed(own, window), prompts=prompts)
@@ -53,7 +53,7 @@ def obstacles(first: GradedRun, second: GradedRun) -> list[str]:
     Two profiles of one and the same run are always comparable: the same replies under other rules.
     """
     return [
-        f"{what}: {first.run.path} has {old}, {second.run.path} has {new}"
+        f"{what}: {first.run.given} has {old}, {second.run.given} has {new}"
         for what, old, new in differences(first, second)
     ]
 

@@ -188,7 +188,7 @@ def _labels(sides: Sequence[GradedRun], *, single: bool) -> list[str]:
     models, names = [read_summary(side.run).model for side in sides], [_folder(side) for side in sides]
     labels = [
         model if models.count(model) == 1 and model != UNKNOWN_MODEL else
-        name if names.count(name) == 1 else str(side.run.path)
+        name if names.count(name) == 1 else str(side.run.given)
         for model, name, side in zip(models, names, sides, strict=True)
     ]  # fmt: skip
     return [
@@ -221,7 +221,7 @@ def _side(label: str, side: GradedRun, confidence: float) -> Side:
     profile = side.summary.profile
     return Side(
         label=label,
-        run=side.run.path,
+        run=side.run.given,
         model=summary.model,
         benchmark=manifest.benchmark.label,
         dataset_sha256=manifest.benchmark.dataset_sha256,

@@ -125,7 +125,7 @@ def _sides(run: Run, profiles: Sequence[str]) -> list[GradedRun]:
     told = [profile.profile for profile in read_summary(run).profiles]
     chosen = [name for name in told if not profiles or name in profiles or name.partition("@")[0] in profiles]
     if not chosen:
-        raise UserError(f"{run.path}: graded under {', '.join(told)} alone")
+        raise UserError(f"{run.given}: graded under {', '.join(told)} alone")
     return [graded(run, name) for name in chosen]
 
 

@@ -128,7 +128,7 @@ def replicate(
     wanted = run.profile_id(profile) if profile is not None else summary.profiles[0].profile
     results = {item.profile: _judge(asked, item) for item in summary.profiles}
     if wanted not in results:
-        raise UserError(f"{run.path}: its summary lacks {wanted}; grade it again under that profile")
+        raise UserError(f"{run.given}: its summary lacks {wanted}; grade it again under that profile")
     result = results.pop(wanted)
     chosen = next(item for item in summary.profiles if item.profile == wanted)
     audited = stored_audit(run)
@@ -139,7 +139,7 @@ def replicate(
         return found if found is not None and asked.inside(found) else None
 
     return Replication(
-        run=str(run.path),
+        run=str(run.given),
         benchmark=summary.benchmark,
         model=summary.model,
         claim=asked.claim.text,

@@ -110,7 +110,7 @@ def _standing(run: Run, summary: ProfileSummary, first: tuple[Run, ProfileSummar
     order = [] if choice is None else [e for e in choice.order if e.metric == "same_program"]
     gaps = [] if prediction is None else prediction.differences
     return RunStanding(
-        run=run.path,
+        run=run.given,
         model=read_summary(run).model,
         benchmark=run.manifest.benchmark.label,
         dataset_sha256=run.manifest.benchmark.dataset_sha256,

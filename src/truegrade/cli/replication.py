@@ -143,7 +143,9 @@ def audit(ctx: click.Context, /, file: Path, as_json: bool, allow_unsafe: bool |
 
     from truegrade.analysis.claim_check import audit_file
 
-    found = audit_file(file, allow_unsafe=bool(allow_unsafe), progress=_progress(as_json), **options)
+    found = audit_file(
+        file, allow_unsafe=bool(allow_unsafe), progress=_progress(as_json), notice=notice, **options
+    )
     if as_json:
         print_json({"clean": found.clean, **msgspec.structs.asdict(found)})
     else:

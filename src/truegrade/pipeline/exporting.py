@@ -113,7 +113,7 @@ def _samples(
             run=run.manifest,
         )
     if empty:
-        raise UserError(f"{run.path}: holds no reply to export; generate some first")
+        raise UserError(f"{run.given}: holds no reply to export; generate some first")
 
 
 def _demand_verdicts(run: Run, profile: Profile, exporter: Exporter) -> None:
@@ -121,8 +121,8 @@ def _demand_verdicts(run: Run, profile: Profile, exporter: Exporter) -> None:
     graded = {name.partition("@")[0] for name in run.profiles}
     missing = [name for name in (profile.name, *base) if name not in graded]
     if missing:
-        commands = "; ".join(f"truegrade grade {run.path} --as {name}" for name in missing)
-        raise UserError(f"format {exporter.name!r} needs verdicts that {run.path} lacks: {commands}")
+        commands = "; ".join(f"truegrade grade {run.given} --as {name}" for name in missing)
+        raise UserError(f"format {exporter.name!r} needs verdicts that {run.given} lacks: {commands}")
 
 
 def _reasons(run: Run, profile: str) -> dict[SampleKey, Reason]:

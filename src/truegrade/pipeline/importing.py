@@ -69,6 +69,7 @@ def import_file(
 
     Raises:
         BadRecord: a row is at fault; names file, line and field.
+        UserError: it answers none of the problems.
     """
     known, path = loaded.by_id(), source.path
     wanted = {problem.id for problem in chosen} if chosen is not None else known.keys()
@@ -85,14 +86,22 @@ def import_file(
         spool.fill(found for found in importer.read(source, target) if found.problem_id in wanted)
         manifest = _manifest(source, importer, loaded, spool.facts, positions, read_by)
         covered = len({facts.problem_id for facts in spool.facts})
-        if covered < len(known):
+        if not covered:
+            which = f"the {len(known)} problems of {loaded.name}" if chosen is None else "the problems of `limit`"
+            raise UserError(f"{path}: answers none of {which}, so there is nothing to grade")
+        name = f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{source.sha256()[:8]}"
+        run = Run.create_or_resume(out or RUNS / name, manifest, notice=notice)
+        scored = len(known) if run.manifest.selected is None else len(run.manifest.selected)
+        if scored > covered:
+            notice(f"{run.path} holds {scored} problems of {path} already; all of them are scored")
+        elif covered < len(known):
             notice(
                 f"{path} answers {covered} of the {len(known)} problems of {loaded.name}; only these are scored"
             )
-        name = f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{source.sha256()[:8]}"
-        run = Run.create_or_resume(out or RUNS / name, manifest, notice=notice)
         with run.locked():
-            progress.start("import", total=len(spool.facts), done=len(run.answered()))
+            there = run.answered()
+            done = sum(facts.key in there for facts in spool.facts)
+            progress.start("import", total=len(spool.facts), done=done)
             try:
                 run.take_in(spool.lines(configuration(importer, source)), progress.advance)
             finally:

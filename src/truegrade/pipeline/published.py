@@ -44,7 +44,7 @@ def completion_files(path: Path, notice: Notice) -> Iterator[list[Path]]:
             yield _recognised(path, path, Path(made), notice)
     elif path.suffix == ".zip" and path.is_file() and _is_archive(path):
         with TemporaryDirectory(prefix="truegrade-published-") as made:
-            folder = Path(made) / "unpacked"
+            folder = Path(made) / path.name  # messages name the files in it
             _unpack(path, folder)
             yield _recognised(path, folder, Path(made), notice)
     else:
@@ -61,7 +61,7 @@ def completion_file(path: Path, notice: Notice) -> Iterator[Path]:
     with completion_files(path, notice) as files:
         if len(files) > 1:
             names = first_few([file.name for file in files], _SHOWN)
-            raise UserError(f"{path}: holds {len(files)} files of completions ({names}); grade them one by one")
+            raise UserError(f"{path}: holds {len(files)} files of completions ({names}); give them one by one")
         yield files[0]
 
 
@@ -73,6 +73,7 @@ def _is_archive(path: Path) -> bool:
 
 def _unpack(path: Path, folder: Path) -> None:
     """Write the members that may hold completions; none outside the folder."""
+    folder.mkdir()
     with SourceFile(path, hashed=False) as source, opened_zip(source) as documents:
         for name in documents.names:
             inside = Path(name)

@@ -49,7 +49,7 @@ def summarise_part(run: Run, problems: Mapping[str, Problem], *, window: Window,
     ks = [int(name.removeprefix("pass@")) for name in metrics if name.startswith("pass@")]
     profiles = graders_of(run, problems)
     if not profiles:
-        raise UserError(f"{run.path}: nothing in {described(window)} was graded; truegrade grade {run.path}")
+        raise UserError(f"{run.given}: nothing in {described(window)} was graded; truegrade grade {run.given}")
     return summarise_run(run, problems, profiles, ks, window=window, cutoff=cutoff or stored.cutoff)
 
 

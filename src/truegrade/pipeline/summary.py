@@ -160,7 +160,7 @@ def profile_summary(run: Run, profile: str | None) -> ProfileSummary:
         if summary.profile == wanted:
             return summary
     raise UserError(
-        f"{run.path}: its summary lacks {wanted}; grade it again: truegrade grade {run.path} --as {wanted}"
+        f"{run.given}: its summary lacks {wanted}; grade it again: truegrade grade {run.given} --as {wanted}"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -40,33 +41,63 @@ def as_markdown(exhibit: Exhibit) -> str:
 
 LONG_ROWS = 40
 """Rows from which on a table does not fit a page."""
+WIDE = 100
+"""Characters from which on the columns of a table do not fit between the margins."""
+SENTENCE = 60
+"""Characters from which on a cell is set as a paragraph."""
 
 
 def as_latex(exhibit: Exhibit) -> str:
-    """A ``table`` environment, or a ``longtable`` over several pages; needs booktabs, and longtable for that."""
-    columns = f"l{'r' * (len(exhibit.head) - 1)}"
-    titles = [" & ".join(map(latex, exhibit.head)) + r" \\", r"\midrule"]
-    body = [" & ".join(latex(read(cell)) for cell in row) + r" \\" for row in exhibit.rows]
-    caption = rf"\caption{{{latex(exhibit.caption)}}}"
-    label = rf"\label{{tab:{exhibit.slug}}}"
+    """A ``table`` environment, scaled to the text if wider, or ``longtable``s over several pages.
+
+    Needs booktabs; graphicx for wide tables, longtable for long ones.
+    """
+    cells = [list(exhibit.head), *([read(cell) for cell in row] for row in exhibit.rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    caption, label = rf"\caption{{{latex(exhibit.caption)}}}", rf"\label{{tab:{exhibit.slug}}}"
     if len(exhibit.rows) >= LONG_ROWS:
-        top = [rf"  {caption} {label} \\", r"  \toprule", *_indented(titles, 2), r"  \endfirsthead", r"  \toprule"]
-        rest = [*_indented(titles, 2), r"  \endhead", *_indented(body, 2), r"  \bottomrule"]
-        return "\n".join([rf"\begin{{longtable}}{{{columns}}}", *top, *rest, r"\end{longtable}", ""])
-    inner = [r"\toprule", *titles, *body, r"\bottomrule"]
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"  \centering",
-            f"  {caption}",
-            f"  {label}",
-            rf"  \begin{{tabular}}{{{columns}}}",
-            *_indented(inner, 4),
-            r"  \end{tabular}",
-            r"\end{table}",
-            "",
-        ]
-    )
+        again = rf"\caption[]{{{latex(exhibit.caption)} (continued)}}"
+        return "\\addtocounter{table}{-1}\n".join(  # a part of a table has the number of the first
+            _long(
+                [[row[place] for place in part] for row in cells],
+                [widths[place] for place in part],
+                again if number else f"{caption} {label}",
+            )
+            for number, part in enumerate(_fitting(widths))
+        )
+    inner = [r"\toprule", _row(cells[0]), r"\midrule", *map(_row, cells[1:]), r"\bottomrule"]
+    tabular = [rf"\begin{{tabular}}{{{_columns(widths)}}}", *_indented(inner, 2), r"\end{tabular}"]
+    if sum(width for width in widths if width <= SENTENCE) > WIDE:
+        tabular = [rf"\resizebox{{\linewidth}}{{!}}{{{tabular[0]}", *tabular[1:-1], rf"{tabular[-1]}}}"]
+    lines = [r"\centering", caption, label, *tabular]
+    return "\n".join([r"\begin{table}", *_indented(lines, 2), r"\end{table}", ""])
+
+
+def _fitting(widths: Sequence[int]) -> list[list[int]]:
+    """Columns that fit side by side, each time with the first."""
+    parts, width = [[0]], widths[0]
+    for place in range(1, len(widths)):
+        if width + widths[place] > WIDE and len(parts[-1]) > 1:
+            parts.append([0])
+            width = widths[0]
+        parts[-1].append(place)
+        width += min(widths[place], SENTENCE)
+    return parts
+
+
+def _long(cells: Sequence[Sequence[str]], widths: Sequence[int], caption: str) -> str:
+    titles = [_row(cells[0]), r"\midrule"]
+    top = [rf"{caption} \\", r"\toprule", *titles, r"\endfirsthead", r"\toprule", *titles, r"\endhead"]
+    lines = _indented([*top, *map(_row, cells[1:]), r"\bottomrule"], 2)
+    return "\n".join([rf"\begin{{longtable}}{{{_columns(widths)}}}", *lines, r"\end{longtable}", ""])
+
+
+def _columns(widths: Sequence[int]) -> str:
+    return "l" + "".join("r" if width <= SENTENCE else r"p{0.6\linewidth}" for width in widths[1:])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return " & ".join(map(latex, cells)) + r" \\"
 
 
 def _indented(lines: Sequence[str], by: int) -> list[str]:
@@ -114,7 +145,9 @@ _LATEX = str.maketrans(
         "~": r"\textasciitilde{}",
         "<": "$<$",
         ">": "$>$",
-        "–": "--",
+        "`": r"\textasciigrave{}",
+        "–": r"\textendash{}",
+        "→": r"$\to$",
         "·": r"\textperiodcentered{}",
         "…": r"\ldots{}",
         "−": "$-$",
@@ -124,7 +157,7 @@ _LATEX = str.maketrans(
 
 def latex(text: str) -> str:
     """Text that LaTeX sets as it stands, on one line."""
-    return " ".join(text.split()).translate(_LATEX)
+    return re.sub("-(?=-)", "-{}", " ".join(text.split()).translate(_LATEX))  # two hyphens would be a dash
 
 
 def _pipes(cells: Sequence[str]) -> str:

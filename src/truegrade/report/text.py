@@ -110,9 +110,10 @@ def _as_reported(profile: ProfileSummary) -> str:
 def _facts(summary: Summary) -> list[tuple[str, str]]:
     """Name and value of the facts about the whole run."""
     first = summary.profiles[0].estimates[0]
-    replies = f"{fmt.count(summary.answered)} of {fmt.plural(summary.expected, 'sample')} have a reply"
+    verb = "has" if summary.expected == 1 else "have"
+    replies = f"{fmt.count(summary.answered)} of {fmt.plural(summary.expected, 'sample')} {verb} a reply"
     facts = [
-        ("problems", f"{fmt.count(summary.tasks)} × {summary.samples_per_task} samples; {replies}"),
+        ("problems", f"{fmt.count(summary.tasks)} × {fmt.plural(summary.samples_per_task, 'sample')}; {replies}"),
         *([("window", described(summary.window))] if summary.window else []),
         ("missing", fmt.count(summary.missing)),
         (f"{100 * first.confidence:g} % CI", wording.interval(first)),

@@ -161,6 +161,11 @@ class Run:
         return self.path if self.pack is None else self.pack.with_name(f"{self.pack.stem}.files")
 
     @property
+    def given(self) -> Path:
+        """What a user names this run by: its folder, or its pack, as unpacked runs lie in a cache."""
+        return self.pack or self.path
+
+    @property
     def completions_path(self) -> Path:
         """The journal of completions."""
         return self.path / "completions.jsonl"
@@ -220,10 +225,10 @@ class Run:
         if profile is None and len(names) == 1:
             return names[0]
         if profile is None and names:
-            raise UserError(f"{self.path} was graded under {', '.join(names)}; name the one you mean")
+            raise UserError(f"{self.given} was graded under {', '.join(names)}; name one with `profile`")
         matches = [name for name in names if profile in (name, name.partition("@")[0])]
         if not matches:
-            hint = f"in {self.path}; another one: truegrade grade {self.path} --as PROFILE"
+            hint = f"in {self.given}; another one: truegrade grade {self.given} --as PROFILE"
             raise UnknownName("graded profile", str(profile), names, hint)
         return max(matches, key=lambda name: (name == profile, "+" not in name, names.index(name)))
 
@@ -237,8 +242,8 @@ class Run:
         """
         path = self.path / "summary.json"
         if not path.exists():
-            raise UserError(f"{self.path}: no summary yet; grade it first: truegrade grade {self.path}")
-        return read_json(path, dict[str, Any], f"truegrade grade {self.path} writes it anew")
+            raise UserError(f"{self.given}: no summary yet; grade it first: truegrade grade {self.given}")
+        return read_json(path, dict[str, Any], f"truegrade grade {self.given} writes it anew")
 
     def prompts(self) -> dict[str, Prompt]:
         """What each problem was asked with, by problem id; empty for imported completions."""

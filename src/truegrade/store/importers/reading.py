@@ -53,6 +53,8 @@ class SourceFile:
 
     def __init__(self, path: Path, *, hashed: bool = True) -> None:
         self.path, self._hashed = path, hashed
+        if path.is_fifo():
+            raise BadRecord(path, "is a pipe, which cannot be read twice; write it to a file and give that")
         with reading(path):
             self.raw = path.open("rb")
             self.gzipped = self.raw.read(len(GZIP_MAGIC)) == GZIP_MAGIC

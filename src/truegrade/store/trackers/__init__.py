@@ -27,8 +27,8 @@ class NotTracked(TruegradeError):
     def __init__(self, run: Run, failures: dict[str, str]) -> None:
         self.made: Any = run
         told = "; ".join(f"{name}: {why}" for name, why in failures.items())
-        again = "; ".join(f"truegrade report {run.path} --log-to {name}" for name in failures)
-        super().__init__(f"not logged to {told}. The results are in {run.path}; to log them: {again}")
+        again = "; ".join(f"truegrade report {run.given} --log-to {name}" for name in failures)
+        super().__init__(f"not logged to {told}. The results are in {run.given}; to log them: {again}")
 
 
 class OpenTracker(NamedTuple):

@@ -91,7 +91,7 @@ def _contender(first: Run, run: Run, run_id: str, query: CompareQuery) -> Compar
     profile = query.profile or next((one for one in first.profiles if one in run.profiles), "")
     if not profile:
         names = [", ".join(one.profiles) or "nothing yet" for one in (first, run)]
-        problem = f"no profile in common: {first.path} was graded under {names[0]}, {run.path} under {names[1]}"
+        problem = f"no profile in common: {first.given} was graded under {names[0]}, {run.given} under {names[1]}"
         return ComparedRun(run=run_id, problem=problem)
     try:
         found = api.compare(first, run, profile=profile, force=query.force)
