@@ -54,6 +54,12 @@ def test_a_pair_whose_batch_is_not_taken_stops_no_other_and_is_submitted_by_the_
         assert first.failure is second.failure is None and len(posted(server)) == 2
 
 
+def test_a_service_that_answers_something_else_about_batches_is_one_line():
+    with openai_batch_server(failures=[("POST /v1/batches", 500)], batches={"x": {"id": "x"}}) as server:
+        first, _ = ask_both(server)
+    assert "a reply about batches lacks its fields" in first.failure and "leave `batch` out" in first.failure
+
+
 def test_the_cost_limit_counts_the_batches_of_other_pairs_that_are_under_way():
     policy, priced = RequestPolicy(max_cost_usd=0.12), {**QUICK, "input_price": 100, "output_price": 1000}
     for name in ("one", "two"):

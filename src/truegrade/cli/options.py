@@ -246,7 +246,8 @@ def tell(sentence: str) -> None:
     echo(f"truegrade: {sentence}", err=True)
     from truegrade.files.run_log import CONSOLE
 
-    CONSOLE.error(sentence)
+    if CONSOLE.hasHandlers():  # without, as before any command has begun, logging would print it again
+        CONSOLE.error(sentence)
 
 
 def print_json(value: Any) -> None:
