@@ -16,6 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
+SHOWN_NAMES = 20
+"""Known names that a message lists before it says how many more there are."""
+
 
 def first_few(names: Sequence[str], shown: int) -> str:
     """The first names, and how many more there are."""
@@ -69,10 +72,11 @@ class UnknownName(UserError):
         self.kind, self.name, self.known = kind, name, sorted(known)
         close = get_close_matches(name, self.known, n=3, cutoff=0.5)
         if close:
-            guess = f"did you mean {' or '.join(close)}?"
+            guess = f"did you mean {' or '.join(close)}?{' ' + hint if hint else ''}"
         else:
-            guess = f"known: {', '.join(self.known)}" if self.known else "none is known"
-        super().__init__(f"no {kind} {name!r}; {guess}{' ' + hint if hint else ''}")
+            guess = f"known: {first_few(self.known, SHOWN_NAMES)}" if self.known else "none is known"
+            guess += f" ({hint})" if hint else ""
+        super().__init__(f"no {kind} {name!r}; {guess}")
 
 
 class NotComparable(UserError):

@@ -159,7 +159,7 @@ def test_server_errors_end_after_bounded_tries_are_counted_once_and_asked_again(
         run = truegrade.generate("humaneval", notice=notices.append, **options)
         assert (len(played.of("programmer")), len(played.of("tester"))) == (6, 0)
         assert not run.answered()
-        assert "1 samples have no reply" in notices[-1]
+        assert "1 sample has no reply" in notices[-1]
         broken = False
         run = truegrade.run("humaneval", **options)
         assert (len(played.of("programmer")), len(played.of("tester"))) == (8, 5)

@@ -67,7 +67,7 @@ def test_the_level_may_stand_behind_the_command(cli, words):
     assert code == 0 and json.loads(out)["run"]
     assert "INFO truegrade.store.run: graded as" in err
     code, _, err = cli("run", "humaneval", "--log-level", "loud")
-    assert code == 2 and "'loud' is not one of 'debug', 'info'" in err
+    assert code == 2 and "'loud' is not one of 'debug', 'info'" in err and len(err.splitlines()) == 1
 
 
 def test_notices_and_the_last_sentence_are_logged_and_shown_once(cli, service):
@@ -151,3 +151,11 @@ def test_logging_costs_the_start_nothing():
     code = "import sys, truegrade.cli as c; c.main(['--help'], standalone_mode=False); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "logging" not in done.stdout.splitlines()[-1].split()
+
+
+def test_an_unknown_command_is_one_line():
+    done = subprocess.run(
+        [sys.executable, "-m", "truegrade", "nosuch"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.count("no command") == len(done.stderr.splitlines()) == 1

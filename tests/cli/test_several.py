@@ -88,7 +88,7 @@ def test_a_pair_that_fails_stops_no_other_and_is_tried_again(cli):
         ended = {pair["model"].partition("/")[2]: pair["failure"] for pair in pairs}
         assert ended["good"] is ended["fine"] is None
         assert "HTTP 404: no such model" in ended["absent"]
-        assert "1 samples have no reply: 1 × HTTP 400: the prompt was flagged" in ended["flagged"]
+        assert "1 sample has no reply: 1 × HTTP 400: the prompt was flagged" in ended["flagged"]
         assert "note: one.jsonl with openai-compatible/flagged: 1 sample has failed so far" in err
         assert [len(pair["standings"]) for pair in pairs] == [1, 0, 0, 1]
         before = len(server.requests)
@@ -96,7 +96,7 @@ def test_a_pair_that_fails_stops_no_other_and_is_tried_again(cli):
         again = {seen.body["model"] for seen in server.requests[before:]}
         assert again == {"absent", "flagged"}
         code, out, _ = cli(*command[:-1])
-    assert code == 1 and "! one with openai-compatible/flagged is not complete: 1 samples have no reply" in out
+    assert code == 1 and "! one with openai-compatible/flagged is not complete: 1 sample has no reply" in out
 
 
 REFUSED = {

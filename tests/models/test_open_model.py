@@ -82,7 +82,10 @@ def test_local_models_without_what_they_need(monkeypatch, tmp_path):
         ("embeded/truegrade-micro", "no model provider 'embeded'; did you mean embedded"),
         ("gpt4o-mini", "no model 'gpt4o-mini'; did you mean gpt-4o-mini"),
         ("opnai/gpt-4o", "no model provider 'opnai'; did you mean openai"),
-        ("completely-unknown-thing", "`truegrade models` lists the providers"),
+        (
+            "completely-unknown-thing",
+            "(any other is written provider/name; `truegrade models` lists the providers)",
+        ),
     ],
 )
 def test_unknown_names_get_a_suggestion(name, message):

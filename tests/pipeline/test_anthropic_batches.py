@@ -145,7 +145,7 @@ def test_requests_that_fail_in_a_batch_are_failed_samples_and_asked_again():
         assert failed.problem_id == "HumanEval/1"
         assert failed.attempts[-1].error == "HTTP 500: Internal server error"
         assert failed.attempts[-1].status == 500
-        assert "1 samples have no reply: 1 × HTTP 500" in notices[-1]
+        assert "1 sample has no reply: 1 × HTTP 500" in notices[-1]
         broken["healed"] = 1
         run, _ = ask(server)
         assert len(run.answered()) == 3

@@ -90,11 +90,22 @@ def test_failures_are_bounded_counted_kept_and_asked_again():
         assert run.summary["usage"]["failed_attempts"] == 3
         assert run.summary["usage"]["attempts"] == 5
         assert "1 of 3 problems have fewer than 1 graded samples" in run.summary["profiles"][0]["warnings"]
-        assert "1 samples have no reply: 1 × HTTP 500: broken (look into the server's log" in notices[-1]
+        assert "1 sample has no reply: 1 × HTTP 500: broken (look into the server's log" in notices[-1]
         calls["healed"] = 1
         again = truegrade.run("humaneval", **options)
         assert sorted(asked(server).values()) == [1, 1, 4]
         assert again.summary["missing"] == 0
+
+
+def test_a_server_that_is_not_there_is_told_at_the_first_attempt_and_once(caplog):
+    with pytest.raises(ModelError, match="check that the service runs there"):
+        truegrade.generate(
+            "humaneval", model="vllm/x", base_url="http://127.0.0.1:9/v1", limit=3,
+            request_policy=RequestPolicy(max_attempts=3, backoff_s=0.01),
+        )  # fmt: skip
+    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len(warned) == 1
+    assert warned[0].startswith("vllm/x at http://127.0.0.1:9/v1: ConnectError") and "3 times in all" in warned[0]
 
 
 def test_causes_of_failures_are_told_while_the_run_goes_on_and_at_the_end():

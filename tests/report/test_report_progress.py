@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from rich.console import Console
 
+from truegrade.cli.options import echo
 from truegrade.pipeline.progress import Progress
 from truegrade.report.progress_lines import ProgressMeter, Silent, TerminalProgress, download_progress
 
@@ -38,7 +40,7 @@ def test_a_line_every_five_seconds_without_a_terminal() -> None:
         "generate: 100 in total, 10 already done",
         "generate: 30/100, 4/s, $0.20, 17.5 s remaining",
         "generate: 50/100, 4/s, $0.40, 12.5 s remaining",
-        "generate: 56/100, 4.09/s, $0.45, 1 failed, 10.8 s remaining, 11.2 s in total",
+        "generate: 56/100, 4.09/s, $0.45, 1 failed, 11.2 s in total",
     ]
 
 
@@ -48,10 +50,25 @@ def test_the_bar_shows_stage_count_rate_cost_failures_and_time_to_go() -> None:
     for number in range(4):
         clock.now_s += 0.5
         progress.advance(cost_usd=0.5, failed=number == 0)
+    assert progress._bars._live is not None
+    progress._bars._live.refresh()
     progress.finish()
     shown = out.getvalue()
     for words in ("grade as strict", "4/8", "2/s", "$2.00", "1 failed", "2.0 s remaining"):
         assert words in shown
+    assert "remaining" not in shown.splitlines()[-1].rpartition("grade as strict")[2], "a stage that is over"
+
+
+def test_a_note_beside_bars_stands_above_them(capsys: pytest.CaptureFixture[str]) -> None:
+    progress, _, out = watch(terminal=True)
+    below = progress.beside()
+    progress.start("generate", total=2, done=0)
+    below.start("grade as strict", total=2, done=0)
+    echo("note: one \x1b[2Jrequest was repeated", err=True)
+    progress.finish()
+    below.finish()
+    assert "request was repeated" in out.getvalue()  # past the display, the next drawing would erase it
+    assert capsys.readouterr().err == ""
 
 
 def test_brackets_in_a_stage_are_text() -> None:
@@ -85,9 +102,8 @@ def test_the_time_to_go_after_a_resume_is_that_of_this_command_alone() -> None:
     for _ in range(20):
         clock.now_s += 1
         progress.advance()
-    progress.finish()
     # 80 are left at one a second; with the 900 of the first command the pace would be 46 a second
-    assert out.getvalue().splitlines()[-1] == "generate: 920/1,000, 1/s, 1 min 20 s remaining, 20.0 s in total"
+    assert out.getvalue().splitlines()[-1] == "generate: 920/1,000, 1/s, 1 min 20 s remaining"
 
 
 def test_what_came_at_once_from_a_cache_leaves_the_pace_after_a_minute() -> None:

@@ -22,13 +22,14 @@ from truegrade.pipeline.graders import open_grader
 from truegrade.pipeline.importing import RUNS
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.selection import Limit
-from truegrade.pipeline.stages import RunRequest, prepare
+from truegrade.pipeline.stages import RunRequest, prepare, submit
 from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import AnyProfile, Profile, find_profile
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.progress_lines import Silent, download_progress
 from truegrade.statistics.windows import check_cutoff
 from truegrade.store import Run
+from truegrade.store.batch_journal import open_batches
 from truegrade.store.journal import Notice, ignore
 from truegrade.store.manifest import read_manifest
 from truegrade.store.run import refuse_mixing
@@ -76,7 +77,8 @@ def run_all(
 
     Every pair is opened and checked before the first request of the first one. A pair that fails later does not
     stop the others. The same call resumes: what is stored is neither requested nor graded again, whether this
-    function or `truegrade.run` made it.
+    function or `truegrade.run` made it. With ``batch`` the batches of all pairs are submitted before the first is
+    waited for.
 
     Args:
         benchmarks: names, files or objects, as for `truegrade.run`.
@@ -124,10 +126,17 @@ def run_all(
         "cutoff": cutoff, "packages": packages, "log_to": log_to,
     }  # fmt: skip
     budget, watch = _SharedBudget(policy, pairs), progress or Silent()
+    refused: dict[Path, str | None] = {}
+    if batch:
+        refused = {pair.folder: _submitted(pair, budget, opened, ks, watch) for pair in pairs}
+        arguments["probe"] = False  # that was done before the submission
     return [
-        _carried_out(pair, arguments, budget, _Labelled(watch, f"{place}/{len(pairs)} {pair.label}"), opened)
+        _carried_out(
+            pair, arguments, budget, _Labelled(watch, f"{place}/{len(pairs)} {pair.label}"), opened,
+            failure=refused.get(pair.folder),
+        )
         for place, pair in enumerate(pairs, 1)
-    ]
+    ]  # fmt: skip
 
 
 class _Pair(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,7 +165,10 @@ class _Labelled:
 
 
 class _SharedBudget:
-    """What all pairs together may cost, and what each has cost so far, in this command and earlier ones."""
+    """What all pairs together may cost, and what each has cost so far, in this command and earlier ones.
+
+    A batch under way counts as the most that it can cost.
+    """
 
     def __init__(self, policy: RequestPolicy, pairs: Sequence[_Pair]) -> None:
         self._policy = policy
@@ -178,7 +190,10 @@ class _SharedBudget:
 def _spent_usd(pair: _Pair) -> float:
     if not (pair.folder / "manifest.json").exists():
         return 0.0
-    return sum(facts.cost_usd or 0.0 for facts in Run.open(pair.folder).completion_facts())
+    under_way = open_batches(pair.folder).values()
+    return sum(facts.cost_usd or 0.0 for facts in Run.open(pair.folder).completion_facts()) + sum(
+        batch.bound_usd or 0.0 for batch in under_way
+    )
 
 
 def _refuse_shared(
@@ -273,23 +288,48 @@ def _each_once(label: str, notice: Notice) -> Notice:
     return tell
 
 
+def _submitted(
+    pair: _Pair,
+    budget: _SharedBudget,
+    profiles: Sequence[Profile],
+    ks: Sequence[int] | None,
+    progress: Progress,
+) -> str | None:
+    """Hand a pair's requests to the service's batches, so that the pairs wait together; why that failed."""
+    run_log.end()
+    request = msgspec.structs.replace(pair.request, request_policy=budget.policy_for(pair))
+    try:
+        submit(request, profiles, ks=ks, progress=progress, notice=pair.notice, shown=download_progress)
+    except TruegradeError as error:
+        pair.notice(str(error))
+        return str(error)
+    finally:
+        budget.ended(pair)
+    return None
+
+
 def _carried_out(
     pair: _Pair,
     arguments: Mapping[str, Any],
     budget: _SharedBudget,
     progress: Progress,
     profiles: Sequence[Profile],
+    *,
+    failure: str | None,
 ) -> PairStanding:
-    """Ask, grade and count one pair; why that did not come to its end is part of what is returned."""
+    """Ask, grade and count one pair; why that did not come to its end is part of what is returned.
+
+    A pair that failed already, for the reason given, is left as it is.
+    """
     done: Run | None = None
-    failure: str | None = None
     run_log.end()  # what is said from here on belongs to this pair's run
     try:
-        done = run(
-            pair.request.benchmark, model=pair.request.model, out=pair.folder, progress=progress,
-            notice=pair.notice, **{**arguments, "request_policy": budget.policy_for(pair)},
-        )  # fmt: skip
-        failure = done.shortfall
+        if failure is None:
+            done = run(
+                pair.request.benchmark, model=pair.request.model, out=pair.folder, progress=progress,
+                notice=pair.notice, **{**arguments, "request_policy": budget.policy_for(pair)},
+            )  # fmt: skip
+            failure = done.shortfall
     except NotTracked as error:
         done, failure = error.made, str(error)
         pair.notice(failure)

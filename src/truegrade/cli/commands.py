@@ -66,7 +66,13 @@ class Commands(SectionedGroup):
         if (place := next(found, None)) is not None:
             end = place + (1 if "=" in args[place] else 2)
             args = [*args[place:end], *args[:place], *args[end:]]
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            _tell_usage(error)
+            ctx.exit(EXIT_USER_ERROR)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; a user's mistake never shows a traceback."""
@@ -85,8 +91,7 @@ class Commands(SectionedGroup):
             tell(f"{place}: {error.strerror}; earlier results are kept")
             ctx.exit(EXIT_USER_ERROR)
         except click.UsageError as error:
-            help_of = error.ctx.command_path if error.ctx else "truegrade"
-            echo(f"truegrade: {error.format_message()} See `{help_of} --help`.", err=True)
+            _tell_usage(error)
             ctx.exit(EXIT_USER_ERROR)
         except KeyboardInterrupt:
             echo("", err=True)
@@ -102,6 +107,11 @@ class Commands(SectionedGroup):
         if args and not args[0].startswith("-") and args[0] not in self.commands:
             raise UnknownName("command", args[0], self.commands, "`truegrade --help` lists them")
         return super().resolve_command(ctx, args)
+
+
+def _tell_usage(error: click.UsageError) -> None:
+    help_of = error.ctx.command_path if error.ctx else "truegrade"
+    echo(f"truegrade: {error.format_message()} See `{help_of} --help`.", err=True)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -223,8 +223,13 @@ def adapted_arguments(model_args: Mapping[str, Any], adapter: Path | None) -> di
 def echo(message: object, *, err: bool = False, nl: bool = True) -> None:
     """Print on standard output or error; a terminal gets control characters of models and programs written out."""
     text = str(message).encode("utf-8", "backslashreplace").decode()
+    stream = sys.stderr if err else sys.stdout
+    behind = getattr(
+        stream, "rich_proxied_file", None
+    )  # while progress bars are shown, which click would write over
+    shown = visible(text) if (behind or stream).isatty() else text
     # click would take escape sequences away on the way into a file or a pipe.
-    click.echo(visible(text) if (sys.stderr if err else sys.stdout).isatty() else text, err=err, nl=nl, color=True)
+    click.echo(shown, file=behind and stream, err=err, nl=nl, color=True)
 
 
 def notice(sentence: str) -> None:
@@ -241,7 +246,8 @@ def tell(sentence: str) -> None:
     echo(f"truegrade: {sentence}", err=True)
     from truegrade.files.run_log import CONSOLE
 
-    CONSOLE.error(sentence)
+    if CONSOLE.hasHandlers():  # without, as before any command has begun, logging would print it again
+        CONSOLE.error(sentence)
 
 
 def print_json(value: Any) -> None:

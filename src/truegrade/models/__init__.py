@@ -196,7 +196,7 @@ def provider_of(name: str) -> tuple[Found[Provider], str]:
     provider, slash, model = outside.groups(default="") if outside else name.partition("/")
     if not slash and not outside:
         known = [*PRESETS, *(f"baseline/{baseline}" for baseline in BASELINES)]
-        hint = "Any other model is written provider/name; `truegrade models` lists the providers."
+        hint = "any other is written provider/name; `truegrade models` lists the providers"
         raise UnknownName("model", name, known, hint)
     found = REGISTRY.find(provider) if outside else _known_provider(provider)
     if not model:
@@ -210,7 +210,7 @@ def _known_provider(name: str) -> Found[Provider]:
         return REGISTRY.known(name)
     except UnknownName as error:
         known = [*error.known, "baseline", "embedded", "hf"]
-        raise UnknownName("model provider", name, known, "`truegrade models` lists them.") from None
+        raise UnknownName("model provider", name, known, "`truegrade models` lists them") from None
 
 
 def provider_origin(model: str | Model) -> Origin | None:

@@ -7,12 +7,13 @@ endpoint and one model; answered within 24 hours, and what is not answered by th
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import msgspec
 
+from truegrade.errors import ModelError
 from truegrade.models.batches import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
 from truegrade.models.openai_client import OpenAIClient
 from truegrade.models.openai_reply import read_body
@@ -26,6 +27,8 @@ from truegrade.records import Message
 if TYPE_CHECKING:
     import openai
     from openai.types import Batch
+
+T = TypeVar("T")
 
 TOKEN_KEY = "truegrade"
 """Under which a batch's metadata hold our token."""
@@ -92,9 +95,7 @@ class OpenAIBatches(ServiceBatches):
             )
             return batch.id
 
-        return self.brought(
-            await self._client.call(create), "change what it names, or leave `batch` out; nothing was submitted"
-        )
+        return await self._told(create, "change what it names, or leave `batch` out; nothing was submitted")
 
     async def find(self, token: str, requests: int, since: float, besides: Collection[str]) -> FoundBatch | None:
         """Look through the batches of the last time for the token."""
@@ -107,7 +108,7 @@ class OpenAIBatches(ServiceBatches):
                     return FoundBatch(id=batch.id, certain=True)
             return None
 
-        return self.brought(await self._client.call(look), "leave `batch` out if the service has no batches")
+        return await self._told(look, "leave `batch` out if the service has no batches")
 
     async def state(self, id_: str) -> BatchState:
         """Ask how far a batch is."""
@@ -136,9 +137,17 @@ class OpenAIBatches(ServiceBatches):
                     yield outcome
 
     async def _batch(self, id_: str) -> Batch:
-        return self.brought(
-            await self._client.call(lambda client: client.batches.retrieve(id_)), self.unknown(id_)
-        )
+        return await self._told(lambda client: client.batches.retrieve(id_), self.unknown(id_))
+
+    async def _told(self, ask: Callable[[openai.AsyncOpenAI], Awaitable[T]], advice: str) -> T:
+        """What a request about a batch brought; errors as of `brought`, and of a reply without its fields."""
+        try:
+            return self.brought(await self._client.call(ask), advice)
+        except (AttributeError, TypeError) as error:  # the client takes any body of a reply with status 200
+            raise ModelError(
+                f"{self._model.name} at {self._model.base_url}: a reply about batches lacks its fields ({error});"
+                " leave `batch` out if the service has no batches"
+            ) from error
 
 
 async def _download(file_id: str, file: IO[bytes], client: openai.AsyncOpenAI) -> None:

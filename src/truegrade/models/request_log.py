@@ -28,6 +28,11 @@ def log_wait(model: str, wait_s: float, failure: str) -> None:
     _log.info("%s: %s; the next attempt follows in %.1f s", model, failure, wait_s)
 
 
+def log_unreached(model: str, base_url: str, attempts: int, failure: str) -> None:
+    """No connection was ever made: half a minute of attempts is long where the address is wrong."""
+    _log.warning("%s at %s: %s; trying again, %d times in all", model, base_url, failure, attempts)
+
+
 def log_adapted(model: str, adaptations: tuple[str, ...]) -> None:
     """The service did not take a parameter as asked; the last of these says what is sent instead."""
     if adaptations:

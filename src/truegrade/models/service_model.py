@@ -19,7 +19,7 @@ from truegrade.models.batches import BatchService
 from truegrade.models.gate import Gate
 from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint
-from truegrade.models.request_log import log_adapted, log_attempt, log_wait
+from truegrade.models.request_log import log_adapted, log_attempt, log_unreached, log_wait
 from truegrade.models.service_errors import BUSY_STATUS, RequestFailure, explain
 from truegrade.models.service_options import ServiceOptions
 from truegrade.models.service_parameters import Parameters, Route
@@ -120,6 +120,7 @@ class ServiceModel:
         }
         self._gate = Gate(request_policy.max_connections)
         self._jitter = Random(self.name)
+        self._warned_unreached = False
 
     @property
     def name(self) -> str:
@@ -291,10 +292,14 @@ class ServiceModel:
         Raises:
             ModelError: that was the last attempt, and no connection was ever made.
         """
+        unreached = failure.unreachable and not self._client.reached
         if counted >= self._request_policy.max_attempts:
-            if failure.unreachable and not self._client.reached:
+            if unreached:
                 raise ModelError(self.explain(failure, route))
             return
+        if unreached and not self._warned_unreached:
+            self._warned_unreached = True
+            log_unreached(self.name, self.base_url, self._request_policy.max_attempts, failure.error)
         wait_s = failure.wait_s
         if wait_s is None:
             ceiling_s = min(

@@ -68,7 +68,9 @@ class Shortfall:
             parts.append(self._causes(self._counts))
         if self.not_asked:
             parts.append(f"{self.not_asked} × not asked, because `max_cost_usd` is spent: raise it")
-        return f"{len(self)} samples have no reply: {'; '.join(parts)}. The same command asks for them again"
+        left = "1 sample has" if len(self) == 1 else f"{len(self)} samples have"
+        again = "it" if len(self) == 1 else "them"
+        return f"{left} no reply: {'; '.join(parts)}. The same command asks for {again} again"
 
     def _note_repeats(self, reply: Reply) -> None:
         """Requests that failed before this answer came: they cost time, and a setting may avoid them."""

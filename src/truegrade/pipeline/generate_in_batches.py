@@ -108,6 +108,7 @@ def generate_in_batches(
     *,
     progress: Progress,
     notice: Notice = ignore,
+    collect: bool = True,
 ) -> Shortfall:
     """Submit every sample that is neither answered nor under way, and collect all that are under way.
 
@@ -119,6 +120,7 @@ def generate_in_batches(
         plan: its batches.
         progress: told how far the batches are, then about every reply.
         notice: told the ids of batches, and what became of them.
+        collect: whether to wait for the batches; without, a later call collects them.
 
     Returns:
         The samples still without a reply: not asked, because the budget is spent, or failed.
@@ -129,7 +131,7 @@ def generate_in_batches(
     with BatchLog(run.path, notice=notice) as log, run.append_completions() as journal:
         batching = _Batching(run, prompt_set, problems, model, plan, log, journal, progress, notice)
         try:
-            complete(batching.work())
+            complete(batching.work(collect=collect))
         except KeyboardInterrupt:
             if log.open:
                 notice("the batches go on at the service; the same command collects them")
@@ -163,7 +165,7 @@ class _Batching:
         self._wanted = wanted_samples(run, prompt_set)
         self.shortfall = Shortfall(ignore)  # all failures come at once, so that the last sentence is early enough
 
-    async def work(self) -> None:
+    async def work(self, *, collect: bool) -> None:
         """All of it; again with other parameters while failures teach that the service does not take some."""
         try:
             await self._adopt_lost()
@@ -171,6 +173,8 @@ class _Batching:
                 learnt = self._service.learnt
                 self.shortfall = Shortfall(ignore)
                 await self._submit_missing()
+                if not collect:
+                    return
                 states = await self._ended()
                 await self._collect(states)
                 if self._service.learnt == learnt:

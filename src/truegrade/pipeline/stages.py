@@ -146,10 +146,7 @@ def ask(
         SandboxError: programs would have to run at level 1, and that is not allowed; the replies are kept.
     """
     plan = prepare(request, profiles, grading=grader is not None, ks=ks, notice=notice, shown=shown)
-    manifest = plan.manifest
-    if request.probe:
-        manifest = msgspec.structs.replace(manifest, probe=probe_for(plan.asked, plan.prompt_set, request.n))
-    run = Run.create_or_resume(plan.folder, manifest, notice=notice)
+    run = _begun(request, plan, notice)
     with run.locked():
         run.add_prompts((problem.id, prompt) for problem, prompt in plan.prompt_set.items)
         if plan.reused is not None:
@@ -165,6 +162,38 @@ def ask(
             raise ModelError(run.shortfall)
         notice(run.shortfall)
     return AskedRun(run, problems, graded=_meanwhile(grader, plan))
+
+
+def submit(
+    request: RunRequest,
+    profiles: Sequence[Profile],
+    *,
+    ks: Sequence[int] | None,
+    progress: Progress,
+    notice: Notice,
+    shown: Shown,
+) -> None:
+    """Hand what is missing to the service's batches without waiting for them; `ask` collects, and probes no more.
+
+    Arguments and errors as of `ask`; the request is one with ``batch`` and without ``reuse``.
+    """
+    plan = prepare(request, profiles, grading=True, ks=ks, notice=notice, shown=shown)
+    assert plan.batches is not None
+    run = _begun(request, plan, notice)
+    with run.locked():
+        run.add_prompts((problem.id, prompt) for problem, prompt in plan.prompt_set.items)
+        generate_in_batches(
+            run, plan.prompt_set, plan.loaded.by_id(), plan.asked, plan.batches,
+            progress=progress, notice=notice, collect=False,
+        )  # fmt: skip
+
+
+def _begun(request: RunRequest, plan: Plan, notice: Notice) -> Run:
+    """The run on disk, its model probed where that is wanted."""
+    manifest = plan.manifest
+    if request.probe:
+        manifest = msgspec.structs.replace(manifest, probe=probe_for(plan.asked, plan.prompt_set, request.n))
+    return Run.create_or_resume(plan.folder, manifest, notice=notice)
 
 
 def _asked(

@@ -68,21 +68,24 @@ class ProgressMeter:
         rate = self.rate(now_s)
         return (self.total - self.done) / rate if rate > 0 else None
 
-    def facts(self, now_s: float) -> list[str]:
-        """Rate, cost, failures and time to go, each where it says something."""
+    def facts(self, now_s: float, *, over: bool = False) -> list[str]:
+        """Rate, cost, failures and, unless the stage is over, time to go, each where it says something."""
         facts = [f"{fmt.quantity(self.rate(now_s))}/s"]
         if self.cost_usd is not None:
             facts.append(fmt.usd(self.cost_usd))
         if self.failed:
             facts.append(f"{fmt.count(self.failed)} failed")
-        eta_s = self.eta_s(now_s)
+        eta_s = None if over else self.eta_s(now_s)
         if eta_s is not None and self.done < self.total:
             facts.append(f"{fmt.seconds(eta_s)} remaining")
         return facts
 
-    def line(self, now_s: float) -> str:
-        """All of it in one line."""
-        return f"{self.stage}: {fmt.count(self.done)}/{fmt.count(self.total)}, {', '.join(self.facts(now_s))}"
+    def line(self, now_s: float, *, over: bool = False) -> str:
+        """All of it in one line; a stage that is over says how long it took."""
+        facts = self.facts(now_s, over=over)
+        if over:
+            facts.append(f"{fmt.seconds(now_s - self.started_s)} in total")
+        return f"{self.stage}: {fmt.count(self.done)}/{fmt.count(self.total)}, {', '.join(facts)}"
 
 
 class Silent:
@@ -153,10 +156,10 @@ class TerminalProgress:
             return
         now_s = self._clock()
         if self._bar is not None:
-            self._bars.show(self._bar, self._meter, now_s)
+            self._bars.show(self._bar, self._meter, now_s, over=True)
             self._bars.finish()
         else:
-            self._print(f"{self._meter.line(now_s)}, {fmt.seconds(now_s - self._meter.started_s)} in total")
+            self._print(self._meter.line(now_s, over=True))
         self._meter = self._bar = None
 
     def _print(self, line: str) -> None:
@@ -178,9 +181,9 @@ class _Bars:
         self._running += 1
         return self._live.add_task(stage, total=total, completed=done, facts="")
 
-    def show(self, bar: TaskID, meter: ProgressMeter, now_s: float) -> None:
+    def show(self, bar: TaskID, meter: ProgressMeter, now_s: float, *, over: bool = False) -> None:
         assert self._live is not None
-        self._live.update(bar, completed=meter.done, facts=" · ".join(meter.facts(now_s)))
+        self._live.update(bar, completed=meter.done, facts=" · ".join(meter.facts(now_s, over=over)))
 
     def finish(self) -> None:
         """The display stays as it is once no stage is left."""
