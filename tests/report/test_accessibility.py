@@ -1,4 +1,4 @@
-"""Every kind of page that is a file under axe-core, narrow and wide, light and dark."""
+"""Every kind of page that is a file under axe-core, narrow and light, wide and dark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from report_runs import House, Lenient, build_run
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("comparison", "evolution/reporting")]
 
 from comparison_runs import build, single
-from evolution_folders import build_folder
+from evolution_folders import MAIN, build_folder
 
 from support.accessibility import findings, unguarded_window
 from truegrade.analysis.comparison import compare_runs
@@ -51,7 +51,7 @@ def leaderboard(folder: Path) -> Path:
 
 
 def evolution(folder: Path) -> Path:
-    return write_evolution(gather(build_folder(folder / "done", generations=3, population=4)))
+    return write_evolution(gather(build_folder(folder / "done", plans=MAIN[:2], generations=2, population=4, replicates=1)))
 
 
 @pytest.mark.parametrize("make", [report, reasoning, comparison, leaderboard, evolution])

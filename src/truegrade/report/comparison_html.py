@@ -61,12 +61,13 @@ def _header(comparison: Comparison, body: Markup) -> Child:
     benchmarks = " and ".join(dict.fromkeys(side.benchmark for side in comparison.sides))
     profiles = ", ".join(dict.fromkeys(side.profile for side in comparison.sides))
     counts = sorted({pair.paired.tasks for pair in comparison.pairs})
-    counted = " to ".join(fmt.count(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    counted = f"{fmt.count(counts[0])} to " if len(counts) > 1 else ""
+    counted += fmt.plural(counts[-1], "problem")
     links = (el("a", said, href=f"#{name}") for name, said in _NAVIGATION if f'<section id="{name}"' in body)
     return [
         el("p", "Truegrade comparison", class_="kicker"),
         el("h1", benchmarks, el("span", " · ", class_="dim"), words.scope(comparison)),
-        el("p", f"paired by problem ({counted}) · graded under {profiles}", class_="asked"),
+        el("p", f"paired by problem, {counted} · graded under {profiles}", class_="asked"),
         el("nav", links, aria_label="Sections"),
     ]
 

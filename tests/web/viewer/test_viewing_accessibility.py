@@ -1,4 +1,4 @@
-"""The pages of the viewer under axe-core, narrow and wide, light and dark."""
+"""The pages of the viewer under axe-core, narrow and light, wide and dark."""
 
 import pytest
 
