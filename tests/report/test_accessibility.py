@@ -30,7 +30,9 @@ pytestmark = pytest.mark.slow
 
 def report(folder: Path) -> Path:
     """Of several profiles, one of which has rules with long sources."""
-    run = build_run(folder / "run", samples=3, profiles=(House(), Lenient(), open_profile("strict")), reasoning="hm")
+    run = build_run(
+        folder / "run", samples=3, profiles=(House(), Lenient(), open_profile("strict")), reasoning="hm"
+    )
     return write_report(run)
 
 
@@ -51,7 +53,9 @@ def leaderboard(folder: Path) -> Path:
 
 
 def evolution(folder: Path) -> Path:
-    return write_evolution(gather(build_folder(folder / "done", plans=MAIN[:2], generations=2, population=4, replicates=1)))
+    return write_evolution(
+        gather(build_folder(folder / "done", plans=MAIN[:2], generations=2, population=4, replicates=1))
+    )
 
 
 @pytest.mark.parametrize("make", [report, reasoning, comparison, leaderboard, evolution])

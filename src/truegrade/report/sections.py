@@ -247,7 +247,11 @@ def reasons(summary: Summary) -> Markup:
                 also.setdefault(f"{fmt.plural(number, 'verdict')} {what}", []).append(profile.profile)
     drawn = el("figure", svg.inline(reasons_chart(summary)))
     shown = table("Verdicts by reason", head, rows, class_="reasons")
-    noted = el("ul", (el("li", f"{', '.join(of)}: {line}") for line, of in also.items()), class_="note") if also else None
+    noted = (
+        el("ul", (el("li", f"{', '.join(of)}: {line}") for line, of in also.items()), class_="note")
+        if also
+        else None
+    )
     return section("reasons", "Verdicts by reason", drawn, shown, noted)
 
 
