@@ -147,7 +147,7 @@ def number_axis(low: float, high: float, title: str = "", *, log: bool = False) 
 
 
 def value_axis(values: Sequence[float], title: str = "", *, log: bool = False) -> Axis:
-    """An axis with a tick at each of a few values, such as the k of pass@k; of two too close the lower is named."""
+    """An axis with a tick at each of a few values, such as the k of pass@k; of two too close one is named."""
     known = sorted(set(values))
     axis = Axis(low=known[0], high=known[-1], ticks=(), log=log, title=title)
     ticks: list[tuple[float, str]] = []
