@@ -60,11 +60,14 @@ def differences_figure(comparison: Comparison) -> Chart:
 def _header(comparison: Comparison, body: Markup) -> Child:
     benchmarks = " and ".join(dict.fromkeys(side.benchmark for side in comparison.sides))
     profiles = ", ".join(dict.fromkeys(side.profile for side in comparison.sides))
+    counts = sorted({pair.paired.tasks for pair in comparison.pairs})
+    counted = f"{fmt.count(counts[0])} to " if len(counts) > 1 else ""
+    counted += fmt.plural(counts[-1], "problem")
     links = (el("a", said, href=f"#{name}") for name, said in _NAVIGATION if f'<section id="{name}"' in body)
     return [
         el("p", "Truegrade comparison", class_="kicker"),
         el("h1", benchmarks, el("span", " · ", class_="dim"), words.scope(comparison)),
-        el("p", f"paired by problem · graded under {profiles}", class_="asked"),
+        el("p", f"paired by problem, {counted} · graded under {profiles}", class_="asked"),
         el("nav", links, aria_label="Sections"),
     ]
 
@@ -119,7 +122,7 @@ def _pairs(comparison: Comparison) -> Markup:
     head += [
         *words.outcomes(comparison),
         "same",
-        "tasks",
+        "problems",
         "detectable",
         *(["needed"] if planned else []),
     ]
@@ -157,7 +160,7 @@ def _sides(comparison: Comparison) -> Markup:
         ]
         for side in comparison.sides
     ]
-    head = ["", "model", "run", "pass@1", "problems × samples", "profile", "prompt rule"]
+    head = ["name", "model", "run", "pass@1", "problems × samples", "profile", "prompt rule"]
     return table("Results of each run over all its problems", head, rows)
 
 

@@ -40,7 +40,7 @@ def tasks_section(comparison: Comparison, replies: Replies) -> Markup:
     more = folded(f"{len(strips) - MAX_OPEN} more pairs", strips[MAX_OPEN:]) if strips[MAX_OPEN:] else None
     return section(
         "tasks",
-        "Tasks",
+        "Problems",
         el("p", hint, class_="note"),
         strips[:MAX_OPEN],
         more,
@@ -59,7 +59,7 @@ def _strip(comparison: Comparison, pair: RunPairing, replies: Replies) -> Markup
         for name in dict.fromkeys([*first, *second])
     )
     strip = el("div", cells, class_="strip gains", role="img", aria_label=f"{words.title(pair)}: {said}")
-    return el("figure", el("figcaption", el("b", words.title(pair)), " ", said), strip)
+    return el("figure", el("figcaption", el("b", words.title(pair)), ": ", said), strip)
 
 
 def _cell(name: str, one: TaskLine | None, two: TaskLine | None, link: dict[str, object]) -> Markup:
@@ -98,7 +98,7 @@ def _differing(comparison: Comparison, pair: RunPairing, why: Reasons) -> Child:
     caption = f"{words.title(pair)}: {fmt.plural(len(rows), 'problem')} on which they differ"
     made = table(
         caption,
-        ["task", words.outcomes(comparison)[0], pair.first, pair.second],
+        ["problem", words.outcomes(comparison)[0], pair.first, pair.second],
         rows,
         class_="badges",
     )
@@ -122,7 +122,7 @@ def replies_section(replies: Replies) -> Child:
     tasks = (el("option", name, value=place) for place, name in enumerate(replies.tasks))
     controls = el(
         "form",
-        el("label", "Task", el("select", tasks, id="choose-task")),
+        el("label", "Problem", el("select", tasks, id="choose-task")),
         el("label", "Sample", el("select", id="choose-sample")),
         (_side_choice(replies, name, title, start) for name, title, start in places),
         el("button", "Previous problem", type="button", id="before"),

@@ -70,7 +70,7 @@ def truncation_chart(summary: Summary) -> Chart | None:
         rows.append(profile.profile)
         shares.append([first.unanswered / total, first.truncated / total])
     return (
-        heat_map(rows, ["no answer, %", "cut, %"], shares, "Replies without an answer, and cut")
+        heat_map(rows, ["no answer", "cut"], shares, "Replies without an answer, and cut, in percent")
         if any(map(any, shares))
         else None
     )

@@ -49,7 +49,11 @@ def render_leaderboard(found: Leaderboard) -> str:
     header = [
         el("p", "Truegrade leaderboard", class_="kicker"),
         el("h1", ", ".join(benchmarks)),
-        el("p", f"{fmt.plural(_runs(found), 'run')} · {found.method}", class_="asked"),
+        el(
+            "p",
+            f"pass@1 of {fmt.plural(_runs(found), 'run')}, with 95 % confidence intervals · {found.method}",
+            class_="asked",
+        ),
         el("nav", (el("a", words, href=f"#{name}") for name, words in links), aria_label="Sections"),
     ]
     return page(

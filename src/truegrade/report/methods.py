@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -35,7 +36,7 @@ def sentences(manifest: Manifest, summary: Summary) -> list[str]:
     return [
         _benchmark(manifest, summary),
         *(_imported(manifest) if manifest.generation is None else _generated(manifest, manifest.generation)),
-        *(_graded(profile) for profile in summary.profiles),
+        *_graded(summary.profiles),
         _interval(summary),
         _environment(manifest),
     ]
@@ -109,8 +110,11 @@ def _sampling(sampling: Sampling) -> str:
     return ", ".join(given)
 
 
-def _graded(profile: ProfileSummary) -> str:
-    return f"Graded under {profile.profile}; {wording.level(profile.level)}."
+def _graded(profiles: Sequence[ProfileSummary]) -> list[str]:
+    """A sentence for each level of protection."""
+    levels = dict.fromkeys(profile.level for profile in profiles)
+    names = {level: ", ".join(p.profile for p in profiles if p.level == level) for level in levels}
+    return [f"Graded under {names[level]}; {wording.level(level)}." for level in levels]
 
 
 def _interval(summary: Summary) -> str:

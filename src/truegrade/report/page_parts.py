@@ -49,11 +49,14 @@ def section(anchor: str, title: str, *content: Child) -> Markup:
 
 
 def table(caption: str, head: Sequence[Child], rows: Sequence[Sequence[Child]], *, class_: str = "") -> Markup:
-    """A table that scrolls sideways where it must; the first cell of a row names it."""
-    titles = el("tr", (el("th", cell, scope="col") for cell in head))
+    """A table that scrolls sideways where it must; the first cell of a row names it.
+
+    It is a group, not a region: a page has dozens of tables, and each region would be a landmark to step through.
+    """
+    titles = el("tr", (el("th", cell, scope="col") if cell else el("td") for cell in head))
     body = (el("tr", el("th", row[0], scope="row"), (el("td", cell) for cell in row[1:])) for row in rows)
     whole = el("table", el("caption", caption), el("thead", titles), el("tbody", body), class_=class_ or None)
-    return el("div", whole, class_="scroll", tabindex=0, role="region", aria_label=caption)
+    return el("div", whole, class_="scroll", tabindex=0, role="group", aria_label=caption)
 
 
 def facts(*pairs: tuple[Child, Child]) -> Markup:

@@ -185,7 +185,7 @@ def _strip(profile: ProfileSummary) -> Markup:
     each = max(1, _problems_a_cell(profile))
     cells = (_strip_cell(profile.tasks[at : at + each]) for at in range(0, len(profile.tasks), each))
     strip = el("div", cells, class_="strip", role="img", aria_label=f"{profile.profile}: {words}")
-    return el("figure", el("figcaption", el("b", profile.profile), " ", words), strip)
+    return el("figure", el("figcaption", el("b", profile.profile), ": ", words), strip)
 
 
 def _strip_cell(tasks: Sequence[TaskLine]) -> Markup:
@@ -237,18 +237,21 @@ def reasons(summary: Summary) -> Markup:
         for name in names
     ]
     head = ["reason", *(profile.profile for profile in summary.profiles)]
-    also = [
-        f"{p.profile}: {fmt.plural(number, 'verdict')} {what}"
-        for p in summary.profiles
+    also: dict[str, list[str]] = {}
+    for profile in summary.profiles:
         for number, what in (
-            (p.time_sensitive, "reached a time limit or used half of it"),
-            (p.inside, "had their tests run in the process of the candidate"),
-        )
-        if number
-    ]
+            (profile.time_sensitive, "reached a time limit or used half of it"),
+            (profile.inside, "had their tests run in the process of the candidate"),
+        ):
+            if number:
+                also.setdefault(f"{fmt.plural(number, 'verdict')} {what}", []).append(profile.profile)
     drawn = el("figure", svg.inline(reasons_chart(summary)))
     shown = table("Verdicts by reason", head, rows, class_="reasons")
-    noted = el("ul", (el("li", line) for line in also), class_="note") if also else None
+    noted = (
+        el("ul", (el("li", f"{', '.join(of)}: {line}") for line, of in also.items()), class_="note")
+        if also
+        else None
+    )
     return section("reasons", "Verdicts by reason", drawn, shown, noted)
 
 

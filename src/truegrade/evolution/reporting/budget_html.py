@@ -21,7 +21,7 @@ def budget_section(material: SearchMaterial) -> Markup:
     timed = by_cpu_s(material)
     figures = [figure(budget_chart(found, "evaluations"), el("b", "By evaluations"), _table(found, "evaluations"))]
     if timed:
-        caption = [el("b", "By CPU seconds"), f" {_timing(material)}"]
+        caption = [el("b", "By CPU seconds."), f" {_timing(material)}"]
         figures.append(figure(budget_chart(timed, "CPU seconds"), caption, _table(timed, "CPU seconds")))
     point = ", ".join(f"{name} {fmt.quantity(v)}" for name, v in material.evolution.reference_point.items())
     words = (

@@ -105,7 +105,7 @@ def _fresh(material: SearchMaterial, final: Final, found: Sequence[SearchReplica
     ]
     head = ["", "selection problems", "final problems", "difference, points"]
     caption = [
-        el("b", "Selection and final problems"),
+        el("b", "Selection and final problems."),
         " The score by which a genome was selected is biased upwards (winner's curse). ",
         "The base was not selected: its difference is that of the problems.",
     ]
@@ -123,7 +123,7 @@ def _forgetting(found: Sequence[SearchReplicates]) -> Child:
     if not rows:
         return el("p", "Forgetting was not measured.", class_="note")
     caption = [
-        el("b", "Forgetting"),
+        el("b", "Forgetting."),
         " Difference from the base on problems of the kinds that it was trained on; negative values are losses.",
     ]
     return el("figure", el("figcaption", caption), inline(difference_rows(rows, "Forgetting, in points")))

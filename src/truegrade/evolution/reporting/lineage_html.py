@@ -28,7 +28,7 @@ def lineage_section(material: SearchMaterial) -> Markup:
         else f"the genome with the best {material.headline} so far"
     )
     size = fmt.plural(len(family), "genome")
-    caption = [el("b", f"Ancestors of {which}"), f" {track.plan.name}, replicate {track.replicate + 1}: {size}."]
+    caption = [el("b", f"Ancestors of {which}."), f" {track.plan.name}, replicate {track.replicate + 1}: {size}."]
     drawn = figure(
         lineage_chart(family, event.evaluated.genome.id), caption, _family_table(family, material.headline)
     )

@@ -19,7 +19,7 @@ def objectives_section(material: SearchMaterial) -> Markup:
     if chart is None:
         return Markup()
     caption = [
-        el("b", "Objectives side by side"),
+        el("b", "Objectives side by side."),
         " Each axis runs from the worst to the best value shown; higher is better. Thin lines are the front.",
     ]
     same = f"Omitted, because all genomes are equal: {', '.join(material.constant)}."

@@ -98,7 +98,7 @@ def _map(title: str, rows: Sequence[Contestant], problems: Sequence[str]) -> Chi
     drawn = (
         el(
             "div",
-            el("h4", f"{group.name}: {fmt.count(len(group.problems))}"),
+            el("h3", f"{group.name}: {fmt.count(len(group.problems))}"),
             el("div", (_column(name, rows) for name in group.problems), class_="columns"),
         )
         for group in groups

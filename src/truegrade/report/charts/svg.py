@@ -22,6 +22,8 @@ _DASHES = ("none", "7 4", "2 5", "9 4 2 4", "12 4", "4 3 1 3")
 KEY_WIDTH_PX = 28
 CHAR_PX = 7.5
 """Width of a character of a label, on the generous side."""
+LABEL_SHARE = 0.08
+"""Labels of an axis that are closer, as a share of its length, would cover each other."""
 
 
 class Margin(msgspec.Struct, frozen=True):
@@ -145,10 +147,16 @@ def number_axis(low: float, high: float, title: str = "", *, log: bool = False) 
 
 
 def value_axis(values: Sequence[float], title: str = "", *, log: bool = False) -> Axis:
-    """An axis with a tick at each of a few values, such as the k of pass@k."""
+    """An axis with a tick at each of a few values, such as the k of pass@k; of two too close one is named."""
     known = sorted(set(values))
-    ticks = tuple((value, f"{value:g}") for value in known)
-    return Axis(low=known[0], high=known[-1], ticks=ticks, log=log, title=title)
+    axis = Axis(low=known[0], high=known[-1], ticks=(), log=log, title=title)
+    ticks: list[tuple[float, str]] = []
+    named = -LABEL_SHARE
+    for value in known:
+        apart = axis.place(value) - named >= LABEL_SHARE
+        named = axis.place(value) if apart else named
+        ticks.append((value, f"{value:g}" if apart else ""))
+    return msgspec.structs.replace(axis, ticks=tuple(ticks))
 
 
 def round_ticks(low: float, high: float, about: int) -> list[float]:

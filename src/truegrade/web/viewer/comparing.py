@@ -64,6 +64,8 @@ class ComparisonPage(msgspec.Struct, frozen=True, kw_only=True):
     """What ``/api/compare`` gives."""
 
     first: str
+    benchmark: str
+    """That of the first run."""
     profiles: list[str]
     """Those that every run was graded under."""
     contenders: list[ComparedRun]
@@ -80,6 +82,7 @@ def compare(folders: Sequence[Folder], query: CompareQuery) -> ComparisonPage:
     common = [profile for profile in first.profiles if all(profile in run.profiles for run in runs)]
     return ComparisonPage(
         first=folders[0].id,
+        benchmark=first.manifest.benchmark.label,
         profiles=common,
         contenders=[
             _contender(first, run, folder.id, query) for run, folder in zip(runs[1:], folders[1:], strict=True)

@@ -14,6 +14,7 @@ function showCompare(view, query, runs) {
     if (runs.length < 2) throw new Error("Two runs at least are needed: choose them in the list.");
     const found = await ask("/api/compare", { run: runs, profile: state.profile, force: state.force });
     if (view.closed) return;
+    setHeading("Comparison", `${found.benchmark}, with ${runs[0]}, paired by problem`);
     fillChoice(profile, found.profiles.length ? "first" : "none in common", Object.fromEntries(found.profiles.map((name) => [name, null])), state.profile);
     profile.options[0].hidden = found.profiles.length > 0;
     profile.value = state.profile || found.profiles[0] || "";

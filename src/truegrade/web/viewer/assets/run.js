@@ -39,7 +39,7 @@ function overviewNodes({ run, profiles, warnings, facts: known, report }) {
   const nodes = [put("p", { class: "acts" }, put("a", { href: lastList }, "← All runs"), stateBadge(run.state), link, run.problem ? null : choose, note ? put("span", { class: "note" }, note) : null)];
   if (run.problem) nodes.push(put("p", { class: "trouble" }, run.problem));
   else nodes.push(progress(run));
-  if (profiles.length) nodes.push(put("div", { class: "cards" }, ...profiles.map(profileCard)));
+  if (profiles.length) nodes.push(put("h2", { class: "unseen" }, "Result"), put("div", { class: "cards" }, ...profiles.map(profileCard)));
   const lines = warnings.map((one) => (one.profiles.length ? `${one.profiles.join(", ")}: ${one.sentence}` : one.sentence));
   if (lines.length) nodes.push(put("aside", { class: "warnings" }, put("h3", {}, "Warnings"), put("ul", {}, ...lines.map((line) => put("li", {}, line)))));
   nodes.push(put("details", {}, put("summary", {}, "What was asked"), facts(known)));
@@ -47,7 +47,7 @@ function overviewNodes({ run, profiles, warnings, facts: known, report }) {
 }
 
 function progress(run) {
-  const lines = [put("p", {}, `${whole(run.answered)} of ${whole(run.expected)} samples have a reply (${whole(run.tasks)} tasks × ${run.samples_per_task}) · cost ${dollars(run.cost_usd)} · begun ${when(run.created)} · last written to ${when(run.changed)} UTC`)];
+  const lines = [put("p", {}, `${whole(run.answered)} of ${whole(run.expected)} samples have a reply (${whole(run.tasks)} problems × ${run.samples_per_task}) · cost ${dollars(run.cost_usd)} · begun ${when(run.created)} · last written to ${when(run.changed)} UTC`)];
   if (run.answered < run.expected) lines.push(done(run.answered, run.expected, "replies"));
   for (const one of run.so_far) lines.push(put("p", { class: "note sofar" }, `${one.profile}: ${whole(one.graded)} graded so far, ${percent(one.graded ? one.passed / one.graded : 0)} of them passed; a count, not an estimate`), done(one.graded, run.expected, `graded under ${one.profile}`));
   return put("div", { class: "progress" }, ...lines);

@@ -1,0 +1,65 @@
+"""Every kind of page that is a file under axe-core, narrow and light, wide and dark."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from reasoning_runs import build_reasoning_run
+from report_runs import House, Lenient, build_run
+
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("comparison", "evolution/reporting")]
+
+from comparison_runs import build, single
+from evolution_folders import MAIN, build_folder
+
+from support.accessibility import findings, unguarded_window
+from truegrade.analysis.comparison import compare_runs
+from truegrade.analysis.leaderboard import read_leaderboard
+from truegrade.evolution.reporting.page import write_report as write_evolution
+from truegrade.evolution.reporting.search_material import gather
+from truegrade.profiles import open_profile
+from truegrade.report.comparison_export import export_comparison
+from truegrade.report.html import write_report
+from truegrade.report.leaderboard_html import write_leaderboard
+
+pytestmark = pytest.mark.slow
+
+
+def report(folder: Path) -> Path:
+    """Of several profiles, one of which has rules with long sources."""
+    run = build_run(
+        folder / "run", samples=3, profiles=(House(), Lenient(), open_profile("strict")), reasoning="hm"
+    )
+    return write_report(run)
+
+
+def reasoning(folder: Path) -> Path:
+    return write_report(build_reasoning_run(folder / "run"))
+
+
+def comparison(folder: Path) -> Path:
+    runs = [build(folder / name, single(marks), model=name) for name, marks in (("a", "0011"), ("b", "0111"))]
+    export_comparison(compare_runs(runs), "html", folder / "page.html")
+    return folder / "page.html"
+
+
+def leaderboard(folder: Path) -> Path:
+    for name, marks in (("a", "0011"), ("b", "0111")):
+        build(folder / name, single(marks), model=f"toy/{name}", lenient=single("1111"))
+    return write_leaderboard(read_leaderboard([folder]), folder / "page.html")
+
+
+def evolution(folder: Path) -> Path:
+    return write_evolution(
+        gather(build_folder(folder / "done", plans=MAIN[:2], generations=2, population=4, replicates=1))
+    )
+
+
+@pytest.mark.parametrize("make", [report, reasoning, comparison, leaderboard, evolution])
+def test_a_page_is_accessible(chromium, tmp_path: Path, make: Callable[[Path], Path]) -> None:
+    with unguarded_window(chromium) as window:
+        window.goto(make(tmp_path).as_uri())
+        assert findings(window) == []
