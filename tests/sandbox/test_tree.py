@@ -12,7 +12,7 @@ import pytest
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
-from truegrade.sandbox import Limits, Sandbox
+from truegrade.sandbox import Limits, Sandbox, libraries
 from truegrade.sandbox.levels import detect
 from truegrade.sandbox.libraries import loaded_with
 from truegrade.sandbox.tree import OF_PACKAGES, tree
@@ -238,3 +238,9 @@ def test_programs_can_write_to_tmp_where_truegrade_is_installed_below_it(tmp_pat
     busy, read_only, full = 16, 30, 28
     answer = ([top], True, [busy, busy, read_only, read_only, full])
     assert ran.stdout == f"passed {answer}\n" * 2, ran.stderr
+
+
+def test_a_library_that_cannot_be_looked_at_is_passed_over(monkeypatch):
+    beyond_reach = f"/{'a' * 300}"  # looking at it fails for every user, root too
+    monkeypatch.setattr(libraries, "_cached", lambda: {name: [beyond_reach] for name in libraries.ALWAYS})
+    assert libraries.loaded_with([]) == []

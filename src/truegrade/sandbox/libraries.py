@@ -47,7 +47,8 @@ def loaded_with(files: Iterable[str]) -> list[str]:
             needed = list(_needs(path, known))
             found.update(needed)
             pending += needed
-    return sorted({os.path.normpath(path) for path in found if Path(path).exists()})
+    # Like the loader, pass over what cannot be looked at: a library's own folder may be another user's.
+    return sorted({os.path.normpath(path) for path in found if os.path.exists(path)})  # noqa: PTH110
 
 
 def _needs(path: str, known: Mapping[str, list[str]]) -> Iterator[str]:
