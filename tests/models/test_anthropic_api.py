@@ -7,6 +7,7 @@ import time
 import pytest
 
 from support.anthropic_server import KEY, Told, anthropic_server, error, streamed
+from support.asking import QUICK, asked
 from support.scripted_server import Answer
 from truegrade.errors import ModelError, UserError
 from truegrade.models import list_models, open_model
@@ -15,8 +16,6 @@ from truegrade.models.probe import probe_model
 from truegrade.pipeline.asking import check_followed, open_asked, sampling_of
 from truegrade.records import Message, Usage
 from truegrade.records.config import RequestPolicy, Sampling
-
-QUICK = RequestPolicy(backoff_s=0.01, backoff_max_s=0.02, timeout_s=5.0)
 
 
 @pytest.fixture(autouse=True)
@@ -28,14 +27,10 @@ def _key(monkeypatch):
 def run(url, *requests, request_policy=QUICK, name="anthropic/m", **args):
     """Ask all requests at once; the replies, and the model to look at."""
 
-    async def ask():
-        model = open_model(name, base_url=url, request_policy=request_policy, args=args)
-        try:
-            return await asyncio.gather(*(generate_sample(model, *request) for request in requests)), model
-        finally:
-            await model.close()
+    def ask(model):
+        return (generate_sample(model, *request) for request in requests)
 
-    return asyncio.run(ask())
+    return asked(name, url, ask, request_policy=request_policy, **args)
 
 
 def outcomes(reply):

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from support import scripted_server as scripted
+from support.asking import DIALOGUE, QUICK, asked
 from support.vendor_bodies import aws_error, conversed, vendor_server
 from truegrade.errors import ModelError, UserError
 from truegrade.models import open_model, provider_of
@@ -15,19 +16,8 @@ from truegrade.models.probe import probe_model
 from truegrade.records import Message, Prompt
 from truegrade.records.config import RequestPolicy, Sampling
 
-QUICK = RequestPolicy(backoff_s=0.01, backoff_max_s=0.02, timeout_s=5.0)
 CLAUDE = "us.anthropic.claude-x-20250514-v1:0"
 ARN = "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-x-v1:0"
-DIALOGUE = Prompt(
-    messages=(
-        Message(role="system", content="Be brief."),
-        Message(role="user", content="Say hello."),
-        Message(role="assistant", content="hello"),
-        Message(role="user", content="Again."),
-    ),
-    style="chat",
-    source="test",
-)
 
 
 @pytest.fixture(autouse=True)
@@ -45,14 +35,10 @@ def credentials(monkeypatch, tmp_path):
 def run(url, *samplings, name=CLAUDE, prompt=DIALOGUE, request_policy=QUICK, **args):
     """Ask once for each set of parameters, all at the same time; the replies, and the model."""
 
-    async def ask():
-        model = open_model(f"bedrock/{name}", base_url=url, request_policy=request_policy, args=args)
-        try:
-            return await asyncio.gather(*(model.generate(prompt, sampling) for sampling in samplings)), model
-        finally:
-            await model.close()
+    def ask(model):
+        return (model.generate(prompt, sampling) for sampling in samplings)
 
-    return asyncio.run(ask())
+    return asked(f"bedrock/{name}", url, ask, request_policy=request_policy, **args)
 
 
 def test_a_dialogue_its_parameters_and_the_thoughts_of_the_reply():

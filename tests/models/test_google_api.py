@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from support import scripted_server as scripted
+from support.asking import DIALOGUE, QUICK, asked
 from support.vendor_bodies import generated, google_error, vendor_server
 from truegrade.errors import ModelError, UserError
 from truegrade.models import open_model
@@ -16,19 +17,8 @@ from truegrade.models.providers import has_package
 from truegrade.records import Message, Prompt
 from truegrade.records.config import RequestPolicy, Sampling
 
-QUICK = RequestPolicy(backoff_s=0.01, backoff_max_s=0.02, timeout_s=5.0)
 RETRY = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "0.02s"}
 WRONG_KEY = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
-DIALOGUE = Prompt(
-    messages=(
-        Message(role="system", content="Be brief."),
-        Message(role="user", content="Say hello."),
-        Message(role="assistant", content="hello"),
-        Message(role="user", content="Again."),
-    ),
-    style="chat",
-    source="test",
-)
 
 
 @pytest.fixture(autouse=True)
@@ -43,16 +33,13 @@ def keys(monkeypatch):
 def run(url, *samplings, prompt=DIALOGUE, request_policy=QUICK, n=None, **args):
     """Ask once for each set of parameters, all at the same time; the replies, and the model."""
 
-    async def ask():
-        model = open_model("google/gemini-x", base_url=url, request_policy=request_policy, args=args)
-        try:
-            if n is not None:
-                return await model.generate_many(prompt, samplings[0], n), model
-            return await asyncio.gather(*(model.generate(prompt, sampling) for sampling in samplings)), model
-        finally:
-            await model.close()
+    def ask(model):
+        if n is not None:
+            return [model.generate_many(prompt, samplings[0], n)]
+        return [model.generate(prompt, sampling) for sampling in samplings]
 
-    return asyncio.run(ask())
+    brought, model = asked("google/gemini-x", url, ask, request_policy=request_policy, **args)
+    return (brought if n is None else brought[0]), model
 
 
 def test_a_dialogue_its_parameters_and_the_thoughts_of_the_reply():

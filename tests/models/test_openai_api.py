@@ -8,27 +8,23 @@ from itertools import pairwise
 import pytest
 
 from support import scripted_server as scripted
+from support.asking import QUICK, asked
 from truegrade.errors import ModelError, UserError
 from truegrade.models import open_model
 from truegrade.models.base import generate_sample
 from truegrade.records.config import RequestPolicy
 
-QUICK = RequestPolicy(backoff_s=0.01, backoff_max_s=0.02, timeout_s=5.0)
-
 
 def run(url, *requests, request_policy=QUICK, name="openai-compatible/m", n=None, **args):
     """Ask all requests at once; the replies, and the model to look at."""
 
-    async def ask():
-        model = open_model(name, base_url=url, request_policy=request_policy, args=args)
-        try:
-            if n is not None:
-                return await model.generate_many(*requests[0][1:], n), model
-            return await asyncio.gather(*(generate_sample(model, *request) for request in requests)), model
-        finally:
-            await model.close()
+    def ask(model):
+        if n is not None:
+            return [model.generate_many(*requests[0][1:], n)]
+        return [generate_sample(model, *request) for request in requests]
 
-    return asyncio.run(ask())
+    brought, model = asked(name, url, ask, request_policy=request_policy, **args)
+    return (brought if n is None else brought[0]), model
 
 
 def outcomes(reply):

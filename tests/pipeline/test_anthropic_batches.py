@@ -1,14 +1,11 @@
 """Runs asked through Anthropic's Message Batches: the real client against a server that speaks them."""
 
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 
 import pytest
 
 import truegrade
+from support import asking
 from support.anthropic_batch_server import anthropic_batch_server
 from support.anthropic_server import KEY, Told, error
 from truegrade.errors import ModelError
@@ -70,14 +67,7 @@ def killed(server, when):
     """A command that is killed as soon as something holds of the server."""
     command = ["generate", "humaneval", "-m", "anthropic/m", "--base-url", server.url, "--limit", "3",
                "--batch", "-M", "batch_poll_s=0.05", "--out", "run"]  # fmt: skip
-    process = subprocess.Popen([sys.executable, "-m", "truegrade", *command], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not when():
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    asking.killed(command, when)
 
 
 def test_kill_9_between_submission_and_result_submits_nothing_twice():

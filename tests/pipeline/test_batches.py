@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
+from support import asking
 from support import scripted_server as scripted
 from support.openai_batch_server import openai_batch_server
 from truegrade.cli import main
@@ -124,14 +125,7 @@ def killed(server, when):
     """A command that is killed as soon as something holds of the server."""
     command = ["generate", "humaneval", "-m", "openai/gpt-4o-mini", "--base-url", server.url, "--limit", "3",
                "--batch", "-M", "batch_poll_s=0.05", "--out", "run"]  # fmt: skip
-    process = subprocess.Popen([sys.executable, "-m", "truegrade", *command], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not when():
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    asking.killed(command, when)
 
 
 def left_open(server, **more):

@@ -21,7 +21,7 @@ from truegrade.models.anthropic_client import AnthropicClient
 from truegrade.models.anthropic_errors import told_failure
 from truegrade.models.anthropic_reply import read_message
 from truegrade.models.batches import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
-from truegrade.models.service_batches import ServiceBatches
+from truegrade.models.service_batches import ServiceBatches, written
 from truegrade.models.service_errors import RequestFailure
 from truegrade.models.service_model import ServiceModel
 from truegrade.models.service_parameters import Route
@@ -129,9 +129,7 @@ async def _holds(id_: str, token: str, client: anthropic.AsyncAnthropic) -> bool
 
 
 async def _download(id_: str, file: IO[bytes], client: anthropic.AsyncAnthropic) -> None:
-    async with client.messages.batches.with_streaming_response.results(id_) as response:
-        async for chunk in response.iter_bytes():
-            file.write(chunk)
+    await written(file, client.messages.batches.with_streaming_response.results(id_))
 
 
 def _read(lines: IO[bytes]) -> Iterator[tuple[str, Body | RequestFailure]]:

@@ -16,8 +16,9 @@ from truegrade.errors import UserError
 from truegrade.models.anthropic_errors import read_failure
 from truegrade.models.anthropic_reply import read_message, usage_of
 from truegrade.models.providers import ModelEndpoint
-from truegrade.models.service_errors import RequestFailure, one_line, without_key
-from truegrade.models.service_parameters import Route, refuse_text
+from truegrade.models.service_client import CONNECT_TIMEOUT_S, VendorClient
+from truegrade.models.service_errors import RequestFailure, one_line
+from truegrade.models.service_parameters import Route, refuse_full_thinking, refuse_text
 from truegrade.models.service_reply import Body
 from truegrade.records import Message, Usage
 from truegrade.records.config import Sampling
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     import anthropic
 
 T = TypeVar("T")
-
-CONNECT_TIMEOUT_S = 30.0
 
 VERSION = "2023-06-01"
 """Of the API. The next one, 2026-10-21, refuses temperature and top_p also for the models that follow them."""
@@ -40,7 +39,7 @@ _BROKEN = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, Ass
 """What the client raises while it puts a message together from events that do not fit."""
 
 
-class AnthropicClient:
+class AnthropicClient(VendorClient):
     """A connection to one service, opened at the first request.
 
     Args:
@@ -60,11 +59,9 @@ class AnthropicClient:
         thinking: Mapping[str, Any] | None,
         extra_body: Mapping[str, Any],
     ) -> None:
-        self._endpoint, self._model, self._timeout_s = endpoint, model, timeout_s
-        self._thinking, self._extra_body = thinking, dict(extra_body)
+        super().__init__(endpoint, model)
+        self._timeout_s, self._thinking, self._extra_body = timeout_s, thinking, dict(extra_body)
         self._client: anthropic.AsyncAnthropic | None = None
-        self.reached = False
-        """Whether a connection was ever made."""
 
     def check(self, route: Route, sampling: Sampling) -> None:
         """See `truegrade.models.service_model.ServiceClient`.
@@ -72,23 +69,18 @@ class AnthropicClient:
         Raises:
             UserError: text to continue, a temperature above 1, or a thinking budget that fills the token limit.
         """
-        name = f"{self._endpoint.provider}/{self._model}"
-        refuse_text(route, name)
+        refuse_text(route, self.name)
         if (sampling.temperature or 0.0) > 1:
-            raise UserError(f"{name}: `temperature` {sampling.temperature}: the Messages API takes 0 to 1")
+            raise UserError(f"{self.name}: `temperature` {sampling.temperature}: the Messages API takes 0 to 1")
         budget, limit = (self._thinking or {}).get("budget_tokens"), sampling.max_tokens or DEFAULT_MAX_TOKENS
-        if isinstance(budget, int) and budget >= limit:
-            raise UserError(
-                f"{name}: a thinking budget of {budget} tokens leaves no room for an answer in {limit}, which"
-                " count thinking too: raise `max_tokens`, or lower `model_args` thinking_budget (for the short"
-                " replies of a probe, leave it out)"
-            )
+        if isinstance(budget, int):
+            refuse_full_thinking(self.name, budget, limit, " (for the short replies of a probe, leave it out)")
 
     async def send(
         self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
     ) -> Body | RequestFailure:
         """Send one request; a failure is returned, never raised (cancellation passes through)."""
-        return self._noted(await self._streamed(self.request_body(messages, parameters)))
+        return self.noted(await self._streamed(self.request_body(messages, parameters)))
 
     def request_body(self, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
         """The body of a request in the API's own terms.
@@ -122,15 +114,7 @@ class AnthropicClient:
             outcome: T | RequestFailure = await ask(self.connected())
         except (anthropic.AnthropicError, httpx2.HTTPError, TimeoutError, OSError) as error:
             outcome = read_failure(error)
-        return self._noted(outcome)
-
-    def _noted(self, outcome: T | RequestFailure) -> T | RequestFailure:
-        """The outcome, with the key taken out of it; and whether there was a connection is noted."""
-        if isinstance(outcome, RequestFailure):
-            self.reached = self.reached or not outcome.unreachable
-            return without_key(outcome, self._endpoint.api_key)
-        self.reached = True
-        return outcome
+        return self.noted(outcome)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -19,10 +19,11 @@ from truegrade.errors import UserError
 from truegrade.models.bedrock_reply import read_client_error, read_converse, read_local_error
 from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint, Provider, is_local, require_client
-from truegrade.models.service_errors import RequestFailure, one_line, without_key
+from truegrade.models.service_client import CONNECT_TIMEOUT_S, VendorClient
+from truegrade.models.service_errors import RequestFailure, one_line
 from truegrade.models.service_model import ServiceModel
 from truegrade.models.service_options import ServiceOptions, split_arguments
-from truegrade.models.service_parameters import Parameters, Route, refuse_text
+from truegrade.models.service_parameters import Parameters, Route, refuse_full_thinking, refuse_text
 from truegrade.models.service_reply import Body
 from truegrade.records import Message
 from truegrade.records.config import RequestPolicy, Sampling
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     import boto3
 
 _NAMES = {"max_tokens": "maxTokens", "temperature": "temperature", "top_p": "topP", "stop": "stopSequences"}
-_CONNECT_TIMEOUT_S = 30.0
 _BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 
 
@@ -137,7 +137,7 @@ def _fresh_parameters(options: BedrockOptions) -> Parameters:
     return Parameters(rules=rules)
 
 
-class BedrockClient:
+class BedrockClient(VendorClient):
     """A connection to one region's Converse operation, opened at the first request.
 
     Args:
@@ -157,13 +157,11 @@ class BedrockClient:
         thinking_budget: int | None,
         fields: Mapping[str, Any],
     ) -> None:
-        self._endpoint, self._model, self._policy = endpoint, model, request_policy
-        self._thinking_budget, self._fields = thinking_budget, dict(fields)
+        super().__init__(endpoint, model)
+        self._policy, self._thinking_budget, self._fields = request_policy, thinking_budget, dict(fields)
         if thinking_budget is not None:
             self._fields["thinking"] = {"type": "enabled", "budget_tokens": thinking_budget}
         self._client: Any = None
-        self.reached = False
-        """Whether a connection was ever made."""
 
     def check(self, route: Route, sampling: Sampling) -> None:
         """See that a request can be put; see `truegrade.models.service_model.ServiceClient`.
@@ -171,14 +169,9 @@ class BedrockClient:
         Raises:
             UserError: it is no chat, or a thinking budget fills the token limit.
         """
-        name = f"{self._endpoint.provider}/{self._model}"
-        refuse_text(route, name)
-        budget, limit = self._thinking_budget, sampling.max_tokens
-        if budget is not None and limit is not None and budget >= limit:
-            raise UserError(
-                f"{name}: a thinking budget of {budget} tokens leaves no room for an answer in"
-                f" {limit}, which count thinking too: raise `max_tokens`, or lower `model_args` thinking_budget"
-            )
+        refuse_text(route, self.name)
+        if self._thinking_budget is not None and sampling.max_tokens is not None:
+            refuse_full_thinking(self.name, self._thinking_budget, sampling.max_tokens)
 
     async def send(
         self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]
@@ -205,11 +198,7 @@ class BedrockClient:
             outcome = RequestFailure(kind="passing", error=one_line(f"malformed body: {error}"), status=200)
         else:
             outcome = read_converse(response)
-        if isinstance(outcome, RequestFailure):
-            self.reached = self.reached or not outcome.unreachable
-            return without_key(outcome, self._endpoint.api_key)
-        self.reached = True
-        return outcome
+        return self.noted(outcome)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -236,7 +225,7 @@ class BedrockClient:
     def _connected(self) -> Any:
         if self._client is None:
             assert isinstance(self._endpoint, BedrockEndpoint)
-            connect_s = min(self._policy.timeout_s, _CONNECT_TIMEOUT_S)
+            connect_s = min(self._policy.timeout_s, CONNECT_TIMEOUT_S)
             limits = {
                 "max_pool_connections": self._policy.max_connections,
                 "read_timeout": self._policy.timeout_s,

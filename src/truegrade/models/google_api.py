@@ -16,7 +16,8 @@ from truegrade.errors import UserError
 from truegrade.models.google_reply import read_google_body, read_google_error
 from truegrade.models.presets import Price
 from truegrade.models.providers import ModelEndpoint, Provider, find_endpoint, require_client
-from truegrade.models.service_errors import RequestFailure, connection_failure, one_line, without_key
+from truegrade.models.service_client import VendorClient
+from truegrade.models.service_errors import RequestFailure, connection_failure, one_line
 from truegrade.models.service_model import ServiceModel
 from truegrade.models.service_options import ServiceOptions, split_arguments
 from truegrade.models.service_parameters import Parameters, Route, refuse_text
@@ -113,7 +114,7 @@ def open_google(
     )
 
 
-class GoogleClient:
+class GoogleClient(VendorClient):
     """A connection to generateContent, opened at the first request.
 
     Args:
@@ -133,12 +134,10 @@ class GoogleClient:
         options: GoogleOptions,
         extra_body: Mapping[str, Any],
     ) -> None:
-        self._endpoint, self._model, self._timeout_s = endpoint, model, timeout_s
-        self._options, self._extra_body = options, dict(extra_body)
+        super().__init__(endpoint, model)
+        self._timeout_s, self._options, self._extra_body = timeout_s, options, dict(extra_body)
         self._client: genai.Client | None = None
         self._connections: Any = None
-        self.reached = False
-        """Whether a connection was ever made."""
 
     def check(self, route: Route, sampling: Sampling) -> None:
         """See that a request can be put; see `truegrade.models.service_model.ServiceClient`.
@@ -146,7 +145,7 @@ class GoogleClient:
         Raises:
             UserError: it is no chat, or it asks for thinking in two ways or in an unknown one.
         """
-        refuse_text(route, f"{self._endpoint.provider}/{self._model}")
+        refuse_text(route, self.name)
         effort, options = sampling.reasoning_effort, self._options
         if effort is None:
             return
@@ -181,11 +180,7 @@ class GoogleClient:
         else:
             raw = response.sdk_http_response
             outcome = read_google_body((raw.body if raw else None) or "")
-        if isinstance(outcome, RequestFailure):
-            self.reached = self.reached or not outcome.unreachable
-            return without_key(outcome, self._endpoint.api_key)
-        self.reached = True
-        return outcome
+        return self.noted(outcome)
 
     async def close(self) -> None:
         """Close the connections."""

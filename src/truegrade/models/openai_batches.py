@@ -17,7 +17,7 @@ from truegrade.errors import ModelError
 from truegrade.models.batches import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
 from truegrade.models.openai_client import OpenAIClient
 from truegrade.models.openai_reply import read_body
-from truegrade.models.service_batches import ServiceBatches
+from truegrade.models.service_batches import ServiceBatches, written
 from truegrade.models.service_errors import RequestFailure, one_line, status_failure
 from truegrade.models.service_model import ServiceModel
 from truegrade.models.service_parameters import Route
@@ -151,9 +151,7 @@ class OpenAIBatches(ServiceBatches):
 
 
 async def _download(file_id: str, file: IO[bytes], client: openai.AsyncOpenAI) -> None:
-    async with client.files.with_streaming_response.content(file_id) as response:
-        async for chunk in response.iter_bytes():
-            file.write(chunk)
+    await written(file, client.files.with_streaming_response.content(file_id))
 
 
 def _read(lines: IO[bytes]) -> Iterator[tuple[str, Body | RequestFailure]]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from truegrade.models.openai_errors import read_failure
 from truegrade.models.openai_reply import read_body
 from truegrade.models.providers import ModelEndpoint
-from truegrade.models.service_errors import RequestFailure, without_key
+from truegrade.models.service_client import CONNECT_TIMEOUT_S, VendorClient
+from truegrade.models.service_errors import RequestFailure
 from truegrade.models.service_parameters import Route
 from truegrade.models.service_reply import Body
 from truegrade.records import Message
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-CONNECT_TIMEOUT_S = 30.0
 
-
-class OpenAIClient:
+class OpenAIClient(VendorClient):
     """A connection to one service, opened at the first request.
 
     Args:
@@ -36,11 +35,9 @@ class OpenAIClient:
     def __init__(
         self, endpoint: ModelEndpoint, model: str, *, timeout_s: float, extra_body: Mapping[str, Any]
     ) -> None:
-        self._endpoint, self._model = endpoint, model
+        super().__init__(endpoint, model)
         self._timeout_s, self._extra_body = timeout_s, dict(extra_body)
         self._client: openai.AsyncOpenAI | None = None
-        self.reached = False
-        """Whether a connection was ever made."""
 
     def check(self, route: Route, sampling: Sampling) -> None:
         """Every request can be put; see `truegrade.models.service_model.ServiceClient`."""
@@ -72,11 +69,7 @@ class OpenAIClient:
             outcome: T | RequestFailure = await ask(self._connected())
         except (openai.OpenAIError, httpx2.HTTPError, TimeoutError, OSError) as error:
             outcome = read_failure(error)
-        if isinstance(outcome, RequestFailure):
-            self.reached = self.reached or not outcome.unreachable
-            return without_key(outcome, self._endpoint.api_key)
-        self.reached = True
-        return outcome
+        return self.noted(outcome)
 
     def _fields(self, route: Route, messages: Sequence[Message], parameters: Mapping[str, Any]) -> dict[str, Any]:
         """What is asked in the terms of the route's endpoint."""

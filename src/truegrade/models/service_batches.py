@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from contextlib import AbstractAsyncContextManager
+from typing import IO, Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -132,3 +133,10 @@ class ServiceBatches(ABC):
             outcome="empty" if outcome.empty else "ok", status=200, usage=outcome.usage, cost_usd=cost_usd
         )
         return self._model.replies(route, None if outcome.empty_by_chance else outcome, [attempt])[0]
+
+
+async def written(file: IO[bytes], streamed: AbstractAsyncContextManager[Any]) -> None:
+    """Write what a vendor's client streams, piece by piece."""
+    async with streamed as response:
+        async for piece in response.iter_bytes():
+            file.write(piece)

@@ -137,6 +137,25 @@ def refuse_text(route: Route, name: str) -> None:
         )
 
 
+def refuse_full_thinking(name: str, budget: int, limit: int, more: str = "") -> None:
+    """See that thinking leaves room for an answer.
+
+    Args:
+        name: of the model.
+        budget: tokens to think with.
+        limit: tokens of thinking and answer together.
+        more: advice behind the usual one.
+
+    Raises:
+        UserError: it leaves none.
+    """
+    if budget >= limit:
+        raise UserError(
+            f"{name}: a thinking budget of {budget} tokens leaves no room for an answer in {limit}, which count"
+            f" thinking too: raise `max_tokens`, or lower `model_args` thinking_budget{more}"
+        )
+
+
 def spelled_parameter(text: str, spellings: Mapping[str, str]) -> str | None:
     """The parameter that a text names first where a vendor spells them its own way; None where it names none.
 

@@ -117,6 +117,12 @@ def budget_of(run: Run, model: Model) -> Budget:
     return budget
 
 
+def note_adaptations(run: Run, model: Model) -> None:
+    """Record in the manifest what the service did not take as asked."""
+    adaptations = (*run.manifest.adaptations, *getattr(model, "adaptations", ()))
+    run.update(adaptations=tuple(dict.fromkeys(adaptations)))
+
+
 def wanted_samples(run: Run, prompt_set: PromptSet) -> list[Sample]:
     """Every sample that is asked for, answered or not."""
     return [

@@ -33,6 +33,7 @@ from truegrade.pipeline.generate import (
     complete,
     completion_of,
     generation_of,
+    note_adaptations,
     own_sampling,
     wanted_samples,
 )
@@ -187,8 +188,7 @@ class _Batching:
     async def _submit_missing(self) -> None:
         """Submit what is neither answered nor under way, as far as the budget surely allows."""
         for token, samples, requests in self._cut():
-            adaptations = (*self._run.manifest.adaptations, *getattr(self._model, "adaptations", ()))
-            self._run.update(adaptations=tuple(dict.fromkeys(adaptations)))  # another command may collect
+            note_adaptations(self._run, self._model)  # another command may collect
             bounds = [request.bound_usd for request in requests if request.bound_usd is not None]
             batch = self._log.intend(token, samples, sum(bounds) if bounds else None)
             await self._submit(batch, requests)

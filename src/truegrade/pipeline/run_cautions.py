@@ -10,6 +10,7 @@ from msgspec import UNSET
 from truegrade.datasets.identity import identity
 from truegrade.models.micro.shown import was_shown
 from truegrade.pipeline.cautions import Caution, caution
+from truegrade.pipeline.populations import POPULATIONS
 from truegrade.pipeline.verdict_table import missing_packages
 from truegrade.records import ChoiceTask, OutputTask, Problem
 from truegrade.statistics import Exchangeability, TaskTally
@@ -19,8 +20,6 @@ from truegrade.store.facts import VerdictFacts
 
 IN_THE_BOX = "embedded/truegrade-micro"
 """How the names of the models that come with the package begin."""
-
-_PLURAL = {"original": "originals", "mutant": "mutants", "preserved": "rewritings"}
 
 
 def data_cautions(manifest: Manifest, problems: Mapping[str, Problem], window: Window) -> list[Caution]:
@@ -65,7 +64,7 @@ def _trained_on(manifest: Manifest, problems: Mapping[str, Problem]) -> list[Cau
     shown = Counter(kind for program, kind in programs if _was_shown(program))
     if not shown:
         return []
-    counts = ", ".join(f"{shown[kind]} of {asked[kind]} {_PLURAL[kind]}" for kind in asked)
+    counts = ", ".join(f"{shown[kind]} of {asked[kind]} {POPULATIONS[kind]}" for kind in asked)
     kept = "seed 0 of `truegrade data build dsl-list` was held out"
     said = f"{generation.model} was trained on programs of this data set: {counts}; {kept}"
     return [caution("trained-on", said, shown.total(), asked.total())]

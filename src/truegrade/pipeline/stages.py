@@ -30,7 +30,7 @@ from truegrade.pipeline.asking import (
     sampling_of,
 )
 from truegrade.pipeline.exporting import write_own_files
-from truegrade.pipeline.generate import generate, wanted_samples
+from truegrade.pipeline.generate import generate, note_adaptations, wanted_samples
 from truegrade.pipeline.generate_in_batches import (
     POLL_ARGUMENT,
     POLL_S,
@@ -213,7 +213,7 @@ def _asked(
         shortfall = generate_in_batches(
             run, plan.prompt_set, plan.loaded.by_id(), plan.asked, plan.batches, progress=progress, notice=notice
         )
-        _note_adaptations(run, plan.asked)
+        note_adaptations(run, plan.asked)
         return shortfall
     answers = asker(
         plan.asked, plan.worker, run, plan.prompt_set.problems,
@@ -221,14 +221,8 @@ def _asked(
     )  # fmt: skip
     with answers as answering, _grading(run, plan, problems, profiles, grader, progress) as stopped:
         shortfall = generate(run, plan.prompt_set, answering, progress=progress, notice=notice, stopped=stopped)
-        _note_adaptations(run, answering)
+        note_adaptations(run, answering)
     return shortfall
-
-
-def _note_adaptations(run: Run, model: Model) -> None:
-    """Record in the manifest what the service did not take as asked."""
-    adaptations = (*run.manifest.adaptations, *getattr(model, "adaptations", ()))
-    run.update(adaptations=tuple(dict.fromkeys(adaptations)))
 
 
 def _meanwhile(grader: Grader | None, plan: Plan) -> TypeGuard[LocalGrader]:
