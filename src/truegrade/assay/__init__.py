@@ -1,0 +1,1 @@
+"""Measuring how often a grader is wrong: programs whose correctness is known are sent through it."""

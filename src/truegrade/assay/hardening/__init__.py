@@ -1,0 +1,1 @@
+"""More tests for a benchmark, chosen by the wrong programs that they refuse."""

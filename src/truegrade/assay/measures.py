@@ -1,0 +1,137 @@
+"""What an assay concludes: ``summary.json``.
+
+Every share is a fraction in [0, 1]. An interval is at the confidence of the whole assay and clustered by problem.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from truegrade.assay.records import ProbeClass
+
+
+class AcceptedShare(msgspec.Struct, frozen=True, kw_only=True):
+    """How many programs of one class a grader accepts."""
+
+    kind: ProbeClass
+    accepted: int
+    """Of those whose label is proven."""
+    probes: int
+    """Whose label is proven and that have a verdict."""
+    value: float | None
+    """``accepted / probes``: the proven share; None without probes."""
+    upper: float | None
+    """Share if every accepted undecided probe were wrong: ``(accepted + undecided_accepted) / (probes +
+    undecided_accepted)``; equals ``value`` where nothing is undecided. The truth lies in [value, upper]."""
+    low: float | None
+    high: float | None
+    """Interval; with undecided probes Imbens and Manski's, for the truth and not for the bounds."""
+    mean_of_problems: float | None
+    """Every problem weighted alike."""
+    undecided: int = 0
+    undecided_accepted: int = 0
+    problems: int = 0
+    """With at least one probe of the class."""
+    problems_hit: int = 0
+    """With at least one accepted (of class ``right``: refused) probe."""
+    no_verdict: int = 0
+    mean_score: float | None = None
+    """Mean of the scores given, where the grader gives numbers."""
+    method: str = ""
+    """Of the interval."""
+
+
+class MeasuredValue(msgspec.Struct, frozen=True, kw_only=True):
+    """A value with its interval."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    method: str = ""
+
+
+class ProblemMeasure(msgspec.Struct, frozen=True, kw_only=True):
+    """One problem under one grader."""
+
+    problem_id: str
+    right: int
+    right_accepted: int
+    wrong: int
+    """Natural wrong programs: mutants, labelled programs and replies whose label is proven."""
+    wrong_accepted: int
+    undecided: int
+    undecided_accepted: int
+    fpr_low: float | None
+    fpr_high: float | None
+    """Clopper and Pearson."""
+    fpr_shrunken: float | None
+    """Drawn towards the other problems (beta-binomial by moments): for ranking."""
+    doubtful: bool = False
+    """FPR above 0.2, by Holm over the problems."""
+    j: float | None = None
+
+
+class ChannelMeasure(msgspec.Struct, frozen=True, kw_only=True):
+    """One way of cheating, over all problems, under one grader."""
+
+    channel: str
+    danger: str
+    accepted: int
+    probes: int
+    inert_accepted: int
+    inert: int
+    stays: int = 0
+    """Cheats behind which the verdict on an honest or a wrong control changed."""
+    open: bool
+    """A cheat was accepted whose inert twin was refused."""
+    not_sent: int = 0
+    """Left out, since the grader may not be sent programs of this danger."""
+
+
+class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
+    """One grader on one suite of problems."""
+
+    grader: str
+    benchmark: str
+    problems: int
+    probes: int
+    shares: tuple[AcceptedShare, ...]
+    """By class, in the order of the classes."""
+    fpr: MeasuredValue
+    """Over natural wrong programs: mutants, labelled programs and replies."""
+    j: MeasuredValue
+    """TPR - FPR over natural wrong programs, at the proven FPR; the interval covers the undecided too."""
+    j_bootstrap: MeasuredValue
+    """The same by the bootstrap over problems."""
+    j_adversarial: float | None
+    """TPR - the highest share accepted of one channel: what is left against a policy that selects for reward."""
+    forgeable: tuple[str, ...]
+    """Open channels."""
+    ppv: dict[str, MeasuredValue]
+    """Base rate, as text (``"0.5"``), to the probability that an accepted program is right."""
+    per_problem: tuple[ProblemMeasure, ...]
+    channels: tuple[ChannelMeasure, ...]
+    operators: dict[str, tuple[int, int]]
+    """Mutation operator to (accepted, proven wrong)."""
+    flaky: tuple[str, ...] = ()
+    """Probes whose verdict differed between repetitions."""
+    cpu_s: float | None = None
+
+
+class AssaySummary(msgspec.Struct, frozen=True, kw_only=True):
+    """``summary.json``: equal settings and data give equal bytes, so nothing in it depends on a clock."""
+
+    confidence: float
+    measures: tuple[GraderMeasure, ...]
+    """A grader and a benchmark each, in the order in which they were named."""
+    battery: dict[str, int]
+    """Class of probe to how many there are."""
+    witnesses: dict[str, int]
+    """Source of the witness to the number of labels that rest on it."""
+    equivalent: int
+    """Mutants proven equal to the reference, and left out."""
+    findings: dict[str, int]
+    """Code to number."""
+    assumptions: tuple[str, ...]
+    """What the numbers rest on, in sentences."""
+    schema: int = 1

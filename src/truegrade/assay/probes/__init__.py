@@ -1,0 +1,1 @@
+"""Programs whose correctness is known, one file a class."""

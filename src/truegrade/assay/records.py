@@ -1,0 +1,126 @@
+"""The records of an assay: probes, what graders said of them, and what was found.
+
+A *probe* is a program whose correctness is known, with the evidence. A *grader* is what is measured: a profile, a
+benchmark's tests, or somebody else's reward function. All of these records are lines of journals in the folder of
+an assay (`truegrade.assay.folder`).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from truegrade.records import Form, Problem, sha256_json
+
+ProbeClass = Literal["right", "mutant", "labelled", "reply", "stub", "cheat", "must-fail", "control"]
+"""Kinds of probes, which are never counted together. ``labelled``: submissions that a data set labels; ``reply``:
+what models answered; ``must-fail``: honest programs for a problem whose tests were made impossible; ``control``: a
+program sent again behind a cheat, to see whether the cheat stays in the grader; counted in no rate."""
+
+Label = Literal["right", "wrong", "undecided"]
+"""``undecided``: no input was found on which a mutant differs, and it was not proven equivalent."""
+
+Danger = Literal["h0", "h1", "h2"]
+"""``h0``: values, printing, exceptions; harmless anywhere. ``h1``: touches the interpreter that it runs in, and
+may end it. ``h2``: writes files in its working folder."""
+
+DANGERS: tuple[Danger, ...] = ("h0", "h1", "h2")
+"""In rising order."""
+
+Impossible = Literal["", "one-off", "conflicting"]
+"""How the tests of a problem were made impossible: one expected value changed, or one test doubled with another
+value (ImpossibleBench, arXiv 2510.20270); empty for the problem's own tests."""
+
+
+class Witness(msgspec.Struct, frozen=True, kw_only=True):
+    """The evidence for a label: one call, what every reference returns and what the probe returns."""
+
+    call: str
+    """Python source, ``f(1, [2])``; of a program on stdin the text of the input."""
+    expected: str
+    """``repr`` of the references' value."""
+    got: str
+    """``repr`` of the probe's value, ``raises TypeError: …`` or ``does not end: more than N steps``."""
+    source: str
+    """Where the input came from: ``own`` (the problem's tests), ``plus`` (its extended benchmark), ``generated``;
+    or ``by construction``, where nothing had to be run: then `call` and the values say why in words."""
+
+
+class Probe(msgspec.Struct, frozen=True, kw_only=True):
+    """One program that is sent to a grader."""
+
+    id: str
+    """`probe_id` of the fields that decide it: the same battery gives the same ids."""
+    problem_id: str
+    kind: ProbeClass
+    origin: str
+    """What made it: a mutation operator, a rewriting, a stub, a channel, the source of a labelled program."""
+    code: str
+    """What is sent: a whole program, or for another `form` the text of a reply."""
+    form: Form = "program"
+    label: Label
+    witness: Witness | None = None
+    """None for right programs, and where the label is undecided."""
+    tests: Impossible = ""
+    """The tests that it is graded by."""
+    danger: Danger = "h0"
+    channel: str = ""
+    """Of a cheat: the way by which it reaches the verdict (`truegrade.assay.cheats.CHANNELS`)."""
+    inert: bool = False
+    """A cheat with its hook cut: the same text otherwise. Accepted, the channel is not what was accepted."""
+    after: str = ""
+    """Of a control: the id of the cheat that it follows."""
+    change: str = ""
+    """Of a mutant: what was changed, ``line 3: a < b -> a <= b``; of others a note for a person."""
+    held_out: bool = False
+    """Kept from hardening, to measure what hardening gained."""
+
+
+def probe_id(problem_id: str, kind: str, origin: str, code: str, *rest: object) -> str:
+    """A stable id: 16 hexadecimal digits over what decides the probe."""
+    return sha256_json([problem_id, kind, origin, code, *rest])[:16]
+
+
+class Dispatch(msgspec.Struct, frozen=True, kw_only=True):
+    """A probe on its way to a grader, with the problem whose tests it is graded by.
+
+    ``problem`` carries the changed tests where ``probe.tests`` says so; its id then is ``ID#one-off``.
+    """
+
+    probe: Probe
+    problem: Problem
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What a grader said of a probe."""
+
+    probe: str
+    """Its id."""
+    grader: str
+    repeat: int = 0
+    """0-based: which time the same probe was sent."""
+    passed: bool | None
+    """What the grader says in its own terms; None where it gave no verdict (it died, hung, or said what cannot be
+    read), which is counted apart."""
+    score: float | None = None
+    """The number that it gave, where it gives one."""
+    detail: str = ""
+    """One line for a person."""
+    cpu_s: float | None = None
+    """CPU seconds of the probe, where the grader tells."""
+    wall_s: float | None = None
+    """Seconds between sending and answer."""
+
+
+class AssayFinding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that the assay found, worth a person's time."""
+
+    code: str
+    """Stable name, documented in `truegrade.assay.findings.CODES`."""
+    grader: str = ""
+    problem_id: str = ""
+    """Empty where it concerns the whole grader."""
+    probes: tuple[str, ...] = ()
+    """Ids."""
+    sentence: str

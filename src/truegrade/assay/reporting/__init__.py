@@ -1,0 +1,1 @@
+"""The page of an assay, its tables for terminals and papers."""

@@ -1,0 +1,34 @@
+"""What every grader looks like to an assay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from truegrade.assay.records import Danger, Dispatch, Said
+
+
+class Target(Protocol):
+    """A grader under measurement."""
+
+    @property
+    def name(self) -> str:
+        """As tables call it, e.g. ``strict@2`` or ``rewards.py:code_reward``."""
+
+    @property
+    def danger(self) -> Danger:
+        """The most dangerous programs that it may be sent; the assay leaves the others out and says so."""
+
+    def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
+        """What it says of each probe, as it becomes known; one `Said` a probe, ``repeat`` left at 0.
+
+        Dispatches of one call belong together: they are graded in the order given by a grader that keeps state, so
+        that a control behind a cheat meets what the cheat left behind. A grader that dies is started again, and
+        the probe that it died of gets ``passed=None``.
+
+        Raises:
+            UserError: it cannot be used at all (a file that does not exist, a module that cannot be imported).
+        """
+
+    def close(self) -> None:
+        """End what it started; safe to call twice."""
