@@ -33,6 +33,7 @@ from truegrade.cli.options import (
     models_option,
     notice,
     print_json,
+    progress_for,
     tell,
     unsafe_option,
 )
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from truegrade.analysis.standings import PairStanding
-    from truegrade.pipeline.progress import Progress
     from truegrade.pipeline.selection import Limit
     from truegrade.store import Run
 
@@ -167,7 +167,7 @@ def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str,
         "cutoff": cutoff,
         "packages": packages,
         "log_to": log_to,
-        "progress": _progress(as_json),
+        "progress": progress_for(as_json),
         **generation_arguments(options),
     }
     if len(benchmark) * len(models) > 1:
@@ -199,7 +199,7 @@ def generate(benchmark: str, model: str | None, profile: str, allow_unsafe: bool
         model=model or DEFAULT_MODEL,
         profile=profile,
         allow_unsafe=allow_unsafe,
-        progress=_progress(as_json),
+        progress=progress_for(as_json),
         **generation_arguments(options),
     )
     stored = len(made.answered())
@@ -246,7 +246,7 @@ def grade(sources: tuple[Path, ...], limit: Limit, out: Path | None, ks: tuple[i
 
     def graded(file: Path) -> Run:
         return api.grade(
-            file, limit=limit, out=out, ks=ks or None, progress=_progress(as_json), notice=notice, **options
+            file, limit=limit, out=out, ks=ks or None, progress=progress_for(as_json), notice=notice, **options
         )
 
     codes = []
@@ -345,12 +345,6 @@ def schema(name: str | None) -> None:
 
 
 # --------------------------------------------------------------------------------------------- printing
-
-
-def _progress(as_json: bool) -> Progress:
-    from truegrade.report.progress_lines import Silent, TerminalProgress
-
-    return Silent() if as_json else TerminalProgress()
 
 
 def _show(make: Callable[[], Run], as_json: bool) -> int:

@@ -1,0 +1,273 @@
+"""The assay as one call: names become problems and graders, and `truegrade.assay.running` does the rest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from truegrade.api import unsafe_allowed
+from truegrade.assay.folder import AssayedBenchmark, AssayFolder, AssayManifest, open_assay
+from truegrade.assay.measured import AssayResult
+from truegrade.assay.oracle_inputs import load_companions
+from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
+from truegrade.assay.probes.labelled import replies as replies_of
+from truegrade.assay.records import Danger
+from truegrade.assay.running import AssayRequest, run_assay
+from truegrade.assay.settings import Battery
+from truegrade.assay.targets import open_target
+from truegrade.assay.targets.base import Target
+from truegrade.assay.targets.profile import TESTS_INSIDE, InsideTarget, ProfileTarget
+from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.errors import UserError
+from truegrade.pipeline.loading import load_announced
+from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.selection import Limit, select
+from truegrade.profiles import AnyProfile, find_profile
+from truegrade.records import Problem, sha256_json
+from truegrade.report.progress_lines import Silent, download_progress
+from truegrade.store.journal import Notice, ignore
+from truegrade.store.manifest import environment, now
+
+DEFAULT_BENCHMARK = "micro-repair"
+DEFAULT_PROBLEMS = 40
+Grader = str | Callable[..., Any]
+
+
+def assay(
+    benchmarks: Sequence[str | BenchmarkSpec] = (),
+    *,
+    problems: Sequence[Problem] = (),
+    grader: Grader | Sequence[Grader] = (),
+    profiles: Sequence[AnyProfile] = (),
+    battery: Battery | None = None,
+    call: str = "plain",
+    tests_as: str = "asserts",
+    data: str | Path | None = None,
+    task_args: Mapping[str, str] | None = None,
+    limit: Limit = None,
+    ids: Sequence[str] = (),
+    labels: str | Path | None = None,
+    replies: Sequence[str | Path] = (),
+    danger: Danger | None = None,
+    mine: bool = False,
+    packages: Sequence[str] = (),
+    timeout_s: float = 30.0,
+    pass_at: float | None = None,
+    repeat: int = 1,
+    confidence: float = 0.95,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    allow_unsafe: bool | None = None,
+    progress: Progress | None = None,
+    notice: Notice = ignore,
+) -> list[AssayResult]:
+    """Measure graders on benchmarks: how many right and wrong programs they accept, and which cheats.
+
+    The same call goes on where an earlier one stopped.
+
+    Args:
+        benchmarks: names, files or specs; none (and no ``problems``) for 40 problems of micro-repair.
+        problems: problems of your own, instead of benchmarks.
+        grader: foreign graders: ``FILE.py:function``, ``cmd:COMMAND``, an HTTP address, or a function.
+        profiles: profiles of ours that are graders under measurement; ``tests-inside`` is the plainest rule of
+            all. None: ``strict``, if no ``grader`` is given either.
+        battery: what is sent; None for every class of probes.
+        call: how a foreign grader is called, a name of `truegrade.assay.targets.CALLS` or ``module:adapter``.
+        tests_as: the form in which it is given the tests.
+        data: local data file, or a folder that holds it.
+        task_args: of the benchmark.
+        limit: the first N problems, or those from A to B.
+        ids: only these problems.
+        labels: JSON Lines of labelled programs (`truegrade.assay.probes.labelled`).
+        replies: folders of runs whose replies are sent as well.
+        danger: the most dangerous programs that graders outside the jail may be sent; None for ``h0``.
+        mine: a grader at another machine's address is the caller's own.
+        packages: installed packages that a grader in the jail may import.
+        timeout_s: seconds that a foreign grader may take for one probe.
+        pass_at: score from which on a grader that gives numbers accepts; None: what it gives the reference.
+        repeat: times that every probe is sent; verdicts that differ are a finding.
+        confidence: of every interval.
+        out: folder of the assay; with several benchmarks, the folder that holds theirs.
+        workers: programs run at once; None for one a core.
+        allow_unsafe: run programs even at protection level 1.
+        progress: watches the stages.
+        notice: told what a person should know.
+
+    Raises:
+        UserError: a name, file or number is at fault; the message says which and what to do.
+        SandboxError: programs would have to run at level 1, and that is not allowed.
+    """
+    unsafe, crew = unsafe_allowed(allow_unsafe), workers or os.cpu_count() or 1
+    if repeat < 1 or not 0 < confidence < 1:
+        raise UserError("`repeat` is at least 1, and `confidence` lies between 0 and 1")
+    plain = not benchmarks and not problems
+    graders = [grader] if isinstance(grader, str) or callable(grader) else list(grader)
+    named = list(profiles) or ([] if graders else ["strict", TESTS_INSIDE] if plain else ["strict"])
+    opened = _loaded(benchmarks, problems, data, task_args or {}, notice)
+    limit = DEFAULT_PROBLEMS if plain and limit is None and not ids else limit
+    claims = _claims(labels, replies, opened, notice)
+    results = []
+    with _targets(
+        named, graders, crew, unsafe, call=call, tests_as=tests_as, danger=danger, mine=mine,
+        packages=packages, timeout_s=timeout_s,
+    ) as targets:  # fmt: skip
+        for benchmark in opened:
+            chosen = {problem.id: problem for problem in select(benchmark, limit, ids)}
+            companions = _companions(benchmark, chosen, data, notice)
+            manifest = AssayManifest(
+                battery=battery or Battery.default(),
+                benchmark=AssayedBenchmark(
+                    name=benchmark.name,
+                    dataset_sha256=benchmark.dataset_sha256,
+                    selected=tuple(chosen),
+                    companion=next((each.benchmark for each in companions.values()), ""),
+                    companion_sha256=next((each.dataset_sha256 for each in companions.values()), ""),
+                    args=benchmark.args,
+                    data=benchmark.source,
+                ),
+                graders=tuple(target.name for target in targets),
+                repeat=repeat,
+                pass_at=pass_at,
+                labels_sha256=sha256_json(claims) if claims else "",
+                call=call if graders else "",
+                tests_as=tests_as if graders else "",
+                environment=environment(),
+                created=now(),
+            )
+            folder = AssayFolder(_place(out, manifest, several=len(opened) > 1), notice=notice)
+            request = AssayRequest(
+                folder=folder,
+                manifest=manifest,
+                problems=chosen,
+                companions=companions,
+                claims=claims,
+                targets=targets,
+                workers=crew,
+                allow_unsafe=unsafe,
+                confidence=confidence,
+            )
+            with folder.locked():
+                summary = run_assay(request, progress or Silent())
+                _write_pages(folder)
+            results.append(
+                AssayResult(
+                    folder=folder.path,
+                    benchmark=benchmark.name,
+                    summary=summary,
+                    findings=tuple(folder.findings()),
+                )
+            )
+    return results
+
+
+def replay(folder: str | Path, probe: str, *, data: str | Path | None = None, allow_unsafe: bool | None = None,
+           notice: Notice = ignore) -> tuple[Probe, Replayed]:  # fmt: skip
+    """Make the call of a probe's witness again, of the reference and of the probe.
+
+    Args:
+        folder: of the assay.
+        probe: id of the probe, or how it begins.
+        data: where the benchmark's file is now; None for where it was.
+        allow_unsafe: run programs even at protection level 1.
+        notice: told what a person should know.
+
+    Raises:
+        UserError: there is no such probe, or its label needed nothing to be run.
+    """
+    opened = open_assay(Path(folder))
+    found = [each for each in opened.probes() if each.id.startswith(probe)]
+    if len(found) != 1:
+        many = f"{len(found)} probes begin so" if found else "there is no probe of that id"
+        raise UserError(f"{opened.path}: `probe` {probe}: {many}; probes.jsonl and the page name them")
+    (one,) = found
+    if one.witness is None or one.witness.source == "by construction":
+        why = "has no witness" if one.witness is None else f"is wrong by construction: {one.witness.got}"
+        raise UserError(f"{opened.path}: probe {one.id} {why}; there is nothing to run")
+    recorded = opened.manifest().benchmark
+    place = data or (recorded.data if Path(recorded.data).exists() else None)
+    (benchmark,) = _loaded([recorded.name], (), place, recorded.args, notice)
+    problem = benchmark.by_id()[one.problem_id]
+    with Sandbox(LABEL_LIMITS, workers=1, allow_unsafe=unsafe_allowed(allow_unsafe)) as sandbox:
+        companion = _companions(benchmark, {problem.id: problem}, place, notice).get(problem.id)
+        oracle = build_oracle(problem, companion, sandbox, generated=0)
+        if isinstance(oracle, str):
+            raise UserError(f"{problem.id}: {oracle}")
+        return one, replay_call(oracle, one.code, one.witness.call, sandbox)
+
+
+def _loaded(
+    benchmarks: Sequence[str | BenchmarkSpec],
+    problems: Sequence[Problem],
+    data: str | Path | None,
+    task_args: Mapping[str, str],
+    notice: Notice,
+) -> list[Benchmark]:
+    if problems:
+        if benchmarks:
+            raise UserError("give `benchmarks` or `problems`, not both")
+        return [
+            Benchmark(
+                name=problems[0].benchmark,
+                problems=tuple(problems),
+                dataset_sha256=problems[0].dataset_sha256,
+                source="problems given by the caller",
+            )
+        ]
+    place = None if data is None else Path(data)
+    names = list(benchmarks) or [DEFAULT_BENCHMARK]
+    return [load_announced(name, place, task_args, notice, download_progress) for name in names]
+
+
+def _companions(
+    benchmark: Benchmark, chosen: Mapping[str, Problem], data: str | Path | None, notice: Notice
+) -> Mapping[str, Problem]:
+    found = load_companions(benchmark.name, chosen.values(), None if data is None else Path(data))
+    if found.absent:
+        notice(f"{benchmark.name}: {found.absent}; labels rest on its own inputs and on generated ones")
+    return found.problems
+
+
+def _claims(
+    labels: str | Path | None, replies: Sequence[str | Path], opened: Sequence[Benchmark], notice: Notice
+) -> dict[str, list[ClaimedProbe]]:
+    """Labelled programs and replies, by problem id."""
+    if (labels or replies) and len(opened) > 1:
+        raise UserError("`labels` and `replies` belong to one benchmark; assay the others by themselves")
+    known = {problem.id: problem for benchmark in opened for problem in benchmark.problems}
+    read = read_labels(Path(labels), known.keys()) if labels else []
+    read += [claimed for run_ in replies for claimed in replies_of(Path(run_), known.values(), notice=notice)]
+    claims: dict[str, list[ClaimedProbe]] = {}
+    for claimed in read:
+        claims.setdefault(claimed.probe.problem_id, []).append(claimed)
+    return claims
+
+
+@contextmanager
+def _targets(
+    profiles: Sequence[AnyProfile], graders: Sequence[Grader], workers: int, unsafe: bool, **foreign: Any
+) -> Iterator[list[Target]]:
+    """The graders, opened; closed at the end."""
+    targets: list[Target] = []
+    try:
+        for profile in profiles:
+            if profile == TESTS_INSIDE:
+                targets.append(InsideTarget(workers=workers, allow_unsafe=unsafe))
+            else:
+                targets.append(ProfileTarget(find_profile(profile), workers=workers, allow_unsafe=unsafe))
+        for grader in graders:
+            targets.append(open_target(grader, workers=workers, allow_unsafe=unsafe, **foreign))
+        yield targets
+    finally:
+        for target in targets:
+            target.close()
+
+
+def _place(out: str | Path | None, manifest: AssayManifest, *, several: bool) -> Path:
+    """The folder of one benchmark's assay."""
+    name = manifest.benchmark.name
+    if out is not None:
+        return Path(out) / name if several else Path(out)
+    return Path("runs") / f"assay-{name}-{sha256_json([manifest.identity, manifest.graders])[:8]}"
