@@ -39,7 +39,10 @@ def _shape(code: CodeType) -> list[Any]:
         [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags],
         [code.co_varnames, code.co_freevars, code.co_cellvars],
         code.co_exceptiontable.hex(),
-        [[step.opname, step.arg if step.argval is None else _key(step.argval)] for step in dis.get_instructions(code)],
+        [
+            [step.opname, step.arg if step.argval is None else _key(step.argval)]
+            for step in dis.get_instructions(code)
+        ],
     ]
 
 

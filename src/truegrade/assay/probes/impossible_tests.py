@@ -121,9 +121,7 @@ def _with_another_value(test: ast.expr, names: frozenset[str]) -> tuple[str, str
             for side, other in ((right, left), (left, right)):
                 if not _mentions(side, names) and _mentions(other, names):
                     return _replaced(changed, side)
-        case ast.Compare(
-            left=ast.Call(args=[ast.BinOp(op=ast.Sub(), right=right)]), ops=[ast.Lt() | ast.LtE()]
-        ):
+        case ast.Compare(left=ast.Call(args=[ast.BinOp(op=ast.Sub(), right=right)]), ops=[ast.Lt() | ast.LtE()]):
             return None if _mentions(right, names) else _replaced(changed, right, near=True)
         case ast.Call(func=ast.Attribute(attr="isclose" | "allclose"), args=[_, second, *_]):
             return None if _mentions(second, names) else _replaced(changed, second, near=True)

@@ -62,9 +62,7 @@ def must_fail_probes(problem: Problem) -> list[tuple[Probe, Problem]]:
                 origin=how,
                 code=reference,
                 label="wrong",
-                witness=Witness(
-                    call=made.call, expected=made.expected, got=made.before, source="by construction"
-                ),
+                witness=Witness(call=made.call, expected=made.expected, got=made.before, source="by construction"),
                 tests=how,
                 change=f"{made.call}: {made.expected} {said} {made.before}",
             )

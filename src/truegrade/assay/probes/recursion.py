@@ -63,9 +63,7 @@ def _written(loop: ast.For, taken: set[str]) -> list[ast.stmt]:
     """The function and its first call. The variables of the loop stay those of the function around it."""
     assert isinstance(loop.target, ast.Name)
     target = loop.target.id
-    part, rounds, low, high, middle = (
-        fresh(base, taken) for base in ("part", "rounds", "low", "high", "middle")
-    )
+    part, rounds, low, high, middle = (fresh(base, taken) for base in ("part", "rounds", "low", "high", "middle"))
     bound = {target} | {
         node.id for node in within(loop.body) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     }

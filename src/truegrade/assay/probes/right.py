@@ -56,9 +56,7 @@ def _made(plain: str, entry_point: str) -> Iterator[tuple[str, str]]:
 
 def _preserved(name: str, tree: ast.Module, entry_point: str) -> str:
     """The tree after one of `REWRITINGS`; the entry point's parameters keep their names, which callers may use."""
-    functions = [
-        node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == entry_point
-    ]
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == entry_point]
     called = [
         ast.keyword(argument.arg, ast.Constant(None))
         for function in functions
