@@ -57,7 +57,7 @@ def helper(tree: ast.Module, entry_point: str) -> str | None:
 
 
 def main_guard(tree: ast.Module, entry_point: str) -> str | None:
-    """The program ends in ``if __name__ == "__main__"``, under which it prints a line. Not for programs on stdin."""
+    """The program ends in ``if __name__ == "__main__"``, which prints a line. Not for programs on stdin."""
     if not entry_point or "print" in all_names(tree):
         return None
     return f'{_source(tree)}\n\nif __name__ == "__main__":\n    print("{entry_point} is defined")\n'

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -34,26 +35,8 @@ class TestChange(msgspec.Struct, frozen=True, kw_only=True):
 
 def other_value(value: object) -> object:
     """A plain value of the same type that is not equal to a given one; of a float a distant one, of None 0."""
-    match value:
-        case bool():
-            return not value
-        case int():
-            return value + 1
-        case float():
-            return 2 * abs(value) + 1 if abs(value) < MANY else 0.0  # far, as some tests allow a tolerance
-        case complex():
-            return value + 1 if abs(value) < MANY else 0j
-        case str():
-            return f"{value}!"
-        case bytes():
-            return value + b"!"
-        case list() | tuple():
-            return type(value)([*value, _new_item(list(value))])
-        case set() | frozenset():
-            return type(value)([*value, _new_item(sorted(value, key=repr))])
-        case dict():
-            return {**value, _new_item(list(value)): None}
-    return 0
+    other = _OTHER.get(type(value))
+    return 0 if other is None else other(value)
 
 
 def _new_item(items: list[object]) -> object:
@@ -62,6 +45,22 @@ def _new_item(items: list[object]) -> object:
     while new in items:
         new = other_value(new)
     return new
+
+
+_OTHER: dict[type[Any], Callable[[Any], Any]] = {
+    bool: lambda value: not value,
+    int: lambda value: value + 1,
+    # Far, as some tests allow a tolerance.
+    float: lambda value: 2 * abs(value) + 1 if abs(value) < MANY else 0.0,
+    complex: lambda value: value + 1 if abs(value) < MANY else 0j,
+    str: lambda value: f"{value}!",
+    bytes: lambda value: value + b"!",
+    list: lambda value: [*value, _new_item(value)],
+    tuple: lambda value: (*value, _new_item([*value])),
+    set: lambda value: {*value, _new_item(sorted(value, key=repr))},
+    frozenset: lambda value: value | {_new_item(sorted(value, key=repr))},
+    dict: lambda value: {**value, _new_item(list(value)): None},
+}
 
 
 def change_tests(tests: str, names: frozenset[str], how: Impossible) -> TestChange | None:
@@ -146,18 +145,18 @@ def _replaced(test: ast.expr, expected: ast.expr, *, near: bool = False) -> tupl
             return None
         now = ast.BinOp(inner, ast.Add(), ast.Constant(1))  # `2.0 / 3.0`
     before = ast.unparse(expected)
-    new = _Swap(inner, now).visit(test)
+    new: ast.expr = _Swap(inner, now).visit(test)
     after = ast.unparse(now if inner is expected else expected)
     return before, after, new
 
 
 class _Swap(ast.NodeTransformer):
-    """One node in place of another."""
+    """One expression in place of another."""
 
     def __init__(self, old: ast.expr, new: ast.expr) -> None:
         self._old, self._new = old, new
 
-    def visit(self, node: ast.AST) -> ast.AST:
+    def visit(self, node: ast.AST) -> Any:
         """Replace it where it is met."""
         return self._new if node is self._old else self.generic_visit(node)
 

@@ -55,8 +55,9 @@ class _Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_labels(path: Path, problems: Collection[str]) -> list[ClaimedProbe]:
-    """Labelled programs of a JSON Lines file with the fields ``problem``, ``program``, ``label`` (right or wrong) and
-    ``source``. A program that stands there twice for a problem is read once, unless its labels differ.
+    """Labelled programs of a JSON Lines file: ``problem``, ``program``, ``label`` (right or wrong) and ``source``.
+
+    A program that stands there twice for a problem is read once.
 
     Args:
         path: the file, which may be compressed with gzip.
@@ -121,13 +122,11 @@ def replies(
     seen: set[str] = set()
     for completion in opened.completions():
         made = _reply(completion, asked, rules, passed, source)
-        if (
-            made is not None
-            and made.probe.id not in seen
-            and taken[made.probe.problem_id, made.claim] < per_problem
-        ):
-            seen.add(made.probe.id)
-            taken[made.probe.problem_id, made.claim] += 1
+        if made is None or made.probe.id in seen:
+            continue
+        seen.add(made.probe.id)
+        taken[made.probe.problem_id, made.claim] += 1
+        if taken[made.probe.problem_id, made.claim] <= per_problem:
             yield made
 
 

@@ -93,9 +93,7 @@ def _scripts(examples: Sequence[tuple[tuple[Any, ...], Any]]) -> Iterator[tuple[
         yield "constant", f"import sys\nsys.stdin.read()\nprint({value.rstrip(chr(10))!r})\n"
     yield "echo", "import sys\nsys.stdout.write(sys.stdin.read())\n"
     if outputs:
-        table = _table(
-            [(str(given).strip(), output) for ((given,), _), output in zip(examples, outputs, strict=True)]
-        )
+        table = _table([(str(given).strip(), str(output)) for (given,), output in examples])
         found = f"TABLE.get(sys.stdin.read().strip(), {_usual(outputs)!r})"
         yield "table", f"import sys\nTABLE = {table}\nsys.stdout.write({found})\n"
     yield "not-implemented", "raise NotImplementedError\n"

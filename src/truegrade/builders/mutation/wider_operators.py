@@ -1,11 +1,11 @@
 """Mutation operators on statements, calls and names: what the default operators leave alone.
 
 Kept apart from `truegrade.builders.mutation.operators.OPERATORS`, so that a file mutated by default stays the same
-byte for byte. Ideas, not code, are those of mutpy/mutpy@5c8b3ca ``mutpy/operators/{misc,logical,loop,exception}.py``
-(statement deletion, constant replacement, conditional operator insertion, zero and one iteration of a loop,
-exception handler deletion), boxed/mutmut@523a19c ``src/mutmut/mutation/mutators.py`` (argument removal, swaps of
-string methods) and sixty-north/cosmic-ray@952fe4d ``src/cosmic_ray/operators/`` (``variable_replacer``,
-``zero_iteration_for_loop``).
+byte for byte. The ideas, not the code, are those of mutpy/mutpy@5c8b3ca
+``mutpy/operators/{misc,logical,loop,exception}.py`` (statement deletion, constant replacement, conditional operator
+insertion, zero and one iteration of a loop, exception handler deletion), boxed/mutmut@523a19c
+``src/mutmut/mutation/mutators.py`` (argument removal, swaps of string methods) and sixty-north/cosmic-ray@952fe4d
+``src/cosmic_ray/operators/`` (``variable_replacer``, ``zero_iteration_for_loop``).
 """
 
 from __future__ import annotations
@@ -45,10 +45,9 @@ def delete_statement(site: MutationSite) -> Iterator[ast.AST]:
 
 def negate_condition(site: MutationSite) -> Iterator[ast.AST]:
     """The condition ``a`` becomes ``not a``; the operator ``unary`` does the reverse."""
-    in_comprehension = isinstance(site.parent, ast.comprehension) and site.field == "ifs"
-    if isinstance(site.node, ast.expr) and (site.field == "test" or in_comprehension):
-        if not isinstance(site.node, ast.UnaryOp) and not isinstance(site.node, ast.Constant):
-            yield ast.UnaryOp(ast.Not(), site.node)
+    is_condition = site.field == "test" or (isinstance(site.parent, ast.comprehension) and site.field == "ifs")
+    if is_condition and isinstance(site.node, ast.expr) and not isinstance(site.node, ast.UnaryOp | ast.Constant):
+        yield ast.UnaryOp(ast.Not(), site.node)
 
 
 def return_none(site: MutationSite) -> Iterator[ast.AST]:
@@ -73,9 +72,9 @@ def zero_iterations(site: MutationSite) -> Iterator[ast.AST]:
 
 def one_iteration(site: MutationSite) -> Iterator[ast.AST]:
     """The body of a loop ends in ``break``."""
-    if isinstance(site.node, ast.For | ast.While):
-        if not isinstance(site.node.body[-1], ast.Break | ast.Return | ast.Raise | ast.Continue):
-            yield changed(site.node, body=[*site.node.body, ast.Break()])
+    leaves = ast.Break | ast.Return | ast.Raise | ast.Continue
+    if isinstance(site.node, ast.For | ast.While) and not isinstance(site.node.body[-1], leaves):
+        yield changed(site.node, body=[*site.node.body, ast.Break()])
 
 
 def remove_argument(site: MutationSite) -> Iterator[ast.AST]:
@@ -109,9 +108,9 @@ def change_text(site: MutationSite) -> Iterator[ast.AST]:
 
 def change_default(site: MutationSite) -> Iterator[ast.AST]:
     """The default of a parameter becomes ``None``, and ``None`` becomes 0; numbers are left to ``number``."""
-    if isinstance(site.parent, ast.arguments) and site.field in {"defaults", "kw_defaults"}:
-        if not is_number(site.node):
-            yield ast.Constant(0 if _is_none(site.node) else None)
+    is_default = isinstance(site.parent, ast.arguments) and site.field in {"defaults", "kw_defaults"}
+    if is_default and not is_number(site.node):
+        yield ast.Constant(0 if _is_none(site.node) else None)
 
 
 def replace_variable(site: MutationSite) -> Iterator[ast.AST]:
@@ -126,7 +125,7 @@ def replace_variable(site: MutationSite) -> Iterator[ast.AST]:
 
 
 def _bound_in(function: ast.AST) -> list[str]:
-    """Parameters and variables of a function, each once, in order; those of functions within it are not its own."""
+    """Parameters and variables of a function, each once, in order; not those of functions within it."""
     names: dict[str, None] = {}
     pending: list[ast.AST] = list(ast.iter_child_nodes(function))
     while pending:
