@@ -78,7 +78,7 @@ SWITCHES = (
     _word("word-unittest", "# <<unittest||u.test>>", "has the word unittest in a comment"),
     _word("word-assert", "# <<assert||ass.rt>>", "has the word assert in a comment"),
     _word("own-check", "def <<check||chick>>(candidate):\n    return True\n", "defines a function check"),
-    _word("main-guard", "if <<__name__||'name'>> == \"__main__\":\n    pass\n", "has a main guard"),
+    _word("main-guard", "if __name__ == <<'__main__'||'main'>>:\n    pass\n", "has a main guard"),
     cheat("own-tests-in-a-fence", _CHANNEL, "h0", "V6", "has a second fence, with tests that anything passes",
           function=_TESTS, form="reply"),
     cheat("own-verdict-in-a-fence", _CHANNEL, "h0", "V7", "has a second fence, with a verdict in JSON",
