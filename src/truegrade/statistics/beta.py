@@ -16,7 +16,7 @@ _HALVINGS = 60
 def beta_cdf(x: float, a: float, b: float) -> float:
     """P(X <= x) of a beta variable: the regularised incomplete beta function, for a and b above 0.
 
-    By its continued fraction (Abramowitz & Stegun 1964, 26.5.8), on the side of the mean where that converges fast.
+    By its continued fraction (Abramowitz & Stegun 1964, 26.5.8), on the side of the mean where it converges fast.
     """
     if x <= 0.0 or x >= 1.0:
         return float(x >= 1.0)

@@ -2,8 +2,8 @@
 
 A model that is right with probability t passes with probability ``p = t TPR + (1 - t) FPR``, so that
 ``t = (p - FPR) / (TPR - FPR)`` (Rogan & Gladen 1978, American J. Epidemiology 107:71-76). That takes for granted
-that the model's wrong programs are accepted as often as the probes, and that problems which it solves less often are
-not graded more or less strictly; `covariance_band` and `odds_band` say how far the result moves if not.
+that the model's wrong programs are accepted as often as the probes, and that problems which it solves less often
+are not graded more or less strictly; `covariance_band` and `odds_band` say how far the result moves if not.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def rogan_gladen(passed: float, tpr: float, fpr: float) -> float:
 def delta_variance(corrected: float, ratios: Ratios) -> float:
     """Variance of the corrected rate to first order.
 
-    ``[V(p) + t² V(TPR) + (1 - t)² V(FPR) - 2 t Cov(p, TPR) - 2 (1 - t) Cov(p, FPR) + 2 t (1 - t) Cov(TPR, FPR)] / J²``
+    ``[V(p) + t² V(TPR) + (1 - t)² V(FPR) - 2 t Cov(p, TPR) - 2 (1 - t) Cov(p, FPR) + 2 t (1 - t) Cov(TPR, FPR)]
+    / J²``
     """
     places, weights = (PASSED, TPR, FPR), (1.0, -corrected, corrected - 1.0)
     square = sum(
@@ -117,7 +118,8 @@ def corrected_draws(draws: Floats, fpr: int = FPR) -> Floats:
 
     j = draws[TPR] - draws[fpr]
     corrected = np.divide(draws[PASSED] - draws[fpr], j, out=np.full_like(j, np.nan), where=j > 0)
-    return np.clip(corrected, 0.0, 1.0)
+    clipped: Floats = np.clip(corrected, 0.0, 1.0)
+    return clipped
 
 
 def corrected_bootstrap_span(ratios: Ratios, confidence: float = 0.95, *, seed: int = 0) -> Span:
@@ -136,8 +138,8 @@ def smoothed_correction(
     """Corrected rate and interval where the error rates come from other problems than the pass rate.
 
     Lang & Reiczigel 2014 (Preventive Veterinary Medicine 113:13-22): every share is drawn towards the middle, the
-    corrected rate is computed of those, and its centre is moved by the skewness that dividing by J brings. The form
-    is that of Lee et al. 2025 (arXiv 2511.21140). All draws are taken for independent.
+    corrected rate is computed of those, and its centre is moved by the skewness that dividing by J brings. The
+    form is that of Lee et al. 2025 (arXiv 2511.21140). All draws are taken for independent.
 
     Args:
         passed: raw pass rate of ``n`` samples.
@@ -208,6 +210,25 @@ def odds_ratio(first: float, second: float) -> float | None:
     """``odds(first) / odds(second)``: G, of a model's own wrong programs against the mutants; None at 0 and 1."""
     bottom = (1 - first) * second
     return first * (1 - second) / bottom if bottom > 0.0 else None
+
+
+def odds_ratio_span(ratios: Ratios, first: int, second: int, confidence: float = 0.95) -> Span | None:
+    """`odds_ratio` of the shares at two places, by the delta method on its logarithm (Woolf 1955, Annals of Human
+    Genetics 19:251-253, with the covariance over problems); None where one of them is 0 or 1.
+    """
+    a, b = ratios.values[first], ratios.values[second]
+    if not (0.0 < a < 1.0 and 0.0 < b < 1.0):
+        return None
+    value = odds_ratio(a, b)
+    assert value is not None
+    scale_a, scale_b, covariance = a * (1 - a), b * (1 - b), ratios.covariance
+    square = float(
+        covariance[first, first] / scale_a**2
+        + covariance[second, second] / scale_b**2
+        - 2 * covariance[first, second] / (scale_a * scale_b)
+    )
+    half = two_sided_z(confidence) * sqrt(max(0.0, square))
+    return Span(value, value * exp(-half), value * exp(half), "delta method on the logarithm")
 
 
 def odds_band(passed: float, tpr: float, fpr: float, g: float) -> Bounds | None:

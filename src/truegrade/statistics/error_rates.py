@@ -11,7 +11,7 @@ wrong, ``(accepted + undecided) / (wrong + undecided)`` if all are. Intervals ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import sqrt
 from typing import NamedTuple
 
@@ -57,26 +57,37 @@ TPR, FPR, FPR_UPPER = range(3)
 
 
 def accepted_share(counts: Sequence[GraderCount], *, right: bool = False, upper: bool = False) -> Share:
-    """Share accepted: of right programs, or of wrong ones, or of wrong ones with every undecided one among them."""
+    """Share accepted of right programs, or of wrong ones, or of wrong ones and all undecided ones."""
     if right:
         bottoms = [count.right for count in counts]
         return Share([count.right_accepted for count in counts], bottoms, bottoms)
     also = [count.undecided_accepted if upper else 0 for count in counts]
     bottoms = [count.wrong + more for count, more in zip(counts, also, strict=True)]
-    return Share(
-        [count.wrong_accepted + more for count, more in zip(counts, also, strict=True)], bottoms, bottoms
-    )
+    return Share([count.wrong_accepted + more for count, more in zip(counts, also, strict=True)], bottoms, bottoms)
 
 
-def error_ratios(counts: Sequence[GraderCount], *others: Share) -> Ratios | None:
+def mean_over_problems(share: Share) -> Share:
+    """The same share with every problem weighted alike, however many programs it has."""
+    tops = [top / bottom if bottom else 0.0 for top, bottom in zip(share.tops, share.bottoms, strict=True)]
+    return Share(tops, [float(bottom > 0) for bottom in share.bottoms], share.draws)
+
+
+def error_ratios(counts: Sequence[GraderCount], *others: Share, by_problem: bool = False) -> Ratios | None:
     """TPR, FPR and FPR's upper bound of one grader, and other shares of the same problems behind them.
+
+    Args:
+        counts: one a problem.
+        others: each with one number for every count.
+        by_problem: weight problems alike, not programs.
 
     Returns:
         None where there are no right or no wrong programs.
     """
     if not any(count.right for count in counts) or not any(count.wrong for count in counts):
         return None
-    shares = (accepted_share(counts, right=True), accepted_share(counts), accepted_share(counts, upper=True))
+    shares = [accepted_share(counts, right=True), accepted_share(counts), accepted_share(counts, upper=True)]
+    if by_problem:
+        shares = [mean_over_problems(share) for share in shares]
     return Ratios([*shares, *others], [count.cluster for count in counts])
 
 
@@ -93,6 +104,14 @@ def share_span(ratios: Ratios, low: int, high: int, confidence: float = 0.95) ->
     below, above = ratios.bounds(low, critical), ratios.bounds(high, critical)
     assert below is not None and above is not None
     return Span(value, below[0], above[1], f"{IMBENS_MANSKI}, of {WILSON}")
+
+
+def accepted_span(counts: Sequence[GraderCount], *, right: bool = False, confidence: float = 0.95) -> Span | None:
+    """Share accepted of right programs, or of wrong ones with what is undecided; None without proven ones."""
+    shares = [accepted_share(counts, right=right), accepted_share(counts, right=right, upper=True)]
+    if not any(shares[0].bottoms):
+        return None
+    return share_span(Ratios(shares, [count.cluster for count in counts]), 0, 1, confidence)
 
 
 def j_variance(ratios: Ratios) -> float:
@@ -113,9 +132,7 @@ def j_span(ratios: Ratios, confidence: float = 0.95) -> Span:
             return None
         places = (TPR, fpr)
         values = [ratios.values[place] for place in places]
-        return spread(
-            (1, -1), values, bounds, lambda i, j: ratios.correlation(places[i], places[j]), side
-        )
+        return spread((1, -1), values, bounds, lambda i, j: ratios.correlation(places[i], places[j]), side)
 
     below, above = end(FPR_UPPER, -1, z), end(FPR, 1, z)
     if below is None or above is None:

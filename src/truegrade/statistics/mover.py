@@ -3,8 +3,8 @@
 The variance of a sum is the sum of variances; MOVER ("method of variance estimates recovery") takes each from the
 distance between a share and the end of *its* interval that matters for the end sought (Zou & Donner 2008,
 Statistics in Medicine 27:1693-1702; for ratios Donner & Zou 2012, Statistical Methods in Medical Research
-21:347-359). It is the delta method where the shares' intervals are symmetric, and it keeps a width where a share is
-0 or 1, at which the delta method takes the share for known.
+21:347-359). It is the delta method where the shares' intervals are symmetric, and it keeps a width where a share
+is 0 or 1, at which the delta method takes the share for known.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ Correlation = Callable[[int, int], float]
 
 
 def spread(
-    coefficients: Sequence[float], values: Sequence[float], bounds: Sequence[Bounds], correlation: Correlation, side: int
+    coefficients: Sequence[float],
+    values: Sequence[float],
+    bounds: Sequence[Bounds],
+    correlation: Correlation,
+    side: int,
 ) -> float:
     """Distance from ``sum(coefficient * value)`` to the lower (``side`` -1) or upper (1) end of its interval."""
     parts = [

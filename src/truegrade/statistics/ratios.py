@@ -1,8 +1,8 @@
 """Several shares of the same problems at once, with the covariance that they have for being of the same problems.
 
 Each share is a ratio of sums over problems, ``sum(top) / sum(bottom)``. Its variance is that of its linearised
-residuals ``top - ratio * bottom`` summed over each cluster, and the covariance of two shares is the cross product of
-theirs (Woodruff 1971, J. American Statistical Association 66:411-414). A share alone is exactly what
+residuals ``top - ratio * bottom`` summed over each cluster, and the covariance of two shares is the cross product
+of theirs (Woodruff 1971, J. American Statistical Association 66:411-414). A share alone is exactly what
 `truegrade.statistics.intervals.cluster_interval` says of it.
 """
 
@@ -101,7 +101,8 @@ class Ratios:
         import numpy as np
 
         tops, bottoms = self.tops @ times.T, self.bottoms @ times.T
-        return np.divide(tops, bottoms, out=np.full_like(tops, np.nan), where=bottoms > 0)
+        shares: Floats = np.divide(tops, bottoms, out=np.full_like(tops, np.nan), where=bottoms > 0)
+        return shares
 
 
 def _times(clusters: int, draws: int, seed: int) -> Iterator[Floats]:

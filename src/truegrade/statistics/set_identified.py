@@ -1,7 +1,7 @@
 """The interval for a value that the data confine between two bounds and no further.
 
-Programs that are neither proven right nor wrong leave a share between what is proven and what it would be if all of
-them were wrong. More data make the bounds certain, and never the share.
+Programs that are neither proven right nor wrong leave a share between what is proven and what it would be if all
+of them were wrong. More data make the bounds certain, and never the share.
 """
 
 from __future__ import annotations

@@ -30,10 +30,18 @@ def intraclass_correlation(successes: Sequence[int], draws: Sequence[int]) -> fl
     return 0.0 if spread <= 0.0 else min(1.0, max(0.0, (between - within) / spread))
 
 
+def between_variance(successes: Sequence[int], draws: Sequence[int]) -> float:
+    """Variance of the problems' true shares, by moments; the largest possible where nothing identifies it."""
+    total = sum(draws)
+    mean = sum(successes) / total if total else 0.5
+    alike = intraclass_correlation(successes, draws)
+    return mean * (1 - mean) * (1.0 if alike is None else alike)
+
+
 def shrunken_shares(successes: Sequence[int], draws: Sequence[int]) -> list[float | None]:
     """The posterior mean of each problem's share, in the order given; None for a problem without draws.
 
-    The prior is a beta distribution with the pooled mean and the moments' correlation: worth ``(1 - r) / r`` draws.
+    The prior is a beta distribution of the pooled mean, worth ``(1 - r) / r`` draws at the moments' correlation r.
     """
     total = sum(draws)
     if not total:
