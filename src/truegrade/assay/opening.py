@@ -17,7 +17,7 @@ from truegrade.assay.probes.labelled import replies as replies_of
 from truegrade.assay.records import Danger
 from truegrade.assay.running import AssayRequest, run_assay
 from truegrade.assay.settings import Battery
-from truegrade.assay.targets import open_target
+from truegrade.assay.targets.opening import open_target
 from truegrade.assay.targets.base import Target
 from truegrade.assay.targets.profile import TESTS_INSIDE, InsideTarget, ProfileTarget
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
@@ -43,8 +43,8 @@ def assay(
     grader: Grader | Sequence[Grader] = (),
     profiles: Sequence[AnyProfile] = (),
     battery: Battery | None = None,
-    call: str = "plain",
-    tests_as: str = "asserts",
+    call: str = "",
+    tests_as: str = "",
     data: str | Path | None = None,
     task_args: Mapping[str, str] | None = None,
     limit: Limit = None,
@@ -54,7 +54,9 @@ def assay(
     danger: Danger | None = None,
     mine: bool = False,
     packages: Sequence[str] = (),
-    timeout_s: float = 30.0,
+    timeout_s: float = 60.0,
+    jail: bool = True,
+    dry: str | Path | None = None,
     pass_at: float | None = None,
     repeat: int = 1,
     confidence: float = 0.95,
@@ -75,8 +77,9 @@ def assay(
         profiles: profiles of ours that are graders under measurement; ``tests-inside`` is the plainest rule of
             all. None: ``strict``, if no ``grader`` is given either.
         battery: what is sent; None for every class of probes.
-        call: how a foreign grader is called, a name of `truegrade.assay.targets.CALLS` or ``module:adapter``.
-        tests_as: the form in which it is given the tests.
+        call: how a foreign grader is called, a name of `truegrade.assay.targets.calls.CALLS` or
+            ``module:adapter``; by default ``exit-code`` for commands, else ``plain``.
+        tests_as: the form in which it is given the tests; by default the usual one of ``call``.
         data: local data file, or a folder that holds it.
         task_args: of the benchmark.
         limit: the first N problems, or those from A to B.
@@ -87,6 +90,8 @@ def assay(
         mine: a grader at another machine's address is the caller's own.
         packages: installed packages that a grader in the jail may import.
         timeout_s: seconds that a foreign grader may take for one probe.
+        jail: False runs a foreign function or command outside the jail.
+        dry: a folder to write the probes into, with what each does; nothing is sent.
         pass_at: score from which on a grader that gives numbers accepts; None: what it gives the reference.
         repeat: times that every probe is sent; verdicts that differ are a finding.
         confidence: of every interval.
@@ -112,7 +117,7 @@ def assay(
     results = []
     with _targets(
         named, graders, crew, unsafe, call=call, tests_as=tests_as, danger=danger, mine=mine,
-        packages=packages, timeout_s=timeout_s,
+        packages=packages, timeout_s=timeout_s, jail=jail,
     ) as targets:  # fmt: skip
         for benchmark in opened:
             chosen = {problem.id: problem for problem in select(benchmark, limit, ids)}
@@ -257,8 +262,7 @@ def _targets(
                 targets.append(InsideTarget(workers=workers, allow_unsafe=unsafe))
             else:
                 targets.append(ProfileTarget(find_profile(profile), workers=workers, allow_unsafe=unsafe))
-        for grader in graders:
-            targets.append(open_target(grader, workers=workers, allow_unsafe=unsafe, **foreign))
+        targets += [open_target(each, workers=workers, allow_unsafe=unsafe, **foreign) for each in graders]
         yield targets
     finally:
         for target in targets:

@@ -1,4 +1,4 @@
-"""An assay from beginning to end: probes are made and labelled, sent to every grader, and what was said is counted.
+"""An assay from beginning to end: probes are made and labelled, sent to every grader, and the verdicts counted.
 
 Each stage writes a journal (`truegrade.assay.folder`), so that a kill loses at most the problem or the probe in
 flight, and the same call goes on.
@@ -29,14 +29,18 @@ from truegrade.sandbox import Limits, Sandbox
 LABEL_LIMITS = Limits(cpu_s=10.0, output_bytes=64 * 2**20)
 """Of the programs that are labelled; seconds decide no label (`truegrade.assay.labelling`)."""
 T = TypeVar("T")
-ASSUMPTIONS = (
-    "A mutant or stub counts as wrong only with a witness: an input on which every reference agrees and the program"
-    " does something else. Programs without one are undecided, and the interval covers both possibilities.",
-    "Mutants are not a model's errors: the share of mutants accepted says how weak the tests are, not what share"
-    " of a model's wrong answers they accept.",
-    "Cheats are counted apart, by channel: a policy that is trained against a grader finds the open channel,"
-    " whatever the average over channels is.",
-    "The problems are taken for a sample of problems like them; intervals are clustered by problem.",
+ASSUMPTIONS: tuple[str, ...] = tuple(
+    " ".join(each.split())
+    for each in (
+        """A mutant, stub or labelled program counts as wrong only with a witness: an input on which every reference
+        agrees and the program does something else. What has none is undecided, and the interval covers both
+        possibilities.""",
+        """Mutants are not a model's errors: the share of mutants accepted says how weak the tests are, not what share
+        of a model's wrong answers they accept.""",
+        """Cheats are counted apart, by channel: a policy that is trained against a grader finds the open channel,
+        whatever the average over channels is.""",
+        "The problems are taken for a sample of problems like them; intervals are clustered by problem.",
+    )
 )
 
 
@@ -171,7 +175,7 @@ def _controlled(probes: Sequence[Probe]) -> frozenset[str]:
 
 
 def count(folder: AssayFolder, problems: Mapping[str, Problem], confidence: float = 0.95) -> AssaySummary:
-    """Count what was said and write ``findings.jsonl`` and ``summary.json``; the same journals give the same bytes.
+    """Count what was said; write ``findings.jsonl`` and ``summary.json``. Equal journals give equal bytes.
 
     Args:
         folder: of the assay.

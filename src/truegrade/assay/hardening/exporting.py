@@ -89,8 +89,10 @@ def _row(problem: Problem, line: HardenedProblem) -> dict[str, Any] | None:
 
 
 def _evalplus(problem: Problem, line: HardenedProblem) -> dict[str, Any] | None:
-    """A row as EvalPlus stores problems (evalplus/evalplus@26d6d00 ``evalplus/data/utils.py``); inputs are JSON, so
-    problems whose arguments JSON would change (tuples, sets, keys that are no texts) have none."""
+    """A row as EvalPlus stores problems (evalplus/evalplus@26d6d00 ``evalplus/data/utils.py``).
+
+    Inputs are JSON, so problems whose arguments JSON would change (tuples, sets, keys that are no texts) have none.
+    """
     task = problem.task
     if not isinstance(task, FunctionTask | OracleTask) or line.comparator != "equal":
         return None
@@ -114,7 +116,7 @@ def _evalplus(problem: Problem, line: HardenedProblem) -> dict[str, Any] | None:
 
 
 def _trainer(problem: Problem, line: HardenedProblem) -> dict[str, Any] | None:
-    """The tests as trainers read them: ``inputs`` are lines of JSON, one an argument, ``outputs`` one value each."""
+    """The tests as trainers read them: of each call the arguments as lines of JSON, and the value as JSON."""
     task = problem.task
     if isinstance(task, FunctionTask | OracleTask | CasesTask) and line.tests:
         calls = [(list(read_call(test.call)), value_of(test.expected)) for test in line.tests]
@@ -154,10 +156,10 @@ tags:
 
 # {benchmark}, hardened
 
-The problems of {benchmark} with further tests, chosen by `truegrade assay harden` so that they refuse wrong programs
-that the benchmark's own tests accept. {manifest["hardened"]} of {manifest["problems"]} problems have new tests. Expected
-values are those of the benchmark's reference program; the manifest names for every test the programs that it refuses,
-and what the tests gain on programs that were kept out of the choice.
+The problems of {benchmark} with further tests, chosen by `truegrade assay harden` so that they refuse wrong
+programs that the benchmark's own tests accept. {manifest["hardened"]} of {manifest["problems"]} problems have new
+tests. Expected values are those of the benchmark's reference program; the manifest names for every test the
+programs that it refuses, and what the tests gain on programs that were kept out of the choice.
 
 Source: {", ".join(f"{name} {value}" for name, value in source.items())}. Licence of the source: {licence}.
 """

@@ -27,7 +27,7 @@ from truegrade.records import Answer, Problem
 MOST_TESTS = 10
 """New tests of a problem, unless more are asked for."""
 MOST_CPU = 2.0
-"""Times the CPU of the present tests that the present and new tests together may take, where that is measurable."""
+"""Times the CPU of the present tests that present and new tests together may take, where it can be measured."""
 _LEAST_CPU_S = 0.02
 """Below it the start of a process is all that is measured."""
 _MUTANT_CPU_S = 2.0

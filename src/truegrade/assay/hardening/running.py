@@ -43,7 +43,7 @@ class Hardened(msgspec.Struct, frozen=True, kw_only=True):
     """Problems that the budget left."""
 
     def total(self, side: str) -> Side:
-        """The programs of one kind over all problems: ``seen``, ``held_out``, ``right``, ``bugs``, ``labelled_right``."""
+        """The programs of one field of `HardenedProblem` over all problems, as ``held_out``."""
         sides: list[Side] = [one for line in self.lines if (one := getattr(line, side)) is not None]
         return Side(
             programs=sum(one.programs for one in sides),
@@ -78,8 +78,8 @@ def harden(
 ) -> Hardened:
     """Add tests to a benchmark that refuse wrong programs which its own tests accept.
 
-    Half of the mutants of each problem choose the tests, the other half only measures what they gain. The same call
-    goes on where an earlier one stopped.
+    Half of the mutants of each problem choose the tests, the other half only measures what they gain. The same
+    call goes on where an earlier one stopped.
 
     Args:
         benchmark: name or file.
