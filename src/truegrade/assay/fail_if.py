@@ -99,7 +99,7 @@ def read_condition(text: str, codes: Collection[str]) -> Condition:
         with quietly():
             tree = ast.parse(shown, mode="eval").body
     except SyntaxError as error:
-        raise _fault(shown, error.offset or 1, f"not an expression ({error.msg})") from None
+        raise _fault(shown, error.offset or len(shown) + 1, f"not an expression ({error.msg})") from None
     except (ValueError, MemoryError, RecursionError) as error:
         raise _fault(shown, 1, f"not an expression ({error})") from None
     reader = _Reader(shown, frozenset(codes))

@@ -51,11 +51,19 @@ def _cell(one: ChannelMeasure | None) -> Child:
     if not one.probes:
         return el("span", "not sent", class_="dim")
     counted = el("small", f"{fmt.count(one.accepted)} of {fmt.count(one.probes)}")
-    stays = el("small", f"stays: {fmt.plural(one.stays, 'control')} judged otherwise after it") if one.stays else None
+    stays = (
+        el("small", f"stays: {fmt.plural(one.stays, 'control')} judged otherwise after it") if one.stays else None
+    )
     twins = None
     if one.accepted and not one.open:
         twins = el("small", f"so is the inert twin, {fmt.count(one.inert_accepted)} of {fmt.count(one.inert)}")
-    state = ("open", "badge failed") if one.open else ("accepted", "badge") if one.accepted else ("closed", "badge passed")
+    state = (
+        ("open", "badge failed")
+        if one.open
+        else ("accepted", "badge")
+        if one.accepted
+        else ("closed", "badge passed")
+    )
     return [el("span", state[0], class_=state[1]), counted, twins, stays]
 
 

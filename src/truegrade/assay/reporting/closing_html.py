@@ -65,7 +65,10 @@ def repeat_section(material: AssayMaterial) -> Markup:
         ("replay one probe and its witness", f"truegrade assay replay {folder} PROBE"),
         ("correct the pass rate of a run", "truegrade assay verdicts RUN --corrected"),
         *(
-            (f"write tests that refuse the accepted programs of {name}", f"truegrade assay harden {shlex.quote(name)}")
+            (
+                f"write tests that refuse the accepted programs of {name}",
+                f"truegrade assay harden {shlex.quote(name)}",
+            )
             for name in dict.fromkeys(measure.benchmark for measure in material.summary.measures)
         ),
     ]

@@ -57,7 +57,10 @@ def _graders(summary: AssaySummary) -> Exhibit:
             words.unit(measure.j.value),
             words.unit_interval(measure.j).partition(" ")[2],
             ", ".join(measure.forgeable) or "none",
-            *(_value("PPV", value, summary, measure) if (value := measure.ppv.get(base)) else None for base in bases),
+            *(
+                _value("PPV", value, summary, measure) if (value := measure.ppv.get(base)) else None
+                for base in bases
+            ),
         ]
         for measure in summary.measures
     ]

@@ -15,22 +15,32 @@ from truegrade.report.glossary import explained
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.page_parts import section, table
 
+
 def headline_section(material: AssayMaterial) -> Markup:
     """TPR, FPR, J and open channels; of several graders as a table."""
     measures = material.summary.measures
     if len(measures) == 1:
         return section("result", "Result", _strip(measures[0]), _notes(measures[0]))
-    rows: list[list[Child]] = [[measure.grader, measure.benchmark, *compared_cells(measure)] for measure in measures]
-    head: list[Child] = ["grader", "benchmark", *(explained(name, TERMS) for name in ("TPR", "FPR", "J")), "channels open"]
+    rows: list[list[Child]] = [
+        [measure.grader, measure.benchmark, *(el("span", cell, class_="num") for cell in compared_cells(measure))]
+        for measure in measures
+    ]
+    head: list[Child] = [
+        "grader",
+        "benchmark",
+        *(explained(name, TERMS) for name in ("TPR", "FPR", "J")),
+        "channels open",
+    ]
     return section("result", "Result", table("Graders compared", head, rows), _left_out(measures))
 
 
 def _strip(measure: GraderMeasure) -> Markup:
     right, fpr = words.share_of(measure, "right"), measure.fpr
     sent = sum(channel.probes > 0 for channel in measure.channels)
+    star = " *" if words.star(measure) else ""
     tiles: list[tuple[str, str, str]] = [
         ("TPR: right programs accepted", words.rate(right.value if right else None), _ends(right)),
-        ("FPR: wrong programs accepted", words.rate(fpr.value), _ends(fpr)),
+        ("FPR: wrong programs accepted", words.rate(fpr.value), _ends(fpr) + star),
         ("J = TPR - FPR", words.unit(measure.j.value), words.unit_interval(measure.j).partition(" ")[2]),
         ("channels open to cheats", f"{len(measure.forgeable)} of {sent}" if sent else "–", _through(measure)),
     ]
@@ -96,7 +106,10 @@ def _meaning(measure: GraderMeasure) -> Child:
         words.passes_in_words(measure),
         f"Can a program be paid without solving anything? {_begin(words.forgeable(measure))}.",
     )
-    return [*(el("p", explained(sentence, TERMS), class_="prose") for sentence in said if sentence), _quoted(measure)]
+    return [
+        *(el("p", explained(sentence, TERMS), class_="prose") for sentence in said if sentence),
+        _quoted(measure),
+    ]
 
 
 def _begin(text: str) -> str:

@@ -35,8 +35,8 @@ def classes_section(material: AssayMaterial) -> Markup:
         el(
             "p",
             explained(
-                "Classes are not added up: mutants say how weak the tests are, cheats whether a verdict can be forged."
-                " Intervals treat the probes of one problem as a cluster.",
+                "Classes are not added up: mutants say how weak the tests are, cheats whether a verdict can be"
+                " forged. Intervals treat the probes of one problem as a cluster.",
                 TERMS,
             ),
             class_="note",
@@ -57,7 +57,9 @@ def _classes(measure: GraderMeasure, level: str) -> Child:
 
 def _class_row(share: AcceptedShare, measure: GraderMeasure) -> list[Child]:
     name, *numbers, hit = class_cells(share)
-    undecided = f"{fmt.count(share.undecided)}, {fmt.count(share.undecided_accepted)} accepted" if share.undecided else "–"
+    undecided = (
+        f"{fmt.count(share.undecided)}, {fmt.count(share.undecided_accepted)} accepted" if share.undecided else "–"
+    )
     return [
         [explained(name, TERMS), el("small", words.MADE[share.kind])],
         *(el("span", number, class_="num") for number in numbers),
@@ -93,9 +95,9 @@ def problems_section(material: AssayMaterial) -> Markup:
         el(
             "p",
             explained(
-                "The intervals are those of the problem's FPR (Clopper and Pearson) at its measured TPR. They are wide,"
-                " since a problem has few probes: the order is a place to start reading, not a finding. Doubtful"
-                " are problems whose FPR lies above 0.2 after Holm's correction for the number of problems.",
+                "The intervals are those of the problem's FPR (Clopper and Pearson) at its measured TPR. They are"
+                " wide, since a problem has few probes: the order is a place to start reading, not a finding."
+                " Doubtful are problems whose FPR lies above 0.2 after Holm's correction for their number.",
                 TERMS,
             ),
             class_="note",
@@ -116,12 +118,12 @@ def _problems(measure: GraderMeasure) -> Child:
         return None
     errs = sum((one.j or 0.0) < 1 for one in ranked)
     doubtful = sum(one.doubtful for one in ranked)
-    caption = [
-        el("b", measure.grader),
+    said = (
         f" errs on {fmt.count(errs)} of {fmt.plural(len(ranked), 'problem')}; doubtful: {fmt.count(doubtful)}."
-        f" Drawn: the {fmt.count(min(DRAWN, len(ranked)))} with the lowest J.",
-    ]
-    return figure(j_chart(ranked[:DRAWN], f"J by problem, {measure.grader}"), caption, _numbers(ranked))
+        f" Drawn: the {fmt.count(min(DRAWN, len(ranked)))} with the lowest J."
+    )
+    chart = j_chart(ranked[:DRAWN], f"J by problem, {measure.grader}")
+    return figure(chart, [el("b", measure.grader), said], _numbers(ranked))
 
 
 def _numbers(ranked: Sequence[ProblemMeasure]) -> Markup:
@@ -140,7 +142,11 @@ def _numbers(ranked: Sequence[ProblemMeasure]) -> Markup:
     ]
     accepted: list[Child] = ["right accepted", "wrong accepted", "undecided accepted"]
     head: list[Child] = ["problem", "J", *accepted, "interval of FPR, %", "FPR, shrunken", "doubtful"]
-    more = f", the worst {LISTED} of {fmt.count(len(ranked))}; all are in summary.json" if len(ranked) > LISTED else ""
+    more = (
+        f", the worst {LISTED} of {fmt.count(len(ranked))}; all are in summary.json"
+        if len(ranked) > LISTED
+        else ""
+    )
     return table(f"Problems{more}", head, rows, class_="numeric")
 
 
@@ -154,7 +160,8 @@ def j_chart(rows: Sequence[ProblemMeasure], name: str) -> Chart:
     ends = [(one, one.j or 0.0, *_ends(one)) for one in rows]
     low = min(0.0, *(low for _, _, low, _ in ends))
     bottom = 0.0 if low >= 0 else -0.5 if low >= -0.5 else -1.0
-    ticks = tuple((bottom + step / 4 * (1 - bottom), f"{bottom + step / 4 * (1 - bottom):g}") for step in range(5))
+    shown = (0.0, 0.25, 0.5, 0.75, 1.0) if bottom == 0 else (-1.0, -0.5, 0.0, 0.5, 1.0)
+    ticks = tuple((tick, f"{tick:g}") for tick in shown if tick >= bottom)
     axis, height = Axis(low=bottom, high=1.0, ticks=ticks), ROW_HEIGHT_PX * len(rows)
     body = [*bottom_axis(axis, height)]
     told = []

@@ -37,7 +37,11 @@ def survivors_section(material: AssayMaterial) -> Markup:
     title = "Wrong programs accepted"
     if not found:
         return section("survivors", title, el("p", "None: every program that was proven wrong was refused."))
-    more = f" The first {IN_FULL} are shown with their evidence, one of every problem first." if found[IN_FULL:] else ""
+    more = (
+        f" The first {IN_FULL} are shown with their evidence, one of every problem first."
+        if found[IN_FULL:]
+        else ""
+    )
     said = (
         f"{fmt.plural(len(found), 'program')} that a witness proves wrong passed at least one grader.{more} A test"
         " with the call of the witness would have refused the program."

@@ -14,7 +14,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
         " programs alike",
         "J_adversarial": "TPR less the highest share of cheats accepted through one channel: what is left of J"
         " against a policy that looks for reward",
-        "PPV": "positive predictive value: the probability that an accepted program is right, at a given base rate",
+        "PPV": "positive predictive value: the probability that an accepted program is right, at a"
+        " given base rate",
         "base rate": "the share of right programs among those that are graded",
         "probe": "a program whose correctness is known, sent to a grader",
         "grader": "what is measured: a benchmark's tests, a profile, or a reward function",
@@ -24,8 +25,8 @@ TERMS: Mapping[str, str] = MappingProxyType(
         "undecided": "a mutant for which neither a witness nor a proof that it equals the reference was found",
         "stub": "a program that does not try: a constant, an echo of the argument, nothing at all",
         "channel": "a way by which a program reaches the verdict without computing the answer",
-        "inert twin": "a cheat with its hook cut, otherwise the same text: if it is accepted too, the channel is not"
-        " what was accepted",
+        "inert twin": "a cheat with its hook cut, otherwise the same text: if it is accepted too, the channel is"
+        " not what was accepted",
         "must-fail": "an honest program before tests that were made impossible; whatever accepts it does not test",
         "stays": "after a cheat the grader judges an honest or a wrong program otherwise than before",
     }

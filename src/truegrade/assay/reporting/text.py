@@ -54,10 +54,11 @@ def print_assay(
 
 
 def _classes(measure: GraderMeasure, confidence: float) -> Table:
-    titles = ("", "accepted", "of", "rate", f"{100 * confidence:g} % interval", "problems hit", "")
+    titles = ("", "accepted", "of", "rate", f"{100 * confidence:g} % interval", "problems", "hit means")
     table = plain_table(*titles)
+    table.padding = (0, 1, 0, 0)  # so that a row fits 80 columns
     for column in table.columns[1:6]:
-        column.justify = "right"
+        column.justify, column.no_wrap = "right", True
     for share in measure.shares:
         row(table, *class_cells(share), words.acceptance(share, measure))
     return table
@@ -91,7 +92,7 @@ def _lines(measure: GraderMeasure) -> list[str]:
 
 def _compared(measures: Sequence[GraderMeasure]) -> Table:
     several = len({measure.benchmark for measure in measures}) > 1
-    table = plain_table("grader", *(["benchmark"] if several else []), "TPR", "FPR", "J", "channels open")
+    table = plain_table("grader", *(["benchmark"] if several else []), "TPR", "FPR", "J", "open")
     for measure in measures:
         place = [measure.benchmark] if several else []
         row(table, measure.grader, *place, *compared_cells(measure))
@@ -103,7 +104,9 @@ def compared_cells(measure: GraderMeasure) -> tuple[str, str, str, str]:
     right, fpr = words.share_of(measure, "right"), measure.fpr
     sent = sum(channel.probes > 0 for channel in measure.channels)
     return (
-        "–" if right is None or right.value is None else f"{words.rate(right.value)} {fmt.bounds(right.low, right.high)}",
+        "–"
+        if right is None or right.value is None
+        else f"{words.rate(right.value)} {fmt.bounds(right.low, right.high)}",
         "–" if fpr.value is None else f"{words.rate(fpr.value)} {fmt.bounds(fpr.low, fpr.high)}",
         words.unit_interval(measure.j),
         f"{len(measure.forgeable)} of {sent}" if sent else "–",

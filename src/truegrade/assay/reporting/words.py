@@ -67,12 +67,12 @@ def interval(share: AcceptedShare) -> str:
 
 
 def acceptance(share: AcceptedShare, measure: GraderMeasure) -> str:
-    """What the errors of a class are called; of cheats how many channels are open."""
+    """What a problem hit means in a class; of cheats how many channels are open."""
     if share.kind == "cheat":
-        return f"channels open: {_of_channels(measure)}"
+        return f"open: {_of_channels(measure)}"
     if share.kind == "right":
-        return "right programs refused"
-    return "impossible tests passed" if share.kind == "must-fail" else "wrong programs accepted"
+        return "right refused"
+    return "impossible passed" if share.kind == "must-fail" else "wrong accepted"
 
 
 def _of_channels(measure: GraderMeasure) -> str:
@@ -101,14 +101,12 @@ def forgeable(measure: GraderMeasure) -> str:
     left_out = f"; not sent: {', '.join(unsent)}" if unsent else ""
     if not sent:
         return f"not measured: no cheat was sent{left_out}"
-    if not measure.forgeable:
-        return f"no, all {fmt.plural(len(sent), 'channel')} closed{left_out}"
     stays = [channel.channel for channel in measure.channels if channel.stays]
     after = f"; stays in the grader: {', '.join(stays)}" if stays else ""
-    return (
-        f"yes, through {len(measure.forgeable)} of {fmt.plural(len(sent), 'channel')}:"
-        f" {', '.join(measure.forgeable)}; J_adversarial = {unit(measure.j_adversarial)}{after}{left_out}"
-    )
+    if not measure.forgeable:
+        return f"no; channels open: none of {len(sent)}{after}{left_out}"
+    through = f"{len(measure.forgeable)} of {len(sent)}, {', '.join(measure.forgeable)}"
+    return f"yes; channels open: {through}; J_adversarial = {unit(measure.j_adversarial)}{after}{left_out}"
 
 
 def right_passes(measure: GraderMeasure) -> str:
@@ -175,7 +173,7 @@ def errors_in_words(measure: GraderMeasure) -> str:
     if measure.j.value is not None:
         parts.append(
             f"J is the first less the second, {unit(measure.j.value)}: 1 for a grader that never errs, 0 for one"
-            " that tosses a coin."
+            " that accepts right and wrong programs alike."
         )
     return " ".join(parts)
 
@@ -189,18 +187,26 @@ def stands_for(measure: GraderMeasure, measured: float) -> str:
             " how many programs are right."
         )
     tpr, fpr = rates
-    true = corrected(measured, tpr, fpr)
-    sum_ = f"({fmt.percent(measured)} - {fmt.percent(fpr)}) / ({fmt.percent(tpr)} - {fmt.percent(fpr)})"
+    worked = f"({fmt.percent(measured)} - {fmt.percent(fpr)}) / ({fmt.percent(tpr)} - {fmt.percent(fpr)})"
     return (
-        f"A pass@1 of {100 * measured:.0f} % measured with it therefore stands for {fmt.percent(true)} right programs,"
-        f" if it errs on a model's answers as often as on these: {sum_}."
+        f"A pass@1 of {100 * measured:.0f} % measured with it therefore stands for"
+        f" {fmt.percent(corrected(measured, tpr, fpr))} right programs, if it errs on a model's answers as often"
+        f" as on these: {worked}{_at_the_ends(measured, tpr, measure.fpr)}."
     )
 
 
+def _at_the_ends(measured: float, tpr: float, fpr: MeasuredValue) -> str:
+    """What the interval of FPR does to a corrected rate; empty where it reaches TPR or there is none."""
+    if fpr.low is None or fpr.high is None or fpr.high >= tpr:
+        return ""
+    low, high = (fmt.percent(corrected(measured, tpr, end)) for end in (fpr.high, fpr.low))
+    return f"; at the ends of the interval of FPR it is {low} and {high}"
+
+
 CAVEAT = (
-    "The programs above are not a model's answers. A mutant is one small change away from a right program and may be"
-    " harder or easier to catch than what a model gets wrong, so this arithmetic illustrates the size of the error"
-    " and does not correct a published number."
+    "The programs above are not a model's answers. A mutant is one small change away from a right program and may"
+    " be harder or easier to catch than what a model gets wrong, so this arithmetic illustrates the size of the"
+    " error and does not correct a published number."
 )
 
 
