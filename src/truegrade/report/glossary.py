@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 
 from truegrade.pipeline.summary import Summary
@@ -30,20 +31,20 @@ TERMS: Mapping[str, str] = MappingProxyType(
 )
 """Term -> what it means; metrics are in `wording.metric`."""
 
-_WORD = re.compile(
-    r"(?<![\w@/-])("
-    + "|".join(sorted(map(re.escape, TERMS), key=len, reverse=True))
-    + r"|[a-z_]*pass@\d+)(s?)(?![\w-])"
-)
+
+@cache
+def _words(terms: frozenset[str]) -> re.Pattern[str]:
+    longest = sorted(map(re.escape, sorted(terms)), key=len, reverse=True)
+    return re.compile(r"(?<![\w@/-])(" + "|".join(longest) + r"|[a-z_]*pass@\d+)(s?)(?![\w-])")
 
 
-def explained(text: str) -> Child:
+def explained(text: str, terms: Mapping[str, str] = TERMS) -> Child:
     """A text in which each term, where it first stands, shows on hover what it means."""
     parts: list[Child] = []
     seen, place = set(), 0
-    for found in _WORD.finditer(text):
+    for found in _words(frozenset(terms)).finditer(text):
         term = found[1]
-        meaning = TERMS.get(term) or wording.metric(term)
+        meaning = terms.get(term) or wording.metric(term)
         if term in seen or not meaning:
             continue
         seen.add(term)
@@ -56,5 +57,10 @@ def glossary_section(summary: Summary) -> Markup:
     """The terms that a page of this run uses."""
     metrics = dict.fromkeys(e.metric for profile in summary.profiles for e in profile.estimates)
     meant = {**{name: said for name in metrics if (said := wording.metric(name))}, **TERMS}
-    rows = (el("div", el("dt", name), el("dd", said)) for name, said in meant.items())
+    return terms_section(meant)
+
+
+def terms_section(terms: Mapping[str, str]) -> Markup:
+    """A list of terms and what they mean, as the last section of a page."""
+    rows = (el("div", el("dt", name), el("dd", said)) for name, said in terms.items())
     return section("glossary", "Terms", el("dl", rows, class_="glossary"))

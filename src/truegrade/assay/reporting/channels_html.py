@@ -1,0 +1,77 @@
+"""Through which channels a verdict can be forged: graders against channels."""
+
+from __future__ import annotations
+
+from truegrade.assay.measures import ChannelMeasure
+from truegrade.assay.reporting.by_grader import MAX_MEASURES
+from truegrade.assay.reporting.material import AssayMaterial, ErredProbe
+from truegrade.assay.reporting.survivors_html import program, replayed
+from truegrade.assay.reporting.terms import TERMS
+from truegrade.report import format as fmt
+from truegrade.report.glossary import explained
+from truegrade.report.markup import Child, Markup, el
+from truegrade.report.page_parts import folded, section, table
+
+
+def channels_section(material: AssayMaterial) -> Markup:
+    """The matrix, and a cheat of each channel that was accepted; empty where no channel was tried."""
+    measures = [measure for measure in material.summary.measures if measure.channels]
+    if not measures:
+        return Markup()
+    several = len({measure.benchmark for measure in measures}) > 1
+    head: list[Child] = ["channel", "danger"]
+    head += [f"{one.grader}, {one.benchmark}" if several else one.grader for one in measures[:MAX_MEASURES]]
+    found = [{one.channel: one for one in measure.channels} for measure in measures[:MAX_MEASURES]]
+    names = dict.fromkeys(one.channel for measure in measures for one in measure.channels)
+    rows: list[list[Child]] = [
+        [name, next((of[name].danger for of in found if name in of), ""), *(_cell(of.get(name)) for of in found)]
+        for name in names
+    ]
+    return section(
+        "channels",
+        "Channels of cheating",
+        el(
+            "p",
+            explained(
+                "A cheat computes nothing and reaches for the verdict. A channel is open where a cheat is accepted"
+                " and its inert twin, the same text with the hook cut, is refused. Against a policy that is"
+                " rewarded by this grader one open channel is as bad as all.",
+                TERMS,
+            ),
+            class_="note",
+        ),
+        table("Cheats accepted, of those sent", head, rows, class_="assay-channels"),
+        [_example(material, erred) for erred in material.cheats],
+    )
+
+
+def _cell(one: ChannelMeasure | None) -> Child:
+    if one is None or (not one.probes and not one.not_sent):
+        return "–"
+    if not one.probes:
+        return el("span", "not sent", class_="dim")
+    counted = el("small", f"{fmt.count(one.accepted)} of {fmt.count(one.probes)}")
+    stays = (
+        el("small", f"stays: {fmt.plural(one.stays, 'control')} judged otherwise after it") if one.stays else None
+    )
+    twins = None
+    if one.accepted and not one.open:
+        twins = el("small", f"so is the inert twin, {fmt.count(one.inert_accepted)} of {fmt.count(one.inert)}")
+    state = (
+        ("open", "badge failed")
+        if one.open
+        else ("accepted", "badge")
+        if one.accepted
+        else ("closed", "badge passed")
+    )
+    return [el("span", state[0], class_=state[1]), counted, twins, stays]
+
+
+def _example(material: AssayMaterial, erred: ErredProbe) -> Markup:
+    probe = erred.probe
+    return folded(
+        f"{probe.channel}: {probe.origin}, accepted by {', '.join(erred.graders)}",
+        el("p", probe.change, class_="note") if probe.change else None,
+        program(probe.code, f"Cheat {probe.id}"),
+        replayed(material, probe.id),
+    )

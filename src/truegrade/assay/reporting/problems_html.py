@@ -1,0 +1,198 @@
+"""Classes of probes, mutation operators, and J problem by problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from truegrade.assay.measures import AcceptedShare, GraderMeasure, ProblemMeasure
+from truegrade.assay.reporting import words
+from truegrade.assay.reporting.by_grader import by_grader
+from truegrade.assay.reporting.material import AssayMaterial
+from truegrade.assay.reporting.terms import TERMS
+from truegrade.assay.reporting.text import class_cells
+from truegrade.report import format as fmt
+from truegrade.report.charts.svg import Axis, Chart, Margin, bottom_axis, pc
+from truegrade.report.charts.svg_dots import PHONE_LETTERS, ROW_HEIGHT_PX
+from truegrade.report.glossary import explained
+from truegrade.report.markup import Child, Markup, el
+from truegrade.report.page_parts import figure, folded, section, table
+
+DRAWN = 25
+"""Problems in a chart."""
+LISTED = 200
+"""Problems in the table under a chart."""
+
+
+# ---------------------------------------------------------------------------------------------- classes
+
+
+def classes_section(material: AssayMaterial) -> Markup:
+    """The share accepted of each class."""
+    level = f"{100 * material.summary.confidence:g} % interval"
+    return section(
+        "classes",
+        "Accepted by class",
+        el(
+            "p",
+            explained(
+                "Classes are not added up: mutants say how weak the tests are, cheats whether a verdict can be"
+                " forged. Intervals treat the probes of one problem as a cluster.",
+                TERMS,
+            ),
+            class_="note",
+        ),
+        by_grader(material, lambda measure: _classes(measure, level)),
+    )
+
+
+def _classes(measure: GraderMeasure, level: str) -> Child:
+    rows = [_class_row(share, measure) for share in measure.shares]
+    head: list[Child] = ["class", "accepted", "of", "rate", level, "problems hit", "undecided", "an error means"]
+    return [
+        table(words.title(measure), head, rows, class_="assay-classes"),
+        *(el("p", line, class_="note") for line in (words.star(measure), words.no_verdict(measure)) if line),
+        _operators(measure),
+    ]
+
+
+def _class_row(share: AcceptedShare, measure: GraderMeasure) -> list[Child]:
+    name, *numbers, hit = class_cells(share)
+    undecided = (
+        f"{fmt.count(share.undecided)}, {fmt.count(share.undecided_accepted)} accepted" if share.undecided else "–"
+    )
+    return [
+        [explained(name, TERMS), el("small", words.MADE[share.kind])],
+        *(el("span", number, class_="num") for number in numbers),
+        f"{hit} of {fmt.count(share.problems)}",
+        undecided,
+        words.acceptance(share, measure),
+    ]
+
+
+def _operators(measure: GraderMeasure) -> Child:
+    """Which small errors get through."""
+    if not measure.operators:
+        return None
+    worst = sorted(measure.operators.items(), key=lambda entry: -entry[1][0] / max(1, entry[1][1]))
+    rows = [
+        [name, fmt.count(accepted), fmt.count(wrong), fmt.percent(accepted / wrong) if wrong else "–"]
+        for name, (accepted, wrong) in worst
+    ]
+    whole = table("Mutants by operator", ["operator", "accepted", "proven wrong", "rate"], rows, class_="numeric")
+    return folded("Mutants by operator", whole)
+
+
+# --------------------------------------------------------------------------------------------- problems
+
+
+def problems_section(material: AssayMaterial) -> Markup:
+    """J of each problem with its interval, the worst first."""
+    if not any(_ranked(measure) for measure in material.summary.measures):
+        return Markup()
+    return section(
+        "problems",
+        "J by problem",
+        el(
+            "p",
+            explained(
+                "The intervals are those of the problem's FPR (Clopper and Pearson) at its measured TPR. They are"
+                " wide, since a problem has few probes: the order is a place to start reading, not a finding."
+                " Doubtful are problems whose FPR lies above 0.2 after Holm's correction for their number.",
+                TERMS,
+            ),
+            class_="note",
+        ),
+        by_grader(material, _problems),
+    )
+
+
+def _ranked(measure: GraderMeasure) -> list[ProblemMeasure]:
+    """The lowest J first; of equal ones the highest shrunken FPR."""
+    known = [one for one in measure.per_problem if one.j is not None]
+    return sorted(known, key=lambda one: (one.j or 0.0, -(one.fpr_shrunken or 0.0)))
+
+
+def _problems(measure: GraderMeasure) -> Child:
+    ranked = _ranked(measure)
+    if not ranked:
+        return None
+    errs = sum((one.j or 0.0) < 1 for one in ranked)
+    doubtful = sum(one.doubtful for one in ranked)
+    said = (
+        f" errs on {fmt.count(errs)} of {fmt.plural(len(ranked), 'problem')}; doubtful: {fmt.count(doubtful)}."
+        f" Drawn: the {fmt.count(min(DRAWN, len(ranked)))} with the lowest J."
+    )
+    chart = j_chart(ranked[:DRAWN], f"J by problem, {measure.grader}")
+    return figure(chart, [el("b", measure.grader), said], _numbers(ranked))
+
+
+def _numbers(ranked: Sequence[ProblemMeasure]) -> Markup:
+    rows = [
+        [
+            one.problem_id,
+            words.unit(one.j),
+            f"{one.right_accepted} of {one.right}",
+            f"{one.wrong_accepted} of {one.wrong}",
+            f"{one.undecided_accepted} of {one.undecided}",
+            fmt.bounds(one.fpr_low, one.fpr_high),
+            words.rate(one.fpr_shrunken),
+            "yes" if one.doubtful else "",
+        ]
+        for one in ranked[:LISTED]
+    ]
+    accepted: list[Child] = ["right accepted", "wrong accepted", "undecided accepted"]
+    head: list[Child] = ["problem", "J", *accepted, "interval of FPR, %", "FPR, shrunken", "doubtful"]
+    more = (
+        f", the worst {LISTED} of {fmt.count(len(ranked))}; all are in summary.json"
+        if len(ranked) > LISTED
+        else ""
+    )
+    return table(f"Problems{more}", head, rows, class_="numeric")
+
+
+def j_chart(rows: Sequence[ProblemMeasure], name: str) -> Chart:
+    """J and interval of problems, one below the other, on an axis that ends at 1.
+
+    Args:
+        rows: from top to bottom; at least one, each with J.
+        name: what the chart shows.
+    """
+    ends = [(one, one.j or 0.0, *_ends(one)) for one in rows]
+    low = min(0.0, *(low for _, _, low, _ in ends))
+    bottom = 0.0 if low >= 0 else -0.5 if low >= -0.5 else -1.0
+    shown = (0.0, 0.25, 0.5, 0.75, 1.0) if bottom == 0 else (-1.0, -0.5, 0.0, 0.5, 1.0)
+    ticks = tuple((tick, f"{tick:g}") for tick in shown if tick >= bottom)
+    axis, height = Axis(low=bottom, high=1.0, ticks=ticks), ROW_HEIGHT_PX * len(rows)
+    body = [*bottom_axis(axis, height)]
+    told = []
+    for place, (one, j, left, right) in enumerate(ends):
+        middle = place * ROW_HEIGHT_PX + ROW_HEIGHT_PX - 12
+        told.append(f"{one.problem_id} {words.unit(j)} [{left:.2f}, {right:.2f}]")
+        band = {"x": pc(axis.place(left)), "width": pc(axis.place(right) - axis.place(left)), "y": middle - 4}
+        colour = "s1" if one.doubtful else "s0"
+        body += [
+            el("line", class_="axis", x1="0%", x2="100%", y1=middle, y2=middle),
+            _label(one, middle - 13),
+            el("rect", class_=f"band {colour}", height=8, rx=4, **band),
+            el("circle", el("title", told[-1]), class_=f"dot {colour}", cx=pc(axis.place(j)), cy=middle, r=5.5),
+        ]
+    return Chart(
+        name=name, description="; ".join(told), body=Markup("".join(body)), height=height, margin=Margin(left=18)
+    )
+
+
+def _ends(one: ProblemMeasure) -> tuple[float, float]:
+    """J at the ends of the interval of FPR."""
+    j = one.j or 0.0
+    if one.fpr_low is None or one.fpr_high is None or not one.wrong:
+        return j, j
+    tpr = j + one.wrong_accepted / one.wrong
+    return tpr - one.fpr_high, tpr - one.fpr_low
+
+
+def _label(one: ProblemMeasure, y: int) -> Markup:
+    room = PHONE_LETTERS - 16
+    name = one.problem_id if len(one.problem_id) <= room else f"{one.problem_id[: room - 9]}…{one.problem_id[-8:]}"
+    doubtful = " doubtful" if one.doubtful else ""
+    value = el("tspan", f"{words.unit(one.j)}{doubtful}", class_="strong", dx=7)
+    return el("text", name, value, class_="name", x=0, dx=2, y=y)

@@ -1,0 +1,222 @@
+"""The programs that a grader was wrong about, each with its evidence and the command that replays it."""
+
+from __future__ import annotations
+
+import ast
+import shlex
+from collections.abc import Sequence
+from difflib import SequenceMatcher, unified_diff
+
+from truegrade.assay.records import Witness
+from truegrade.assay.reporting import words
+from truegrade.assay.reporting.material import AssayMaterial, ErredProbe
+from truegrade.assay.reporting.terms import TERMS
+from truegrade.extraction.parsing import Fault, parse_module
+from truegrade.report import format as fmt
+from truegrade.report.glossary import explained
+from truegrade.report.markup import Child, Markup, el
+from truegrade.report.page_parts import facts, folded, section, table
+
+IN_FULL = 40
+"""Wrong programs shown with all their evidence."""
+LISTED = 300
+"""Rows of a table of the others."""
+PROGRAM_CHARS = 6_000
+VALUE_CHARS = 1_000
+CONTEXT_LINES = 2
+ALIKE = 0.5
+"""Share of lines in common from which on a difference says more than the program."""
+
+
+# --------------------------------------------------------------------------------------------- sections
+
+
+def survivors_section(material: AssayMaterial) -> Markup:
+    """Wrong programs that were accepted."""
+    found = material.survivors
+    title = "Wrong programs accepted"
+    if not found:
+        return section("survivors", title, el("p", "None: every program that was proven wrong was refused."))
+    more = (
+        f" The first {IN_FULL} are shown with their evidence, one of every problem first."
+        if found[IN_FULL:]
+        else ""
+    )
+    said = (
+        f"{fmt.plural(len(found), 'program')} that a witness proves wrong passed at least one grader.{more} A test"
+        " with the call of the witness would have refused the program."
+    )
+    return section(
+        "survivors",
+        title,
+        el("p", explained(said, TERMS), class_="note"),
+        [_survivor(material, erred, open_=place == 0) for place, erred in enumerate(found[:IN_FULL])],
+        _rest(found[IN_FULL:]),
+    )
+
+
+def refused_section(material: AssayMaterial) -> Markup:
+    """Right programs that were refused, and what the grader said."""
+    title = "Right programs refused"
+    if not material.refused:
+        return section("refused", title, el("p", "None: every program that is right was accepted."))
+    rows = [
+        [_id(erred), erred.probe.problem_id, erred.probe.origin, ", ".join(erred.graders), _said(erred)]
+        for erred in material.refused[:LISTED]
+    ]
+    caption = _counted(material.refused, "right program")
+    shown = (
+        folded(
+            f"{erred.probe.problem_id} · {erred.probe.origin} · refused by {', '.join(erred.graders)}",
+            el("p", _said(erred), class_="note"),
+            _difference(material, erred),
+            replayed(material, erred.probe.id),
+        )
+        for erred in material.refused[:IN_FULL]
+    )
+    head: list[Child] = ["probe", "problem", "made by", "refused by", "what it said"]
+    return section("refused", title, table(caption, head, rows, class_="assay-list"), shown)
+
+
+def other_errors_section(material: AssayMaterial) -> Markup:
+    """Impossible tests that were passed, and verdicts that change."""
+    impossible, flaky = material.impossible, material.flaky
+    if not (impossible or flaky):
+        return Markup()
+    parts: list[Child] = []
+    if impossible:
+        said = (
+            "The tests of these problems contradict each other or the statement, so no honest program passes them."
+            " A grader that accepts one does not compare, or skips tests."
+        )
+        parts += [el("h3", "Impossible tests passed"), el("p", said, class_="note"), _rest(impossible)]
+    if flaky:
+        said = "The same program was sent more than once and judged differently; the first verdict is counted."
+        parts += [el("h3", "Flaky verdicts"), el("p", said, class_="note"), _rest(flaky)]
+    return section("others", "Impossible tests and flaky verdicts", parts)
+
+
+# ---------------------------------------------------------------------------------------------- entries
+
+
+def _survivor(material: AssayMaterial, erred: ErredProbe, *, open_: bool) -> Markup:
+    probe = erred.probe
+    kind = words.NAMES[probe.kind].removesuffix("s")
+    return el(
+        "details",
+        el("summary", f"{probe.problem_id} · {kind} {probe.origin} · accepted by {', '.join(erred.graders)}"),
+        el("p", probe.change, class_="note") if probe.change else None,
+        _difference(material, erred),
+        None if probe.witness is None else _evidence(probe.witness),
+        replayed(material, probe.id),
+        open=open_,
+        class_="survivor",
+    )
+
+
+def _evidence(witness: Witness) -> Child:
+    if witness.source == "by construction":
+        return el("p", "Wrong by construction: ", witness.call, class_="note")
+    return [
+        facts(
+            ("the call", el("code", _cut(witness.call))),
+            ("every reference gives", el("code", _cut(witness.expected))),
+            ("this program", el("code", _cut(witness.got))),
+            ("input from", witness.source),
+        ),
+        el("p", "Would have caught it: ", el("code", _cut(_test(witness))), class_="note"),
+    ]
+
+
+def _test(witness: Witness) -> str:
+    """The test that the suite lacks."""
+    try:
+        ast.literal_eval(witness.expected)
+        called = "\n" not in witness.call and witness.call.endswith(")")
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        called = False
+    return f"assert {witness.call} == {witness.expected}" if called else "the call above, as a test"
+
+
+def replayed(material: AssayMaterial, probe: str) -> Markup:
+    """The command that runs a probe and its witness again."""
+    command = f"truegrade assay replay {shlex.quote(material.folder)} {probe}"
+    return el("p", el("code", command), class_="replay")
+
+
+def program(code: str, name: str) -> Markup:
+    """A program, cut to a readable length."""
+    return el("pre", el("code", _cut(code, PROGRAM_CHARS)), tabindex=0, role="group", aria_label=name)
+
+
+def _difference(material: AssayMaterial, erred: ErredProbe) -> Markup:
+    """What differs from the reference, or the whole program where hardly a line is common."""
+    probe, reference = erred.probe, material.references.get(erred.probe.problem_id)
+    if probe.form != "program" or reference is None or max(len(reference), len(probe.code)) > 4 * PROGRAM_CHARS:
+        return program(probe.code, f"Program {probe.id}")
+    one, two = min(
+        ((reference, probe.code), (_plain(reference), _plain(probe.code))), key=lambda pair: _changed(*pair)
+    )
+    if SequenceMatcher(None, one.splitlines(), two.splitlines()).ratio() < ALIKE and len(two.splitlines()) > 1:
+        return program(probe.code, f"Program {probe.id}")
+    lines = list(unified_diff(one.splitlines(), two.splitlines(), lineterm="", n=CONTEXT_LINES))[2:]
+    if not lines:
+        return program(probe.code, f"Program {probe.id}")
+    shown = (el("span", f"{line}\n", class_=_LINES.get(line[:1])) for line in lines)
+    label = f"Program {probe.id} against the reference"
+    return el("pre", el("code", shown), class_="diff", tabindex=0, role="group", aria_label=label)
+
+
+_LINES = {"+": "added", "-": "removed", "@": "dim"}
+
+
+def _changed(one: str, two: str) -> int:
+    """Lines that are in one of two texts only; 0 for equal texts is worth nothing, so it counts most."""
+    lines = sum(line[:1] in "+-" for line in unified_diff(one.splitlines(), two.splitlines(), lineterm="", n=0))
+    return lines or 10**9
+
+
+def _plain(code: str) -> str:
+    """A program as Python itself writes it, so that a difference of layout is none."""
+    tree = parse_module(code)
+    if isinstance(tree, Fault):
+        return code
+    try:
+        return ast.unparse(tree)
+    except (RecursionError, ValueError):
+        return code
+
+
+def _rest(found: Sequence[ErredProbe]) -> Child:
+    """Programs without their texts."""
+    if not found:
+        return None
+    rows = [
+        [_id(e), e.probe.problem_id, f"{e.probe.kind} {e.probe.origin}", ", ".join(e.graders), _witnessed(e)]
+        for e in found[:LISTED]
+    ]
+    head: list[Child] = ["probe", "problem", "made by", "grader", "witness"]
+    return table(_counted(found, "program"), head, rows, class_="assay-list")
+
+
+def _counted(found: Sequence[ErredProbe], noun: str) -> str:
+    more = f"; the first {LISTED}, all are in probes.jsonl and verdicts.jsonl" if len(found) > LISTED else ""
+    return f"{fmt.plural(len(found), noun)}{more}"
+
+
+def _witnessed(erred: ErredProbe) -> Child:
+    witness = erred.probe.witness
+    return el("code", _cut(witness.call, 120)) if witness else "–"
+
+
+def _id(erred: ErredProbe) -> Markup:
+    return el("code", erred.probe.id)
+
+
+def _said(erred: ErredProbe) -> str:
+    told = [f"{grader}: {said}" for grader, said in zip(erred.graders, erred.details, strict=False) if said]
+    return "; ".join(dict.fromkeys(told)) or "–"
+
+
+def _cut(text: str, chars: int = VALUE_CHARS) -> str:
+    return text if len(text) <= chars else f"{text[:chars]} … ({fmt.count(len(text))} characters)"

@@ -1,0 +1,113 @@
+"""An assay on the terminal: a block for each grader and benchmark, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from truegrade.assay.measures import AcceptedShare, AssaySummary, GraderMeasure
+from truegrade.assay.records import AssayFinding
+from truegrade.assay.reporting import words
+from truegrade.report import format as fmt
+from truegrade.report.tables import open_console, plain_table, row
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+def print_assay(
+    summary: AssaySummary,
+    findings: Iterable[AssayFinding] = (),
+    *,
+    folder: str,
+    page: str = "",
+    console: Console | None = None,
+) -> None:
+    """Print what an assay concludes.
+
+    Args:
+        summary: of the assay; with several graders or benchmarks a table of all comes first.
+        findings: of each code the first is told.
+        folder: of the assay.
+        page: its page; empty where none was written.
+        console: where to print; None for standard output.
+    """
+    from rich.text import Text
+
+    out = open_console(console)
+    if len(summary.measures) > 1:
+        out.print(_compared(summary.measures))
+    for measure in summary.measures:
+        out.print(Text(f"\n{words.title(measure)}" if len(summary.measures) > 1 else words.title(measure), "bold"))
+        out.print(_classes(measure, summary.confidence))
+        for line in _lines(measure):
+            out.print(Text(line))
+    first: dict[str, str] = {}
+    for finding in findings:
+        first.setdefault(finding.code, finding.sentence)
+    for code, number in summary.findings.items():
+        told = f": {first[code]}" if code in first else ""
+        out.print(Text(f"! {code} × {fmt.count(number)}{told}", "yellow"))
+    read = f"worst problems, witnesses: {page} · " if page else ""
+    out.print(Text(f"{read}everything: {folder}"))
+
+
+def _classes(measure: GraderMeasure, confidence: float) -> Table:
+    titles = ("", "accepted", "of", "rate", f"{100 * confidence:g} % interval", "problems", "hit means")
+    table = plain_table(*titles)
+    table.padding = (0, 1, 0, 0)  # so that a row fits 80 columns
+    for column in table.columns[1:6]:
+        column.justify, column.no_wrap = "right", True
+    for share in measure.shares:
+        row(table, *class_cells(share), words.acceptance(share, measure))
+    return table
+
+
+def class_cells(share: AcceptedShare) -> tuple[str, str, str, str, str, str]:
+    """Name, accepted, of how many, rate, interval and problems hit of one class."""
+    return (
+        words.NAMES[share.kind],
+        fmt.count(share.accepted),
+        fmt.count(share.probes),
+        words.rate(share.value),
+        words.interval(share),
+        fmt.count(share.problems_hit),
+    )
+
+
+def _lines(measure: GraderMeasure) -> list[str]:
+    """What stands under the table of one grader."""
+    j = f"J = {words.unit_interval(measure.j)}"
+    lines = [
+        " · ".join(filter(None, (j, words.right_passes(measure)))),
+        f"forgeable: {words.forgeable(measure)}",
+        words.star(measure),
+        words.mean_scores(measure),
+        words.no_verdict(measure),
+        f"flaky: {fmt.plural(len(measure.flaky), 'probe')}" if measure.flaky else "",
+    ]
+    return [line for line in lines if line]
+
+
+def _compared(measures: Sequence[GraderMeasure]) -> Table:
+    several = len({measure.benchmark for measure in measures}) > 1
+    table = plain_table("grader", *(["benchmark"] if several else []), "TPR", "FPR", "J", "open")
+    for measure in measures:
+        place = [measure.benchmark] if several else []
+        row(table, measure.grader, *place, *compared_cells(measure))
+    return table
+
+
+def compared_cells(measure: GraderMeasure) -> tuple[str, str, str, str]:
+    """TPR, FPR, J and open channels of one grader, the first three with their intervals."""
+    right, fpr = words.share_of(measure, "right"), measure.fpr
+    sent = sum(channel.probes > 0 for channel in measure.channels)
+    return (
+        "–"
+        if right is None or right.value is None
+        else f"{words.rate(right.value)} {fmt.bounds(right.low, right.high)}",
+        "–" if fpr.value is None else f"{words.rate(fpr.value)} {fmt.bounds(fpr.low, fpr.high)}",
+        words.unit_interval(measure.j),
+        f"{len(measure.forgeable)} of {sent}" if sent else "–",
+    )

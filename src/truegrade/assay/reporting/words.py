@@ -1,0 +1,234 @@
+"""What the terminal and the page say alike: classes of probes, numbers, sentences for a newcomer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue
+from truegrade.report import format as fmt
+
+NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "right": "right",
+        "mutant": "mutants",
+        "labelled": "labelled",
+        "reply": "replies",
+        "stub": "stubs",
+        "cheat": "cheats",
+        "must-fail": "must-fail",
+    }
+)
+"""Class of probe -> name of its row."""
+
+MADE: Mapping[str, str] = MappingProxyType(
+    {
+        "right": "references, rewritings of the same meaning, accepted submissions",
+        "mutant": "the reference with one small error",
+        "labelled": "submissions that a data set labels wrong",
+        "reply": "models' replies that the oracle proves wrong",
+        "stub": "programs that do not try: a constant, an echo of the argument, nothing at all",
+        "cheat": "programs that compute nothing and reach for the verdict",
+        "must-fail": "honest programs before tests that were made impossible to pass",
+    }
+)
+"""Class of probe -> what its programs are."""
+
+QUOTED = (0.2, 0.4, 0.6, 0.8)
+"""Measured pass rates for which the page says what they stand for."""
+
+
+def title(measure: GraderMeasure) -> str:
+    """Benchmark, grader and size: ``mbpp, graded by strict · 373 problems · 4,110 probes``."""
+    return (
+        f"{measure.benchmark}, graded by {measure.grader} · {fmt.plural(measure.problems, 'problem')}"
+        f" · {fmt.plural(measure.probes, 'probe')}"
+    )
+
+
+def share_of(measure: GraderMeasure, kind: str) -> AcceptedShare | None:
+    """The share of one class; None where nothing of it was sent."""
+    return next((share for share in measure.shares if share.kind == kind), None)
+
+
+def rate(value: float | None) -> str:
+    """A share in percent; a dash where there is none."""
+    return "–" if value is None else fmt.percent(value)
+
+
+def starred(share: AcceptedShare) -> bool:
+    """Whether accepted undecided probes make the share an interval."""
+    return share.undecided_accepted > 0
+
+
+def interval(share: AcceptedShare) -> str:
+    """``[10.1, 19.0] *``; the star where undecided probes widen it."""
+    return fmt.bounds(share.low, share.high) + (" *" if starred(share) else "")
+
+
+def acceptance(share: AcceptedShare, measure: GraderMeasure) -> str:
+    """What a problem hit means in a class; of cheats how many channels are open."""
+    if share.kind == "cheat":
+        return f"open: {_of_channels(measure)}"
+    if share.kind == "right":
+        return "right refused"
+    return "impossible passed" if share.kind == "must-fail" else "wrong accepted"
+
+
+def _of_channels(measure: GraderMeasure) -> str:
+    sent = [channel for channel in measure.channels if channel.probes]
+    return f"{len(measure.forgeable) or 'none'} of {len(sent)}"
+
+
+def unit(value: float | None) -> str:
+    """J with three decimals."""
+    return "–" if value is None else f"{value + 0.0:.3f}"
+
+
+def unit_interval(value: MeasuredValue) -> str:
+    """``0.876 [0.80, 0.89]``."""
+    if value.value is None:
+        return "not measured"
+    if value.low is None or value.high is None:
+        return f"{unit(value.value)} [no interval]"
+    return f"{unit(value.value)} [{value.low + 0.0:.2f}, {value.high + 0.0:.2f}]"
+
+
+def forgeable(measure: GraderMeasure) -> str:
+    """Through which channels a verdict can be forged, and what is left of J then."""
+    sent = [channel for channel in measure.channels if channel.probes]
+    unsent = [channel.channel for channel in measure.channels if channel.not_sent and not channel.probes]
+    left_out = f"; not sent: {', '.join(unsent)}" if unsent else ""
+    if not sent:
+        return f"not measured: no cheat was sent{left_out}"
+    stays = [channel.channel for channel in measure.channels if channel.stays]
+    after = f"; stays in the grader: {', '.join(stays)}" if stays else ""
+    if not measure.forgeable:
+        return f"no; channels open: none of {len(sent)}{after}{left_out}"
+    through = f"{len(measure.forgeable)} of {len(sent)}, {', '.join(measure.forgeable)}"
+    return f"yes; channels open: {through}; J_adversarial = {unit(measure.j_adversarial)}{after}{left_out}"
+
+
+def right_passes(measure: GraderMeasure) -> str:
+    """``a pass is right: 0.89 at base rate 0.5, 0.48 at 0.1``; empty where it is not known."""
+    known = [(base, value.value) for base, value in measure.ppv.items() if value.value is not None]
+    said = ", ".join(
+        f"{value:.2f} at {'base rate ' if place == 0 else ''}{base}" for place, (base, value) in enumerate(known)
+    )
+    return f"a pass is right: {said}" if said else ""
+
+
+def star(measure: GraderMeasure) -> str:
+    """What the star means; empty without one."""
+    undecided = sum(share.undecided_accepted for share in measure.shares)
+    if not undecided:
+        return ""
+    return (
+        f"* lower end: proven; upper end: {fmt.plural(undecided, 'accepted probe')} whose label is undecided"
+        " counted as wrong"
+    )
+
+
+def no_verdict(measure: GraderMeasure) -> str:
+    """Probes of which the grader said nothing, by class; empty without any."""
+    silent = [(NAMES[share.kind], share.no_verdict) for share in measure.shares if share.no_verdict]
+    said = ", ".join(f"{name} {fmt.count(number)}" for name, number in silent)
+    return f"no verdict, counted in no rate: {said}" if said else ""
+
+
+def mean_scores(measure: GraderMeasure) -> str:
+    """What a grader with numbers pays on average, by class; empty where it gives none."""
+    paid = [(NAMES[share.kind], share.mean_score) for share in measure.shares if share.mean_score is not None]
+    said = ", ".join(f"{name} {score:.3g}" for name, score in paid)
+    return f"mean score: {said}" if said else ""
+
+
+def corrected(measured: float, tpr: float, fpr: float) -> float:
+    """Share of right programs that a measured pass rate stands for, by Rogan and Gladen (1978), clipped to [0, 1].
+
+    All are fractions; ``tpr`` is above ``fpr``.
+    """
+    return min(1.0, max(0.0, (measured - fpr) / (tpr - fpr)))
+
+
+def correctable(measure: GraderMeasure) -> tuple[float, float] | None:
+    """TPR and FPR where the interval of J lies above 0; otherwise pass rates stand for nothing."""
+    right, fpr = share_of(measure, "right"), measure.fpr.value
+    if right is None or right.value is None or fpr is None or measure.j.low is None or measure.j.low <= 0:
+        return None
+    return right.value, fpr
+
+
+def errors_in_words(measure: GraderMeasure) -> str:
+    """Both error rates as counts of 100 programs, for someone who has never met them."""
+    right, fpr = share_of(measure, "right"), measure.fpr
+    parts = []
+    if right is not None and right.value is not None:
+        parts.append(f"Of 100 right programs {measure.grader} accepts {_hundred(right.value)} (its TPR).")
+    if fpr.value is not None:
+        between = ""
+        if fpr.low is not None and fpr.high is not None:
+            between = f"; the interval reaches from {_hundred(fpr.low)} to {_hundred(fpr.high)}"
+        parts.append(f"Of 100 wrong programs it accepts {_hundred(fpr.value)} (its FPR{between}).")
+    if measure.j.value is not None:
+        parts.append(
+            f"J is the first less the second, {unit(measure.j.value)}: 1 for a grader that never errs, 0 for one"
+            " that accepts right and wrong programs alike."
+        )
+    return " ".join(parts)
+
+
+def stands_for(measure: GraderMeasure, measured: float) -> str:
+    """What a pass rate measured with this grader stands for."""
+    rates = correctable(measure)
+    if rates is None:
+        return (
+            "The interval of J does not lie above 0, so a pass rate measured with this grader says nothing about"
+            " how many programs are right."
+        )
+    tpr, fpr = rates
+    worked = f"({fmt.percent(measured)} - {fmt.percent(fpr)}) / ({fmt.percent(tpr)} - {fmt.percent(fpr)})"
+    return (
+        f"A pass@1 of {100 * measured:.0f} % measured with it therefore stands for"
+        f" {fmt.percent(corrected(measured, tpr, fpr))} right programs, if it errs on a model's answers as often"
+        f" as on these: {worked}{_at_the_ends(measured, tpr, measure.fpr)}."
+    )
+
+
+def _at_the_ends(measured: float, tpr: float, fpr: MeasuredValue) -> str:
+    """What the interval of FPR does to a corrected rate; empty where it reaches TPR or there is none."""
+    if fpr.low is None or fpr.high is None or fpr.high >= tpr:
+        return ""
+    low, high = (fmt.percent(corrected(measured, tpr, end)) for end in (fpr.high, fpr.low))
+    return f"; at the ends of the interval of FPR it is {low} and {high}"
+
+
+CAVEAT = (
+    "The programs above are not a model's answers. A mutant is one small change away from a right program and may"
+    " be harder or easier to catch than what a model gets wrong, so this arithmetic illustrates the size of the"
+    " error and does not correct a published number."
+)
+
+
+def passes_in_words(measure: GraderMeasure) -> str:
+    """The probability that a pass is right, as counts; empty where it is not known."""
+    said = [
+        f"where {_hundred(float(base))} of 100 programs are right, {_hundred(value.value)} of 100 passes are"
+        for base, value in measure.ppv.items()
+        if value.value is not None
+    ]
+    if not said:
+        return ""
+    sentence = "; ".join(said)
+    return (
+        f"How far one pass can be trusted depends on how many programs are right to begin with: {sentence}. The"
+        " weaker the model, the more of its passes are errors of the grader."
+    )
+
+
+def _hundred(share: float) -> str:
+    """A share as a number out of a hundred: ``12``, ``0.9``, ``99.4``; only a whole rate is 0 or 100."""
+    number = 100 * share
+    if 1 <= number <= 99 or share in (0, 1):
+        return f"{number:.0f}"
+    return f"{number:.2g}" if number < 1 else f"{min(number, 99.99):.4g}"

@@ -1,0 +1,161 @@
+"""The terminal's table of an assay and its exports: they say what the summary says, and fit their place."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+import msgspec
+import pytest
+from assay_samples import FINDINGS, material
+from rich.console import Console
+
+from truegrade.assay.reporting import words
+from truegrade.assay.reporting.exports import assay_exhibits, export_assay
+from truegrade.assay.reporting.text import print_assay
+from truegrade.errors import UnknownName
+
+replace = msgspec.structs.replace
+
+
+def printed(one, findings=FINDINGS, width=80, **more):
+    out = io.StringIO()
+    print_assay(one.summary, findings, folder="runs/a", console=Console(file=out, width=width), **more)
+    return out.getvalue()
+
+
+def rows(text, name):
+    """Rows of that name, runs of spaces as one."""
+    return [" ".join(line.split()) for line in text.splitlines() if line.split()[:1] == [name]]
+
+
+@pytest.fixture(scope="module")
+def loose():
+    return material(("loose@1",))
+
+
+def test_a_block_has_a_row_a_class_in_80_columns(loose):
+    text = printed(loose)
+    assert text.splitlines()[0] == "toy, graded by loose@1 · 3 problems · 26 probes"
+    kinds = ("right", "mutants", "stubs", "cheats", "must-fail")
+    assert [len(rows(text, kind)) for kind in kinds] == [1] * len(kinds)
+    assert rows(text, "right") == ["right 5 6 83.3 % [78.3, 88.3] 1 right refused"]
+    assert rows(text, "mutants") == ["mutants 4 7 57.1 % [52.1, 62.1] * 3 wrong accepted"]
+    assert rows(text, "cheats") == ["cheats 3 3 100.0 % [95.0, 100.0] 3 open: 1 of 1"]
+    assert "95 % interval" in text
+
+
+def test_large_numbers_still_fit_80_columns(loose):
+    measure = loose.summary.measures[0]
+    shares = tuple(replace(share, accepted=11_105, probes=11_112, problems_hit=1_166) for share in measure.shares)
+    summary = replace(loose.summary, measures=(replace(measure, shares=shares),))
+    assert rows(printed(replace(loose, summary=summary)), "mutants") == [
+        "mutants 11,105 11,112 57.1 % [52.1, 62.1] * 1,166 wrong accepted"
+    ]
+
+
+def test_the_lines_under_the_table(loose):
+    text = " ".join(printed(loose, width=200).split())
+    assert "J = 0.262 [0.21, 0.31] · a pass is right: 0.59 at base rate 0.5, 0.14 at 0.1" in text
+    assert (
+        "forgeable: yes; channels open: 1 of 1, printed-report; J_adversarial = -0.167; not sent: exit-status"
+        in text
+    )
+    assert "* lower end: proven; upper end: 1 accepted probe whose label is undecided counted as wrong" in text
+    assert "! stays × 2: A cheat stays in the grader." in text
+    assert "flaky: 1 probe" in text
+
+
+def test_without_undecided_probes_there_is_no_star(loose):
+    measure = loose.summary.measures[0]
+    shares = tuple(replace(share, undecided_accepted=0) for share in measure.shares)
+    summary = replace(loose.summary, measures=(replace(measure, shares=shares),))
+    assert "*" not in printed(replace(loose, summary=summary), ())
+
+
+def test_silent_probes_and_scores_are_said_once_by_class(loose):
+    measure = loose.summary.measures[0]
+    first, second, *rest = measure.shares
+    changed = replace(first, no_verdict=3, mean_score=0.875), replace(second, mean_score=0.5)
+    text = printed(
+        replace(loose, summary=replace(loose.summary, measures=(replace(measure, shares=(*changed, *rest)),)))
+    )
+    assert "no verdict, counted in no rate: right 3\n" in text
+    assert "mean score: right 0.875, mutants 0.5\n" in text
+
+
+def test_several_graders_are_compared_first():
+    text = printed(material(), width=120)
+    table, first, second = re.split(r"\ntoy, graded by .*\n", text)
+    assert rows(table, "loose@1") == ["loose@1 83.3 % [78.3, 88.3] 57.1 % [52.1, 62.1] 0.262 [0.21, 0.31] 1 of 1"]
+    assert "tight@2" in table and "benchmark" not in table
+    assert "channels open: none of 1" in second and "channels open: 1 of 1" in first
+
+
+def test_the_folder_and_the_page_come_last(loose):
+    assert printed(loose, page="runs/a/report.html").splitlines()[-1] == (
+        "worst problems, witnesses: runs/a/report.html · everything: runs/a"
+    )
+    assert printed(loose).splitlines()[-1] == "everything: runs/a"
+
+
+def test_nothing_sent_is_nothing_measured(loose):
+    empty = words.MeasuredValue(value=None, low=None, high=None)
+    measure = replace(
+        loose.summary.measures[0],
+        shares=(),
+        fpr=empty,
+        j=empty,
+        j_adversarial=None,
+        ppv={},
+        channels=(),
+        forgeable=(),
+    )
+    text = printed(replace(loose, summary=replace(loose.summary, measures=(measure,))))
+    assert "J = not measured" in text
+    assert "forgeable: not measured: no cheat was sent" in text
+
+
+def test_a_cheat_that_stays_is_said_even_where_no_channel_is_open(loose):
+    measure = loose.summary.measures[0]
+    channels = tuple(replace(one, open=False, stays=1) for one in measure.channels)
+    said = words.forgeable(replace(measure, channels=channels, forgeable=()))
+    assert said.startswith("no; channels open: none of 1; stays in the grader: printed-report")
+
+
+# -------------------------------------------------------------------------------------------- exports
+
+
+def test_a_spreadsheet_reads_back_the_summary(tmp_path):
+    one = material()
+    paths = {path.stem: path for path in export_assay(one.summary, "csv", tmp_path / "tables")}
+    assert set(paths) == {"graders", "classes", "channels", "operators", "problems"}
+    read = list(csv.DictReader(io.StringIO(paths["classes"].read_text())))
+    shares = [(measure.grader, share) for measure in one.summary.measures for share in measure.shares]
+    assert len(read) == len(shares)
+    for row, (grader, share) in zip(read, shares, strict=True):
+        assert (row["grader"], row["class"]) == (grader, words.NAMES[share.kind])
+        assert int(row["accepted"]) == share.accepted and int(row["of"]) == share.probes
+        assert float(row["rate"]) == share.value and float(row["rate low"]) == share.low
+
+
+@pytest.mark.parametrize(("file_format", "ending"), [("markdown", ".md"), ("latex", ".tex")])
+def test_tables_for_papers(tmp_path, file_format, ending):
+    paths = export_assay(material().summary, file_format, tmp_path)
+    graders = next(path for path in paths if path.name == f"graders{ending}").read_text()
+    shown = "83.3 % [78.3, 88.3]" if file_format == "markdown" else r"83.3 \% [78.3, 88.3]"
+    assert shown in graders
+    assert all(path.read_text().count("loose@1") >= 1 for path in paths)
+
+
+def test_no_such_format(tmp_path):
+    with pytest.raises(UnknownName, match="markdown"):
+        export_assay(material().summary, "word", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_without_rows_are_left_out(loose):
+    measure = replace(loose.summary.measures[0], channels=(), operators={}, per_problem=())
+    made = assay_exhibits(replace(loose.summary, measures=(measure,)))
+    assert [exhibit.slug for exhibit in made] == ["graders", "classes"]
