@@ -112,7 +112,9 @@ def _interpreter() -> Iterator[str]:
 def _extensions(libraries: Iterable[str], installed: Iterable[Distribution]) -> list[str]:
     """Libraries that an import loads."""
     own = [str(path) for library in libraries for path in Path(library, "lib-dynload").glob("*.so")]
-    return own + [str(one.locate_file(file)) for one in installed for file in one.files or () if ".so" in file.name]
+    return own + [
+        str(one.locate_file(file)) for one in installed for file in one.files or () if ".so" in file.name
+    ]
 
 
 # ------------------------------------------------------------------------------------------------- packages
