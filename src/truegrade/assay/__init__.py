@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from truegrade.assay.measured import AssayResult
-    from truegrade.assay.opening import assay, replay
+    from truegrade.assay.opening import assay
+    from truegrade.assay.replaying import replay
     from truegrade.assay.settings import Battery
     from truegrade.records import Problem
 
@@ -20,7 +21,7 @@ __all__ = ["AssayResult", "Battery", "Problem", "assay", "replay"]
 _HOMES = {
     "AssayResult": "truegrade.assay.measured",
     "assay": "truegrade.assay.opening",
-    "replay": "truegrade.assay.opening",
+    "replay": "truegrade.assay.replaying",
     "Battery": "truegrade.assay.settings",
     "Problem": "truegrade.records",
 }

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 import msgspec
 
+from truegrade.assay.measures import AssaySummary
 from truegrade.assay.records import AssayFinding, Probe, Said
 from truegrade.assay.settings import Battery
 from truegrade.errors import BadRecord, UserError
@@ -166,6 +167,14 @@ class AssayFolder:
     def said(self) -> Iterator[Said]:
         """What graders said."""
         return self._lines(VERDICTS, Said)
+
+    def summary(self) -> AssaySummary:
+        """What a finished assay concludes.
+
+        Raises:
+            BadRecord, UserError: it is not finished.
+        """
+        return read_json(self.path / SUMMARY, AssaySummary, _ADVICE)
 
     def findings(self) -> list[AssayFinding]:
         """What was found, of a finished assay."""

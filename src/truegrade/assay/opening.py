@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from truegrade.api import unsafe_allowed
-from truegrade.assay.folder import AssayedBenchmark, AssayFolder, AssayManifest, open_assay
+from truegrade.assay.building import reference_of
+from truegrade.assay.folder import PAGE, AssayedBenchmark, AssayFolder, AssayManifest
 from truegrade.assay.measured import AssayResult
 from truegrade.assay.oracle_inputs import load_companions
 from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
 from truegrade.assay.probes.labelled import replies as replies_of
 from truegrade.assay.records import Danger
-from truegrade.assay.running import AssayRequest, run_assay
+from truegrade.assay.reporting.material import gather
+from truegrade.assay.reporting.page import write_assay_page
+from truegrade.assay.running import AssayRequest, run_assay, write_battery
 from truegrade.assay.settings import Battery
-from truegrade.assay.targets.opening import open_target
 from truegrade.assay.targets.base import Target
-from truegrade.assay.targets.profile import TESTS_INSIDE, InsideTarget, ProfileTarget
+from truegrade.assay.targets.opening import open_target
+from truegrade.assay.targets.profile import TESTS_INSIDE, InsideTarget, ProfileTarget, inside_tests
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.errors import UserError
 from truegrade.pipeline.loading import load_announced
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.selection import Limit, select
 from truegrade.profiles import AnyProfile, find_profile
+from truegrade.profiles.refusals import refuse_uncovered
 from truegrade.records import Problem, sha256_json
 from truegrade.report.progress_lines import Silent, download_progress
 from truegrade.store.journal import Notice, ignore
@@ -63,6 +67,7 @@ def assay(
     out: str | Path | None = None,
     workers: int | None = None,
     allow_unsafe: bool | None = None,
+    command: str = "",
     progress: Progress | None = None,
     notice: Notice = ignore,
 ) -> list[AssayResult]:
@@ -98,6 +103,7 @@ def assay(
         out: folder of the assay; with several benchmarks, the folder that holds theirs.
         workers: programs run at once; None for one a core.
         allow_unsafe: run programs even at protection level 1.
+        command: what measures this again, for the page.
         progress: watches the stages.
         notice: told what a person should know.
 
@@ -111,7 +117,7 @@ def assay(
     plain = not benchmarks and not problems
     graders = [grader] if isinstance(grader, str) or callable(grader) else list(grader)
     named = list(profiles) or ([] if graders else ["strict", TESTS_INSIDE] if plain else ["strict"])
-    opened = _loaded(benchmarks, problems, data, task_args or {}, notice)
+    opened = load_benchmarks(benchmarks, problems, data, task_args or {}, notice)
     limit = DEFAULT_PROBLEMS if plain and limit is None and not ids else limit
     claims = _claims(labels, replies, opened, notice)
     results = []
@@ -121,7 +127,7 @@ def assay(
     ) as targets:  # fmt: skip
         for benchmark in opened:
             chosen = {problem.id: problem for problem in select(benchmark, limit, ids)}
-            companions = _companions(benchmark, chosen, data, notice)
+            companions = find_companions(benchmark, chosen, data, notice)
             manifest = AssayManifest(
                 battery=battery or Battery.default(),
                 benchmark=AssayedBenchmark(
@@ -154,9 +160,13 @@ def assay(
                 allow_unsafe=unsafe,
                 confidence=confidence,
             )
+            _refuse(targets, chosen.values())
             with folder.locked():
+                if dry is not None:
+                    notice(f"nothing is sent; {write_battery(request, Path(dry), progress or Silent())}")
+                    continue
                 summary = run_assay(request, progress or Silent())
-                _write_pages(folder)
+                write_page(folder, chosen, command)
             results.append(
                 AssayResult(
                     folder=folder.path,
@@ -168,48 +178,18 @@ def assay(
     return results
 
 
-def replay(folder: str | Path, probe: str, *, data: str | Path | None = None, allow_unsafe: bool | None = None,
-           notice: Notice = ignore) -> tuple[Probe, Replayed]:  # fmt: skip
-    """Make the call of a probe's witness again, of the reference and of the probe.
-
-    Args:
-        folder: of the assay.
-        probe: id of the probe, or how it begins.
-        data: where the benchmark's file is now; None for where it was.
-        allow_unsafe: run programs even at protection level 1.
-        notice: told what a person should know.
-
-    Raises:
-        UserError: there is no such probe, or its label needed nothing to be run.
-    """
-    opened = open_assay(Path(folder))
-    found = [each for each in opened.probes() if each.id.startswith(probe)]
-    if len(found) != 1:
-        many = f"{len(found)} probes begin so" if found else "there is no probe of that id"
-        raise UserError(f"{opened.path}: `probe` {probe}: {many}; probes.jsonl and the page name them")
-    (one,) = found
-    if one.witness is None or one.witness.source == "by construction":
-        why = "has no witness" if one.witness is None else f"is wrong by construction: {one.witness.got}"
-        raise UserError(f"{opened.path}: probe {one.id} {why}; there is nothing to run")
-    recorded = opened.manifest().benchmark
-    place = data or (recorded.data if Path(recorded.data).exists() else None)
-    (benchmark,) = _loaded([recorded.name], (), place, recorded.args, notice)
-    problem = benchmark.by_id()[one.problem_id]
-    with Sandbox(LABEL_LIMITS, workers=1, allow_unsafe=unsafe_allowed(allow_unsafe)) as sandbox:
-        companion = _companions(benchmark, {problem.id: problem}, place, notice).get(problem.id)
-        oracle = build_oracle(problem, companion, sandbox, generated=0)
-        if isinstance(oracle, str):
-            raise UserError(f"{problem.id}: {oracle}")
-        return one, replay_call(oracle, one.code, one.witness.call, sandbox)
-
-
-def _loaded(
+def load_benchmarks(
     benchmarks: Sequence[str | BenchmarkSpec],
     problems: Sequence[Problem],
     data: str | Path | None,
     task_args: Mapping[str, str],
     notice: Notice,
 ) -> list[Benchmark]:
+    """Benchmarks by name, or the problems given as one.
+
+    Raises:
+        UserError: both are given, or a name or file is at fault.
+    """
     if problems:
         if benchmarks:
             raise UserError("give `benchmarks` or `problems`, not both")
@@ -226,9 +206,10 @@ def _loaded(
     return [load_announced(name, place, task_args, notice, download_progress) for name in names]
 
 
-def _companions(
+def find_companions(
     benchmark: Benchmark, chosen: Mapping[str, Problem], data: str | Path | None, notice: Notice
 ) -> Mapping[str, Problem]:
+    """Problems of the extended benchmark, by the id of the problem that they extend; told where it is absent."""
     found = load_companions(benchmark.name, chosen.values(), None if data is None else Path(data))
     if found.absent:
         notice(f"{benchmark.name}: {found.absent}; labels rest on its own inputs and on generated ones")
@@ -248,6 +229,32 @@ def _claims(
     for claimed in read:
         claims.setdefault(claimed.probe.problem_id, []).append(claimed)
     return claims
+
+
+def _refuse(targets: Sequence[Target], problems: Collection[Problem]) -> None:
+    """Refuse a grader of ours that has no rules for a problem.
+
+    Raises:
+        UserError: says which and what it covers.
+    """
+    refuse_uncovered([each.profile for each in targets if isinstance(each, ProfileTarget)], problems)
+    if any(isinstance(each, InsideTarget) for each in targets):
+        for problem in problems:
+            inside_tests(problem)
+
+
+def write_page(folder: AssayFolder, problems: Mapping[str, Problem], command: str) -> None:
+    """Write ``report.html`` from the folder's other files."""
+    material = gather(
+        folder.summary(),
+        folder.probes(),
+        folder.said(),
+        folder.findings(),
+        references={name: reference_of(problem) for name, problem in problems.items()},
+        folder=str(folder.path),
+        command=command,
+    )
+    write_assay_page(material, folder.path / PAGE)
 
 
 @contextmanager

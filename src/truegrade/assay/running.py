@@ -10,6 +10,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -22,6 +23,7 @@ from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.must_fail import impossible
 from truegrade.assay.records import DANGERS, AssayFinding, Dispatch, Probe, Said
 from truegrade.assay.targets.base import Target
+from truegrade.assay.targets.dry import dry
 from truegrade.pipeline.progress import Progress
 from truegrade.records import Problem
 from truegrade.sandbox import Limits, Sandbox
@@ -32,11 +34,11 @@ T = TypeVar("T")
 ASSUMPTIONS: tuple[str, ...] = tuple(
     " ".join(each.split())
     for each in (
-        """A mutant, stub or labelled program counts as wrong only with a witness: an input on which every reference
-        agrees and the program does something else. What has none is undecided, and the interval covers both
-        possibilities.""",
-        """Mutants are not a model's errors: the share of mutants accepted says how weak the tests are, not what share
-        of a model's wrong answers they accept.""",
+        """A mutant, stub or labelled program counts as wrong only with a witness: an input on which every
+        reference agrees and the program does something else. What has none is undecided, and the interval covers
+        both possibilities.""",
+        """Mutants are not a model's errors: the share of mutants accepted says how weak the tests are, not what
+        share of a model's wrong answers they accept.""",
         """Cheats are counted apart, by channel: a policy that is trained against a grader finds the open channel,
         whatever the average over channels is.""",
         "The problems are taken for a sample of problems like them; intervals are clustered by problem.",
@@ -74,6 +76,20 @@ def run_assay(request: AssayRequest, progress: Progress) -> AssaySummary:
     for target in request.targets:
         _send(request, target, probes, progress)
     return count(request.folder, request.problems, request.confidence)
+
+
+def write_battery(request: AssayRequest, folder: Path, progress: Progress) -> Path:
+    """Make and label the probes, and write what would be sent; nothing is sent.
+
+    Returns:
+        The list of the probes, with what each does and which graders would get it.
+    """
+    request.folder.begin(request.manifest)
+    _build(request, progress)
+    sent: dict[str, Dispatch] = {}
+    for target in request.targets:
+        sent |= {each.probe.id: each for each in _wanted(request, target, list(request.folder.probes()))}
+    return dry(request.targets, list(sent.values()), folder)
 
 
 # --------------------------------------------------------------------------------------------- building
@@ -149,7 +165,7 @@ def _wanted(request: AssayRequest, target: Target, probes: Sequence[Probe]) -> I
     last = ("cheat", "control")  # what they leave in a grader must not meet the others
     for probe in sorted(probes, key=lambda each: each.kind in last):
         problem = request.problems.get(probe.problem_id)
-        if problem is None or target.refusal(problem) or DANGERS.index(probe.danger) > allowed:
+        if problem is None or DANGERS.index(probe.danger) > allowed:
             continue
         if probe.kind == "control" and not (target.keeps_state or probe.after in controlled):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import click
 from truegrade.cli.flags import read_limit
 from truegrade.cli.options import (
     Number,
+    data_option,
     data_options,
     echo,
     json_option,
@@ -24,6 +26,21 @@ from truegrade.cli.options import (
 EXIT_FAILED_IF = 1
 _MEASURE = "measure"
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+def seconds_of(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+    """``90s``, ``20m`` or ``1h`` in seconds; a bare number is seconds."""
+    if text is None:
+        return None
+    units = {"s": 1.0, "m": 60.0, "h": 3600.0}
+    number, unit = (text[:-1], units[text[-1]]) if text[-1:] in units else (text, 1.0)
+    try:
+        seconds = float(number) * unit
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        raise click.BadParameter(f"{text}: write a time such as 90s, 20m or 1h.", context, parameter)
+    return seconds
 
 
 class AssayGroup(click.Group):
@@ -71,11 +88,12 @@ def assay() -> None:
               " [default: strict]")  # fmt: skip
 @click.option("--grader", multiple=True, metavar="SPEC",
               help="Foreign grader: FILE.py:function, cmd:COMMAND or http://HOST:PORT. Repeatable.")  # fmt: skip
-@click.option("--call", default="plain", show_default=True, metavar="PRESET",
+@click.option("--call", default="", metavar="PRESET",
               help="How it is called: plain, trl, verl, rllm, openrlhf, open-instruct, exit-code, sandboxfusion,"
-              " truegrade, or module:adapter.")  # fmt: skip
-@click.option("--tests-as", default="asserts", show_default=True,
-              help="Form of the tests that it is given: asserts, check, stdio, taco, lcb, pytest.")  # fmt: skip
+              " truegrade, or module:adapter. [default: plain; of a command exit-code]")  # fmt: skip
+@click.option("--tests-as", default="", metavar="FORM",
+              help="Form of the tests that it is given: asserts, check, stdio, taco, lcb, pytest. [default: the"
+              " usual one of the call]")  # fmt: skip
 @click.option("--probes", "classes", callback=names_of, metavar="CLASSES",
               help="Classes of probes: right,mutants,stubs,labelled,cheats,must-fail. [default: all]")  # fmt: skip
 @click.option("--per-problem", default=20, show_default=True, type=click.IntRange(min=1),
@@ -95,7 +113,8 @@ def assay() -> None:
               help="Write what would be sent into a folder, and send nothing.")  # fmt: skip
 @click.option("--packages", callback=names_of, metavar="NAMES",
               help="Installed packages that a grader in the jail may import, as a,b,c.")  # fmt: skip
-@click.option("--timeout", "timeout_s", default=30.0, show_default=True, type=Number(min=0, min_open=True),
+@click.option("--jail/--no-jail", default=True, help="Run a foreign grader inside the jail. [default: inside]")
+@click.option("--timeout", "timeout_s", default=60.0, show_default=True, type=Number(min=0, min_open=True),
               help="Seconds that a foreign grader may take for one probe.")  # fmt: skip
 @click.option("--pass-at", type=Number(), metavar="SCORE",
               help="Score from which on a grader accepts. [default: what it gives the reference]")  # fmt: skip
@@ -117,12 +136,14 @@ def measure(
     cheats_per_problem: int, inputs: int, seed: int, fail_if: str | None, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Measure graders on benchmarks. The same command resumes."""
-    from truegrade.assay.fail_if import parse_rule
+    from truegrade.assay.fail_if import read_condition
+    from truegrade.assay.findings import CODES
+    from truegrade.assay.folder import PAGE
     from truegrade.assay.opening import assay as run
-    from truegrade.assay.reporting.text import assay_lines
+    from truegrade.assay.reporting.text import print_assay
     from truegrade.assay.settings import CLASSES, Battery
 
-    rule = parse_rule(fail_if) if fail_if is not None else None
+    condition = None if fail_if is None else read_condition(fail_if, CODES)
     battery = Battery(
         classes=tuple(classes) or CLASSES,
         per_problem=per_problem,
@@ -130,21 +151,99 @@ def measure(
         inputs=inputs,
         seed=seed,
     )
-    results = run((*benchmarks, *more), battery=battery, progress=progress_for(as_json), notice=notice, **options)
+    results = run(
+        (*benchmarks, *more), battery=battery, command=_typed(), progress=progress_for(as_json), notice=notice,
+        **options,
+    )  # fmt: skip
     if as_json:
-        print_json([{"folder": str(each.folder), **_plain(each.summary)} for each in results])
+        print_json([{"folder": str(each.folder), "summary": each.summary} for each in results])
     else:
         for result in results:
-            for line in assay_lines(result.summary, result.folder):
-                echo(line)
-    failed = rule and [m for each in results for m in each.measures if rule.holds(m, each.summary.findings)]
-    if failed:
-        echo(f"failed: {fail_if} holds for {', '.join(f'{m.grader} on {m.benchmark}' for m in failed)}", err=True)
+            print_assay(result.summary, result.findings, folder=str(result.folder), page=PAGE)
+    met = [(each, one) for each in results for one in each.measures
+           if condition is not None and condition.holds(one, each.summary.findings)]  # fmt: skip
+    if met:
+        graders = ", ".join(f"{one.grader} on {one.benchmark}" for _, one in met)
+        echo(f"truegrade: --fail-if {fail_if!r} holds for {graders}", err=True)
         sys.exit(EXIT_FAILED_IF)
 
 
-def _plain(struct: Any) -> dict[str, Any]:
-    import msgspec
+def _typed() -> str:
+    """The command line, for the page."""
+    return shlex.join(["truegrade", *sys.argv[1:]])
 
-    plain: dict[str, Any] = msgspec.to_builtins(struct)
-    return plain
+
+@assay.command()
+@click.argument("benchmark")
+@click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.jsonl",
+              help="The hardened benchmark; other forms and the manifest are written beside it.")  # fmt: skip
+@click.option("--budget", "budget_s", callback=seconds_of, metavar="TIME",
+              help="Time after which no further problem is begun: 90s, 20m, 1h.")  # fmt: skip
+@click.option("--mutants", default=40, show_default=True, type=click.IntRange(min=2), help="Of each reference.")
+@click.option("--inputs", default=400, show_default=True, type=click.IntRange(min=1),
+              help="Candidates generated for each problem.")  # fmt: skip
+@click.option("--most-tests", default=10, show_default=True, type=click.IntRange(1, 40),
+              help="New tests of a problem, at most.")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, type=int, help="Seed of every choice.")
+@click.option("--labels", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+              help="Labelled programs; they measure what the tests gain.")  # fmt: skip
+@click.option("--limit", metavar="N|A-B", callback=read_limit, help="The first N problems, or a 1-based range.")
+@click.option("--id", "ids", multiple=True, help="One problem, by its id. Repeatable.")
+@click.option("--workers", type=click.IntRange(min=1), help="Problems at once. [default: one per core]")
+@data_options
+@unsafe_option
+@json_option
+def harden(benchmark: str, as_json: bool, **options: Any) -> None:
+    """Add tests that refuse wrong programs which the benchmark's own tests accept. The same command resumes."""
+    from truegrade.assay.hardening.running import harden as run
+    from truegrade.assay.hardening.telling import hardened_lines
+
+    found = run(benchmark, progress=progress_for(as_json), notice=notice, **options)
+    if as_json:
+        print_json(found)
+    else:
+        for line in hardened_lines(found):
+            echo(line)
+
+
+@assay.command()
+@click.argument("runs", nargs=-1, required=True, type=_DIRECTORY, metavar="RUN...")
+@click.option("--corrected", is_flag=True, help="Correct pass@1, with what the correction assumes.")
+@click.option("--assay", "assay_folder", type=_DIRECTORY, metavar="FOLDER",
+              help="Assay of the runs' grader. [default: the latest in runs/ on the same data]")  # fmt: skip
+@click.option("--as", "profile", metavar="PROFILE", help="Profile of the verdicts. [default: the only one]")
+@click.option("--grader", metavar="NAME", help="Grader of the assay. [default: the one of that profile]")
+@click.option("--confidence", default=0.95, show_default=True, type=Number(0, 1, min_open=True, max_open=True),
+              help="Confidence level of the intervals.")  # fmt: skip
+@json_option
+def verdicts(runs: tuple[Path, ...], corrected: bool, as_json: bool, **options: Any) -> None:
+    """Show what an assay says of the grader of runs, and correct their pass@1 by it (--corrected)."""
+    from truegrade.assay.correcting import corrected_lines, corrected_runs
+
+    found = corrected_runs(runs, options.pop("assay_folder"), **options)
+    if as_json:
+        print_json(found)
+    else:
+        for line in corrected_lines(found, corrected=corrected):
+            echo(line)
+
+
+@assay.command()
+@click.argument("folder", type=_DIRECTORY, metavar="ASSAY")
+@click.argument("probe", metavar="PROBE")
+@data_option
+@unsafe_option
+@json_option
+def replay(as_json: bool, **options: Any) -> None:
+    """Make the call of a probe's witness again, of the reference and of the probe."""
+    from truegrade.assay.replaying import replay as run
+
+    probe, found = run(**options, notice=notice)
+    if as_json:
+        print_json({"probe": probe, "replayed": found})
+        return
+    echo(probe.code.rstrip())
+    echo(f"\n{found.call}\n  reference: {found.expected}\n  probe:     {found.got}")
+    if not found.differs:
+        echo("truegrade: the probe does what the reference does; the label cannot be repeated here", err=True)
+        sys.exit(EXIT_FAILED_IF)

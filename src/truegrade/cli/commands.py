@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from truegrade import __version__
+from truegrade.cli.assay import assay
 from truegrade.cli.compare import compare, leaderboard, power
 from truegrade.cli.completion import complete_names, completion
 from truegrade.cli.data import data
@@ -313,6 +314,7 @@ main.add_command(report)
 main.add_command(replicate)
 main.add_command(audit)
 main.add_command(check)
+main.add_command(assay)
 main.add_command(serve)
 main.add_command(evolve)
 main.add_command(serve_model)

@@ -91,7 +91,7 @@ def _row(problem: Problem, line: HardenedProblem) -> dict[str, Any] | None:
 def _evalplus(problem: Problem, line: HardenedProblem) -> dict[str, Any] | None:
     """A row as EvalPlus stores problems (evalplus/evalplus@26d6d00 ``evalplus/data/utils.py``).
 
-    Inputs are JSON, so problems whose arguments JSON would change (tuples, sets, keys that are no texts) have none.
+    Inputs are JSON, so problems whose arguments JSON would change (tuples, sets) have none.
     """
     task = problem.task
     if not isinstance(task, FunctionTask | OracleTask) or line.comparator != "equal":

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from truegrade.assay.records import Danger, Dispatch, Said
-from truegrade.records import Problem
 
 
 class Target(Protocol):
@@ -24,9 +23,6 @@ class Target(Protocol):
     def keeps_state(self) -> bool:
         """Whether one probe may leave something behind that meets the next: every cheat is then followed by
         controls."""
-
-    def refusal(self, problem: Problem) -> str:
-        """Why this grader cannot be asked about a problem, in words; empty where it can."""
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
         """What it says of each probe, as it becomes known; one `Said` a probe, ``repeat`` left at 0.

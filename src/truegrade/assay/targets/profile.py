@@ -13,7 +13,6 @@ from truegrade.grading.suites import suite_of
 from truegrade.pipeline.local_grader import LocalGrader
 from truegrade.profiles import Profile
 from truegrade.records import CasesTask, Completion, FunctionTask, Problem, Reason
-from truegrade.records.kinds import problem_kind
 from truegrade.sandbox import Limits, Sandbox
 
 TESTS_INSIDE = "tests-inside"
@@ -40,11 +39,6 @@ class ProfileTarget:
     def name(self) -> str:
         """``strict@2``."""
         return self.profile.id
-
-    def refusal(self, problem: Problem) -> str:
-        """Why this grader has no rules for a problem; empty where it has."""
-        kind = problem_kind(problem.task)
-        return "" if kind in self.profile.covers else f"{self.profile.name} has no rules for {kind}"
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
         """See `truegrade.assay.targets.base.Target.grade`."""
@@ -97,10 +91,6 @@ class InsideTarget:
     def __init__(self, *, workers: int, allow_unsafe: bool = False) -> None:
         self._sandbox = Sandbox(Limits(), workers=workers, allow_unsafe=allow_unsafe)
         self._workers = workers
-
-    def refusal(self, problem: Problem) -> str:
-        """Why this grader has no rules for a problem; empty where it has."""
-        return "" if isinstance(problem.task, FunctionTask | CasesTask) else "only for problems with asserts"
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
         """See `truegrade.assay.targets.base.Target.grade`."""
