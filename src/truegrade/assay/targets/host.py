@@ -128,7 +128,7 @@ def called(function: Any, payload: dict[str, Any], adapter: Any = None) -> Any:
         made = adapter(payload["problem"], payload["reply"])
         if isinstance(made, dict):
             value = function(**made)
-        elif isinstance(made, tuple) and len(made) == 2 and isinstance(made[1], dict):
+        elif isinstance(made, tuple) and [*map(type, made)] == [tuple, dict]:
             value = function(*made[0], **made[1])
         else:
             value = function(*made) if isinstance(made, tuple | list) else function(made)

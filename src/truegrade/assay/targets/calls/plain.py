@@ -1,7 +1,7 @@
 """``plain``: ``f(program, tests)`` returns a truth value or a number.
 
-Over HTTP ``{"program", "tests"}`` is posted and a truth value, a number or ``{"score"}`` answered. A command writes
-it as the last line of its stdout.
+Over HTTP ``{"program", "tests"}`` is posted and a truth value, a number or ``{"score"}`` answered. A command
+writes it as the last line of its stdout.
 """
 
 from __future__ import annotations

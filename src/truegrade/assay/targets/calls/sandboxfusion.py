@@ -1,8 +1,8 @@
 """``sandboxfusion``: POST of ``{"code", "language", "stdin", ...}`` to ``/run_code``, a request a test case.
 
 The output is compared here, as clients do, without newlines at its end: verl-project/verl@1dda039
-``verl/utils/reward_score/sandbox_fusion/utils.py``; service: bytedance/SandboxFusion@469de08. Tests of functions are
-appended to the program, which then passes by exit status 0.
+``verl/utils/reward_score/sandbox_fusion/utils.py``; service: bytedance/SandboxFusion@469de08. Tests of functions
+are appended to the program, which then passes by exit status 0.
 """
 
 from __future__ import annotations

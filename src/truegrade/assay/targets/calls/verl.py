@@ -1,4 +1,4 @@
-"""``verl``: ``compute_score(data_source, solution_str, ground_truth, extra_info)`` returns a number or a dictionary.
+"""``verl``: ``compute_score(data_source, solution_str, ground_truth, extra_info)`` gives a number or dictionary.
 
 verl-project/verl@1dda039 ``verl/experimental/reward_loop/reward_manager/naive.py``: by name; of a dictionary
 ``score`` counts. The ground truth of code is a text of JSON (``verl/utils/reward_score/prime_code/__init__.py``
