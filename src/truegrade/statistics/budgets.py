@@ -44,6 +44,15 @@ class BudgetPoint(msgspec.Struct, frozen=True, array_like=True):
     """Cluster intervals: lower end of that of ``low``, upper end of that of ``high``; None for one cluster."""
 
 
+class BudgetStretch(msgspec.Struct, frozen=True, kw_only=True):
+    """Budgets at which the rates of two runs differ for certain."""
+
+    start: int
+    end: int | None
+    """The last budget of the stretch that either curve holds; None where it goes on without end."""
+    second_higher: bool
+
+
 class BudgetCurve(msgspec.Struct, frozen=True, kw_only=True):
     """The rate at several budgets."""
 
@@ -92,28 +101,24 @@ def budget_curve(replies: Sequence[SizedReply], confidence: float = 0.95) -> Bud
     )
 
 
-def surely_apart(first: BudgetCurve, second: BudgetCurve) -> list[tuple[int, int | None, bool]]:
+def surely_apart(first: BudgetCurve, second: BudgetCurve) -> list[BudgetStretch]:
     """Budgets at which the bounds of two curves do not meet, whatever the cut replies would have become.
 
     It says nothing about chance: another draw of replies may differ.
-
-    Returns:
-        Stretches ``(from, to, second_higher)`` of the budgets that the curves hold; ``to`` is None where the
-        stretch goes on without end.
     """
     if not first.points or not second.points:
         return []
     budgets = sorted({point.tokens for curve in (first, second) for point in curve.points})
-    found: list[tuple[int, int | None, bool]] = []
+    found: list[BudgetStretch] = []
     before: bool | None = None
     for tokens in [*budgets, budgets[-1] + 1]:
         (low, high), (other_low, other_high) = first.bounds(tokens), second.bounds(tokens)
         side = True if other_low > high else False if low > other_high else None
-        ends = None if tokens > budgets[-1] else tokens
+        end = None if tokens > budgets[-1] else tokens
         if side is not None and side == before:
-            found[-1] = (found[-1][0], ends, side)
-        elif side is not None and ends is not None:
-            found.append((tokens, tokens, side))
+            found[-1] = msgspec.structs.replace(found[-1], end=end)
+        elif side is not None and end is not None:
+            found.append(BudgetStretch(start=tokens, end=end, second_higher=side))
         before = side
     return found
 

@@ -9,7 +9,8 @@ the capital of a fair bet against "there is no difference": it may be looked at 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import accumulate
 from math import comb, exp, lgamma, log
@@ -177,3 +178,30 @@ def _looks(clusters: Sequence[Sequence[float]], sizes: Sequence[int], alpha: flo
     of_these = confidence_sequence(values, 1 - alpha, population=len(sizes))
     scale = max(sizes) * len(sizes) / sum(sizes)
     return _Looks(clusters, scale, like_these.low, like_these.high, of_these.low, of_these.high)
+
+
+def ordered_clusters(cluster_of: Mapping[str, str], seed: int) -> list[list[str]]:
+    """Problems in the seeded order, those of a cluster together.
+
+    Args:
+        cluster_of: cluster of each problem.
+        seed: of `seeded_order`, for clusters and inside each.
+    """
+    members: dict[str, list[str]] = defaultdict(list)
+    for problem in seeded_order(cluster_of, seed):
+        members[cluster_of[problem]].append(problem)
+    return [members[cluster] for cluster in seeded_order(members, seed)]
+
+
+def share_sequence(clusters: Sequence[Sequence[float]], sizes: Sequence[int], alpha: float) -> tuple[float, float]:
+    """Confidence sequence, at the end, for a mean share of problems in clusters that came in a fixed order.
+
+    Args:
+        clusters: shares in [0, 1] of the problems of each; one cluster at least.
+        sizes: problems of every cluster of the benchmark.
+        alpha: 1 less the confidence.
+    """
+    values = [min(1.0, sum(cluster) / max(sizes)) for cluster in clusters]
+    found = confidence_sequence(values, 1 - alpha)
+    scale = max(sizes) * len(sizes) / sum(sizes)
+    return min(1.0, scale * found.low[-1]), min(1.0, scale * found.high[-1])
