@@ -25,6 +25,7 @@ from truegrade.cli.options import (
     LEVELS,
     Number,
     data_options,
+    deciding_options,
     echo,
     generation_arguments,
     generation_options,
@@ -146,10 +147,12 @@ def main(context: click.Context, log_level: str) -> None:
 @generation_options
 @data_options
 @grading_options
+@deciding_options
 @json_option
 def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str, ...], ks: tuple[int, ...],
         workers: int | None, cutoff: str | None, packages: tuple[str, ...], executor: str,
-        log_to: tuple[str, ...], allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
+        log_to: tuple[str, ...], allow_unsafe: bool | None, stop_when_decided: Path | None, order_seed: int,
+        alpha: float, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Generate samples with a model, grade them and write the report. The same command resumes.
 
     With several benchmarks or models every pair is a run of its own, and a table shows them side by side. All
@@ -168,6 +171,9 @@ def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str,
         "cutoff": cutoff,
         "packages": packages,
         "log_to": log_to,
+        "stop_when_decided": stop_when_decided,
+        "order_seed": order_seed,
+        "alpha": alpha,
         "progress": progress_for(as_json),
         **generation_arguments(options),
     }

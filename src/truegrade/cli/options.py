@@ -187,6 +187,20 @@ generation_options = together(
 )  # fmt: skip
 
 
+order_seed_option = click.option(
+    "--order-seed", default=0, show_default=True, metavar="SEED",
+    help="Seed of the order of the problems, to be chosen before anything is seen.",
+)  # fmt: skip
+
+deciding_options = together(
+    click.option("--stop-when-decided", metavar="RUN", type=click.Path(path_type=Path),
+                 help="Graded run to be compared with after every problem; stop once that is decided."),
+    order_seed_option,
+    click.option("--alpha", default=0.05, show_default=True, type=Number(0, 1, min_open=True, max_open=True),
+                 help="Largest probability of deciding between models that do not differ (--stop-when-decided)."),
+)  # fmt: skip
+
+
 def generation_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     """Command-line options as the keyword arguments of `truegrade.api.generate`."""
     from truegrade.records.config import RequestPolicy, Sampling
