@@ -1,8 +1,8 @@
 """pass@1 of stored runs, corrected for the measured errors of the grader that gave the verdicts.
 
-The error rates are those over natural wrong programs, with every problem weighted alike, as pass@1 weights them; and
-only those problems count that the run asked. Run and assay share problems, so that the interval takes pass rate,
-TPR and FPR together.
+The error rates are those over natural wrong programs, with every problem weighted alike, as pass@1 weights them;
+and only those problems count that the run asked. Run and assay share problems, so that the interval takes pass
+rate, TPR and FPR together.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from truegrade.statistics.corrected_rates import (
     correctable,
     corrected_bootstrap_span,
     corrected_span,
-    covariance_band,
+    covariance_reach,
     odds_band,
     odds_ratio_span,
     rogan_gladen,
@@ -102,7 +102,7 @@ class CorrectedPass(msgspec.Struct, frozen=True, kw_only=True):
     stratified: MeasuredValue | None = None
     """Their weighted mean."""
     covariance: tuple[float, float] | None = None
-    """Band, if t goes with J over problems as far as it can."""
+    """The interval, widened by as much as t can go with J over problems."""
     odds: tuple[OddsBand, ...] = ()
     replies_g: MeasuredValue | None = None
     """Odds of acceptance of models' own wrong replies over that of mutants; None where it is not identified."""
@@ -212,6 +212,7 @@ def corrected_pass(
     *,
     strata: Mapping[str, str] | None = None,
     confidence: float = 0.95,
+    bootstrap: bool = True,
 ) -> CorrectedPass:
     """Correct the pass@1 of tallied samples.
 
@@ -220,11 +221,12 @@ def corrected_pass(
         counts: what the grader made of right and natural wrong programs, by problem.
         strata: difficulty of problems, by id; None where nothing tells it.
         confidence: of all intervals.
+        bootstrap: give the bootstrap's interval as well, which takes most of the time.
 
     Raises:
         UserError: no right or no wrong program has a verdict.
     """
-    ratios = _ratios(tallies, counts)
+    ratios = _ratios(tallies, counts, confidence)
     if ratios is None:
         raise UserError("a correction needs verdicts on right and on wrong programs; the assay lacks one of them")
     raw = estimate("pass@1", tallies, confidence)
@@ -236,37 +238,39 @@ def corrected_pass(
         problems=len(tallies),
         measured=sum(tally.task_id in counts for tally in tallies),
         raw=value,
-        tpr=_value(share_span(ratios, TPR, TPR, confidence)),
-        fpr=_value(share_span(ratios, FPR, FPR_UPPER, confidence)),
-        j=_value(j_span(ratios, confidence)),
+        tpr=_value(share_span(ratios, TPR, TPR)),
+        fpr=_value(share_span(ratios, FPR, FPR_UPPER)),
+        j=_value(j_span(ratios)),
     )
-    if not correctable(ratios, confidence):
+    if not correctable(ratios):
         said = "the interval of J touches 0, or there is none: the verdicts hardly tell right from wrong"
         return msgspec.structs.replace(found, refused=said)
     tpr, fpr, passed = (ratios.values[place] for place in (TPR, FPR, PASSED))
-    span = corrected_span(ratios, confidence)
+    span = corrected_span(ratios)
     parts = _strata(tallies, counts, strata or {}, confidence)
-    spreads = _sd_right(tallies, span.value, tpr - fpr), _sd_j(counts)
+    reach = covariance_reach(tpr - fpr, _sd_right(tallies, span.value, tpr - fpr), _sd_j(counts))
     return msgspec.structs.replace(
         found,
         corrected=_value(span),
-        bootstrap=_value(corrected_bootstrap_span(ratios, confidence)),
+        bootstrap=_value(corrected_bootstrap_span(ratios)) if bootstrap else None,
         unclipped=rogan_gladen(passed, tpr, fpr),
         strata=tuple(one for one, _, _ in parts),
-        stratified=_value(stratified_span([part[1:] for part in parts], confidence)) if parts else None,
-        covariance=covariance_band(span.value, tpr - fpr, *spreads),
+        stratified=_value(stratified_span([part[1:] for part in parts])) if parts else None,
+        covariance=None
+        if span.low is None or span.high is None
+        else (max(0.0, span.low - reach), min(1.0, span.high + reach)),
         odds=tuple(_odds(passed, tpr, fpr)),
     )
 
 
-def _ratios(tallies: Sequence[TaskTally], counts: Mapping[str, GraderCount]) -> Ratios | None:
+def _ratios(tallies: Sequence[TaskTally], counts: Mapping[str, GraderCount], confidence: float) -> Ratios | None:
     """TPR, FPR, its upper bound and pass@1, every problem weighted alike."""
     rows = [
         counts.get(tally.task_id, GraderCount(problem_id=tally.task_id, cluster=tally.cluster))
         for tally in tallies
     ]
     passed = Share([tally.c / tally.n for tally in tallies], [1.0] * len(rows), [tally.n for tally in tallies])
-    return error_ratios(rows, passed, by_problem=True)
+    return error_ratios(rows, passed, by_problem=True, confidence=confidence)
 
 
 def _strata(
@@ -275,7 +279,7 @@ def _strata(
     strata: Mapping[str, str],
     confidence: float,
 ) -> list[tuple[StratumCorrection, float, Ratios]]:
-    """Each stratum with its weight; none unless every problem has one, and every one of several can be corrected."""
+    """Each stratum with its weight; none unless every problem has one, and all of several can be corrected."""
     groups: dict[str, list[TaskTally]] = defaultdict(list)
     for tally in tallies:
         groups[strata.get(tally.task_id, "")].append(tally)
@@ -283,14 +287,14 @@ def _strata(
         return []
     parts = []
     for stratum, members in sorted(groups.items()):
-        ratios = _ratios(members, counts)
-        if ratios is None or not correctable(ratios, confidence):
+        ratios = _ratios(members, counts, confidence)
+        if ratios is None or not correctable(ratios):
             return []
         correction = StratumCorrection(
             stratum=stratum,
             problems=len(members),
             raw=ratios.values[PASSED],
-            corrected=_value(corrected_span(ratios, confidence)),
+            corrected=_value(corrected_span(ratios)),
         )
         parts.append((correction, len(members) / len(tallies), ratios))
     return parts
@@ -336,7 +340,8 @@ def _replies_g(
     ]
     if not problems or not all(any(share.bottoms) for share in shares):
         return None
-    span = odds_ratio_span(Ratios(shares, [mutants[problem].cluster for problem in problems]), 0, 1, confidence)
+    clusters = [mutants[problem].cluster for problem in problems]
+    span = odds_ratio_span(Ratios(shares, clusters, confidence), 0, 1)
     return None if span is None else _value(span)
 
 
@@ -377,11 +382,11 @@ def corrected_lines(found: CorrectedRuns) -> Iterator[str]:
 
 def _correction_lines(run: CorrectedPass) -> Iterator[str]:
     assert run.corrected is not None
-    assert run.bootstrap is not None
     assert run.unclipped is not None
     cut = "" if 0.0 <= run.unclipped <= 1.0 else f"; cut from {100 * run.unclipped:.1f}"
     yield f"  corrected    {_told(run.corrected)}{cut}"
-    yield f"  bootstrap    {_told(run.bootstrap)}"
+    if run.bootstrap is not None:
+        yield f"  bootstrap    {_told(run.bootstrap)}"
     if run.stratified is not None:
         yield f"  by strata    {_told(run.stratified)}: {', '.join(one.stratum for one in run.strata)}"
     if run.covariance is not None:

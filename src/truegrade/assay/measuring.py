@@ -109,7 +109,7 @@ class _GraderOnBenchmark:
     def measure(self, benchmark: str) -> GraderMeasure:
         """All figures of a summary."""
         counts, confidence = self._natural, self._confidence
-        ratios = error_ratios(counts)
+        ratios = error_ratios(counts, confidence=confidence)
         channels = tuple(record.measure() for record in self._channels)
         shares = tuple(self._shares())
         tpr = next((share.value for share in shares if share.kind == "right"), None)
@@ -122,11 +122,11 @@ class _GraderOnBenchmark:
             probes=len(sent),
             shares=shares,
             fpr=_value(accepted_span(counts, confidence=confidence)),
-            j=_value(None if ratios is None else j_span(ratios, confidence)),
-            j_bootstrap=_value(None if ratios is None else j_bootstrap_span(ratios, confidence)),
+            j=_value(None if ratios is None else j_span(ratios)),
+            j_bootstrap=_value(None if ratios is None else j_bootstrap_span(ratios)),
             j_adversarial=None if tpr is None or not paid else tpr - max(paid),
             forgeable=tuple(channel.channel for channel in channels if channel.open),
-            ppv={rate: _worth(ratios, float(rate), confidence) for rate in BASE_RATES},
+            ppv={rate: _worth(ratios, float(rate)) for rate in BASE_RATES},
             per_problem=tuple(_per_problem(counts, self._all_problems(counts), confidence)),
             channels=channels,
             operators=self._operators(),
@@ -306,8 +306,8 @@ def _value(span: Span | None) -> MeasuredValue:
     return MeasuredValue(value=span.value, low=span.low, high=span.high, method=span.method)
 
 
-def _worth(ratios: Ratios | None, base_rate: float, confidence: float) -> MeasuredValue:
-    return _value(None if ratios is None else ppv_span(ratios, base_rate, confidence))
+def _worth(ratios: Ratios | None, base_rate: float) -> MeasuredValue:
+    return _value(None if ratios is None else ppv_span(ratios, base_rate))
 
 
 def _number(count: int, noun: str) -> str:

@@ -3,13 +3,13 @@
 A model that is right with probability t passes with probability ``p = t TPR + (1 - t) FPR``, so that
 ``t = (p - FPR) / (TPR - FPR)`` (Rogan & Gladen 1978, American J. Epidemiology 107:71-76). That takes for granted
 that the model's wrong programs are accepted as often as the probes, and that problems which it solves less often
-are not graded more or less strictly; `covariance_band` and `odds_band` say how far the result moves if not.
+are not graded more or less strictly; `covariance_reach` and `odds_band` say how far the result moves if not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import exp, log, sqrt
+from math import copysign, exp, log, sqrt
 from typing import TYPE_CHECKING
 
 from truegrade.statistics.error_rates import BOOTSTRAP_METHOD, FPR, FPR_UPPER, TPR, Span, j_span
@@ -50,13 +50,13 @@ def delta_variance(corrected: float, ratios: Ratios) -> float:
     return square / (ratios.values[TPR] - ratios.values[FPR]) ** 2
 
 
-def correctable(ratios: Ratios, confidence: float = 0.95) -> bool:
+def correctable(ratios: Ratios) -> bool:
     """Whether J's interval lies above 0: else a verdict says nothing, and nothing can be divided by J."""
-    low = j_span(ratios, confidence).low
+    low = j_span(ratios).low
     return low is not None and low > 0.0
 
 
-def corrected_span(ratios: Ratios, confidence: float = 0.95) -> Span:
+def corrected_span(ratios: Ratios) -> Span:
     """The corrected rate at the proven FPR, cut to [0, 1], with its interval.
 
     The interval holds every t for which the MOVER interval of ``p - t TPR - (1 - t) FPR`` holds 0 (the argument of
@@ -65,15 +65,14 @@ def corrected_span(ratios: Ratios, confidence: float = 0.95) -> Span:
 
     Args:
         ratios: TPR, FPR, FPR's upper bound and the pass rate, of the same problems; `correctable`.
-        confidence: strictly between 0 and 1.
     """
-    z = two_sided_z(confidence)
+    z = ratios.z
     value, least = (_clipped(_at(ratios, fpr)) for fpr in (FPR, FPR_UPPER))
     below, above = _end(ratios, FPR_UPPER, -1, z), _end(ratios, FPR, 1, z)
     if below is None or above is None:
         return Span(value, None, None, NO_METHOD)
     if value > least:
-        critical = imbens_manski_critical(value - least, max(least - below, above - value) / z, confidence)
+        critical = imbens_manski_critical(value - least, max(least - below, above - value) / z, ratios.confidence)
         below, above = _end(ratios, FPR_UPPER, -1, critical), _end(ratios, FPR, 1, critical)
     return Span(value, below, above, METHOD)
 
@@ -88,20 +87,28 @@ def _end(ratios: Ratios, fpr: int, side: int, critical: float) -> float | None:
     values = [ratios.values[place] for place in places]
     correlations = [[ratios.correlation(i, j) for j in places] for i in places]
 
-    def outside(t: float) -> bool:
-        """Whether the interval of ``p - t TPR - (1 - t) FPR``, which falls in t, lies on one side of 0."""
+    def excess(t: float) -> float:
+        """Square of ``p - t TPR - (1 - t) FPR`` less that of its distance to the end: 0 where the end is 0."""
         weights = (1.0, -t, t - 1.0)
         middle = sum(weight * value for weight, value in zip(weights, values, strict=True))
-        width = spread(weights, values, bounds, lambda i, j: correlations[i][j], side)
-        return middle + width < 0.0 if side > 0 else middle - width > 0.0
+        return float(middle**2 - spread(weights, values, bounds, lambda i, j: correlations[i][j], side) ** 2)
 
     inner, outer = _clipped(_at(ratios, fpr)), float(side > 0)
-    if not outside(outer):
-        return outer
-    for _ in range(_HALVINGS):
-        middle = (inner + outer) / 2
-        inner, outer = (inner, middle) if outside(middle) else (middle, outer)
-    return inner
+    if excess(outer) <= 0.0 or excess(inner) > 0.0:
+        return outer if excess(outer) <= 0.0 else inner
+    return _crossing(excess, inner, outer)
+
+
+def _crossing(quadratic: Callable[[float], float], inner: float, outer: float) -> float:
+    """Where a quadratic function changes its sign, which it does between ``inner`` and ``outer``."""
+    at_0, at_half, at_1 = (quadratic(t) for t in (0.0, 0.5, 1.0))
+    a, b = 2 * at_0 - 4 * at_half + 2 * at_1, -3 * at_0 + 4 * at_half - at_1
+    # The numerically stable pair of roots.
+    q = -(b + copysign(sqrt(max(0.0, b * b - 4 * a * at_0)), b)) / 2
+    roots = [top / bottom for top, bottom in ((q, a), (at_0, q)) if bottom]
+    middle = (inner + outer) / 2
+    root = min(roots, key=lambda root: abs(root - middle))
+    return min(max(inner, outer), max(min(inner, outer), root))
 
 
 def _at(ratios: Ratios, fpr: int) -> float:
@@ -122,11 +129,13 @@ def corrected_draws(draws: Floats, fpr: int = FPR) -> Floats:
     return clipped
 
 
-def corrected_bootstrap_span(ratios: Ratios, confidence: float = 0.95, *, seed: int = 0) -> Span:
+def corrected_bootstrap_span(ratios: Ratios, seed: int = 0) -> Span:
     """The same by the joint cluster bootstrap: pass rate, TPR and FPR of one and the same resample."""
     draws = ratios.resampled(seed=seed)
     value = _clipped(_at(ratios, FPR))
-    below, above = (percentile_interval(corrected_draws(draws, fpr), confidence) for fpr in (FPR_UPPER, FPR))
+    below, above = (
+        percentile_interval(corrected_draws(draws, fpr), ratios.confidence) for fpr in (FPR_UPPER, FPR)
+    )
     if ratios.tops.shape[1] < 2 or below is None or above is None:
         return Span(value, None, None, NO_METHOD)
     return Span(value, below[0], above[1], BOOTSTRAP_METHOD)
@@ -168,15 +177,14 @@ def smoothed_correction(
 # ----------------------------------------------------------------------- where the assumptions do not hold
 
 
-def stratified_span(parts: Sequence[tuple[float, Ratios]], confidence: float = 0.95) -> Span:
+def stratified_span(parts: Sequence[tuple[float, Ratios]]) -> Span:
     """The corrected rate of each stratum by its own error rates, weighted; strata are independent.
 
     Args:
         parts: weight, which add up to 1, and ratios of each stratum, every one `correctable`.
-        confidence: strictly between 0 and 1.
     """
     weights = [weight for weight, _ in parts]
-    spans = [corrected_span(ratios, confidence) for _, ratios in parts]
+    spans = [corrected_span(ratios) for _, ratios in parts]
     value = sum(weight * span.value for weight, span in zip(weights, spans, strict=True))
     bounds = [(span.low, span.high) for span in spans if span.low is not None and span.high is not None]
     if len(bounds) < len(spans):
@@ -186,19 +194,17 @@ def stratified_span(parts: Sequence[tuple[float, Ratios]], confidence: float = 0
     return Span(value, max(0.0, value - below), min(1.0, value + above), f"{METHOD}, by strata")
 
 
-def covariance_band(corrected: float, j: float, sd_right: float, sd_j: float) -> Bounds:
-    """How far t moves if it goes with J over problems: ``p = mean(FPR_j) + t mean(J_j) + Cov(t_j, J_j)``.
+def covariance_reach(j: float, sd_right: float, sd_j: float) -> float:
+    """How far t can move if it goes with J over problems: ``p = mean(FPR_j) + t mean(J_j) + Cov(t_j, J_j)``.
 
     Nothing observed says what the covariance is, but it cannot exceed the product of the standard deviations.
 
     Args:
-        corrected: t without it.
         j: mean of J over problems.
         sd_right: standard deviation over problems of the probability that the model is right.
         sd_j: the same of J.
     """
-    most = sd_right * sd_j / j
-    return _clipped(corrected - most), _clipped(corrected + most)
+    return sd_right * sd_j / j
 
 
 def at_odds(share: float, factor: float) -> float:
@@ -212,7 +218,7 @@ def odds_ratio(first: float, second: float) -> float | None:
     return first * (1 - second) / bottom if bottom > 0.0 else None
 
 
-def odds_ratio_span(ratios: Ratios, first: int, second: int, confidence: float = 0.95) -> Span | None:
+def odds_ratio_span(ratios: Ratios, first: int, second: int) -> Span | None:
     """`odds_ratio` of the shares at two places, by the delta method on its logarithm (Woolf 1955, Annals of Human
     Genetics 19:251-253, with the covariance over problems); None where one of them is 0 or 1.
     """
@@ -227,7 +233,7 @@ def odds_ratio_span(ratios: Ratios, first: int, second: int, confidence: float =
         + covariance[second, second] / scale_b**2
         - 2 * covariance[first, second] / (scale_a * scale_b)
     )
-    half = two_sided_z(confidence) * sqrt(max(0.0, square))
+    half = ratios.z * sqrt(max(0.0, square))
     return Span(value, value * exp(-half), value * exp(half), "delta method on the logarithm")
 
 

@@ -20,7 +20,6 @@ import msgspec
 from truegrade.statistics.intervals import METHOD as WILSON
 from truegrade.statistics.intervals import NO_METHOD
 from truegrade.statistics.mover import Bounds, spread
-from truegrade.statistics.quantiles import two_sided_z
 from truegrade.statistics.ratios import Ratios, Share, percentile_interval
 from truegrade.statistics.set_identified import METHOD as IMBENS_MANSKI
 from truegrade.statistics.set_identified import imbens_manski_critical
@@ -72,13 +71,16 @@ def mean_over_problems(share: Share) -> Share:
     return Share(tops, [float(bottom > 0) for bottom in share.bottoms], share.draws)
 
 
-def error_ratios(counts: Sequence[GraderCount], *others: Share, by_problem: bool = False) -> Ratios | None:
+def error_ratios(
+    counts: Sequence[GraderCount], *others: Share, by_problem: bool = False, confidence: float = 0.95
+) -> Ratios | None:
     """TPR, FPR and FPR's upper bound of one grader, and other shares of the same problems behind them.
 
     Args:
         counts: one a problem.
         others: each with one number for every count.
         by_problem: weight problems alike, not programs.
+        confidence: of all intervals.
 
     Returns:
         None where there are no right or no wrong programs.
@@ -88,19 +90,21 @@ def error_ratios(counts: Sequence[GraderCount], *others: Share, by_problem: bool
     shares = [accepted_share(counts, right=True), accepted_share(counts), accepted_share(counts, upper=True)]
     if by_problem:
         shares = [mean_over_problems(share) for share in shares]
-    return Ratios([*shares, *others], [count.cluster for count in counts])
+    return Ratios([*shares, *others], [count.cluster for count in counts], confidence)
 
 
-def share_span(ratios: Ratios, low: int, high: int, confidence: float = 0.95) -> Span:
+def share_span(ratios: Ratios, low: int, high: int) -> Span:
     """Interval of a share that lies between those at two places, which are one where nothing is undecided."""
-    value, z = ratios.values[low], two_sided_z(confidence)
+    value, z = ratios.values[low], ratios.z
     below, above = ratios.bounds(low, z), ratios.bounds(high, z)
     if below is None or above is None:
         return Span(value, None, None, NO_METHOD)
     gap = ratios.values[high] - value
     if gap <= 0.0:
         return Span(value, below[0], below[1], WILSON)
-    critical = imbens_manski_critical(gap, max(value - below[0], above[1] - ratios.values[high]) / z, confidence)
+    critical = imbens_manski_critical(
+        gap, max(value - below[0], above[1] - ratios.values[high]) / z, ratios.confidence
+    )
     below, above = ratios.bounds(low, critical), ratios.bounds(high, critical)
     assert below is not None and above is not None
     return Span(value, below[0], above[1], f"{IMBENS_MANSKI}, of {WILSON}")
@@ -111,7 +115,7 @@ def accepted_span(counts: Sequence[GraderCount], *, right: bool = False, confide
     shares = [accepted_share(counts, right=right), accepted_share(counts, right=right, upper=True)]
     if not any(shares[0].bottoms):
         return None
-    return share_span(Ratios(shares, [count.cluster for count in counts]), 0, 1, confidence)
+    return share_span(Ratios(shares, [count.cluster for count in counts], confidence), 0, 1)
 
 
 def j_variance(ratios: Ratios) -> float:
@@ -120,9 +124,9 @@ def j_variance(ratios: Ratios) -> float:
     return float(covariance[TPR, TPR] + covariance[FPR, FPR] - 2 * covariance[TPR, FPR])
 
 
-def j_span(ratios: Ratios, confidence: float = 0.95) -> Span:
+def j_span(ratios: Ratios) -> Span:
     """J at the proven FPR; its interval reaches down to where all undecided programs are wrong."""
-    value, z = ratios.values[TPR] - ratios.values[FPR], two_sided_z(confidence)
+    value, z = ratios.values[TPR] - ratios.values[FPR], ratios.z
     at_worst = ratios.values[TPR] - ratios.values[FPR_UPPER]
 
     def end(fpr: int, side: int, critical: float) -> float | None:
@@ -137,18 +141,18 @@ def j_span(ratios: Ratios, confidence: float = 0.95) -> Span:
     below, above = end(FPR_UPPER, -1, z), end(FPR, 1, z)
     if below is None or above is None:
         return Span(value, None, None, NO_METHOD)
-    critical = imbens_manski_critical(value - at_worst, max(below, above) / z, confidence)
+    critical = imbens_manski_critical(value - at_worst, max(below, above) / z, ratios.confidence)
     below, above = end(FPR_UPPER, -1, critical), end(FPR, 1, critical)
     assert below is not None and above is not None
     return Span(value, max(-1.0, at_worst - below), min(1.0, value + above), J_METHOD)
 
 
-def j_bootstrap_span(ratios: Ratios, confidence: float = 0.95, *, seed: int = 0) -> Span:
+def j_bootstrap_span(ratios: Ratios, seed: int = 0) -> Span:
     """The same by the cluster bootstrap; of width 0 where every cluster is alike, e.g. without any error."""
     draws = ratios.resampled(seed=seed)
     value = ratios.values[TPR] - ratios.values[FPR]
-    below = percentile_interval(draws[TPR] - draws[FPR_UPPER], confidence)
-    above = percentile_interval(draws[TPR] - draws[FPR], confidence)
+    below = percentile_interval(draws[TPR] - draws[FPR_UPPER], ratios.confidence)
+    above = percentile_interval(draws[TPR] - draws[FPR], ratios.confidence)
     if ratios.tops.shape[1] < 2 or below is None or above is None:
         return Span(value, None, None, NO_METHOD)
     return Span(value, below[0], above[1], BOOTSTRAP_METHOD)
@@ -163,12 +167,12 @@ def ppv(tpr: float, fpr: float, base_rate: float) -> float | None:
     return None if accepted <= 0.0 else tpr * base_rate / accepted
 
 
-def ppv_span(ratios: Ratios, base_rate: float, confidence: float = 0.95) -> Span | None:
+def ppv_span(ratios: Ratios, base_rate: float) -> Span | None:
     """`ppv` with the interval of FPR / TPR, of which it is a falling function; None if nothing is accepted."""
     value = ppv(ratios.values[TPR], ratios.values[FPR], base_rate)
     if value is None:
         return None
-    z = two_sided_z(confidence)
+    z = ratios.z
     near, far = _ratio_span(ratios, FPR, z), _ratio_span(ratios, FPR_UPPER, z)
     if near is None or far is None:
         return Span(value, None, None, NO_METHOD)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from truegrade.statistics.bootstrap import CHUNK_CELLS, DRAWS
 from truegrade.statistics.intervals import effective_sample_size, wilson
+from truegrade.statistics.quantiles import two_sided_z
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,11 +40,15 @@ class Ratios:
     Args:
         shares: each with one number for every problem, and at least one bottom above 0.
         clusters: of each problem; clusters are taken for independent of each other.
+        confidence: of all intervals, strictly between 0 and 1.
     """
 
-    def __init__(self, shares: Sequence[Share], clusters: Sequence[str]) -> None:
+    def __init__(self, shares: Sequence[Share], clusters: Sequence[str], confidence: float = 0.95) -> None:
         import numpy as np
 
+        self.confidence = confidence
+        self.z = two_sided_z(confidence)
+        """Half-width of an ordinary interval in standard errors."""
         places = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
         index = np.array([places[name] for name in clusters])
 
@@ -64,6 +69,7 @@ class Ratios:
         """Of the estimated shares."""
         # Summed floats may leave [0, 1] by their last bits, which `wilson` refuses.
         self.values: list[float] = np.clip(values, 0.0, 1.0).tolist()
+        self._sizes = [self._size(place) for place in range(len(shares))]
 
     def bounds(self, place: int, critical: float) -> tuple[float, float] | None:
         """Wilson's interval of one share at its effective sample size; None for a single cluster.
@@ -74,10 +80,15 @@ class Ratios:
         """
         if self._clusters[place] < 2:
             return None
-        share, confidence = self.values[place], 2 * NormalDist().cdf(critical) - 1
-        variance = float(self.covariance[place, place])
-        size = effective_sample_size(share, variance, self._draws[place], self._clusters[place], confidence)
-        return wilson(share * size, size, confidence)
+        size = self._sizes[place]
+        return wilson(self.values[place] * size, size, 2 * NormalDist().cdf(critical) - 1)
+
+    def _size(self, place: int) -> float:
+        """Effective sample size of a share; 0 for a single cluster."""
+        clusters, variance = self._clusters[place], float(self.covariance[place, place])
+        if clusters < 2:
+            return 0.0
+        return effective_sample_size(self.values[place], variance, self._draws[place], clusters, self.confidence)
 
     def correlation(self, first: int, second: int) -> float:
         """Of two estimated shares; 0 where one of them shows no variance."""
