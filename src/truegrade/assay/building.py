@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
-from truegrade.assay.cheats import cheat_probes
+from truegrade.assay.cheats import TaskForm, cheat_probes
 from truegrade.assay.folder import BuiltProblem
 from truegrade.assay.labelling import Labelled, OracleLabeller
 from truegrade.assay.oracle import ProblemOracle
@@ -154,11 +154,8 @@ class _Making:
 
     def cheats(self, place: int) -> None:
         """The cheats whose turn it is: each, an honest and a wrong program again, its inert twin."""
-        form = (
-            "stdio"
-            if isinstance(self._problem.task, ContestTask) and not self._problem.task.function
-            else "function"
-        )
+        task = self._problem.task
+        form: TaskForm = "stdio" if isinstance(task, ContestTask) and not task.function else "function"
         every = cheat_probes(self._problem.id, self._entry_point, form)
         active = [probe for probe in every if not probe.inert]
         count = min(self._battery.cheats_per_problem, len(active))

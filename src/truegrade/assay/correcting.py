@@ -18,6 +18,7 @@ import msgspec
 from truegrade.analysis.comparability import GradedRun, graded, obstacles
 from truegrade.analysis.matrix import tallies_of
 from truegrade.assay.acceptance import NATURAL, Acceptance, problem_counts, settle
+from truegrade.assay.folder import latest_assay
 from truegrade.assay.measures import MeasuredValue
 from truegrade.assay.records import Probe, ProbeClass, Said
 from truegrade.errors import NotComparable, UnknownName, UserError
@@ -142,7 +143,7 @@ class _Calibration(msgspec.Struct, frozen=True, kw_only=True):
 
 def corrected_runs(
     runs: Sequence[str | Path],
-    assay: str | Path,
+    assay: str | Path | None = None,
     *,
     profile: str | None = None,
     grader: str | None = None,
@@ -153,7 +154,8 @@ def corrected_runs(
 
     Args:
         runs: folders of runs; several must be comparable.
-        assay: folder of an assay, with ``probes.jsonl`` and ``verdicts.jsonl``.
+        assay: folder of an assay, with ``probes.jsonl`` and ``verdicts.jsonl``; None for the latest below ``runs``
+            that measured the grader on the runs' data.
         profile: under which the runs are graded, by name or id; None if they have only one.
         grader: which grader of the assay gave the runs' verdicts; None for the one with the profile's id.
         pass_at: as `truegrade.assay.measuring.measure` took it.
@@ -170,8 +172,10 @@ def corrected_runs(
         refused = obstacles(first, second)
         if refused:
             raise NotComparable("; ".join(refused))
-    calibration = _read(Path(assay), grader or sides[0].summary.profile, pass_at)
-    found = tuple(_corrected(side, calibration, confidence, Path(assay)) for side in sides)
+    name = grader or sides[0].summary.profile
+    folder = latest_assay(sides[0].run.manifest.benchmark.dataset_sha256, name) if assay is None else Path(assay)
+    calibration = _read(folder, name, pass_at)
+    found = tuple(_corrected(side, calibration, confidence, folder) for side in sides)
     return CorrectedRuns(runs=found, turning=tuple(_turning(found)))
 
 
@@ -365,17 +369,19 @@ def _value(span: Span) -> MeasuredValue:
 # ------------------------------------------------------------------------------------------------- text
 
 
-def corrected_lines(found: CorrectedRuns) -> Iterator[str]:
-    """The same for a terminal, line by line."""
+def corrected_lines(found: CorrectedRuns, *, corrected: bool = True) -> Iterator[str]:
+    """The same for a terminal, line by line; without ``corrected`` the measured values alone."""
     for run in found.runs:
         yield f"{run.run}, graded by {run.grader}: {run.problems} problems, {run.measured} of them measured"
         yield f"  raw pass@1   {_told(run.raw)}"
         yield f"  TPR {_told(run.tpr)}, FPR {_told(run.fpr)}, J {_told(run.j)}"
+        if not corrected:
+            continue
         if run.refused:
             yield f"  not corrected: {run.refused}"
         else:
             yield from _correction_lines(run)
-    for pair in found.turning:
+    for pair in found.turning if corrected else ():
         at = "no factor of the odds turns it" if pair.g is None else f"it turns at G = {pair.g:.2f}"
         yield f"{pair.better} is above {pair.worse}; {at}"
 

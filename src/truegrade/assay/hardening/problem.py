@@ -30,7 +30,7 @@ MOST_CPU = 2.0
 """Times the CPU of the present tests that present and new tests together may take, where it can be measured."""
 _LEAST_CPU_S = 0.02
 """Below it the start of a process is all that is measured."""
-_MUTANT_CPU_S = 2.0
+_CALL_CPU_S = 0.5
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,9 +205,9 @@ class _Work:
     def _kills(self, inputs: Sequence[Arguments]) -> list[set[str]]:
         """Of each input the ids of the wrong programs that it refuses."""
         kills: list[set[str]] = [set() for _ in inputs]
-        expected = answers_of(self._oracle.references[0], self._rule, inputs, self._executor, cpu_s=_MUTANT_CPU_S)
+        expected = answers_of(self._oracle.references[0], self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S)
         for probe in self._wrong:
-            got = answers_of(probe.code, self._rule, inputs, self._executor, cpu_s=_MUTANT_CPU_S)
+            got = answers_of(probe.code, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S)
             for number, right in expected.results.items():
                 one = got.results.get(number)
                 if one is None or right.error is not None:
@@ -260,7 +260,7 @@ def expected_outputs(
 ) -> dict[int, str]:
     """Number of the input to the reference's output as a literal, where two runs give the same plain value."""
     found: dict[int, str] = {}
-    first, again = (answers_of(reference, rule, inputs, executor, cpu_s=_MUTANT_CPU_S) for _ in range(2))
+    first, again = (answers_of(reference, rule, inputs, executor, call_cpu_s=_CALL_CPU_S) for _ in range(2))
     for number, result in first.results.items():
         other = again.results.get(number)
         if result.error is not None or other is None or not other.same_as(result) or result.digest is not None:

@@ -6,7 +6,7 @@ import ipaddress
 import time
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import ClassVar, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from truegrade.assay.records import Danger, Dispatch, Said
@@ -32,6 +32,8 @@ class HttpTarget:
     Raises:
         UserError: services are not called in this way.
     """
+
+    keeps_state: ClassVar[bool] = True
 
     def __init__(self, asker: Asker, address: str) -> None:
         import httpx2

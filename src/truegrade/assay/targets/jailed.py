@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import ClassVar, Any, Protocol
 
 import msgspec
 
@@ -62,6 +62,8 @@ class HostedTarget:
         jailed: whether it runs in the jail; else only limits of resources bind it.
         allow_unsafe: whether it may run where the machine offers no jail.
     """
+
+    keeps_state: ClassVar[bool] = True
 
     def __init__(
         self,
