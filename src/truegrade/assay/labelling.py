@@ -1,8 +1,8 @@
 """Deciding by the stronger oracle whether a program is wrong, with the input that shows it.
 
 What counts as behaviour is the value that a call returns, or that it raises or does not end; what it prints and
-what it does to its arguments does not, since the tests of these benchmarks do not look at it. A clock never decides:
-what takes longer than the references is run again and its steps are counted.
+what it does to its arguments does not, since the tests of these benchmarks do not look at it. A clock decides none:
+what takes longer than the references is run again, and its steps are counted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from truegrade.assay.oracle import OracleInput, ProblemOracle
 from truegrade.assay.oracle_building import rule_of
 from truegrade.assay.records import Label, Witness
-from truegrade.assay.reference_answers import Arguments, answers_of
+from truegrade.assay.reference_answers import answers_of
 from truegrade.assay.written_calls import read_call, shown_value, written_call
 from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.builders.mutation.observing import observe_calls
@@ -70,6 +70,8 @@ class _Difference(NamedTuple):
     number: int
     expected: str
     got: str
+    result: CallResult | None = None
+    """None where it gave no value."""
 
 
 @dataclass
@@ -91,9 +93,6 @@ def label_programs(oracle: ProblemOracle, programs: Sequence[str], executor: Exe
         oracle: of the problem.
         programs: whole programs.
         executor: the jail.
-
-    Raises:
-        UserError: the references no longer answer the oracle's inputs.
     """
     labeller = OracleLabeller(oracle, executor)
     return [labeller.label(program) for program in programs]
@@ -113,10 +112,10 @@ def replay(oracle: ProblemOracle, program: str, call: str, executor: Executor) -
     """
     one = OracleInput(arguments=read_call(call), source="own")
     labeller = OracleLabeller(msgspec.structs.replace(oracle, inputs=(one,)), executor)
-    if labeller.skipped:
-        raise ValueError(f"the reference gives no answer to {call}")
     labelled = labeller.label(program)
-    expected = shown_value(labeller.expected[0][0].whole)
+    if not labeller.answered(range(1)):
+        raise ValueError(f"the reference gives no answer to {call}")
+    expected = labeller.expected(0)
     if labelled.witness is not None:
         return Replayed(call=call, expected=expected, got=labelled.witness.got, differs=True)
     return Replayed(call=call, expected=expected, got=labelled.reason or expected, differs=False)
@@ -132,46 +131,63 @@ class OracleLabeller:
 
     def __init__(self, oracle: ProblemOracle, executor: Executor) -> None:
         self._executor, self._rule = executor, rule_of(oracle)
+        self._references = oracle.references
         rank = {"own": 0, "plus": 1}
-        asked = sorted(oracle.inputs, key=lambda one: rank.get(one.source, len(rank)))
-        arguments = [one.arguments for one in asked]
-        answers = [
-            answers_of(reference, self._rule, arguments, executor, call_cpu_s=ANSWER_CPU_S)
-            for reference in oracle.references
-        ]
-        usable = [
-            number
-            for number in range(len(asked))
-            if all(number in one.results and one.results[number].error is None for one in answers)
-        ]
-        self.inputs = [asked[number] for number in usable]
-        self.skipped = len(asked) - len(usable)
-        """Inputs that a reference did not answer this time."""
-        self.expected = [_different([one.results[number] for one in answers]) for number in usable]
-        self._arguments: list[Arguments] = [one.arguments for one in self.inputs]
-        self._cpu_s = max(_LEAST_CPU_S, _TIMES_CPU * answers[0].cpu_s)
-        self._reference = oracle.references[0]
+        self.inputs = sorted(oracle.inputs, key=lambda one: rank.get(one.source, len(rank)))
+        own = sum(one.source == "own" for one in self.inputs)
+        self._stages = [range(own), range(own, len(self.inputs))]
+        self._cpu_s = _LEAST_CPU_S
+        self._expected: dict[int, CallResult] = {}
+        self._others: dict[int, tuple[CallResult, ...]] = {}
+        self._answered: dict[range, list[int]] = {}
         self._steps: dict[int, int | None] = {}
 
     def label(self, program: str) -> Labelled:
         """The first input on which a whole program differs from every reference."""
+        agreed = 0
+        for stage in self._stages:
+            labelled = self._label_on(program, self.answered(stage))
+            agreed += labelled.agreed
+            if not labelled.agrees:
+                return msgspec.structs.replace(labelled, agreed=agreed)
+        return Labelled(label="undecided", agreed=agreed)
+
+    def expected(self, number: int) -> str:
+        """The benchmark's own reference's answer to an input that it has answered, as text."""
+        return shown_value(self._expected[number].whole)
+
+    def answered(self, stage: range) -> list[int]:
+        """Those inputs that the benchmark's own reference answers; it is run when they are first asked for."""
+        if stage not in self._answered:
+            arguments = [self.inputs[number].arguments for number in stage]
+            answers = answers_of(
+                self._references[0], self._rule, arguments, self._executor, call_cpu_s=ANSWER_CPU_S
+            )
+            found = {stage[place]: one for place, one in answers.results.items() if one.error is None}
+            self._expected.update(found)
+            self._answered[stage] = list(found)
+            self._cpu_s = max(self._cpu_s, _TIMES_CPU * answers.cpu_s)
+        return self._answered[stage]
+
+    def _label_on(self, program: str, numbers: Sequence[int]) -> Labelled:
         first, cpu_s = 0, self._cpu_s
         for _ in range(_MOST_RUNS):
-            run = self._run(program, range(first, len(self.inputs)), cpu_s)
+            run = self._run(program, numbers[first:], cpu_s)
             first += run.answered
             if run.difference is not None:
-                return self._confirmed(program, run.difference)
-            if first >= len(self.inputs):
+                found = self._settled(program, run.difference, alone=run.answered == 0)
+            elif first < len(numbers):
+                found = self._stopped(program, numbers[first], run.outcome)
+            else:
                 return Labelled(label="undecided", agreed=first)
-            found = self._stopped(program, first, run.outcome)
             if isinstance(found, str):
                 return Labelled(label="undecided", agreed=first, reason=found)
             if found is not None:
-                return self._wrong(found)
+                return self._wrong(found, first)
             first, cpu_s = first + 1, 2 * cpu_s
         return Labelled(label="undecided", agreed=first, reason="takes long on several inputs")
 
-    def _run(self, program: str, numbers: range, cpu_s: float) -> _Run:
+    def _run(self, program: str, numbers: Sequence[int], cpu_s: float) -> _Run:
         """Ask the inputs of these numbers, until one differs or the process ends."""
         answered, difference = 0, None
 
@@ -181,32 +197,48 @@ class OracleLabeller:
             answered += difference is None
             return difference is None
 
-        asked = [self._arguments[number] for number in numbers]
+        asked = [self.inputs[number].arguments for number in numbers]
         outcome = self._executor.call(*self._rule.adapted(program), asked, compare, cpu_s=cpu_s)
         return _Run(answered, difference, outcome)
 
     def _difference(self, number: int, result: CallResult) -> _Difference | None:
-        """How an answer differs from that of every reference."""
-        expected = self.expected[number]
+        """How an answer differs from that of the benchmark's own reference."""
         if result.error is not None:
-            return _Difference(number, shown_value(expected[0].whole), f"raises {result.error}")
-        first: tuple[str, str] | None = None
-        for one in expected:
-            found = self._rule.difference(one, result, self._arguments[number], self._executor)
-            if found is None:
-                return None
-            first = first or found
-        return None if first is None else _Difference(number, *first)
+            return _Difference(number, self.expected(number), f"raises {result.error}")
+        arguments = self.inputs[number].arguments
+        found = self._rule.difference(self._expected[number], result, arguments, self._executor)
+        return None if found is None else _Difference(number, *found, result)
 
-    def _confirmed(self, program: str, difference: _Difference) -> Labelled:
-        """The label, once the call alone has shown the difference too: a witness can be replayed."""
-        if difference.number == 0:
-            return self._wrong(difference)
-        alone = self._run(program, range(difference.number, difference.number + 1), self._cpu_s)
-        if alone.difference is not None:
-            return self._wrong(alone.difference)
-        reason = "differs in one of two runs: it keeps a state, or chance decides"
-        return Labelled(label="undecided", agreed=difference.number, reason=reason)
+    def _settled(self, program: str, difference: _Difference, *, alone: bool) -> _Difference | str | None:
+        """What a difference from the first reference comes to.
+
+        Returns:
+            The difference, which a call of its own shows too, so that the witness can be replayed, and which is
+            one from every reference; why it stays undecided; or None where another reference answers alike.
+        """
+        number = difference.number
+        if not alone:
+            again = self._run(program, [number], self._cpu_s)
+            if again.difference is None:
+                return "differs in one of two runs: it keeps a state, or chance decides"
+            difference = again.difference
+        arguments, got = self.inputs[number].arguments, difference.result
+        if got is None:
+            return difference
+        others = self._other_answers(number)
+        alike = any(self._rule.same(one, got, arguments, self._executor) for one in others)
+        return None if alike else difference
+
+    def _other_answers(self, number: int) -> tuple[CallResult, ...]:
+        """What the references other than the first answer."""
+        if number not in self._others:
+            asked = [self.inputs[number].arguments]
+            answers = [
+                answers_of(reference, self._rule, asked, self._executor, call_cpu_s=ANSWER_CPU_S).results.get(0)
+                for reference in self._references[1:]
+            ]
+            self._others[number] = tuple(one for one in answers if one is not None and one.error is None)
+        return self._others[number]
 
     def _stopped(  # noqa: PLR0911 (one return a status)
         self, program: str, number: int, outcome: Outcome
@@ -216,7 +248,7 @@ class OracleLabeller:
         Returns:
             A difference; why it stays undecided; or None where the input is answered after all.
         """
-        expected = shown_value(self.expected[number][0].whole)
+        expected = self.expected(number)
         match outcome.status:
             case Reason.SYNTAX_ERROR:
                 return _Difference(number, expected, f"does not compile: {outcome.detail}")
@@ -235,7 +267,8 @@ class OracleLabeller:
 
     def _too_large(self, number: int, outcome: Outcome) -> bool:
         """Whether a value could not be sent although the references' was small."""
-        small = all(one.digest is None and len(one.encoded) <= SMALL_BYTES for one in self.expected[number])
+        expected = self._expected[number]
+        small = expected.digest is None and len(expected.encoded) <= SMALL_BYTES
         return small and outcome.detail.startswith(f"{self._rule.asked} returned ")
 
     def _by_steps(self, program: str, number: int, expected: str, outcome: Outcome) -> _Difference | str | None:
@@ -249,25 +282,25 @@ class OracleLabeller:
             return _Difference(number, expected, f"does not end: more than {most} steps")
         if kind not in {"value", "raised", "unwritable"}:
             return f"{outcome.status}: {outcome.detail}"
-        alone = self._run(program, range(number, number + 1), _TRACED_CPU_S)
+        alone = self._run(program, [number], _TRACED_CPU_S)
         if alone.difference is not None or alone.answered:
             return alone.difference
         return f"{alone.outcome.status}: {alone.outcome.detail}"
 
     def _reference_steps(self, number: int) -> int | None:
         if number not in self._steps:
-            kind, steps = self._traced(self._reference, number, _MOST_STEPS // TIMES_STEPS)
+            kind, steps = self._traced(self._references[0], number, _MOST_STEPS // TIMES_STEPS)
             self._steps[number] = steps if kind in {"value", "unwritable"} else None
         return self._steps[number]
 
     def _traced(self, program: str, number: int, most: int) -> tuple[str, int]:
         """How one watched call ended, and its steps."""
-        call = written_call(self._rule.entry_point, self._arguments[number])
+        call = written_call(self._rule.entry_point, self.inputs[number].arguments)
         options = MutationOptions(max_steps=most, cpu_s=_TRACED_CPU_S)
         case = next(observe_calls(self._executor, program, [call], options))
         return case.kind, case.steps
 
-    def _wrong(self, difference: _Difference) -> Labelled:
+    def _wrong(self, difference: _Difference, agreed: int) -> Labelled:
         one = self.inputs[difference.number]
         witness = Witness(
             call=written_call(self._rule.entry_point, one.arguments),
@@ -275,13 +308,4 @@ class OracleLabeller:
             got=difference.got,
             source=one.source,
         )
-        return Labelled(label="wrong", witness=witness, agreed=difference.number)
-
-
-def _different(results: Sequence[CallResult]) -> tuple[CallResult, ...]:
-    """The answers that are not the same to the bit."""
-    kept: list[CallResult] = []
-    for result in results:
-        if not any(result.same_as(one) for one in kept):
-            kept.append(result)
-    return tuple(kept)
+        return Labelled(label="wrong", witness=witness, agreed=agreed)

@@ -14,7 +14,7 @@ from truegrade.grading.executor import Executor
 from truegrade.records import Problem
 from truegrade.sandbox.outcome import CallResult
 
-OWN_CPU_S, PLUS_CPU_S, GENERATED_CPU_S = 10.0, 0.25, 0.05
+OWN_CPU_S, PLUS_CPU_S, GENERATED_CPU_S = 10.0, 0.1, 0.01
 """CPU seconds of a reference on one input, by the input's source; one that takes longer is left out, so seconds
 decide which inputs are asked and never what an answer is worth."""
 
