@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from truegrade.assay.measures import AssaySummary
-from truegrade.assay.records import AssayFinding, Probe, ProbeClass, Said
+from truegrade.assay.records import AssayFinding, Probe, Said
 
 DETAIL_CHARS = 300
 """Of what a grader said of a probe, one line is kept to this length."""
@@ -73,12 +73,15 @@ def gather(
     for one in said:
         if one.repeat == 0 and one.passed is not None:
             (accepted if one.passed else refused)[one.probe][one.grader] = one.detail[:DETAIL_CHARS]
-    unsteady = {name: measure.grader for measure in summary.measures for name in measure.flaky}
+    unsteady: dict[str, dict[str, None]] = defaultdict(dict)
+    for measure in summary.measures:
+        for name in measure.flaky:
+            unsteady[name][measure.grader] = None
     found: dict[str, list[ErredProbe]] = defaultdict(list)
     for probe in probes:
         if probe.id in unsteady:
-            found["flaky"].append(ErredProbe(probe=probe, graders=(unsteady[probe.id],)))
-        group = _group(probe.kind, probe)
+            found["flaky"].append(ErredProbe(probe=probe, graders=tuple(unsteady[probe.id])))
+        group = _group(probe)
         erred = (refused if group == "refused" else accepted).get(probe.id)
         if group and erred:
             found[group].append(
@@ -98,13 +101,13 @@ def gather(
     )
 
 
-def _group(kind: ProbeClass, probe: Probe) -> str:
+def _group(probe: Probe) -> str:
     """Where a probe is shown if a grader is wrong about it; empty where it proves nothing."""
-    if kind == "control" or probe.label == "undecided":
+    if probe.kind == "control" or probe.label == "undecided":
         return ""
-    if kind == "cheat":
+    if probe.kind == "cheat":
         return "" if probe.inert else "cheats"
-    if kind == "must-fail":
+    if probe.kind == "must-fail":
         return "impossible"
     return "refused" if probe.label == "right" else "survivors"
 

@@ -22,6 +22,9 @@ IN_FULL = 40
 LISTED = 300
 """Rows of a table of the others."""
 PROGRAM_CHARS = 6_000
+COMPARED_CHARS = 24_000
+COMPARED_LINES = 500
+"""A longer program is shown without a comparison, whose time grows with the square of its lines."""
 VALUE_CHARS = 1_000
 CONTEXT_LINES = 2
 ALIKE = 0.5
@@ -152,7 +155,7 @@ def program(code: str, name: str) -> Markup:
 def _difference(material: AssayMaterial, erred: ErredProbe) -> Markup:
     """What differs from the reference, or the whole program where hardly a line is common."""
     probe, reference = erred.probe, material.references.get(erred.probe.problem_id)
-    if probe.form != "program" or reference is None or max(len(reference), len(probe.code)) > 4 * PROGRAM_CHARS:
+    if probe.form != "program" or reference is None or _long(reference) or _long(probe.code):
         return program(probe.code, f"Program {probe.id}")
     one, two = min(
         ((reference, probe.code), (_plain(reference), _plain(probe.code))), key=lambda pair: _changed(*pair)
@@ -165,6 +168,11 @@ def _difference(material: AssayMaterial, erred: ErredProbe) -> Markup:
     shown = (el("span", f"{line}\n", class_=_LINES.get(line[:1])) for line in lines)
     label = f"Program {probe.id} against the reference"
     return el("pre", el("code", shown), class_="diff", tabindex=0, role="group", aria_label=label)
+
+
+def _long(code: str) -> bool:
+    """Whether comparing it line by line would take too long."""
+    return len(code) > COMPARED_CHARS or code.count("\n") > COMPARED_LINES
 
 
 _LINES = {"+": "added", "-": "removed", "@": "dim"}
