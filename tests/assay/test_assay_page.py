@@ -19,6 +19,7 @@ from truegrade.assay.records import Said, Witness
 from truegrade.assay.reporting import survivors_html, words
 from truegrade.assay.reporting.material import AssayMaterial, gather
 from truegrade.assay.reporting.page import render_assay, write_assay_page
+from truegrade.assay.reporting.problems_html import _ends
 
 sys.path.append(str(Path(__file__).parents[1] / "report"))
 from report_parsing import StrictPage
@@ -196,6 +197,57 @@ def test_the_matrix_says_open_closed_and_not_sent(both, page):
 
 def test_an_accepted_cheat_is_shown_and_its_twin_is_not(both):
     assert [(one.probe.channel, one.probe.inert) for one in both.cheats] == [("printed-report", False)]
+
+
+def test_twins_controls_and_repetitions_are_no_errors_of_the_grader(both):
+    """A twin proves nothing about a channel, a control is counted elsewhere, and the first verdict counts."""
+    code = "def clip(*a):\n    return None\n"
+    twin = probe("toy/clip", "cheat", "x", code, label="wrong", channel="x", inert=True)
+    control = probe("toy/clip", "control", "x", code, label="wrong", after="0")
+    again = probe("toy/clip", "stub", "none", code, label="wrong")
+    said = [Said(probe=one.id, grader="g", passed=True) for one in (twin, control)]
+    said += [Said(probe=again.id, grader="g", repeat=turn, passed=turn > 0) for turn in (0, 1)]
+    said += [Said(probe=both.survivors[0].probe.id, grader="g", passed=None)]
+    made = gather(
+        both.summary, [twin, control, again, both.survivors[0].probe], said, references=REFERENCES, folder="x"
+    )
+    assert (made.cheats, made.survivors, made.refused, made.impossible, made.flaky) == ((),) * 5
+
+
+def test_the_chart_is_bounded_and_begins_with_the_worst_problem(both):
+    measure = both.summary.measures[0]
+    one = measure.per_problem[0]
+    scores = [place / 100 - 0.1 for place in range(90)]
+    problems = tuple(replace(one, problem_id=f"p{place}", j=j) for place, j in enumerate(reversed(scores)))
+    changed = replace(both.summary, measures=(replace(measure, per_problem=problems),))
+    shown = render_assay(replace(both, summary=changed)).split('<section id="problems"')[1].split("</section>")[0]
+    drawn = re.findall(r'<text class="name" x="0" dx="2" y="\d+">(p\d+)', shown)
+    assert drawn == [f"p{89 - place}" for place in range(25)]
+    assert "errs on 90 of 90 problems" in shown and shown.count('<th scope="row">') == 90
+    assert ">-0.5</text>" in shown and ">-1</text>" not in shown, "the axis reaches as far down as an interval"
+
+
+def test_the_intervals_of_the_chart_are_those_of_fpr_turned_round(both):
+    one = both.summary.measures[0].per_problem[0]
+    low, high = _ends(one)
+    tpr = one.right_accepted / one.right
+    assert (low, high) == pytest.approx((tpr - one.fpr_high, tpr - one.fpr_low))
+    assert low <= one.j <= high
+
+
+def test_many_graders_are_all_compared_and_the_first_are_shown(both):
+    measure = both.summary.measures[0]
+    measures = tuple(replace(measure, grader=f"grader-{place:02}") for place in range(15))
+    shown = render_assay(replace(both, summary=replace(both.summary, measures=measures)))
+    result, rest = shown.split('<section id="meaning"')
+    assert all(result.count(f">grader-{place:02}</th>") == 1 for place in range(15))
+    assert "the first 12; 3 more" in result
+    assert "graded by grader-11" in rest and "graded by grader-12" not in rest
+    assert "<title>Assay · grader-00, grader-01 and 13 more on toy</title>" in shown
+
+
+def test_without_any_grader_there_is_still_a_page(both):
+    assert "Terms" in StrictPage(render_assay(replace(both, summary=replace(both.summary, measures=())))).text
 
 
 def test_findings_are_counted_and_those_not_shown_are_named(page):
