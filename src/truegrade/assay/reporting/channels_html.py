@@ -35,7 +35,8 @@ def channels_section(material: AssayMaterial) -> Markup:
             explained(
                 "A cheat computes nothing and reaches for the verdict. A channel is open where a cheat is accepted"
                 " and its inert twin, the same text with the hook cut, is refused. Against a policy that is"
-                " rewarded by this grader one open channel is as bad as all.",
+                " rewarded by this grader one open channel is as bad as all. Danger: h0 is harmless anywhere, h1"
+                " touches the interpreter that it runs in, h2 writes files in its working folder.",
                 TERMS,
             ),
             class_="note",
