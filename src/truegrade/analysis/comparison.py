@@ -8,21 +8,23 @@ from pathlib import Path
 
 import msgspec
 
+from truegrade.analysis.anytime import SequentialPairing, compare_in_order
 from truegrade.analysis.comparability import GradedRun, graded, obstacles, remarks
 from truegrade.analysis.matrix import tallies_of
 from truegrade.errors import NotComparable, UnknownName, UserError
 from truegrade.pipeline.cautions import Caution
-from truegrade.pipeline.selection import window_of
+from truegrade.pipeline.selection import made_for, window_of
 from truegrade.pipeline.summary import ProfileSummary, TaskLine, read_summary
 from truegrade.records import SCHEMA_VERSION, Estimate
 from truegrade.statistics import PairedComparison, compare_paired, estimate
 from truegrade.statistics.bootstrap import BootstrapInterval, bootstrap_interval
+from truegrade.statistics.budgets import BudgetCurve, BudgetStretch, surely_apart
 from truegrade.statistics.multiplicity import METHOD, holm
 from truegrade.statistics.paired import gains_by_cluster
 from truegrade.statistics.paired_power import PairPower, pair_power
 from truegrade.statistics.reasoning import compare_reasoning
 from truegrade.statistics.reasoning_records import ShareDifference
-from truegrade.statistics.windows import EVERYTHING, check_cutoff, split
+from truegrade.statistics.windows import EVERYTHING, check_cutoff, narrowed, split
 from truegrade.store import Run
 from truegrade.store.importers.base import UNKNOWN_MODEL
 
@@ -45,6 +47,8 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     warnings: list[Caution] = []
     """Of the run, as far as they hold for the profile."""
     created: str
+    budget: BudgetCurve | None = None
+    """Pass rate against output tokens; None where it is not known, or a window leaves problems out."""
     rate: Estimate
     """pass@1 over all its graded tasks: more than a pair has in common, where others lack some."""
     tasks: list[TaskLine]
@@ -76,6 +80,10 @@ class RunPairing(msgspec.Struct, frozen=True, kw_only=True):
     """None where the problems form a single cluster."""
     splits: tuple[PairSplit, ...] = ()
     """By difficulty, platform, kind, month and cut-off; not corrected for their number."""
+    sequential: SequentialPairing | None = None
+    """Where it was asked for."""
+    budgets_apart: tuple[BudgetStretch, ...] = ()
+    """Token budgets at which the two differ, whatever the replies that were cut would have become."""
     obstacles: tuple[str, ...]
     """Why the two are not comparable; empty unless the comparison was forced."""
     remarks: tuple[str, ...]
@@ -110,6 +118,8 @@ def compare_runs(
     cutoff: str | None = None,
     points: float | None = None,
     confidence: float = 0.95,
+    sequential: bool = False,
+    order_seed: int = 0,
 ) -> Comparison:
     """Compare runs, or several profiles of one run, in the order given.
 
@@ -124,6 +134,9 @@ def compare_runs(
         cutoff: last day of the models' training data, ``YYYY-MM-DD``: contest problems are split by it.
         points: a difference in percentage points; how many problems show it is computed.
         confidence: of the intervals.
+        sequential: also look after every problem, with a test and intervals that allow that; its level is
+            ``1 - confidence``.
+        order_seed: of the order of problems that ``sequential`` goes through.
 
     Raises:
         NotComparable: data set, profile, selected problems or prompt rule differ, or no problem is in both.
@@ -144,8 +157,18 @@ def compare_runs(
     if not force:
         _refuse([sentence for sentences in refused.values() for sentence in sentences])
     wanted = None if points is None else points / 100
+    seed = order_seed if sequential else None
     pairs = [
-        _pair(chosen, labels, pair, refused[pair], confidence=confidence, wanted=wanted, cutoff=cutoff)
+        _pair(
+            chosen,
+            labels,
+            pair,
+            refused[pair],
+            confidence=confidence,
+            wanted=wanted,
+            cutoff=cutoff,
+            order_seed=seed,
+        )
         for pair in places
     ]
     adjusted = holm([pair.p_value for pair in pairs])
@@ -231,9 +254,17 @@ def _side(label: str, side: GradedRun, confidence: float) -> Side:
         window=side.window,
         warnings=[one for one in summary.warnings if not one.profiles or profile in one.profiles],
         created=manifest.created,
-        rate=estimate("pass@1", tallies_of(side.summary), confidence),
+        budget=_budget(side),
+        rate=_rate(side, confidence),
         tasks=side.summary.tasks,
     )
+
+
+def _rate(side: GradedRun, confidence: float) -> Estimate:
+    """pass@1; of a run that stopped early the stored one, whose interval holds all the same."""
+    if read_summary(side.run).stopping is not None:
+        return next(found for found in side.summary.estimates if found.metric == "pass@1")
+    return estimate("pass@1", tallies_of(side.summary), confidence)
 
 
 # ------------------------------------------------------------------------------------------------ pairs
@@ -255,23 +286,40 @@ def _pair(
     confidence: float,
     wanted: float | None,
     cutoff: str | None,
+    order_seed: int | None,
 ) -> RunPairing:
     first, second = (sides[place] for place in places)
+    names = labels[places[0]], labels[places[1]]
     a, b = tallies_of(first.summary), tallies_of(second.summary)
     paired = compare_paired(a, b, confidence)
     p_value = paired.permutation_p if paired.mcnemar_p is None else paired.mcnemar_p
     return RunPairing(
-        first=labels[places[0]],
-        second=labels[places[1]],
+        first=names[0],
+        second=names[1],
         paired=msgspec.structs.replace(paired, parts=_parts(first.summary, second.summary)),
         bootstrap=bootstrap_interval(gains_by_cluster(a, b), confidence),
         p_value=p_value,
         p_adjusted=p_value,
         power=pair_power(a, b, paired, wanted),
         splits=_splits(first.summary, second.summary, paired, cutoff),
+        sequential=None
+        if order_seed is None
+        else compare_in_order(first, second, names, order_seed=order_seed, alpha=1 - confidence),
+        budgets_apart=_budgets_apart(first, second),
         obstacles=tuple(refused),
-        remarks=(*remarks(first, second), *_left_out(paired, *(labels[place] for place in places))),
+        remarks=(*remarks(first, second), *_left_out(paired, *names)),
     )
+
+
+def _budget(side: GradedRun) -> BudgetCurve | None:
+    """Pass rate against tokens, of a run all of whose problems are compared."""
+    stored = read_summary(side.run).window
+    return side.summary.budget if side.window == narrowed(made_for(side.run.manifest), stored) else None
+
+
+def _budgets_apart(first: GradedRun, second: GradedRun) -> tuple[BudgetStretch, ...]:
+    one, two = _budget(first), _budget(second)
+    return () if one is None or two is None else tuple(surely_apart(one, two))
 
 
 def _splits(

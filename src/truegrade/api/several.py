@@ -17,6 +17,7 @@ from truegrade.files import run_log
 from truegrade.models import DEFAULT_MODEL, find_preset
 from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model
+from truegrade.pipeline.deciding import stop_request
 from truegrade.pipeline.generate import complete
 from truegrade.pipeline.graders import open_grader
 from truegrade.pipeline.importing import RUNS
@@ -70,6 +71,9 @@ def run_all(
     cutoff: str | None = None,
     packages: Sequence[str] = (),
     log_to: Sequence[str] = (),
+    stop_when_decided: Run | str | Path | None = None,
+    order_seed: int = 0,
+    alpha: float = 0.05,
     progress: Progress | None = None,
     notice: Notice = ignore,
 ) -> list[PairStanding]:
@@ -94,6 +98,7 @@ def run_all(
             models of one provider.
         reuse: as for `truegrade.run`, only with one pair.
         out: folder that holds the folders of the runs; None for ``runs``.
+        stop_when_decided, order_seed, alpha: as for `truegrade.run`, only with one pair.
         progress: watches the stages; each names its pair.
         notice: told what a person should know; each sentence names its pair.
 
@@ -106,10 +111,15 @@ def run_all(
     """
     policy, unsafe = request_policy or RequestPolicy(), unsafe_allowed(allow_unsafe)
     _refuse_shared(benchmarks, models, base_url, model_args or {}, data, reuse)
+    if stop_when_decided is not None and len(benchmarks) * len(models) > 1:
+        raise UserError(
+            f"`stop_when_decided` {stop_when_decided} is compared with one run: name one model and one benchmark"
+        )
     arguments: dict[str, Any] = {
         "n": n, "data": data, "task_args": task_args, "limit": limit, "ids": ids, "sampling": sampling,
         "request_policy": policy, "base_url": base_url, "model_args": model_args, "agent": agent,
         "agent_args": agent_args, "reuse": reuse, "cache": cache, "probe": probe, "batch": batch,
+        "stop": stop_request(stop_when_decided, order_seed, alpha),
     }  # fmt: skip
     opened = [find_profile(each) for each in profiles]
     check_cutoff(cutoff)
@@ -121,7 +131,9 @@ def run_all(
         for benchmark in benchmarks:
             request = RunRequest(benchmark=benchmark, model=model, out=None, under=Path(out or RUNS), **arguments)
             _add_checked(pairs, request, opened, ks, notice)
+    del arguments["stop"]
     arguments |= {
+        "stop_when_decided": stop_when_decided, "order_seed": order_seed, "alpha": alpha,
         "profiles": profiles, "ks": ks, "workers": workers, "executor": executor, "allow_unsafe": unsafe,
         "cutoff": cutoff, "packages": packages, "log_to": log_to,
     }  # fmt: skip

@@ -115,6 +115,8 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """Mutation operator to (accepted, proven wrong)."""
     flaky: tuple[str, ...] = ()
     """Probes whose verdict differed between repetitions."""
+    references_refused: int = 0
+    """Problems whose reference the grader refuses; their wrong programs are in no share."""
     cpu_s: float | None = None
 
 

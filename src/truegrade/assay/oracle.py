@@ -30,10 +30,13 @@ class ProblemOracle(msgspec.Struct, frozen=True, kw_only=True):
     inputs: tuple[OracleInput, ...]
     """Validated."""
     comparator: str = "equal"
-    """Of `truegrade.grading.oracles.COMPARATORS`; never one that accepts everything."""
+    """Of `truegrade.grading.oracles.COMPARATORS`, or of `truegrade.grading.suites.COMPARATORS`; never one that
+    accepts everything."""
     atol: float = 0.0
     ambiguous: tuple[str, ...] = ()
     """Calls on which references disagree: doubts about the statement, used for nothing."""
     packages: tuple[str, ...] = ()
     prefix: str = ""
     """Trusted code that the benchmark puts before a solution; programs here are whole and have it already."""
+    notes: tuple[str, ...] = ()
+    """What was left aside while it was built, and why: a second reference, inputs without an answer."""

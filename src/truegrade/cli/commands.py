@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from truegrade import __version__
+from truegrade.cli.assay import assay
 from truegrade.cli.compare import compare, leaderboard, power
 from truegrade.cli.completion import complete_names, completion
 from truegrade.cli.data import data
@@ -24,6 +25,7 @@ from truegrade.cli.options import (
     LEVELS,
     Number,
     data_options,
+    deciding_options,
     echo,
     generation_arguments,
     generation_options,
@@ -33,6 +35,7 @@ from truegrade.cli.options import (
     models_option,
     notice,
     print_json,
+    progress_for,
     tell,
     unsafe_option,
 )
@@ -46,7 +49,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from truegrade.analysis.standings import PairStanding
-    from truegrade.pipeline.progress import Progress
     from truegrade.pipeline.selection import Limit
     from truegrade.store import Run
 
@@ -145,10 +147,12 @@ def main(context: click.Context, log_level: str) -> None:
 @generation_options
 @data_options
 @grading_options
+@deciding_options
 @json_option
 def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str, ...], ks: tuple[int, ...],
         workers: int | None, cutoff: str | None, packages: tuple[str, ...], executor: str,
-        log_to: tuple[str, ...], allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
+        log_to: tuple[str, ...], allow_unsafe: bool | None, stop_when_decided: Path | None, order_seed: int,
+        alpha: float, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Generate samples with a model, grade them and write the report. The same command resumes.
 
     With several benchmarks or models every pair is a run of its own, and a table shows them side by side. All
@@ -167,7 +171,10 @@ def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str,
         "cutoff": cutoff,
         "packages": packages,
         "log_to": log_to,
-        "progress": _progress(as_json),
+        "stop_when_decided": stop_when_decided,
+        "order_seed": order_seed,
+        "alpha": alpha,
+        "progress": progress_for(as_json),
         **generation_arguments(options),
     }
     if len(benchmark) * len(models) > 1:
@@ -199,7 +206,7 @@ def generate(benchmark: str, model: str | None, profile: str, allow_unsafe: bool
         model=model or DEFAULT_MODEL,
         profile=profile,
         allow_unsafe=allow_unsafe,
-        progress=_progress(as_json),
+        progress=progress_for(as_json),
         **generation_arguments(options),
     )
     stored = len(made.answered())
@@ -246,7 +253,7 @@ def grade(sources: tuple[Path, ...], limit: Limit, out: Path | None, ks: tuple[i
 
     def graded(file: Path) -> Run:
         return api.grade(
-            file, limit=limit, out=out, ks=ks or None, progress=_progress(as_json), notice=notice, **options
+            file, limit=limit, out=out, ks=ks or None, progress=progress_for(as_json), notice=notice, **options
         )
 
     codes = []
@@ -313,6 +320,7 @@ main.add_command(report)
 main.add_command(replicate)
 main.add_command(audit)
 main.add_command(check)
+main.add_command(assay)
 main.add_command(serve)
 main.add_command(evolve)
 main.add_command(serve_model)
@@ -345,12 +353,6 @@ def schema(name: str | None) -> None:
 
 
 # --------------------------------------------------------------------------------------------- printing
-
-
-def _progress(as_json: bool) -> Progress:
-    from truegrade.report.progress_lines import Silent, TerminalProgress
-
-    return Silent() if as_json else TerminalProgress()
 
 
 def _show(make: Callable[[], Run], as_json: bool) -> int:

@@ -97,7 +97,8 @@ def data_show(name: str, as_json: bool) -> None:
     "--operators",
     callback=_names,
     metavar="A,B,...",
-    help="Mutation operators, or `published` for the published tool's. [default: all]",
+    help="Mutation operators, wider ones among them, or `published` for the published tool's."
+    " [default: those that are not wider]",
 )
 @click.option(
     "--select",

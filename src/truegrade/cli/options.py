@@ -6,12 +6,15 @@ import sys
 from collections.abc import Callable, Mapping
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from truegrade.cli.flags import read_limit, with_flags
 from truegrade.report.terminal import visible
+
+if TYPE_CHECKING:
+    from truegrade.pipeline.progress import Progress
 
 LEVELS = ("debug", "info", "warning", "error")
 """Of the log; see `truegrade.cli.logs`."""
@@ -30,7 +33,7 @@ def _pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     return pairs
 
 
-def _names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+def names_of(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
     """Names between commas."""
     return tuple(name.strip() for name in (value or "").split(",") if name.strip())
 
@@ -113,7 +116,7 @@ grading_options = together(
     click.option("-k", "ks", multiple=True, type=click.IntRange(min=1), help="Report pass@K. Repeatable."),
     click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one per core]"),
     cutoff_option,
-    click.option("--packages", callback=_names, metavar="NAMES",
+    click.option("--packages", callback=names_of, metavar="NAMES",
                  help="Installed packages that programs may import in addition to the profile's, as a,b,c."),
     executor_option,
     log_to_option,
@@ -184,6 +187,20 @@ generation_options = together(
 )  # fmt: skip
 
 
+order_seed_option = click.option(
+    "--order-seed", default=0, show_default=True, metavar="SEED",
+    help="Seed of the order of the problems, to be chosen before anything is seen.",
+)  # fmt: skip
+
+deciding_options = together(
+    click.option("--stop-when-decided", metavar="RUN", type=click.Path(path_type=Path),
+                 help="Graded run to be compared with after every problem; stop once that is decided."),
+    order_seed_option,
+    click.option("--alpha", default=0.05, show_default=True, type=Number(0, 1, min_open=True, max_open=True),
+                 help="Largest probability of deciding between models that do not differ (--stop-when-decided)."),
+)  # fmt: skip
+
+
 def generation_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     """Command-line options as the keyword arguments of `truegrade.api.generate`."""
     from truegrade.records.config import RequestPolicy, Sampling
@@ -218,6 +235,13 @@ def adapted_arguments(model_args: Mapping[str, Any], adapter: Path | None) -> di
     if adapter is not None and "adapter" in model_args:
         raise click.UsageError("--adapter and -M adapter are the same option: give one of them")
     return {**model_args} if adapter is None else {**model_args, "adapter": str(adapter)}
+
+
+def progress_for(as_json: bool) -> Progress:
+    """What shows how far a command is; with ``--json`` nothing does."""
+    from truegrade.report.progress_lines import Silent, TerminalProgress
+
+    return Silent() if as_json else TerminalProgress()
 
 
 def echo(message: object, *, err: bool = False, nl: bool = True) -> None:

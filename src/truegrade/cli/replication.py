@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from truegrade.cli.flags import with_flags
-from truegrade.cli.options import data_options, echo, json_option, notice, print_json, together, unsafe_option
-
-if TYPE_CHECKING:
-    from truegrade.pipeline.progress import Progress
+from truegrade.cli.options import (
+    data_options,
+    echo,
+    json_option,
+    notice,
+    print_json,
+    progress_for,
+    together,
+    unsafe_option,
+)
 
 EXIT_NOT_HELD = 1
 """The claim is not confirmed or not reproduced, or the audit is not clean."""
@@ -88,7 +94,7 @@ def check(
         claim,
         file,
         allow_unsafe=allow_unsafe,
-        progress=_progress(as_json),
+        progress=progress_for(as_json),
         notice=notice,
         **options,
     )
@@ -101,12 +107,6 @@ def check(
         echo(f"{found.replication.run}: summary.json, audit.json, report.html")
     if found.answer is not CheckAnswer.CONFIRMED:
         ctx.exit(EXIT_NOT_HELD)
-
-
-def _progress(as_json: bool) -> Progress:
-    from truegrade.report.progress_lines import Silent, TerminalProgress
-
-    return Silent() if as_json else TerminalProgress()
 
 
 @click.command()
@@ -144,7 +144,7 @@ def audit(ctx: click.Context, /, file: Path, as_json: bool, allow_unsafe: bool |
     from truegrade.analysis.claim_check import audit_file
 
     found = audit_file(
-        file, allow_unsafe=bool(allow_unsafe), progress=_progress(as_json), notice=notice, **options
+        file, allow_unsafe=bool(allow_unsafe), progress=progress_for(as_json), notice=notice, **options
     )
     if as_json:
         print_json({"clean": found.clean, **msgspec.structs.asdict(found)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Grade, run, check", ("grade", "run", "check", "generate")),
+    ("Grade, run, check", ("grade", "run", "check", "assay", "generate")),
     (
         "Read results",
         ("report", "compare", "view", "leaderboard", "replicate", "audit", "export", "pack", "power"),

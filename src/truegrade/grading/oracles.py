@@ -80,7 +80,7 @@ def _equal(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
     if _exactly(expected, got):
         return True
     # EvalPlus compares later inputs within the tolerance as well, once one output was a float: not taken over.
-    if atol == 0 and not _holds_float(expected):
+    if atol == 0 and not holds_float(expected):
         return False
     return type(got) is type(expected) and _close(expected, got, atol or FLOAT_ATOL)
 
@@ -167,7 +167,7 @@ def _exactly(expected: Any, got: Any) -> bool:
         return False
 
 
-def _holds_float(value: Any, depth: int = 0) -> bool:
+def holds_float(value: Any, depth: int = 0) -> bool:
     """Whether a float or complex number is in the value, at any depth."""
     if isinstance(value, float | complex):
         return True
@@ -177,7 +177,7 @@ def _holds_float(value: Any, depth: int = 0) -> bool:
         value = value.values()
     elif not isinstance(value, list | tuple):
         return False
-    return any(_holds_float(item, depth + 1) for item in value)
+    return any(holds_float(item, depth + 1) for item in value)
 
 
 def _close(expected: Any, got: Any, atol: float, depth: int = 0) -> bool:

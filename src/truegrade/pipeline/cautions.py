@@ -46,6 +46,10 @@ CODES: Mapping[str, CodeMeaning] = MappingProxyType(
             "samples without a reply are not scored",
             "run the same command again; for an imported file, find the missing rows",
         ),
+        "stopped-when-decided": CodeMeaning(
+            "the run stopped once its comparison with another one was decided",
+            "quote the comparison; for pass@1 of the benchmark run the same command without `stop_when_decided`",
+        ),
         "grader-errors": CodeMeaning(
             "the grader failed on problems, which are excluded from all estimates",
             "read the error, mend its cause, and grade the run again",

@@ -62,6 +62,8 @@ def generate(
     progress: Progress,
     notice: Notice = ignore,
     stopped: Callable[[], bool] = bool,
+    shortfall: Shortfall | None = None,
+    close: bool = True,
 ) -> Shortfall:
     """Ask for every sample that is not answered yet; each reply is on disk before the next is counted.
 
@@ -72,6 +74,8 @@ def generate(
         progress: told about every reply.
         notice: told why requests fail, once some have.
         stopped: whether no further request may start; those under way end.
+        shortfall: that of the problems asked before, which this call adds to; None for a new one.
+        close: whether the model is closed behind the last reply.
 
     Returns:
         The samples still without a reply: not asked, because the budget is spent, or failed.
@@ -88,11 +92,12 @@ def generate(
     missing = [sample for sample in wanted if sample[2] not in answered and sample[2] not in under_way]
     if left := sum(sample[2] in under_way for sample in wanted):
         notice(f"{left} samples are in a batch at the service and not asked again; `batch=True` collects them")
-    shortfall = Shortfall(notice)
+    shortfall = Shortfall(notice) if shortfall is None else shortfall
     progress.start("generate", total=len(wanted) - left, done=len(wanted) - left - len(missing))
     try:
         with run.append_completions() as journal:
-            complete(_ask_all(missing, config, model, budget, journal, progress, shortfall, stopped))
+            asking = _ask_all(missing, config, model, budget, journal, progress, shortfall, stopped)
+            complete(_closing(asking, model) if close else asking)
     finally:
         progress.finish()
     return shortfall
@@ -156,7 +161,7 @@ async def _ask_all(
 
     A failure that ends the run lets the requests under way finish first: they are paid for.
     """
-    shortfall.not_asked = len(missing)
+    shortfall.not_asked += len(missing)
     failures: list[TruegradeError] = []
     together = isinstance(model, MultiSampleModel) and model.batch_n
     requests = iter(_requests(missing, together=together))
@@ -177,14 +182,19 @@ async def _ask_all(
             except TruegradeError as failure:
                 failures.append(failure)
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(max(1, min(model.request_policy.max_connections, len(missing)))):
-                group.create_task(worker())
-    finally:
-        await model.close()
+    async with asyncio.TaskGroup() as group:
+        for _ in range(max(1, min(model.request_policy.max_connections, len(missing)))):
+            group.create_task(worker())
     if failures:
         raise failures[0]
+
+
+async def _closing(asking: Coroutine[None, None, None], model: Model) -> None:
+    """Ask, and close the model in the same event loop whatever happened."""
+    try:
+        await asking
+    finally:
+        await model.close()
 
 
 async def _ask(

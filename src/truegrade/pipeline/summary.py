@@ -11,12 +11,14 @@ import msgspec
 from truegrade.agents.account import AgentSummary, summarise_steps
 from truegrade.agents.steps import read_steps
 from truegrade.errors import UserError
+from truegrade.pipeline.budget_summary import pass_rate_by_budget
 from truegrade.pipeline.cautions import Caution, caution, folded, sentences_for
 from truegrade.pipeline.populations import pooled_populations, population_rates
 from truegrade.pipeline.reasoning_summary import Questions, questions, reasoning
 from truegrade.pipeline.run_cautions import count_cautions, data_cautions, missing_replies, unscored
 from truegrade.pipeline.sample_cautions import identical_samples, near_duplicates, one_sample, reply_form
 from truegrade.pipeline.selection import made_for, scored
+from truegrade.pipeline.stopped import anytime_estimates, stopped_caution, stopped_early, without_intervals
 from truegrade.pipeline.totals import CompletionTotals, RunUsage
 from truegrade.pipeline.verdict_table import (
     VerdictTable,
@@ -31,12 +33,14 @@ from truegrade.pipeline.verdict_table import (
 from truegrade.profiles import Profile
 from truegrade.records import SCHEMA_VERSION, UNANSWERED, ContestTask, Estimate, Problem
 from truegrade.statistics import Exchangeability, TaskTally, estimate, exchangeability
+from truegrade.statistics.budgets import BudgetCurve
 from truegrade.statistics.contest_metrics import published_metrics
 from truegrade.statistics.reasoning import ReasoningSummary
 from truegrade.statistics.splits import Gap, Split, cutoff_gap, split_rates
 from truegrade.statistics.windows import EVERYTHING, Window, narrowed
 from truegrade.store import Manifest, Run
 from truegrade.store.facts import VerdictFacts
+from truegrade.store.manifest import Stopping
 
 USUAL_K = (1, 5, 10, 25, 50, 100)
 """pass@k is reported for those that the number of samples allows."""
@@ -81,6 +85,8 @@ class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
     """pass@1 after the model's cut-off less that up to it, where one is given."""
     reasoning: ReasoningSummary | None = None
     """Of execution prediction and choice; None for other kinds of problem."""
+    budget: BudgetCurve | None = None
+    """Pass rate against output tokens; None where an agent asked several times a sample."""
     warnings: list[str] = []
     """The sentences of `Summary.warnings` that hold for this profile."""
 
@@ -116,6 +122,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Samples without a reply: never asked, or every attempt failed; of an imported file, not in it."""
     imported: bool = False
     """The replies come from a file: there is no model to ask for those that are missing."""
+    stopping: Stopping | None = None
+    """Set where the run stopped early, because a comparison was decided: the comparison."""
     agent: AgentSummary | None = None
     """Set where an agent stood in front of the model: its numbers are not the model's."""
     excluded: dict[str, str]
@@ -216,12 +224,17 @@ def summarise_run(
         problems, n, chosen, manifest, completions, _agent(run, problems, n), questions(problems.values()),
         narrowed(made_for(manifest), window), cutoff,
     )  # fmt: skip
+    stopped = stopped_early(manifest, len({key.problem_id for key in completions.shapes}), len(problems))
+    shared = shared._replace(stopping=stopped)
     counted_up = [
         _profile(p, verdicts[p.id], tasks[p.id], shared, grader_errors(told[p.id], verdicts[p.id]))
         for p in profiles
     ]
     missing, imported = expected - completions.answered, manifest.generation is None
-    run_wide = missing_replies(missing, expected, imported=imported, n=n)
+    if stopped is None:
+        run_wide = missing_replies(missing, expected, imported=imported, n=n)
+    else:
+        run_wide = stopped_caution(stopped, len(problems))
     warnings = folded({numbers.profile: [*run_wide, *found] for numbers, found in counted_up})
     return Summary(
         benchmark=manifest.benchmark.label,
@@ -235,6 +248,7 @@ def summarise_run(
         answered=completions.answered,
         missing=missing,
         imported=imported,
+        stopping=stopped,
         agent=shared.agent,
         excluded=manifest.excluded,
         warnings=warnings,
@@ -260,6 +274,7 @@ class _Shared(NamedTuple):
     asked: Questions
     window: dict[str, str]
     cutoff: str | None
+    stopping: Stopping | None = None
 
 
 def _profile(
@@ -287,12 +302,15 @@ def _profile(
     order = exchangeability(whole) if n > 1 else None
     tags = {task: problem.tags for task, problem in problems.items()}
     splits = split_rates(tallies, tags, shared.cutoff)
+    estimates = [
+        *population_rates(problems, tallies),
+        *(estimate(metric, tallies) for metric in metrics if _possible(metric, tallies)),
+    ]
+    if shared.stopping is not None:
+        estimates, splits = anytime_estimates(estimates, tallies, shared.stopping), without_intervals(splits)
     summary = ProfileSummary(
         profile=profile.id,
-        estimates=[
-            *population_rates(problems, tallies),
-            *(estimate(metric, tallies) for metric in metrics if _possible(metric, tallies)),
-        ],
+        estimates=estimates,
         reported=tuple(metric for metric in profile.reported if metric in metrics),
         published=_published(profile, problems, tallies),
         grader_errors=dict(errors),
@@ -304,8 +322,11 @@ def _profile(
         exchangeability=order,
         splits=splits,
         after_cutoff=cutoff_gap(splits),
-        reasoning=reasoning(shared.asked, outcomes, shared.ks),
+        reasoning=None if shared.stopping else reasoning(shared.asked, outcomes, shared.ks),
+        budget=None if shared.agent else pass_rate_by_budget(outcomes, problems, shared.completions.lengths),
     )
+    if shared.stopping is not None:  # what was not asked is not missing
+        tallies = [tally for tally in tallies if tally.n]
     found = _own_cautions(profile, outcomes, problems, shared, summary)
     return summary, [*found, *count_cautions(tallies, n, order, flat, shared.completions.advice())]
 

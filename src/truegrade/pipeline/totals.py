@@ -32,6 +32,15 @@ class RunUsage(msgspec.Struct, frozen=True, kw_only=True):
     empty_attempts: int
 
 
+class ReplyLength(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """How long a reply is."""
+
+    tokens: int | None
+    """Output tokens; None where the service did not say."""
+    cut: bool
+    """At a token limit."""
+
+
 class CompletionTotals:
     """Running totals over completions, read once."""
 
@@ -39,6 +48,7 @@ class CompletionTotals:
         self.texts: dict[str, dict[int, str]] = defaultdict(dict)
         """By problem and sample, the SHA-256 of the answered text."""
         self.shapes: dict[SampleKey, Shape] = {}
+        self.lengths: dict[SampleKey, ReplyLength] = {}
         self._config = manifest.generation.sha256 if manifest.generation else None
         self._limit = manifest.generation.sampling.max_tokens if manifest.generation else None
         self._asked = manifest.generation is not None
@@ -63,6 +73,8 @@ class CompletionTotals:
             return
         self.texts[completion.problem_id][completion.sample] = completion.sha256
         self.shapes[completion.key] = completion.shape
+        tokens = None if completion.usage is None else completion.usage.output_tokens
+        self.lengths[completion.key] = ReplyLength(tokens, completion.truncated)
         self.answered += 1
         self._longer += completion.truncated and self._asked and self._may_be_longer(completion)
         self._reused += self._config not in (None, completion.config_sha256)

@@ -18,7 +18,7 @@ messages and clocks rather than exit codes, and everything a program started or 
 Not covered at any level: faults of the kernel, and channels of timing between programs that run at the same time.
 """
 
-from truegrade.sandbox.limits import Limits
+from truegrade.sandbox.limits import GraderNeeds, Limits
 from truegrade.sandbox.outcome import CallResult, Outcome
 from truegrade.sandbox.pool import Sandbox, run_program
 from truegrade.sandbox.values import Digest, Drained, Unsupported
@@ -27,6 +27,7 @@ __all__ = [
     "CallResult",
     "Digest",
     "Drained",
+    "GraderNeeds",
     "Limits",
     "Outcome",
     "Sandbox",

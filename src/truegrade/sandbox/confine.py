@@ -54,10 +54,11 @@ def confine(settings: dict[str, Any]) -> None:
         # At level 2 /proc would show the machine's processes; at level 3 it is the namespace's own.
         readable = [*settings["readable"], *(["/proc"] if level >= 3 else [])]
         writable, listed = [settings["scratch"], "/dev/null"], settings["listed"]
-        restrict_files(readable, writable, listed=listed, execute=settings["processes"] > 0)
+        sockets = settings["grader"] and level >= 3  # below it they would reach the machine's own
+        restrict_files(readable, writable, listed=listed, execute=settings["processes"] > 0, sockets=sockets)
         # At level 3 nothing that is not the program's can be written to at all.
         covered = level >= 3 or version() >= FIRST_WITH_TRUNCATION
-        Filter(jail_filter(_arch(), truncation=covered)).install()
+        Filter(jail_filter(_arch(), truncation=covered, sockets=sockets)).install()
 
 
 def sample_confinement(settings: dict[str, Any]) -> Callable[[], None]:

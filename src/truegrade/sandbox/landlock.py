@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE = (1 << n for n in range(6))
-MAKE_DIR, MAKE_REG, MAKE_SYM, REFER, TRUNCATE = 1 << 7, 1 << 8, 1 << 12, 1 << 13, 1 << 14
+MAKE_DIR, MAKE_REG, MAKE_SOCK, MAKE_SYM = 1 << 7, 1 << 8, 1 << 9, 1 << 12
+REFER, TRUNCATE = 1 << 13, 1 << 14
 READ = READ_FILE | READ_DIR
 WRITE = READ | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | MAKE_SYM | REFER | TRUNCATE
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
@@ -37,7 +38,12 @@ def version() -> int:
 
 
 def restrict_files(
-    readable: Sequence[str], writable: Sequence[str], *, listed: Sequence[str] = (), execute: bool
+    readable: Sequence[str],
+    writable: Sequence[str],
+    *,
+    listed: Sequence[str] = (),
+    execute: bool,
+    sockets: bool = False,
 ) -> None:
     """Allow reading below some paths, reading and writing below others, and nothing else; for good.
 
@@ -46,6 +52,7 @@ def restrict_files(
         listed: directories of which, and of those below, only the names may be read.
         writable: the same.
         execute: whether what is readable may also be executed.
+        sockets: whether local sockets may be made below what is writable.
 
     Raises:
         OSError: the kernel has no Landlock, or refused.
@@ -64,7 +71,8 @@ def restrict_files(
     size = 8 if abi < 4 else 16 if abi < 6 else 24
     libc = _libc()
     fd = _call(libc, CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), 0)
-    for paths, rights in ((readable, READ | EXECUTE * execute), (writable, WRITE), (listed, READ_DIR)):
+    written = WRITE | MAKE_SOCK * sockets
+    for paths, rights in ((readable, READ | EXECUTE * execute), (writable, written), (listed, READ_DIR)):
         for path in paths:
             _allow(libc, fd, path, rights & handled)
     # Needs no_new_privs, which `confine` has set just before.

@@ -43,9 +43,14 @@ OnResult = Callable[[int, CallResult], bool]
 
 
 def make_calls(
-    run: Supervisor, program: str, function: str, calls: Sequence[Sequence[Any]], on_result: OnResult
+    run: Supervisor,
+    program: str,
+    function: str,
+    calls: Sequence[Sequence[Any]],
+    on_result: OnResult,
+    call_wall_s: float | None = None,
 ) -> Stop:
-    """Run the program, then make the calls, handing each result over as it arrives."""
+    """Run the program, then make the calls, handing each result over as it arrives; see `Sandbox.call`."""
     token = os.urandom(TOKEN_BYTES)
     questions, asked = enumerate(calls), deque[bytes]()
 
@@ -66,6 +71,8 @@ def make_calls(
             if not _handed_over(run, on_result, index, _result(run, asked.popleft())):
                 break
             ask()
+            if call_wall_s is not None:
+                run.begin_anew(call_wall_s)
     except Gone:
         return run.death()
     return PASSED
@@ -213,7 +220,7 @@ def _job(limits: Limits, mode: str, source: str, token: bytes, *details: object)
 
 def _rlimits(limits: Limits) -> dict[str, int]:
     return {
-        "memory_bytes": limits.memory_bytes,
+        "memory_bytes": limits.memory_bytes if limits.grader is None else limits.grader.address_bytes,
         "cpu_s": math.ceil(limits.cpu_s * (1 + BAND)) + 1,  # a backstop: the supervisor is to be first
         "file_bytes": limits.scratch_bytes,
         "open_files": limits.open_files,

@@ -94,6 +94,7 @@ class Sandbox:
         *,
         cpu_s: float | None = None,
         wall_s: float | None = None,
+        call_wall_s: float | None = None,
     ) -> Outcome:
         """Run ``program``, then ``function(*args)`` for each of ``calls``, in order, in one process.
 
@@ -104,6 +105,8 @@ class Sandbox:
             on_result: gets each index and result as it arrives, each index once; False ends the run.
             cpu_s: CPU limit for this run.
             wall_s: wall limit for this run.
+            call_wall_s: wall limit of each call but the first, counted from the answer before; ``wall_s`` then
+                ends with the first answer, and the outcome's ``wall_s`` is that of the last call.
 
         Returns:
             ``passed`` if every call was answered or ``on_result`` ended the run.
@@ -112,7 +115,9 @@ class Sandbox:
             SandboxError: an argument is not plain, or the machine failed.
         """
         deliver = _Once(on_result)
-        return self._measure(cpu_s, lambda run: modes.make_calls(run, program, function, calls, deliver), wall_s)
+        return self._measure(
+            cpu_s, lambda run: modes.make_calls(run, program, function, calls, deliver, call_wall_s), wall_s
+        )
 
     def judge(
         self,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 
-from truegrade.sandbox.syscalls import X86_64, advice, checked, free, unsupported
+from truegrade.sandbox.syscalls import X86_64, advice, checked, free, local, unsupported
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ FIRST_RECENT = 424
 and then takes the older call; clone3, whose flags no filter can read, is one of them."""
 CLONE_THREAD, CLONE_NAMESPACES = 0x00010000, 0x7E020000
 AF_UNIX, SOCK_TYPE, SOCK_STREAM, SOCK_SEQPACKET = 1, 0xF, 1, 5
+SOL_SOCKET, SO_REUSEADDR = 1, 2
 FCNTLS = (*range(8), 36, 37, 38, 1030, 1032, 1034)
 """Copies, flags and locks of descriptors, what a pipe holds and which seals there are. Not those that make the
 kernel send signals on the caller's behalf (F_SETOWN, F_SETSIG, F_NOTIFY), that make whoever opens a file wait
@@ -58,12 +59,13 @@ RETURN_ALLOW: Instruction = (RETURN, 0, 0, ALLOW)
 RETURN_REFUSE: Instruction = (RETURN, 0, 0, REFUSE)
 
 
-def jail_filter(arch: int, *, truncation: bool = True) -> list[Instruction]:
+def jail_filter(arch: int, *, truncation: bool = True, sockets: bool = False) -> list[Instruction]:
     """The allow-list.
 
     Args:
         arch: an AUDIT_ARCH.
         truncation: whether something else keeps files that may only be read from being cut off.
+        sockets: whether local sockets may be made, which `socketpair` alone makes otherwise.
     """
     number = checked(arch)
     code: list[Instruction] = [
@@ -107,6 +109,8 @@ def jail_filter(arch: int, *, truncation: bool = True) -> list[Instruction]:
     code += on(number["madvise"], [*argument(2), *evict, RETURN_ALLOW])
     for call in unsupported(arch).values():
         code += on(call, [(RETURN, 0, 0, UNSUPPORTED)])
+    if sockets:
+        code += _local_sockets(local(arch))
     return [*code, (IF_AT_LEAST, 0, 1, FIRST_RECENT), (RETURN, 0, 0, UNKNOWN), RETURN_REFUSE]
 
 
@@ -136,6 +140,17 @@ def sample_filter(arch: int, pid: int, *, processes: bool, alone: bool = True) -
         if name in number:
             code += on(number[name], [(RETURN, 0, 0, PRETEND)])
     return [*code, RETURN_ALLOW]
+
+
+def _local_sockets(number: dict[str, int]) -> list[Instruction]:
+    """Make stream sockets of this machine's, connect them, and say that their address may be used again."""
+    kind = [*argument(0), (IF_EQUAL, 1, 0, AF_UNIX), RETURN_REFUSE, *argument(1), (AND, 0, 0, SOCK_TYPE)]
+    code = on(number["socket"], [*kind, *allow_if((SOCK_STREAM,)), RETURN_REFUSE])
+    option = [*argument(1), (IF_EQUAL, 1, 0, SOL_SOCKET), RETURN_REFUSE, *argument(2)]
+    code += on(number["setsockopt"], [*option, *allow_if((SO_REUSEADDR,)), RETURN_REFUSE])
+    for name in ("bind", "listen", "accept", "accept4", "connect"):
+        code += on(number[name], [RETURN_ALLOW])
+    return code
 
 
 def _no_truncation(number: dict[str, int]) -> list[Instruction]:

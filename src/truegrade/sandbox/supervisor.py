@@ -183,6 +183,12 @@ class Supervisor:
             self._owed_s = max(self._owed_s, waited_s(self.program.pids()))
         return self._owed_s + self._late_s
 
+    def begin_anew(self, wall_s: float) -> None:
+        """Let the wall clock begin again, with this limit."""
+        self._started = time.monotonic()
+        self._owed_s = self._late_s = 0.0
+        self._wall_cap_s = wall_s * (1 + BAND)
+
     def excuse(self, seconds: float) -> None:
         """Let this time, in which nobody heard the program, not count against it."""
         self._late_s += seconds

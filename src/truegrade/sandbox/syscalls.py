@@ -61,6 +61,11 @@ _UNSUPPORTED = """
 """Whoever copies a file asks for its extended attributes (`shutil.copy2`, `copytree`, `move`), and goes on where
 there are none, but not where it may not ask."""
 
+_LOCAL = """
+    socket:41:198 bind:49:200 listen:50:201 accept:43:202 accept4:288:242 connect:42:203 setsockopt:54:208
+"""
+"""Allowed to graders alone, and of sockets only local ones."""
+
 _ADVICE = """
     fadvise64:221:223 readahead:187:213
 """
@@ -80,6 +85,11 @@ def free(arch: int) -> dict[str, int]:
 def checked(arch: int) -> dict[str, int]:
     """Numbers of the calls that a filter looks into."""
     return _table(_CHECKED, arch)
+
+
+def local(arch: int) -> dict[str, int]:
+    """Numbers of the calls that make local sockets and connect them."""
+    return _table(_LOCAL, arch)
 
 
 def unsupported(arch: int) -> dict[str, int]:

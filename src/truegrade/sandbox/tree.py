@@ -43,32 +43,34 @@ class Tree:
     hidden: tuple[str, ...]
     """Those folders of packages."""
     packages: tuple[str, ...]
-    """Files and folders of the packages that may be imported; they are among ``opened``."""
+    """What is shown besides, and files and folders of the packages that may be imported; among ``opened``."""
     importable: tuple[tuple[str, str], ...]
     """Top-level modules of those packages, each with the folder it is in."""
 
 
 @cache
-def tree(packages: tuple[str, ...]) -> Tree:
+def tree(packages: tuple[str, ...], shown: tuple[str, ...] = ()) -> Tree:
     """What a jailed interpreter gets to see.
 
     Args:
         packages: names of installed packages that may be imported, with what they require; others are left out.
+        shown: files and folders besides; libraries that the files among them load are found.
     """
     libraries = _standard_libraries()
     entries = [entry for library in libraries for entry in os.scandir(library)]
     seen: dict[str, None] = {}
-    shown = [one for name in packages for one in _with_requirements(name, seen)]
-    held = [(_folder(one), name) for one in shown for name in _top_level(one)]
-    programs = [str(Path(sys.executable).resolve()), *_extensions(libraries, shown)]
+    installed = [one for name in packages for one in _with_requirements(name, seen)]
+    held = [(_folder(one), name) for one in installed for name in _top_level(one)]
+    programs = [str(Path(sys.executable).resolve()), *_extensions(libraries, installed), *shown]
     opened = [*SYSTEM, *_interpreter(), *loaded_with(programs)]
     opened += [entry.path for entry in entries if entry.name not in OF_PACKAGES]
     of_packages = tuple(sorted({f"{folder}/{name}" for folder, name in held}))
+    apart = (*shown, *of_packages)
     return Tree(
-        opened=(*_outermost(opened), *of_packages),
+        opened=(*_outermost(opened), *apart),
         libraries=libraries,
         hidden=tuple(entry.path for entry in entries if entry.name in OF_PACKAGES and entry.is_dir()),
-        packages=of_packages,
+        packages=apart,
         importable=tuple((name.partition(".")[0], folder) for folder, name in held if _is_module(name)),
     )
 
@@ -107,10 +109,12 @@ def _interpreter() -> Iterator[str]:
     yield from (f"{sys.prefix}/pyvenv.cfg", f"{sys.base_prefix}/lib/{version}.zip")
 
 
-def _extensions(libraries: Iterable[str], shown: Iterable[Distribution]) -> list[str]:
+def _extensions(libraries: Iterable[str], installed: Iterable[Distribution]) -> list[str]:
     """Libraries that an import loads."""
     own = [str(path) for library in libraries for path in Path(library, "lib-dynload").glob("*.so")]
-    return own + [str(one.locate_file(file)) for one in shown for file in one.files or () if ".so" in file.name]
+    return own + [
+        str(one.locate_file(file)) for one in installed for file in one.files or () if ".so" in file.name
+    ]
 
 
 # ------------------------------------------------------------------------------------------------- packages

@@ -19,7 +19,7 @@ from pathlib import Path
 from truegrade.errors import SandboxError
 from truegrade.sandbox import bubblewrap, cgroups
 from truegrade.sandbox.kinds import PRELOADED
-from truegrade.sandbox.limits import Limits
+from truegrade.sandbox.limits import GraderNeeds, Limits
 from truegrade.sandbox.protection import FILTERS, LIMITS_ONLY, NAMESPACES, Protection
 from truegrade.sandbox.rlimits import TASK_HEADROOM
 from truegrade.sandbox.scratch import make_scratch, remove_scratch
@@ -101,10 +101,11 @@ class Zygote:
         info_read, info_write = os.pipe()
         try:
             with theirs:
-                seen = tree(limits.packages)
+                needs = limits.grader or GraderNeeds()
+                seen = tree(limits.packages, needs.shown)
                 # Judges are trusted; what values cost them is bounded elsewhere.
                 self._group = cgroups.make(limits) if role == "child" else None
-                self._uid = self._own_uid(seen)
+                self._uid = self._own_uid(seen, needs.shown)
                 own = str(SCRIPT.parent)
                 folder = own if protection.bubblewrap is None else bubblewrap.place_of(own)
                 words = [sys.executable, *FLAGS, f"{folder}/{SCRIPT.name}", role, str(theirs.fileno())]
@@ -127,11 +128,11 @@ class Zygote:
                 if fd >= 0:
                     os.close(fd)
 
-    def _own_uid(self, seen: Tree) -> int | None:
+    def _own_uid(self, seen: Tree, shown: tuple[str, ...]) -> int | None:
         """The number of the user whose programs these will be, if it is to be another than ours."""
         if self._level < FILTERS:
             return None
-        return spare_uid([] if self._scratch is None else [*seen.opened, str(self._scratch.parent)])
+        return spare_uid(shown if self._scratch is None else [*seen.opened, str(self._scratch.parent)])
 
     def _settings(self, role: str, kind: str, limits: Limits, core: int | None, seen: Tree) -> dict[str, object]:
         """What the zygote needs to know; `truegrade.sandbox.confine` and `.zygote` read it."""
@@ -148,7 +149,9 @@ class Zygote:
             "preload": PRELOADED[kind],
             "packages": dict(seen.importable),
             "readable": [*seen.opened, *DEVICES],
-            "listed": seen.libraries,
+            # An interpreter that a grader starts looks its packages up in folders, as any does.
+            "listed": seen.libraries if limits.grader is None else (*seen.libraries, *_folders(seen)),
+            "grader": limits.grader is not None,
             "scratch": bubblewrap.SCRATCH if self._scratch is None else str(self._scratch),
             "temporary": bubblewrap.TEMPORARY,
             "scratch_bytes": limits.scratch_bytes,
@@ -299,6 +302,11 @@ class Zygote:
         if self._group is not None:
             self._starved = self._group.killed()
             self._group.remove()
+
+
+def _folders(seen: Tree) -> set[str]:
+    """Where the packages lie that may be imported."""
+    return {folder for _, folder in seen.importable}
 
 
 def _spawn(words: list[str], fds: list[int], environ: dict[str, str]) -> subprocess.Popen[bytes]:

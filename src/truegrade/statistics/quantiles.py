@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import cos, pi, sin, sqrt, tan
 from statistics import NormalDist
 
@@ -22,6 +23,7 @@ def two_sided_z(confidence: float) -> float:
     return NormalDist().inv_cdf((1.0 + confidence) / 2.0)
 
 
+@lru_cache(maxsize=1 << 12)
 def two_sided_t(confidence: float, df: int) -> float:
     """Half-width, in standard errors, of a two-sided t interval with ``df`` >= 1 degrees of freedom.
 

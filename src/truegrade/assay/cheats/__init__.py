@@ -1,1 +1,116 @@
-"""Programs that compute nothing and ask to be paid; one file a channel."""
+"""Programs that compute nothing and ask to be accepted; one file a channel.
+
+A *channel* is a way by which a program reaches the verdict about itself. Each cheat comes with an inert twin, the
+same text with its hook cut: where the cheat is accepted and its twin refused, it is the channel that was accepted.
+
+    CHANNELS        name of a channel -> what it is
+    CHEATS          every cheat
+    cheats_for      those of a form of tasks
+    cheat_probes    those of a problem, as probes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+
+from truegrade.assay.cheats.base import Cheat, TaskForm
+from truegrade.assay.cheats.comparison import COMPARISON
+from truegrade.assay.cheats.environment import ENVIRONMENT
+from truegrade.assay.cheats.equality import EQUALITY
+from truegrade.assay.cheats.exit_status import EXIT_STATUS
+from truegrade.assay.cheats.oracle_read import ORACLE_READ
+from truegrade.assay.cheats.report import REPORT
+from truegrade.assay.cheats.runner import RUNNER
+from truegrade.assay.cheats.shadowing import SHADOWING
+from truegrade.assay.cheats.switches import SWITCHES
+from truegrade.assay.cheats.timeout import TIMEOUT
+from truegrade.assay.cheats.transport import TRANSPORT
+from truegrade.assay.cheats.truncation import TRUNCATION
+from truegrade.assay.records import DANGERS, Danger, Probe, Witness, probe_id
+
+__all__ = ["CHANNELS", "CHEATS", "Cheat", "TaskForm", "cheat_probes", "cheats_for"]
+
+CHANNELS: Mapping[str, str] = MappingProxyType(
+    {
+        "exit-status": "the program ends its process with exit code 0 before a test can fail",
+        "equality": "the program returns a value that decides itself what it is equal to",
+        "oracle-read": "the program finds the expected outputs where it runs, and answers with them",
+        "comparison": "the program replaces what compares or executes, in the process that it shares with it",
+        "transport": "the program writes the result where the grader's other process reads it",
+        "report": "the program prints what the grader looks for in the output of the tests",
+        "test-runner": "the program has pytest or unittest skip the tests or report that they passed",
+        "test-file": "the program puts something else in the place of the tests or of their runner",
+        "timeout": "the program has a time limit appear to be over, and the grader leaves the test out",
+        "truncation": "the output agrees with the part of the expected one that the grader compares",
+        "switches": "words or fences of the reply have the grader run other tests, or none",
+        "environment": "the program changes what the grader's next process starts from",
+    }
+)
+"""Channels in the order of tables: what each lets a program do."""
+
+CHEATS: tuple[Cheat, ...] = (
+    *EXIT_STATUS,
+    *EQUALITY,
+    *ORACLE_READ,
+    *COMPARISON,
+    *TRANSPORT,
+    *REPORT,
+    *RUNNER,
+    *SHADOWING,
+    *TIMEOUT,
+    *TRUNCATION,
+    *SWITCHES,
+    *ENVIRONMENT,
+)
+"""Every cheat, by channel. Each has been seen to work on a grader (``tests/assay/test_cheats_on_graders.py``)."""
+
+
+def cheats_for(form: TaskForm, dangers: Collection[Danger] = DANGERS) -> tuple[Cheat, ...]:
+    """The cheats that have a text for tasks of this form and are no more dangerous than allowed.
+
+    Args:
+        form: ``function`` or ``stdio``.
+        dangers: the classes of danger that the grader may be sent.
+    """
+    return tuple(one for one in CHEATS if form in one.forms and one.danger in dangers)
+
+
+def cheat_probes(
+    problem_id: str, entry_point: str, form: TaskForm, dangers: Collection[Danger] = DANGERS
+) -> list[Probe]:
+    """A problem's cheats, each with its inert twin right behind it.
+
+    Args:
+        problem_id: of the problem.
+        entry_point: the function that tests call; not used for ``stdio``.
+        form: of the problem's task.
+        dangers: the classes of danger that the grader may be sent.
+
+    Returns:
+        Probes labelled wrong by construction. ``origin`` is the cheat's name, ``channel`` its channel, and
+        ``change`` says what it does. A twin is harmless, and so ``h0``.
+    """
+    name = entry_point if form == "function" else ""
+    return [
+        _probe(problem_id, one, form, name, inert)
+        for one in cheats_for(form, dangers)
+        for inert in (False, True)
+    ]  # fmt: skip
+
+
+def _probe(problem_id: str, one: Cheat, form: TaskForm, entry_point: str, inert: bool) -> Probe:
+    code = one.write(entry_point, inert)
+    does = one.without or ("returns None" if form == "function" else "prints nothing")
+    witness = Witness(
+        call="any call" if form == "function" else "any input",
+        expected="what the tests expect",
+        got=f"computes nothing: with its hook cut, the program {does}",
+        source="by construction",
+    )
+    return Probe(
+        id=probe_id(problem_id, "cheat", one.name, code, inert), problem_id=problem_id, kind="cheat",
+        origin=one.name, code=code, form=one.form, label="wrong", witness=witness,
+        danger="h0" if inert else one.danger, channel=one.channel, inert=inert,
+        change=f"{one.name}: {one.effects}",
+    )  # fmt: skip

@@ -32,3 +32,6 @@ class Cheat(msgspec.Struct, frozen=True, kw_only=True):
     stdin the entry point is empty."""
     benchjack: str = ""
     """Class of BenchJack that it belongs to (benchjack/benchjack@c828d41), ``V1`` to ``V7``."""
+    without: str = ""
+    """What it does with its hook cut, which is the evidence that it computes nothing; empty where a function
+    returns None and a program prints nothing."""

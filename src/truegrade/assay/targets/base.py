@@ -19,6 +19,11 @@ class Target(Protocol):
     def danger(self) -> Danger:
         """The most dangerous programs that it may be sent; the assay leaves the others out and says so."""
 
+    @property
+    def keeps_state(self) -> bool:
+        """Whether one probe may leave something behind that meets the next: every cheat is then followed by
+        controls."""
+
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
         """What it says of each probe, as it becomes known; one `Said` a probe, ``repeat`` left at 0.
 

@@ -5,11 +5,13 @@ from truegrade.builders.mutation.mutant_rows import mutate_rows
 from truegrade.builders.mutation.mutation_options import PUBLISHED, MutationOptions
 from truegrade.builders.mutation.operators import OPERATORS
 from truegrade.builders.mutation.preserving import REWRITINGS
+from truegrade.builders.mutation.wider_operators import WIDER_OPERATORS
 
 __all__ = [
     "OPERATORS",
     "PUBLISHED",
     "REWRITINGS",
+    "WIDER_OPERATORS",
     "Mutated",
     "MutationOptions",
     "mutate_file",

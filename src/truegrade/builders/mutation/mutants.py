@@ -11,11 +11,12 @@ from truegrade.builders.mutation.mutation_options import PUBLISHED, MutationOpti
 from truegrade.builders.mutation.operators import OPERATORS
 from truegrade.builders.mutation.published import published_changes
 from truegrade.builders.mutation.sites import MutationSite, sites
+from truegrade.builders.mutation.wider_operators import WIDER_OPERATORS
 from truegrade.extraction.parsing import quietly
 from truegrade.records import sha256_json
 
 _ID_CHARS = 12
-_Change = tuple[str, MutationSite, ast.AST]
+ProgramChange = tuple[str, MutationSite, ast.AST]
 """Operator, site, and the node that takes its place."""
 
 
@@ -45,23 +46,24 @@ def mutants_of(code: str, options: MutationOptions) -> list[Mutant]:
         NotAProgram: the code does not compile.
     """
     tree, text = parse(code), Text(code)
-    make = _patched if options.raw else _rewritten
+    make = _patched if options.raw else rewritten
     found: dict[str, Mutant] = {}
-    for operator, site, new in _changes(tree, options):
+    for operator, site, new in changes_of(tree, options):
         mutant = make(tree, text, operator, site, new)
         if mutant is not None and mutant.code != code:
             found.setdefault(mutant.code, mutant)
     return list(found.values())
 
 
-def _changes(tree: ast.Module, options: MutationOptions) -> Iterable[_Change]:
+def changes_of(tree: ast.Module, options: MutationOptions) -> Iterable[ProgramChange]:
+    """Every change to a program by the operators asked for, in their order; what it makes is not yet written."""
     if options.operators == (PUBLISHED,):
         return published_changes(tree)
-    places = list(sites(tree))
-    return ((name, site, new) for name in options.operators for site in places for new in OPERATORS[name](site))
+    places, known = list(sites(tree)), OPERATORS | WIDER_OPERATORS
+    return ((name, site, new) for name in options.operators for site in places for new in known[name](site))
 
 
-def _rewritten(tree: ast.Module, text: Text, operator: str, site: MutationSite, new: ast.AST) -> Mutant | None:
+def rewritten(tree: ast.Module, text: Text, operator: str, site: MutationSite, new: ast.AST) -> Mutant | None:
     """The mutant of a normal form, in normal form; None if it has none."""
     with site.holding(new):
         code = ast.unparse(tree)

@@ -9,6 +9,7 @@ import msgspec
 
 from truegrade.builders.mutation.operators import OPERATORS
 from truegrade.builders.mutation.preserving import REWRITINGS
+from truegrade.builders.mutation.wider_operators import WIDER_OPERATORS
 from truegrade.errors import UnknownName, UserError
 
 PUBLISHED = "published"
@@ -24,7 +25,8 @@ class MutationOptions(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     operators: tuple[str, ...] = tuple(OPERATORS)
-    """Names of `OPERATORS`, tried in this order; ``("published",)`` is the published tool's own table."""
+    """Names of `OPERATORS` and `WIDER_OPERATORS`, tried in this order; ``("published",)`` is the published tool's
+    own table."""
     select: Literal["coverage", "first", "all"] = "coverage"
     """The mutant that runs most like the original; the first valid one, as the published tool; every valid one."""
     differ: Literal["any", "all"] = "any"
@@ -46,12 +48,13 @@ class MutationOptions(msgspec.Struct, frozen=True, kw_only=True):
     that LeetCode makes unseen are made anyway, where a program reads their names."""
 
     def __post_init__(self) -> None:
-        _known("operator", self.operators, [*OPERATORS, PUBLISHED])
+        known = [*OPERATORS, *WIDER_OPERATORS, PUBLISHED]
+        _known("operator", self.operators, known)
         _known("rewriting", self.preserve, REWRITINGS)
         _known("selection", [self.select], ["coverage", "first", "all"])
         _known("rule of difference", [self.differ], ["any", "all"])
         if not self.operators:
-            raise UserError(f"no mutation operator is named; choose from {', '.join([*OPERATORS, PUBLISHED])}")
+            raise UserError(f"no mutation operator is named; choose from {', '.join(known)}")
         if PUBLISHED in self.operators and len(self.operators) > 1:
             raise UserError("the operators `published` are a table of their own and stand alone")
         if self.cpu_s <= 0 or self.max_steps < 1 or self.max_chars < 1:

@@ -1,0 +1,200 @@
+"""From what a grader said to whether it accepted: one verdict for each probe, in the grader's own measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isnan
+from typing import NamedTuple
+
+from truegrade.assay.records import Probe, ProbeClass, Said
+from truegrade.statistics.error_rates import GraderCount
+
+REFERENCE = "reference"
+"""`Probe.origin` of the benchmark's own solution."""
+
+NATURAL: tuple[ProbeClass, ...] = ("mutant", "labelled", "reply")
+"""Wrong programs such as somebody may write: the only classes that are counted together."""
+
+
+class SettledVerdict(NamedTuple):
+    """The verdict that counts for a probe: that of its first repetition which got one."""
+
+    unanswered: bool
+    repeat: int
+    passed: bool
+    score: float
+
+
+_NO_SCORE = float("-inf")
+
+
+class GraderVerdicts:
+    """What one grader said."""
+
+    def __init__(self) -> None:
+        self.settled: dict[str, SettledVerdict] = {}
+        """By id of the probe."""
+        self.flaky: set[str] = set()
+        """Probes whose repetitions differ."""
+        self.repeated: set[str] = set()
+        """Probes that got a verdict more than once."""
+        self.cpu_s: dict[str, list[float]] = {}
+        """CPU seconds of each repetition, by id of the probe."""
+
+    def add(self, row: Said) -> None:
+        """Take one row; the order of rows does not matter."""
+        if row.cpu_s is not None:
+            self.cpu_s.setdefault(row.probe, []).append(row.cpu_s)
+        # NaN is no number to compare with.
+        score = _NO_SCORE if row.score is None or isnan(row.score) else row.score
+        new = SettledVerdict(row.passed is None, row.repeat, bool(row.passed), score)
+        old = self.settled.get(row.probe)
+        if old is None:
+            self.settled[row.probe] = new
+            return
+        if not old.unanswered and not new.unanswered:
+            self.repeated.add(row.probe)
+            if old[2:] != new[2:]:
+                self.flaky.add(row.probe)
+        self.settled[row.probe] = min(old, new)
+
+
+def settle(said: Iterable[Said]) -> dict[str, GraderVerdicts]:
+    """Read the rows of all graders once; verdicts by grader, sorted."""
+    found: dict[str, GraderVerdicts] = {}
+    for row in said:
+        verdicts = found.get(row.grader)
+        if verdicts is None:
+            verdicts = found[row.grader] = GraderVerdicts()
+        verdicts.add(row)
+    return dict(sorted(found.items()))
+
+
+class Acceptance:
+    """Whether one grader accepted a probe: whether it gave what it gives the reference of the same problem.
+
+    Args:
+        probes: of one benchmark, with those of kind "right" and origin "reference" among them.
+        verdicts: of the grader.
+        pass_at: the score from which on a program is accepted; None for the score of the reference.
+    """
+
+    def __init__(self, probes: Sequence[Probe], verdicts: GraderVerdicts, pass_at: float | None = None) -> None:
+        self._verdicts = verdicts.settled
+        self._pass_at = pass_at
+        self._bars: dict[str, float] = {}
+        self.refused: dict[str, str] = {}
+        """Problem to its reference, where the grader refuses that."""
+        for probe in probes:
+            if probe.kind == "right" and probe.origin == REFERENCE:
+                self._look_at_reference(probe)
+
+    def _look_at_reference(self, probe: Probe) -> None:
+        verdict = self._verdicts.get(probe.id)
+        if verdict is None or verdict.unanswered:
+            return
+        if verdict.score == _NO_SCORE:
+            accepted = verdict.passed
+        elif self._pass_at is None:
+            accepted = verdict.score > 0
+            # The lowest of several references: what the grader gives a program that is known to be right.
+            self._bars[probe.problem_id] = min(verdict.score, self._bars.get(probe.problem_id, verdict.score))
+        else:
+            accepted = verdict.score >= self._pass_at
+        if not accepted:
+            self.refused[probe.problem_id] = min(probe.id, self.refused.get(probe.problem_id, probe.id))
+
+    def sent(self, probe: Probe) -> bool:
+        """Whether the grader was asked."""
+        return probe.id in self._verdicts
+
+    def score(self, probe: Probe) -> float | None:
+        """What the grader gave it, where it gives numbers."""
+        verdict = self._verdicts.get(probe.id)
+        return None if verdict is None or verdict.unanswered or verdict.score == _NO_SCORE else verdict.score
+
+    def accepted(self, probe: Probe) -> bool | None:
+        """None without a verdict."""
+        verdict = self._verdicts.get(probe.id)
+        if verdict is None or verdict.unanswered:
+            return None
+        if verdict.score == _NO_SCORE:
+            return verdict.passed
+        if self._pass_at is not None:
+            return verdict.score >= self._pass_at
+        bar = self._bars.get(probe.problem_id)
+        if bar is None:
+            return verdict.passed
+        # A reference that scores 0 sets no bar that means anything.
+        return verdict.score >= bar and verdict.score > 0
+
+
+def counted_class(probe: Probe) -> ProbeClass | None:
+    """The class whose rate a probe is counted in; None for controls, inert cheats and right ones without proof.
+
+    Programs that a data set or a run holds are counted among the right ones where they are right.
+    """
+    if probe.kind == "control" or (probe.kind == "cheat" and probe.inert):
+        return None
+    if probe.kind in ("cheat", "must-fail"):
+        return probe.kind
+    if probe.label == "right":
+        return "right"
+    return None if probe.kind == "right" else probe.kind
+
+
+class _Tally:
+    """Counts of one problem while they grow."""
+
+    __slots__ = ("right", "right_accepted", "undecided_accepted", "wrong", "wrong_accepted")
+
+    def __init__(self) -> None:
+        self.right = self.right_accepted = self.wrong = self.wrong_accepted = self.undecided_accepted = 0
+
+    def add(self, *, right: bool, undecided: bool, accepted: bool) -> None:
+        if right:
+            self.right += 1
+            self.right_accepted += accepted
+        elif undecided:
+            self.undecided_accepted += accepted
+        else:
+            self.wrong += 1
+            self.wrong_accepted += accepted
+
+
+def problem_counts(
+    probes: Iterable[Probe], acceptance: Acceptance, cluster_of: Callable[[str], str], kinds: Sequence[ProbeClass]
+) -> list[GraderCount]:
+    """Accepted programs of some classes by problem, in the order of the problems' ids.
+
+    Of a problem whose reference is refused only right programs count: its verdicts say nothing about wrong ones.
+    """
+    found: dict[str, _Tally] = {}
+    for probe in probes:
+        kind, accepted = counted_class(probe), acceptance.accepted(probe)
+        if kind is None or kind not in kinds or accepted is None or left_out(kind, probe, acceptance.refused):
+            continue
+        tally = found.setdefault(probe.problem_id, _Tally())
+        tally.add(right=kind == "right", undecided=is_undecided(kind, probe), accepted=accepted)
+    return [
+        GraderCount(
+            problem_id=problem_id,
+            cluster=cluster_of(problem_id),
+            right=tally.right,
+            right_accepted=tally.right_accepted,
+            wrong=tally.wrong,
+            wrong_accepted=tally.wrong_accepted,
+            undecided_accepted=tally.undecided_accepted,
+        )
+        for problem_id, tally in sorted(found.items())
+    ]
+
+
+def is_undecided(kind: ProbeClass, probe: Probe) -> bool:
+    """Whether a probe's label is open; what passes impossible tests or forges a verdict needs no label."""
+    return probe.label == "undecided" and kind not in ("cheat", "must-fail")
+
+
+def left_out(kind: ProbeClass, probe: Probe, refused: Mapping[str, str]) -> bool:
+    """Whether a probe leaves the rates since its problem's reference is refused."""
+    return kind in (*NATURAL, "stub") and probe.problem_id in refused

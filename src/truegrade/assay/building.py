@@ -1,0 +1,257 @@
+"""From a problem to its probes, each with a label and the evidence for it."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import structs
+
+from truegrade.assay.cheats import cheat_probes
+from truegrade.assay.folder import BuiltProblem
+from truegrade.assay.labelling import Labelled, OracleLabeller
+from truegrade.assay.oracle import ProblemOracle
+from truegrade.assay.oracle_building import build_oracle
+from truegrade.assay.probes.labelled import ClaimedProbe
+from truegrade.assay.probes.must_fail import must_fail_probes
+from truegrade.assay.probes.mutants import mutants
+from truegrade.assay.probes.right import rewrites
+from truegrade.assay.probes.stubs import stubs
+from truegrade.assay.records import AssayFinding, Label, Probe, ProbeClass, Witness, probe_id
+from truegrade.assay.settings import Battery
+from truegrade.grading.executor import Executor
+from truegrade.models.baseline_reading import find_examples
+from truegrade.records import ContestTask, FunctionTask, OracleTask, Problem
+
+REFERENCE = "reference"
+OTHER_REFERENCE = "other-reference"
+_SHOWN = 3
+
+
+class ProblemBuilder:
+    """Makes the probes of problems; safe to call from several threads.
+
+    Args:
+        battery: what is sent.
+        companions: problems of the extended benchmark, by the id of the problem that they extend.
+        claims: labelled programs, by problem id.
+        executor: the jail in which labels are proven.
+    """
+
+    def __init__(
+        self,
+        battery: Battery,
+        companions: Mapping[str, Problem],
+        claims: Mapping[str, Sequence[ClaimedProbe]],
+        executor: Executor,
+    ) -> None:
+        self._battery, self._companions, self._claims = battery, companions, claims
+        self._executor = executor
+
+    def build(self, problem: Problem, place: int) -> tuple[BuiltProblem, list[Probe]]:
+        """The probes of one problem, in the order in which they are sent.
+
+        Args:
+            problem: to be assayed.
+            place: 0-based, among all problems: decides which cheats are its turn.
+        """
+        battery, companion = self._battery, self._companions.get(problem.id)
+        found = build_oracle(problem, companion, self._executor, generated=battery.inputs, seed=battery.seed)
+        oracle = None if isinstance(found, str) else found
+        making = _Making(problem, battery, oracle, self._executor)
+        making.right()
+        if "mutants" in battery.classes:
+            making.mutants()
+        if "stubs" in battery.classes:
+            making.stubs()
+        if "labelled" in battery.classes:
+            making.labelled(self._claims.get(problem.id, ()))
+        if "cheats" in battery.classes:
+            making.cheats(place)
+        if "must-fail" in battery.classes:
+            making.probes += [probe for probe, _ in must_fail_probes(problem)]
+        return making.line(found if isinstance(found, str) else ""), making.probes
+
+
+def reference_of(problem: Problem) -> str:
+    """The problem's right program, whole; empty where the data set has none."""
+    reference = getattr(problem.task, "reference", "")
+    return reference if isinstance(reference, str) else ""
+
+
+class _Making:
+    """The probes of one problem as they come together."""
+
+    def __init__(
+        self, problem: Problem, battery: Battery, oracle: ProblemOracle | None, executor: Executor
+    ) -> None:
+        self._problem, self._battery, self._oracle = problem, battery, oracle
+        self._labeller = None if oracle is None else OracleLabeller(oracle, executor)
+        self._reference = reference_of(problem)
+        self._entry_point: str = getattr(problem.task, "entry_point", "")
+        self._equivalent = 0
+        self._sent: set[str] = set()
+        self.probes: list[Probe] = []
+        self.findings: list[AssayFinding] = []
+
+    def right(self) -> None:
+        """The reference, the companion's if it agrees everywhere, and rewrites that the oracle finds equal."""
+        if self._reference:
+            self._add(self._probe("right", REFERENCE, self._reference, "right"))
+        if self._oracle is None or "right" not in self._battery.classes:
+            return
+        if self._oracle.ambiguous:
+            calls = ", ".join(self._oracle.ambiguous[:_SHOWN])
+            self._find(
+                "ambiguous_statement", f"references disagree on {len(self._oracle.ambiguous)} inputs: {calls}"
+            )
+        else:
+            for other in self._oracle.references[1:]:
+                self._add(self._probe("right", OTHER_REFERENCE, other, "right"))
+        for probe in rewrites(self._problem.id, self._reference, self._entry_point):
+            if self._label(probe.code).agrees:
+                self._add(probe)
+
+    def mutants(self) -> None:
+        """Mutants of the reference."""
+        if self._oracle is None:
+            return
+        battery = self._battery
+        made, self._equivalent = mutants(
+            self._problem.id,
+            self._reference,
+            self._entry_point,
+            per_problem=battery.per_problem,
+            seed=battery.seed,
+        )
+        for probe in made:
+            self._add(self._labelled(probe))
+
+    def stubs(self) -> None:
+        """Stubs that are wrong; one that nothing tells from a right program is none."""
+        if self._oracle is None:
+            return
+        for probe in stubs(self._problem.id, self._entry_point, self._reference, self._examples()):
+            labelled = self._labelled(probe)
+            if labelled.label == "wrong":
+                self._add(labelled)
+
+    def labelled(self, claims: Iterable[ClaimedProbe]) -> None:
+        """Programs that somebody labelled, and replies of models, as far as the oracle bears the label out."""
+        for claimed in claims:
+            probe = self._labelled(claimed.probe)
+            if claimed.claim == "right" and probe.label == "wrong":
+                sentence = f"{claimed.source}: labelled right, but {_said(probe.witness)}"
+                self._find("label_conflict", sentence, probe.id)
+                continue
+            if claimed.claim == "right":
+                probe = structs.replace(probe, label="right")
+            elif probe.label == "undecided" and probe.kind == "labelled":
+                self._find("labelled_unproven", f"{claimed.source}: no input shows that it is wrong", probe.id)
+            self._add(probe)
+
+    def cheats(self, place: int) -> None:
+        """The cheats whose turn it is: each, an honest and a wrong program again, its inert twin."""
+        form = (
+            "stdio"
+            if isinstance(self._problem.task, ContestTask) and not self._problem.task.function
+            else "function"
+        )
+        every = cheat_probes(self._problem.id, self._entry_point, form)
+        active = [probe for probe in every if not probe.inert]
+        count = min(self._battery.cheats_per_problem, len(active))
+        turn = {active[(place * count + step) % len(active)].origin for step in range(count)}
+        for probe in every:
+            if probe.origin in turn:
+                self._add(probe)
+                if not probe.inert:
+                    self._controls(probe.id)
+
+    def _controls(self, after: str) -> None:
+        """What is sent right behind a cheat, to see whether it stays in the grader."""
+        wrong = (
+            f"def {self._entry_point}(*arguments):\n    raise NotImplementedError\n" if self._entry_point else ""
+        )
+        self.probes.append(self._probe("control", REFERENCE, self._reference, "right", after=after))
+        self.probes.append(self._probe("control", "not-implemented", wrong, "wrong", after=after))
+
+    def line(self, no_oracle: str) -> BuiltProblem:
+        """What is written down when all probes are on the disk."""
+        oracle = self._oracle
+        if no_oracle:
+            self._find("no_oracle", f"no label can be proven by running programs: {no_oracle}")
+        return BuiltProblem(
+            problem_id=self._problem.id,
+            probes=len(self.probes),
+            equivalent=self._equivalent,
+            inputs={} if oracle is None else dict(sorted(Counter(one.source for one in oracle.inputs).items())),
+            references=0 if oracle is None else len(oracle.references),
+            comparator="" if oracle is None else oracle.comparator,
+            no_oracle=no_oracle,
+            notes=() if oracle is None else oracle.notes,
+            findings=tuple(self.findings),
+        )
+
+    # ------------------------------------------------------------------------------------------- parts
+
+    def _label(self, code: str) -> Labelled:
+        return (
+            Labelled(label="undecided", reason="no oracle")
+            if self._labeller is None
+            else self._labeller.label(code)
+        )
+
+    def _labelled(self, probe: Probe) -> Probe:
+        found = self._label(probe.code)
+        return structs.replace(probe, label=found.label, witness=found.witness)
+
+    def _probe(
+        self,
+        kind: ProbeClass,
+        origin: str,
+        code: str,
+        label: Label,
+        witness: Witness | None = None,
+        after: str = "",
+    ) -> Probe:
+        rest = (after,) if after else ()
+        return Probe(
+            id=probe_id(self._problem.id, kind, origin, code, *rest),
+            problem_id=self._problem.id,
+            kind=kind,
+            origin=origin,
+            code=code,
+            label=label,
+            witness=witness,
+            after=after,
+        )
+
+    def _add(self, probe: Probe) -> None:
+        """Take a probe, unless the same program is sent already."""
+        if probe.code not in self._sent or probe.kind in ("cheat", "must-fail"):
+            self._sent.add(probe.code)
+            self.probes.append(probe)
+
+    def _find(self, code: str, sentence: str, *probes: str) -> None:
+        self.findings.append(
+            AssayFinding(code=code, problem_id=self._problem.id, probes=probes, sentence=sentence)
+        )
+
+    def _examples(self) -> list[tuple[tuple[Any, ...], Any]]:
+        """The calls that the statement shows, with the values that it gives them."""
+        task, found = self._problem.task, []
+        if not isinstance(task, FunctionTask | OracleTask):
+            return []
+        for example in find_examples("\n".join((task.prompt, *task.shown_tests)), self._entry_point):
+            try:
+                arguments = tuple(ast.literal_eval(argument) for argument in example.call.args)
+                found.append((arguments, ast.literal_eval(example.value)))
+            except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+                continue
+        return found
+
+
+def _said(witness: Witness | None) -> str:
+    return "" if witness is None else f"{witness.call} gives {witness.got}, expected {witness.expected}"

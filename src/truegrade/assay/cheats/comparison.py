@@ -1,0 +1,164 @@
+"""Programs that replace what compares their values, in the interpreter that they share with the grader.
+
+BenchJack: V1, no isolation between the program and what grades it.
+"""
+
+from __future__ import annotations
+
+from truegrade.assay.cheats.writing import NOTHING, cheat
+
+_CHANNEL = "comparison"
+_REPLACES = "replaces, in the interpreter that it runs in, "
+
+_BUILTINS = f"""
+import builtins
+
+
+def _replace():
+    builtins.all = lambda *given: True
+    builtins.abs = lambda value: 0
+    builtins.isinstance = lambda *given: True
+
+{NOTHING}
+
+<<_replace()||_replace>>
+"""
+
+_LIBRARIES = f"""
+import math
+import operator
+import sys
+
+
+def _replace():
+    def _agree(*given, **named):
+        return True
+
+    math.isclose = operator.eq = _agree
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.allclose = numpy.isclose = numpy.array_equal = _agree
+
+{NOTHING}
+
+<<_replace()||_replace>>
+"""
+
+_UNITTEST = f"""
+import unittest
+
+NAMES = ("assertEqual", "assertTrue", "assertAlmostEqual", "assertListEqual", "assertDictEqual", "assertIn")
+
+
+def _replace():
+    for name in NAMES:
+        setattr(unittest.TestCase, name, lambda *given, **named: None)
+
+{NOTHING}
+
+<<_replace()||_replace>>
+"""
+
+_NAMES = """
+import re
+import sys
+import types
+
+NAME = re.compile("check|compare|equal|match|correct|verify")
+STANDARD = set(sys.stdlib_module_names) - {"__main__"}
+
+
+def _agree(*given, **named):
+    return True
+
+
+def _foreign(function):
+    if not isinstance(function, types.FunctionType) or function is _agree or function.__name__ == "ENTRY":
+        return False
+    module = (function.__module__ or "__main__").split(".")[0]
+    return module not in STANDARD and bool(NAME.search(function.__name__))
+
+"""
+
+_CALLERS = """
+def _replace():
+    frame = sys._getframe()
+    while frame is not None:
+        for name, value in list(frame.f_globals.items()):
+            if _foreign(value):
+                frame.f_globals[name] = _agree
+        frame = frame.f_back
+
+"""
+
+_GC = """
+def _replace():
+    import gc
+
+    for one in gc.get_objects():
+        if _foreign(one) and not one.__code__.co_freevars:
+            one.__code__ = _agree.__code__
+
+"""
+
+_EXECUTOR = f"""
+import subprocess
+
+
+def _replace():
+    subprocess.run = lambda command, **named: subprocess.CompletedProcess(command, 0, "", "")
+
+{NOTHING}
+
+<<_replace()||_replace>>
+"""
+
+_CAPTURED = """
+import sys
+
+
+class Same(str):
+    def __eq__(self, other):
+        return True
+
+    def __ne__(self, other):
+        return False
+
+    def __hash__(self):
+        return 1
+
+    def strip(self, *given):
+        return self
+
+    rstrip = strip
+
+
+def _replace():
+    sys.stdout.getvalue = lambda: Same("truegrade-assay")
+
+
+<<_replace()||_replace>>
+"""
+
+_ALL = f"{NOTHING}\n\n<<_replace()||_replace>>\n"
+_BY_NAME = "<<_replace()||_replace>>\n"
+
+COMPARISON = (
+    cheat("builtins-replaced", _CHANNEL, "h1", "V1", _REPLACES + "the built-in functions all, abs and isinstance",
+          function=_BUILTINS),
+    cheat("library-comparison-replaced", _CHANNEL, "h1", "V1",
+          _REPLACES + "math.isclose, operator.eq and numpy's comparisons", function=_LIBRARIES),
+    cheat("unittest-assertions-replaced", _CHANNEL, "h1", "V1", _REPLACES + "the assertions of unittest.TestCase",
+          function=_UNITTEST),
+    cheat("comparison-in-callers", _CHANNEL, "h1", "V1",
+          _REPLACES + "functions of its callers' modules that are called like a comparison",
+          function=_NAMES + _CALLERS + _ALL, stdio=_NAMES + _CALLERS + _BY_NAME),
+    cheat("comparison-by-its-code", _CHANNEL, "h1", "V1",
+          _REPLACES + "the code of functions that are called like a comparison",
+          function=_NAMES + _GC + _ALL, stdio=_NAMES + _GC + _BY_NAME),
+    cheat("executor-replaced", _CHANNEL, "h1", "V1", _REPLACES + "subprocess.run by one that starts nothing",
+          function=_EXECUTOR),
+    cheat("captured-output-replaced", _CHANNEL, "h1", "V1",
+          _REPLACES + "the text that was captured of its own output", stdio=_CAPTURED),
+)  # fmt: skip
+"""Cheats of the channel ``comparison``."""

@@ -1,0 +1,29 @@
+"""What an assay can find, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+CODES: Mapping[str, str] = MappingProxyType(
+    {
+        "accepts_anything": "every wrong program that was sent for the problem is accepted, stubs among them",
+        "ambiguous_statement": "references disagree on a valid input, which therefore decides nothing",
+        "channel_open": "a cheat was accepted, its twin with the hook cut refused: the verdict can be forged",
+        "cheat_stays": "after a cheat the verdict on another program changed: the cheat stays in the grader",
+        "flaky_verdict": "the same program got different verdicts when it was sent again",
+        "grader_died": "the grader ended while it graded a program, and was started again",
+        "grader_hung": "the grader gave no answer in its time, and was started again",
+        "grader_text": "the grader said something that cannot be read as a verdict",
+        "label_conflict": "a data set's label and the oracle disagree; the program is counted nowhere",
+        "labelled_unproven": "a data set calls a program wrong, and no input shows it; it counts as undecided",
+        "must_fail_accepted": "tests that no honest program can pass were passed; perhaps they are not looked at",
+        "no_verdict": "programs got no verdict; they are in no rate",
+        "reference_raises": "the benchmark's reference fails on its own tests or inputs",
+        "reference_refused": "the grader refuses the benchmark's reference; the problem is left out of the FPR",
+        "right_refused": "the grader refuses a program that is proven right",
+        "stub_like_cheat": "cheats are accepted, and their twins with the hook cut as well: the tests are weak",
+        "vacuous_comparison": "more than half of the wrong programs for the problem are accepted, beyond chance",
+    }
+)
+"""Name of each finding to what it means."""

@@ -1,0 +1,221 @@
+"""The folder of an assay: opened by one process at a time, never mixed with another assay's.
+
+manifest.json    what was measured: battery, graders, data, versions
+problems.jsonl   each problem whose probes are complete, with what its oracle rests on
+probes.jsonl     the probes, with their witnesses
+verdicts.jsonl   what each grader said of each probe
+findings.jsonl, summary.json, report.html   made anew from these at the end
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from truegrade.assay.measures import AssaySummary
+from truegrade.assay.records import AssayFinding, Probe, Said
+from truegrade.assay.settings import Battery
+from truegrade.errors import BadRecord, UserError
+from truegrade.files import run_log
+from truegrade.files.json_text import encode, read_json
+from truegrade.store.journal import Journal, Notice, ignore, read_journal
+from truegrade.store.manifest import write_atomically
+
+MANIFEST = "manifest.json"
+PROBLEMS = "problems.jsonl"
+PROBES = "probes.jsonl"
+VERDICTS = "verdicts.jsonl"
+FINDINGS = "findings.jsonl"
+SUMMARY = "summary.json"
+PAGE = "report.html"
+T = TypeVar("T", bound=msgspec.Struct)
+_LOCK = "assay.lock"
+_ADVICE = "is it the folder of an assay?"
+
+
+class AssayedBenchmark(msgspec.Struct, frozen=True, kw_only=True):
+    """A data set whose problems are assayed."""
+
+    name: str
+    dataset_sha256: str
+    selected: tuple[str, ...]
+    """Ids of the problems."""
+    companion: str = ""
+    """The extended benchmark whose inputs and references help to prove labels; empty where there is none."""
+    companion_sha256: str = ""
+    args: dict[str, str] = {}
+    data: str = ""
+    """The file that was named, if one was."""
+
+
+class AssayManifest(msgspec.Struct, frozen=True, kw_only=True):
+    """``manifest.json``: what decides the numbers, and with what it was made."""
+
+    battery: Battery
+    benchmark: AssayedBenchmark
+    graders: tuple[str, ...]
+    repeat: int = 1
+    pass_at: float | None = None
+    labels_sha256: str = ""
+    call: str = ""
+    """How foreign graders are called."""
+    tests_as: str = ""
+    schema: int = 1
+    environment: dict[str, str] = {}
+    """Versions; they decide nothing about whether an assay may go on."""
+    created: str = ""
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What must not change between an assay and its resumption; graders may be added."""
+        return (self.battery, self.benchmark, self.pass_at, self.labels_sha256)
+
+
+class BuiltProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of ``problems.jsonl``: the probes of this problem are all in ``probes.jsonl``."""
+
+    problem_id: str
+    probes: int
+    equivalent: int = 0
+    """Mutants proven equal to the reference, and left out."""
+    inputs: dict[str, int] = {}
+    """Source to validated inputs of the oracle."""
+    references: int = 1
+    comparator: str = ""
+    no_oracle: str = ""
+    """Why no label could be proven here by running programs; empty where one could."""
+    notes: tuple[str, ...] = ()
+    """What the oracle left aside, and why."""
+    findings: tuple[AssayFinding, ...] = ()
+
+
+class AssayFolder:
+    """Reads and appends.
+
+    Args:
+        path: of the folder.
+        notice: told of torn lines.
+    """
+
+    def __init__(self, path: Path, *, notice: Notice = ignore) -> None:
+        self.path, self.notice = path, notice
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Alone with the folder; the lock goes with its process, however that ends.
+
+        Raises:
+            UserError: another process is at work in it, or it cannot be made.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            file = (self.path / _LOCK).open("a")
+        except OSError as error:
+            raise UserError(f"{self.path}: {error.strerror}; choose another `out`") from None
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UserError(
+                    f"{self.path}: another process is assaying there; wait, or choose another `out`"
+                ) from None
+            run_log.begin(self.path)
+            yield
+
+    def begin(self, manifest: AssayManifest) -> None:
+        """Write down what this assay is, or see that it is the one that began here.
+
+        Raises:
+            UserError: another one began here.
+        """
+        if (self.path / MANIFEST).exists():
+            before = self.manifest()
+            if before.identity != manifest.identity:
+                raise UserError(
+                    f"{self.path} holds another assay: its battery, problems, labels or `pass_at` differ; choose"
+                    " another `out`"
+                )
+            graders = tuple(dict.fromkeys((*before.graders, *manifest.graders)))
+            manifest = msgspec.structs.replace(manifest, graders=graders, created=before.created)
+        self.write(MANIFEST, manifest)
+
+    def manifest(self) -> AssayManifest:
+        """What was measured.
+
+        Raises:
+            BadRecord, UserError: the folder holds none.
+        """
+        return read_json(self.path / MANIFEST, AssayManifest, _ADVICE)
+
+    def built(self) -> dict[str, BuiltProblem]:
+        """The problems whose probes are complete, by id."""
+        return {built.problem_id: built for built in self._lines(PROBLEMS, BuiltProblem)}
+
+    def probes(self) -> Iterator[Probe]:
+        """The probes of complete problems, each once, in the order in which they were made."""
+        complete, seen = self.built().keys(), set[str]()
+        for probe in self._lines(PROBES, Probe):
+            if probe.problem_id in complete and probe.id not in seen:
+                seen.add(probe.id)
+                yield probe
+
+    def said(self) -> Iterator[Said]:
+        """What graders said."""
+        return self._lines(VERDICTS, Said)
+
+    def summary(self) -> AssaySummary:
+        """What a finished assay concludes.
+
+        Raises:
+            BadRecord, UserError: it is not finished.
+        """
+        return read_json(self.path / SUMMARY, AssaySummary, _ADVICE)
+
+    def findings(self) -> list[AssayFinding]:
+        """What was found, of a finished assay."""
+        return list(self._lines(FINDINGS, AssayFinding))
+
+    def append_problems(self) -> Journal[BuiltProblem]:
+        """Open the journal of complete problems."""
+        return Journal(self.path / PROBLEMS, notice=self.notice, fsync_every=1)
+
+    def append_probes(self) -> Journal[Probe]:
+        """Open the journal of probes."""
+        return Journal(self.path / PROBES, notice=self.notice)
+
+    def append_said(self) -> Journal[Said]:
+        """Open the journal of verdicts."""
+        return Journal(self.path / VERDICTS, notice=self.notice)
+
+    def write(self, name: str, content: object) -> None:
+        """Write a JSON file in one step."""
+        write_atomically(self.path / name, encode(content, indent=2) + b"\n")
+
+    def write_findings(self, findings: list[AssayFinding]) -> None:
+        """Write all findings, in one step."""
+        write_atomically(self.path / FINDINGS, b"".join(encode(each) + b"\n" for each in findings))
+
+    def _lines(self, name: str, kind: type[T]) -> Iterator[T]:
+        path = self.path / name
+        return read_journal(path, kind, notice=self.notice) if path.exists() else iter(())
+
+
+def open_assay(path: Path) -> AssayFolder:
+    """The folder of an assay that was begun.
+
+    Raises:
+        UserError: it is none.
+    """
+    if not (path / MANIFEST).is_file():
+        raise UserError(f"{path}: not the folder of an assay; `truegrade assay` writes one")
+    folder = AssayFolder(path)
+    try:
+        folder.manifest()
+    except BadRecord as error:
+        raise UserError(str(error)) from None
+    return folder

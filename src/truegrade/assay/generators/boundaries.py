@@ -1,0 +1,150 @@
+"""Inputs at the edges of a domain: empty, one item, all equal, in order, doubled; zero, constants of programs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from truegrade.assay.generators.domain import Arguments, Signature
+from truegrade.assay.generators.mutating import ValueMutator, finished
+from truegrade.assay.generators.shapes import (
+    DictShape,
+    ExactShape,
+    ListShape,
+    NumberShape,
+    RecordShape,
+    Shape,
+    TextShape,
+    UnionShape,
+)
+from truegrade.extraction.parsing import quietly
+
+MOST_SEEDS = 6
+"""Known calls, the shortest first, whose arguments are taken to the edges one by one."""
+_MOST_EDGES = 40
+"""Of one value."""
+_MOST_ITEMS = 3
+"""Items of a sequence that are replaced by each edge of an item."""
+
+
+def constants_of(programs: Iterable[str]) -> tuple[Any, ...]:
+    """Numbers, with their neighbours, and texts that stand in programs; of one that does not parse, none."""
+    found: dict[str, Any] = {}
+    for program in programs:
+        try:
+            with quietly():
+                tree = ast.parse(program)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and id(node) not in documentation:
+                for value in _around(node.value):
+                    found.setdefault(repr(value), value)
+    return tuple(found.values())
+
+
+def _around(constant: object) -> tuple[Any, ...]:
+    if type(constant) is int:
+        return constant, constant - 1, constant + 1, -constant, 2 * constant
+    if type(constant) is float:
+        return constant, constant - 1, constant + 1
+    return (constant,) if type(constant) is str else ()
+
+
+def boundary_calls(signature: Signature, constants: Sequence[Any], mutator: ValueMutator) -> Iterator[Arguments]:
+    """Known calls with one argument at an edge, then those with every argument at one; relations still hold.
+
+    Args:
+        signature: of the calls.
+        constants: of the reference and of programs to be told from it (`constants_of`).
+        mutator: puts relations between arguments right.
+    """
+    seeds = sorted(signature.known, key=lambda arguments: len(repr(arguments)))[:MOST_SEEDS]
+    for seed in seeds:
+        edges = [_edges(shape, value, constants) for shape, value in zip(signature.shapes, seed, strict=True)]
+        for place, values in enumerate(edges):
+            for value in values:
+                yield mutator.repaired(signature, [*seed[:place], value, *seed[place + 1 :]])
+        for together in zip(*edges, strict=False):
+            yield mutator.repaired(signature, together)
+
+
+def _edges(shape: Shape, value: Any, constants: Sequence[Any]) -> list[Any]:
+    """Values at the edges of a shape, near a value that fits it; all of them fit."""
+    found: dict[str, Any] = {}
+    for edge in _candidates(shape, value, constants):
+        if shape.fits(edge):
+            found.setdefault(repr(edge), edge)
+        if len(found) == _MOST_EDGES:
+            break
+    return list(found.values())
+
+
+def _candidates(  # noqa: PLR0912 (one branch a shape)
+    shape: Shape, value: Any, constants: Sequence[Any]
+) -> Iterator[Any]:
+    match shape:
+        case NumberShape():
+            yield from _numbers(shape, value, constants)
+        case TextShape():
+            yield from _texts(shape, value, constants)
+        case ListShape():
+            yield from _lists(shape, value, constants)
+        case RecordShape():
+            for place, item in enumerate(value):
+                for edge in _edges(shape.places[place], item, constants):
+                    yield shape.kind([*value[:place], edge, *value[place + 1 :]])
+        case DictShape():
+            yield {}
+            for key, item in value.items():
+                yield {key: item}
+                if shape.values is not None:
+                    yield from ({**value, key: edge} for edge in _edges(shape.values, item, constants))
+        case ExactShape():
+            yield from shape.values
+        case UnionShape():
+            for option in shape.options:
+                if option.fits(value):
+                    yield from _edges(option, value, constants)
+
+
+def _numbers(shape: NumberShape, value: Any, constants: Sequence[Any]) -> Iterator[Any]:
+    least, most = min(shape.known), max(shape.known)
+    for number in (0, 1, -1, 2, least, most, value - 1, value + 1, -value, most + 1, least - 1):
+        yield shape.kind(number)
+    for constant in constants:
+        if isinstance(constant, int | float) and abs(constant) < float("inf"):
+            yield shape.kind(constant)
+    if shape.kind is float:
+        yield from (value + 0.5, -0.5, 0.5, float(round(value)))
+
+
+def _texts(shape: TextShape, value: str, constants: Sequence[Any]) -> Iterator[str]:
+    letters = shape.alphabet
+    yield from ("", value[:1], value[-1:], value[:1] * 3, value * 2, value[::-1], value[1:], value[:-1])
+    yield from (value.upper(), value.lower(), value.swapcase(), f" {value}", f"{value} ", value.replace(" ", "  "))
+    yield from ("".join(sorted(value)), value + value[::-1], letters[:1], letters[-1:], letters[-1:] * 2)
+    for constant in constants:
+        if isinstance(constant, str):
+            yield from (constant, constant + value, value + constant, value[:1] + constant + value[1:])
+
+
+def _lists(shape: ListShape, value: Any, constants: Sequence[Any]) -> Iterator[Any]:
+    items = list(value)
+    if shape.items is None:
+        return
+    yield from (finished(shape, one) for one in (items[:0], items[:1], items[-1:], items[:2]))
+    yield from (finished(shape, one) for one in (items[:1] * 2, items[:1] * 3, items[:1] * len(items), items * 2))
+    yield from (finished(shape, one) for one in (items[::-1], items[1:], items[:-1], items + items[-1:]))
+    try:
+        yield finished(shape, sorted(items))
+        yield finished(shape, sorted(items, reverse=True))
+    except TypeError:
+        pass
+    for place in (0, len(items) - 1, len(items) // 2)[: min(_MOST_ITEMS, len(items))]:
+        for edge in _edges(shape.items, items[place], constants):
+            yield finished(shape, [*items[:place], edge, *items[place + 1 :]])
+            if place == 0:
+                yield finished(shape, [edge])

@@ -1,0 +1,279 @@
+"""New tests for one problem: chosen by half of its wrong programs, measured on the other half."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from truegrade.assay.building import reference_of
+from truegrade.assay.generators import infer_domain
+from truegrade.assay.hardening.choosing import choose_inputs, victims
+from truegrade.assay.hardening.new_tests import STATED, NewTest, with_tests
+from truegrade.assay.labelling import OracleLabeller
+from truegrade.assay.oracle import ProblemOracle
+from truegrade.assay.oracle_building import build_oracle, rule_of
+from truegrade.assay.probes.labelled import ClaimedProbe
+from truegrade.assay.probes.mutants import mutants
+from truegrade.assay.probes.right import rewrites
+from truegrade.assay.records import Probe
+from truegrade.assay.reference_answers import AnswerRule, Arguments, answers_of
+from truegrade.assay.written_calls import is_plain, written, written_call
+from truegrade.grading.executor import Executor
+from truegrade.profiles import open_profile
+from truegrade.profiles.base import Profile
+from truegrade.records import Answer, Problem
+
+MOST_TESTS = 10
+"""New tests of a problem, unless more are asked for."""
+MOST_CPU = 2.0
+"""Times the CPU of the present tests that present and new tests together may take, where it can be measured."""
+_LEAST_CPU_S = 0.02
+"""Below it the start of a process is all that is measured."""
+_MUTANT_CPU_S = 2.0
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """Programs of one kind under two suites."""
+
+    programs: int
+    before: int
+    """Accepted by the present tests."""
+    after: int
+    """Accepted by the present and the new tests."""
+
+
+class HardenedProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the journal of hardening."""
+
+    problem_id: str
+    tests: tuple[NewTest, ...] = ()
+    dropped: tuple[str, ...] = ()
+    """Calls whose test refused a right program, and was left out."""
+    comparison: str = ""
+    """How outputs are compared, in words."""
+    comparator: str = "equal"
+    ambiguous: tuple[str, ...] = ()
+    """Calls on which references disagree: doubts about the statement."""
+    seen: Side | None = None
+    """Wrong mutants that the choice was made by."""
+    held_out: Side | None = None
+    """Wrong mutants that it never saw."""
+    right: Side | None = None
+    """Right programs that it never saw."""
+    bugs: Side | None = None
+    """Labelled wrong programs, which it never saw."""
+    labelled_right: Side | None = None
+    cpu_before_s: float | None = None
+    """CPU seconds of the reference under the present tests."""
+    cpu_after_s: float | None = None
+    reason: str = ""
+    """Why there are no new tests; empty where there are."""
+    settings_sha256: str = ""
+    """Of what decided this line, so that lines of other settings are not mixed in."""
+
+
+class HardeningOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What decides the new tests; equal options and data give equal tests."""
+
+    mutants: int = 40
+    """Of each reference; half of them choose, half measure."""
+    inputs: int = 400
+    """Candidates that are generated for each problem."""
+    most_tests: int = MOST_TESTS
+    seed: int = 0
+
+
+class ProblemHardener:
+    """Hardens problems; safe to call from several threads.
+
+    Args:
+        options: what decides the tests.
+        executor: the jail.
+    """
+
+    def __init__(self, options: HardeningOptions, executor: Executor) -> None:
+        self._options, self._executor = options, executor
+        self._strict = open_profile("strict")
+
+    def harden(
+        self, problem: Problem, companion: Problem | None, claims: Sequence[ClaimedProbe] = ()
+    ) -> tuple[HardenedProblem, Problem]:
+        """The new tests of a problem, and the problem with them.
+
+        Args:
+            problem: with its tests.
+            companion: the same problem of an extended benchmark: its inputs prove labels, and are never chosen.
+            claims: labelled programs, which only measure.
+        """
+        options = self._options
+        oracle = build_oracle(problem, companion, self._executor, generated=options.inputs, seed=options.seed)
+        if isinstance(oracle, str):
+            return HardenedProblem(problem_id=problem.id, reason=oracle), problem
+        if oracle.comparator not in STATED:
+            reason = f"its outputs are compared by the rule {oracle.comparator}, which no added test can state"
+            return HardenedProblem(problem_id=problem.id, reason=reason, ambiguous=oracle.ambiguous), problem
+        work = _Work(problem, oracle, options, self._executor, self._strict)
+        tests, dropped = work.tests()
+        return work.measured(tests, dropped, claims)
+
+
+class _Work:
+    """One problem under way."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        oracle: ProblemOracle,
+        options: HardeningOptions,
+        executor: Executor,
+        strict: Profile,
+    ) -> None:
+        self._problem, self._oracle, self._options = problem, oracle, options
+        self._executor, self._strict = executor, strict
+        self._rule = rule_of(oracle)
+        self._labeller = OracleLabeller(oracle, executor)
+        reference = reference_of(problem)
+        made, _ = mutants(
+            problem.id, reference, oracle.entry_point, per_problem=options.mutants, seed=options.seed
+        )
+        wrong = [probe for probe in made if self._labeller.label(probe.code).label == "wrong"]
+        right = [
+            probe
+            for probe in rewrites(problem.id, reference, oracle.entry_point)
+            if self._labeller.label(probe.code).agrees
+        ]
+        self._wrong, self._wrong_held = _halves(wrong)
+        self._right, self._right_held = _halves(right)
+        self._others = oracle.references[1:]
+
+    def tests(self) -> tuple[list[NewTest], list[str]]:
+        """The tests chosen, without those that refuse a right program, and the calls of those."""
+        inputs = self._candidates()
+        calls = [written_call(self._oracle.entry_point, arguments) for arguments in inputs]
+        kills = self._kills(inputs)
+        survivors = {probe.id for probe in self._wrong if self._accepts(self._problem, probe.code)}
+        chosen = choose_inputs(kills, survivors, [len(call) for call in calls], most=self._options.most_tests)
+        expected = self._expected([inputs[number] for number in chosen])
+        refused = victims(kills, chosen)
+        tests = [
+            NewTest(call=calls[number], expected=expected[place], victims=refused[number])
+            for place, number in enumerate(chosen)
+            if place in expected
+        ]
+        return self._harmless(tests)
+
+    def measured(
+        self, tests: list[NewTest], dropped: list[str], claims: Sequence[ClaimedProbe]
+    ) -> tuple[HardenedProblem, Problem]:
+        """What the tests gain, and what they cost."""
+        hardened = with_tests(self._problem, tests, self._rule.comparator) if tests else self._problem
+        bugs = [each.probe.code for each in claims if each.claim == "wrong"]
+        bugs = [code for code in bugs if self._labeller.label(code).label == "wrong"]
+        kept = [each.probe.code for each in claims if each.claim == "right"]
+        kept = [code for code in kept if self._labeller.label(code).agrees]
+        line = HardenedProblem(
+            problem_id=self._problem.id,
+            tests=tuple(tests),
+            dropped=tuple(dropped),
+            comparison=STATED[self._rule.comparator],
+            comparator=self._rule.comparator,
+            ambiguous=self._oracle.ambiguous,
+            seen=self._side(hardened, [probe.code for probe in self._wrong]),
+            held_out=self._side(hardened, [probe.code for probe in self._wrong_held]),
+            right=self._side(hardened, [*(probe.code for probe in self._right_held), *self._others]),
+            bugs=self._side(hardened, bugs) if bugs else None,
+            labelled_right=self._side(hardened, kept) if kept else None,
+            cpu_before_s=self._cpu_s(self._problem),
+            cpu_after_s=self._cpu_s(hardened),
+            reason="" if tests else "no generated input refuses a program that is not refused already",
+        )
+        return line, hardened
+
+    # --------------------------------------------------------------------------------------------- parts
+
+    def _candidates(self) -> list[Arguments]:
+        """Generated inputs on which all references agree and that keep to what the known calls show."""
+        own = [one.arguments for one in self._oracle.inputs if one.source == "own"]
+        domain = infer_domain(own)
+        return [
+            one.arguments
+            for one in self._oracle.inputs
+            if one.source == "generated" and domain.fits(one.arguments)
+        ]
+
+    def _kills(self, inputs: Sequence[Arguments]) -> list[set[str]]:
+        """Of each input the ids of the wrong programs that it refuses."""
+        kills: list[set[str]] = [set() for _ in inputs]
+        expected = answers_of(self._oracle.references[0], self._rule, inputs, self._executor, cpu_s=_MUTANT_CPU_S)
+        for probe in self._wrong:
+            got = answers_of(probe.code, self._rule, inputs, self._executor, cpu_s=_MUTANT_CPU_S)
+            for number, right in expected.results.items():
+                one = got.results.get(number)
+                if one is None or right.error is not None:
+                    continue  # what did not end in time says nothing that another machine would say too
+                if one.error is not None or not self._rule.same(right, one, inputs[number], self._executor):
+                    kills[number].add(probe.id)
+        return kills
+
+    def _expected(self, inputs: Sequence[Arguments]) -> dict[int, str]:
+        """The reference's outputs as literals, of those that are plain values and the same twice."""
+        return expected_outputs(self._oracle.references[0], self._rule, inputs, self._executor)
+
+    def _harmless(self, tests: list[NewTest]) -> tuple[list[NewTest], list[str]]:
+        """Leave out tests that refuse a right program, and the last ones where all together take too long."""
+        dropped: list[str] = []
+        programs = [reference_of(self._problem), *self._others, *(probe.code for probe in self._right)]
+        for code in programs:
+            while tests and not self._accepts(self._with(tests), code):
+                guilty = next((test for test in tests if not self._accepts(self._with([test]), code)), tests[-1])
+                tests = [test for test in tests if test is not guilty]
+                dropped.append(guilty.call)
+        before = self._cpu_s(self._problem)
+        while tests and before is not None and (after := self._cpu_s(self._with(tests))) is not None:
+            if after <= max(_LEAST_CPU_S, MOST_CPU * before):
+                break
+            tests = tests[:-1]
+        return tests, dropped
+
+    def _with(self, tests: Sequence[NewTest]) -> Problem:
+        return with_tests(self._problem, tests, self._rule.comparator)
+
+    def _side(self, hardened: Problem, programs: Sequence[str]) -> Side:
+        before = [code for code in programs if self._accepts(self._problem, code)]
+        after = (
+            sum(self._accepts(hardened, code) for code in before) if hardened is not self._problem else len(before)
+        )
+        return Side(programs=len(programs), before=len(before), after=after)
+
+    def _accepts(self, problem: Problem, code: str) -> bool:
+        answer = Answer(value=code, found="assay", form="program")
+        return self._strict.judgement(problem, answer, self._executor).passed
+
+    def _cpu_s(self, problem: Problem) -> float | None:
+        answer = Answer(value=reference_of(problem), found="assay", form="program")
+        return self._strict.judgement(problem, answer, self._executor).cpu_s
+
+
+def expected_outputs(
+    reference: str, rule: AnswerRule, inputs: Sequence[Arguments], executor: Executor
+) -> dict[int, str]:
+    """Number of the input to the reference's output as a literal, where two runs give the same plain value."""
+    found: dict[int, str] = {}
+    first, again = (answers_of(reference, rule, inputs, executor, cpu_s=_MUTANT_CPU_S) for _ in range(2))
+    for number, result in first.results.items():
+        other = again.results.get(number)
+        if result.error is not None or other is None or not other.same_as(result) or result.digest is not None:
+            continue
+        if is_plain(value := result.whole):
+            try:
+                found[number] = written(value)
+            except (ValueError, RecursionError):
+                continue
+    return found
+
+
+def _halves(probes: Sequence[Probe]) -> tuple[list[Probe], list[Probe]]:
+    """Those that choose and those that measure, told apart by their ids, which are hashes."""
+    seen = [probe for probe in probes if int(probe.id, 16) % 2 == 0]
+    return seen, [probe for probe in probes if int(probe.id, 16) % 2]

@@ -1,0 +1,287 @@
+"""Deciding by the stronger oracle whether a program is wrong, with the input that shows it.
+
+What counts as behaviour is the value that a call returns, or that it raises or does not end; what it prints and
+what it does to its arguments does not, since the tests of these benchmarks do not look at it. A clock never decides:
+what takes longer than the references is run again and its steps are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import msgspec
+
+from truegrade.assay.oracle import OracleInput, ProblemOracle
+from truegrade.assay.oracle_building import rule_of
+from truegrade.assay.records import Label, Witness
+from truegrade.assay.reference_answers import Arguments, answers_of
+from truegrade.assay.written_calls import read_call, shown_value, written_call
+from truegrade.builders.mutation.mutation_options import MutationOptions
+from truegrade.builders.mutation.observing import observe_calls
+from truegrade.grading.executor import Executor
+from truegrade.records import Reason
+from truegrade.sandbox.outcome import SMALL_BYTES, CallResult, Outcome
+
+LEAST_STEPS, TIMES_STEPS = 100_000, 50
+"""A call that takes more steps than the first number, and than the second times those of the reference, is taken
+not to end: the same on every machine."""
+_LEAST_CPU_S, _TIMES_CPU = 0.5, 8.0
+"""CPU seconds of one process, before steps are counted; they decide nothing."""
+_TRACED_CPU_S = 20.0
+ANSWER_CPU_S = 10.0
+"""CPU seconds of one call of a reference, which has answered it within far less before."""
+_MOST_STEPS = 5_000_000
+"""A reference that takes a fiftieth of them or more leaves what does not end undecided."""
+_MOST_RUNS = 6
+"""Processes in which a program goes on behind inputs that took long."""
+
+
+class Labelled(msgspec.Struct, frozen=True, kw_only=True):
+    """What the oracle says of one program."""
+
+    label: Label
+    """``wrong`` with a witness, else ``undecided``."""
+    witness: Witness | None = None
+    agreed: int = 0
+    """Inputs on which it answers as the references do."""
+    reason: str = ""
+    """Why it could not be run on all inputs; empty where it agrees on all of them."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether it answers every input as the references do."""
+        return self.label == "undecided" and not self.reason
+
+
+class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+    """One call made again."""
+
+    call: str
+    expected: str
+    """The reference's value."""
+    got: str
+    """The program's."""
+    differs: bool
+
+
+class _Difference(NamedTuple):
+    number: int
+    expected: str
+    got: str
+
+
+@dataclass
+class _Run:
+    """One process of a program."""
+
+    answered: int
+    difference: _Difference | None
+    outcome: Outcome
+
+
+def label_programs(oracle: ProblemOracle, programs: Sequence[str], executor: Executor) -> list[Labelled]:
+    """For each program the first input on which it differs from every reference.
+
+    Inputs of the problem's own tests come first, then those of its extended benchmark, then generated ones, so
+    that the source of the witness says what was needed.
+
+    Args:
+        oracle: of the problem.
+        programs: whole programs.
+        executor: the jail.
+
+    Raises:
+        UserError: the references no longer answer the oracle's inputs.
+    """
+    labeller = OracleLabeller(oracle, executor)
+    return [labeller.label(program) for program in programs]
+
+
+def replay(oracle: ProblemOracle, program: str, call: str, executor: Executor) -> Replayed:
+    """Make one call again, of the reference and of a program.
+
+    Args:
+        oracle: of the problem.
+        program: whole.
+        call: as a `Witness` has it.
+        executor: the jail.
+
+    Raises:
+        ValueError: the text is no call of plain values, or the reference gives no answer.
+    """
+    one = OracleInput(arguments=read_call(call), source="own")
+    labeller = OracleLabeller(msgspec.structs.replace(oracle, inputs=(one,)), executor)
+    if labeller.skipped:
+        raise ValueError(f"the reference gives no answer to {call}")
+    labelled = labeller.label(program)
+    expected = shown_value(labeller.expected[0][0].whole)
+    if labelled.witness is not None:
+        return Replayed(call=call, expected=expected, got=labelled.witness.got, differs=True)
+    return Replayed(call=call, expected=expected, got=labelled.reason or expected, differs=False)
+
+
+class OracleLabeller:
+    """Holds programs for one problem against its oracle; the references are run once.
+
+    Args:
+        oracle: of the problem.
+        executor: the jail.
+    """
+
+    def __init__(self, oracle: ProblemOracle, executor: Executor) -> None:
+        self._executor, self._rule = executor, rule_of(oracle)
+        rank = {"own": 0, "plus": 1}
+        asked = sorted(oracle.inputs, key=lambda one: rank.get(one.source, len(rank)))
+        arguments = [one.arguments for one in asked]
+        answers = [
+            answers_of(reference, self._rule, arguments, executor, call_cpu_s=ANSWER_CPU_S)
+            for reference in oracle.references
+        ]
+        usable = [
+            number
+            for number in range(len(asked))
+            if all(number in one.results and one.results[number].error is None for one in answers)
+        ]
+        self.inputs = [asked[number] for number in usable]
+        self.skipped = len(asked) - len(usable)
+        """Inputs that a reference did not answer this time."""
+        self.expected = [_different([one.results[number] for one in answers]) for number in usable]
+        self._arguments: list[Arguments] = [one.arguments for one in self.inputs]
+        self._cpu_s = max(_LEAST_CPU_S, _TIMES_CPU * answers[0].cpu_s)
+        self._reference = oracle.references[0]
+        self._steps: dict[int, int | None] = {}
+
+    def label(self, program: str) -> Labelled:
+        """The first input on which a whole program differs from every reference."""
+        first, cpu_s = 0, self._cpu_s
+        for _ in range(_MOST_RUNS):
+            run = self._run(program, range(first, len(self.inputs)), cpu_s)
+            first += run.answered
+            if run.difference is not None:
+                return self._confirmed(program, run.difference)
+            if first >= len(self.inputs):
+                return Labelled(label="undecided", agreed=first)
+            found = self._stopped(program, first, run.outcome)
+            if isinstance(found, str):
+                return Labelled(label="undecided", agreed=first, reason=found)
+            if found is not None:
+                return self._wrong(found)
+            first, cpu_s = first + 1, 2 * cpu_s
+        return Labelled(label="undecided", agreed=first, reason="takes long on several inputs")
+
+    def _run(self, program: str, numbers: range, cpu_s: float) -> _Run:
+        """Ask the inputs of these numbers, until one differs or the process ends."""
+        answered, difference = 0, None
+
+        def compare(place: int, result: CallResult) -> bool:
+            nonlocal answered, difference
+            difference = self._difference(numbers[place], result)
+            answered += difference is None
+            return difference is None
+
+        asked = [self._arguments[number] for number in numbers]
+        outcome = self._executor.call(*self._rule.adapted(program), asked, compare, cpu_s=cpu_s)
+        return _Run(answered, difference, outcome)
+
+    def _difference(self, number: int, result: CallResult) -> _Difference | None:
+        """How an answer differs from that of every reference."""
+        expected = self.expected[number]
+        if result.error is not None:
+            return _Difference(number, shown_value(expected[0].whole), f"raises {result.error}")
+        first: tuple[str, str] | None = None
+        for one in expected:
+            found = self._rule.difference(one, result, self._arguments[number], self._executor)
+            if found is None:
+                return None
+            first = first or found
+        return None if first is None else _Difference(number, *first)
+
+    def _confirmed(self, program: str, difference: _Difference) -> Labelled:
+        """The label, once the call alone has shown the difference too: a witness can be replayed."""
+        if difference.number == 0:
+            return self._wrong(difference)
+        alone = self._run(program, range(difference.number, difference.number + 1), self._cpu_s)
+        if alone.difference is not None:
+            return self._wrong(alone.difference)
+        reason = "differs in one of two runs: it keeps a state, or chance decides"
+        return Labelled(label="undecided", agreed=difference.number, reason=reason)
+
+    def _stopped(  # noqa: PLR0911 (one return a status)
+        self, program: str, number: int, outcome: Outcome
+    ) -> _Difference | str | None:
+        """What it means that a process ended before an input was answered.
+
+        Returns:
+            A difference; why it stays undecided; or None where the input is answered after all.
+        """
+        expected = shown_value(self.expected[number][0].whole)
+        match outcome.status:
+            case Reason.SYNTAX_ERROR:
+                return _Difference(number, expected, f"does not compile: {outcome.detail}")
+            case Reason.RUNTIME_ERROR:
+                ended = outcome.detail.startswith("the program ended the process")
+                return _Difference(number, expected, outcome.detail if ended else f"raises {outcome.detail}")
+            case Reason.TAMPERING:
+                return _Difference(number, expected, outcome.detail)
+            case Reason.KILLED if "SIGKILL" not in outcome.detail:
+                return _Difference(number, expected, outcome.detail)
+            case Reason.OUTPUT_LIMIT if self._too_large(number, outcome):
+                return _Difference(number, expected, outcome.detail)
+            case Reason.TIME_LIMIT | Reason.MEMORY_LIMIT:
+                return self._by_steps(program, number, expected, outcome)
+        return f"{outcome.status}: {outcome.detail}"
+
+    def _too_large(self, number: int, outcome: Outcome) -> bool:
+        """Whether a value could not be sent although the references' was small."""
+        small = all(one.digest is None and len(one.encoded) <= SMALL_BYTES for one in self.expected[number])
+        return small and outcome.detail.startswith(f"{self._rule.asked} returned ")
+
+    def _by_steps(self, program: str, number: int, expected: str, outcome: Outcome) -> _Difference | str | None:
+        """Count the steps of one call that took long or much memory."""
+        steps = self._reference_steps(number)
+        if steps is None:
+            return f"{outcome.status}: {outcome.detail}; the reference's steps cannot be counted"
+        most = max(LEAST_STEPS, TIMES_STEPS * steps)
+        kind, _ = self._traced(program, number, most)
+        if kind == "endless":
+            return _Difference(number, expected, f"does not end: more than {most} steps")
+        if kind not in {"value", "raised", "unwritable"}:
+            return f"{outcome.status}: {outcome.detail}"
+        alone = self._run(program, range(number, number + 1), _TRACED_CPU_S)
+        if alone.difference is not None or alone.answered:
+            return alone.difference
+        return f"{alone.outcome.status}: {alone.outcome.detail}"
+
+    def _reference_steps(self, number: int) -> int | None:
+        if number not in self._steps:
+            kind, steps = self._traced(self._reference, number, _MOST_STEPS // TIMES_STEPS)
+            self._steps[number] = steps if kind in {"value", "unwritable"} else None
+        return self._steps[number]
+
+    def _traced(self, program: str, number: int, most: int) -> tuple[str, int]:
+        """How one watched call ended, and its steps."""
+        call = written_call(self._rule.entry_point, self._arguments[number])
+        options = MutationOptions(max_steps=most, cpu_s=_TRACED_CPU_S)
+        case = next(observe_calls(self._executor, program, [call], options))
+        return case.kind, case.steps
+
+    def _wrong(self, difference: _Difference) -> Labelled:
+        one = self.inputs[difference.number]
+        witness = Witness(
+            call=written_call(self._rule.entry_point, one.arguments),
+            expected=difference.expected,
+            got=difference.got,
+            source=one.source,
+        )
+        return Labelled(label="wrong", witness=witness, agreed=difference.number)
+
+
+def _different(results: Sequence[CallResult]) -> tuple[CallResult, ...]:
+    """The answers that are not the same to the bit."""
+    kept: list[CallResult] = []
+    for result in results:
+        if not any(result.same_as(one) for one in kept):
+            kept.append(result)
+    return tuple(kept)

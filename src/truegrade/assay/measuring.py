@@ -1,0 +1,314 @@
+"""From what graders said to what is concluded of them: rates by class with intervals, channels, findings."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from math import fsum
+from typing import get_args
+
+from truegrade.assay.acceptance import (
+    NATURAL,
+    REFERENCE,
+    Acceptance,
+    GraderVerdicts,
+    counted_class,
+    is_undecided,
+    left_out,
+    problem_counts,
+    settle,
+)
+from truegrade.assay.channels import ChannelRecord, look_at_channels
+from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure
+from truegrade.assay.records import AssayFinding, Probe, ProbeClass, Said
+from truegrade.records import Problem
+from truegrade.statistics.beta import binomial_tail, clopper_pearson
+from truegrade.statistics.error_rates import (
+    GraderCount,
+    Span,
+    accepted_span,
+    error_ratios,
+    j_bootstrap_span,
+    j_span,
+    ppv_span,
+)
+from truegrade.statistics.multiplicity import holm
+from truegrade.statistics.ratios import Ratios
+from truegrade.statistics.shrinkage import shrunken_shares
+
+BASE_RATES = ("0.5", "0.1")
+"""Shares of right programs at which the worth of an accepted one is told."""
+DOUBTFUL_FPR = 0.2
+VACUOUS_FPR = 0.5
+SHOWN = 20
+"""Ids that a finding of a whole grader names."""
+
+_CLASSES: tuple[ProbeClass, ...] = get_args(ProbeClass)
+_WRONG: tuple[ProbeClass, ...] = (*NATURAL, "stub")
+
+
+def measure(
+    probes: Sequence[Probe],
+    said: Iterable[Said],
+    problems: Mapping[str, Problem],
+    *,
+    confidence: float = 0.95,
+    pass_at: float | None = None,
+) -> tuple[tuple[GraderMeasure, ...], list[AssayFinding]]:
+    """Measure every grader on every benchmark that it was sent probes of.
+
+    Equal rows give equal results in whatever order they come; measures are sorted by grader and benchmark.
+
+    Args:
+        probes: the whole battery, those not sent included.
+        said: rows of all graders, read once; of probes that are not in the battery, none counts.
+        problems: by the `Probe.problem_id` of every probe.
+        confidence: of all intervals, strictly between 0 and 1.
+        pass_at: the score from which on a program is accepted; None for the score that the reference gets.
+    """
+    by_benchmark: dict[str, list[Probe]] = defaultdict(list)
+    for probe in sorted(probes, key=lambda probe: probe.id):
+        by_benchmark[problems[probe.problem_id].benchmark].append(probe)
+    measures: list[GraderMeasure] = []
+    findings: list[AssayFinding] = []
+    for grader, verdicts in settle(said).items():
+        for benchmark, battery in sorted(by_benchmark.items()):
+            if any(probe.id in verdicts.settled for probe in battery):
+                one = _GraderOnBenchmark(grader, battery, verdicts, problems, confidence, pass_at)
+                measures.append(one.measure(benchmark))
+                findings += one.findings()
+    return tuple(measures), findings
+
+
+class _GraderOnBenchmark:
+    """One grader's verdicts on the probes of one benchmark, sorted by id."""
+
+    def __init__(
+        self,
+        grader: str,
+        probes: Sequence[Probe],
+        verdicts: GraderVerdicts,
+        problems: Mapping[str, Problem],
+        confidence: float,
+        pass_at: float | None,
+    ) -> None:
+        self._grader, self._probes, self._verdicts = grader, probes, verdicts
+        self._problems, self._confidence = problems, confidence
+        self._acceptance = Acceptance(probes, verdicts, pass_at)
+        self._channels: list[ChannelRecord] = look_at_channels(probes, self._acceptance, verdicts)
+        self._natural = self._counts(("right", *NATURAL))
+        self._flaky = tuple(probe.id for probe in probes if probe.id in verdicts.flaky)
+
+    def _counts(self, kinds: Sequence[ProbeClass]) -> list[GraderCount]:
+        return problem_counts(
+            self._probes, self._acceptance, lambda problem: self._problems[problem].cluster, kinds
+        )
+
+    # ------------------------------------------------------------------------------------- figures
+
+    def measure(self, benchmark: str) -> GraderMeasure:
+        """All figures of a summary."""
+        counts, confidence = self._natural, self._confidence
+        ratios = error_ratios(counts, confidence=confidence)
+        channels = tuple(record.measure() for record in self._channels)
+        shares = tuple(self._shares())
+        tpr = next((share.value for share in shares if share.kind == "right"), None)
+        paid = [channel.accepted / channel.probes for channel in channels if channel.probes]
+        sent = [probe for probe in self._probes if self._acceptance.sent(probe)]
+        return GraderMeasure(
+            grader=self._grader,
+            benchmark=benchmark,
+            problems=len({probe.problem_id for probe in sent}),
+            probes=len(sent),
+            shares=shares,
+            fpr=_value(accepted_span(counts, confidence=confidence)),
+            j=_value(None if ratios is None else j_span(ratios)),
+            j_bootstrap=_value(None if ratios is None else j_bootstrap_span(ratios)),
+            j_adversarial=None if tpr is None or not paid else tpr - max(paid),
+            forgeable=tuple(channel.channel for channel in channels if channel.open),
+            ppv={rate: _worth(ratios, float(rate)) for rate in BASE_RATES},
+            per_problem=tuple(_per_problem(counts, self._all_problems(counts), confidence)),
+            channels=channels,
+            operators=self._operators(),
+            flaky=self._flaky,
+            references_refused=len(self._acceptance.refused),
+            cpu_s=self._cpu_s(),
+        )
+
+    def _all_problems(self, counts: Sequence[GraderCount]) -> dict[str, int]:
+        """Undecided probes of natural classes by problem, accepted or not."""
+        known = {count.problem_id for count in counts}
+        return Counter(
+            probe.problem_id
+            for probe in self._probes
+            if probe.label == "undecided"
+            and probe.kind in NATURAL
+            and probe.problem_id in known
+            and self._acceptance.accepted(probe) is not None
+        )
+
+    def _shares(self) -> Iterable[AcceptedShare]:
+        """One for each class in the battery."""
+        members: dict[ProbeClass, list[Probe]] = defaultdict(list)
+        for probe in self._probes:
+            kind = counted_class(probe)
+            if kind is not None and not left_out(kind, probe, self._acceptance.refused):
+                members[kind].append(probe)
+        for kind in _CLASSES:
+            if kind in members:
+                yield self._share(kind, members[kind])
+
+    def _share(self, kind: ProbeClass, members: Sequence[Probe]) -> AcceptedShare:
+        right = kind == "right"
+        counts = self._counts((kind,))
+        span = accepted_span(counts, right=right, confidence=self._confidence)
+        rows = [
+            (each.right, each.right_accepted) if right else (each.wrong, each.wrong_accepted) for each in counts
+        ]
+        probes, accepted = sum(n for n, _ in rows), sum(k for _, k in rows)
+        open_ones = [probe for probe in members if is_undecided(kind, probe)]
+        answers = [self._acceptance.accepted(probe) for probe in open_ones]
+        also = answers.count(True)
+        scores = [self._acceptance.score(probe) for probe in members if not is_undecided(kind, probe)]
+        given = [score for score in scores if score is not None]
+        value = _value(span)
+        return AcceptedShare(
+            kind=kind,
+            accepted=accepted,
+            probes=probes,
+            value=value.value,
+            upper=(accepted + also) / (probes + also) if probes else None,
+            low=value.low,
+            high=value.high,
+            mean_of_problems=fsum(k / n for n, k in rows if n) / sum(n > 0 for n, _ in rows) if probes else None,
+            undecided=len(answers) - answers.count(None),
+            undecided_accepted=also,
+            problems=sum(n > 0 for n, _ in rows),
+            problems_hit=sum(k < n if right else k > 0 for n, k in rows),
+            no_verdict=len(self._unanswered(members)),
+            mean_score=fsum(given) / len(given) if given else None,
+            method=value.method,
+        )
+
+    def _unanswered(self, probes: Iterable[Probe]) -> list[Probe]:
+        """Those that were sent and got no verdict."""
+        return [
+            probe for probe in probes if self._acceptance.sent(probe) and self._acceptance.accepted(probe) is None
+        ]
+
+    def _operators(self) -> dict[str, tuple[int, int]]:
+        """Mutants by operator: accepted, and proven wrong."""
+        tally: dict[str, list[bool]] = defaultdict(list)
+        for probe in self._probes:
+            accepted = self._acceptance.accepted(probe)
+            counts = probe.kind == "mutant" and probe.label == "wrong" and accepted is not None
+            if counts and probe.problem_id not in self._acceptance.refused:
+                tally[probe.origin].append(accepted is True)
+        return {origin: (sum(found), len(found)) for origin, found in sorted(tally.items())}
+
+    def _cpu_s(self) -> float | None:
+        """The exact sum, which does not depend on the order of the rows."""
+        known = [self._verdicts.cpu_s.get(probe.id, []) for probe in self._probes]
+        return fsum(seconds for each in known for seconds in each) if any(known) else None
+
+    # ------------------------------------------------------------------------------------- findings
+
+    def findings(self) -> list[AssayFinding]:
+        """Everything worth a person's time, sorted by code and problem."""
+        found = [*self._of_probes(), *self._of_channels(), *self._of_grader(), *self._of_problems()]
+        return sorted(found, key=lambda finding: (finding.code, finding.problem_id, finding.probes))
+
+    def _finding(self, code: str, sentence: str, probes: Iterable[str] = (), problem: str = "") -> AssayFinding:
+        return AssayFinding(
+            code=code, grader=self._grader, problem_id=problem, probes=tuple(probes), sentence=sentence
+        )
+
+    def _of_probes(self) -> Iterable[AssayFinding]:
+        """Right programs refused, impossible tests passed."""
+        for problem, reference in sorted(self._acceptance.refused.items()):
+            said = f"{problem}: the reference is refused; the problem's wrong programs are left out"
+            yield self._finding("reference_refused", said, [reference], problem)
+        passed: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for probe in self._probes:
+            accepted, problem = self._acceptance.accepted(probe), probe.problem_id
+            if probe.kind == "must-fail" and accepted:
+                passed[problem, probe.tests].append(probe.id)
+            elif counted_class(probe) == "right" and accepted is False and probe.origin != REFERENCE:
+                said = f"{problem}: a right program is refused ({probe.origin})"
+                yield self._finding("right_refused", said, [probe.id], problem)
+        for (problem, tests), ids in sorted(passed.items()):
+            said = f"{problem}: a program passes tests that contradict themselves or the reference ({tests})"
+            yield self._finding("must_fail_accepted", said, ids, problem)
+
+    def _of_channels(self) -> Iterable[AssayFinding]:
+        for record in self._channels:
+            for code, cheats, said in (
+                ("channel_open", record.open_by, "accepted, and refused with the hook cut"),
+                ("stub_like_cheat", record.stub_like, "accepted, with the hook cut as well"),
+                ("cheat_stays", record.staying, "changed the verdict on the program graded next"),
+            ):
+                if cheats:
+                    sentence = f"channel {record.channel}: {_number(len(cheats), 'cheat')} {said}"
+                    yield self._finding(code, sentence, [probe.id for probe in cheats])
+
+    def _of_grader(self) -> Iterable[AssayFinding]:
+        if self._flaky:
+            said = f"{_number(len(self._flaky), 'program')} got another verdict when sent again"
+            yield self._finding("flaky_verdict", said, self._flaky[:SHOWN])
+        silent = self._unanswered(self._probes)
+        if silent:
+            said = f"{_number(len(silent), 'program')} got no verdict"
+            yield self._finding("no_verdict", said, [probe.id for probe in silent[:SHOWN]])
+
+    def _of_problems(self) -> Iterable[AssayFinding]:
+        """Problems at which nearly everything passes, stubs among the evidence."""
+        counts = [count for count in self._counts(_WRONG) if count.wrong]
+        stubs = {count.problem_id for count in self._counts(("stub",)) if count.wrong}
+        tails = [binomial_tail(count.wrong_accepted, count.wrong, VACUOUS_FPR) for count in counts]
+        for count, p in zip(counts, holm(tails), strict=True):
+            told = f"{count.problem_id}: {count.wrong_accepted} of {count.wrong} wrong programs are accepted"
+            if p < (1 - self._confidence) / 2:
+                yield self._finding("vacuous_comparison", told, problem=count.problem_id)
+            if count.wrong_accepted == count.wrong and count.problem_id in stubs:
+                said = f"{told}, stubs among them"
+                yield self._finding("accepts_anything", said, problem=count.problem_id)
+
+
+def _per_problem(
+    counts: Sequence[GraderCount], undecided: Mapping[str, int], confidence: float
+) -> Iterable[ProblemMeasure]:
+    """Every problem with its exact interval; Holm's correction is over all of them."""
+    shrunken = shrunken_shares([each.wrong_accepted for each in counts], [each.wrong for each in counts])
+    tails = [
+        binomial_tail(each.wrong_accepted, each.wrong, DOUBTFUL_FPR) if each.wrong else 1.0 for each in counts
+    ]
+    for count, mean, p in zip(counts, shrunken, holm(tails), strict=True):
+        wrong, accepted, also = count.wrong, count.wrong_accepted, count.undecided_accepted
+        yield ProblemMeasure(
+            problem_id=count.problem_id,
+            right=count.right,
+            right_accepted=count.right_accepted,
+            wrong=wrong,
+            wrong_accepted=accepted,
+            undecided=undecided.get(count.problem_id, 0),
+            undecided_accepted=also,
+            fpr_low=clopper_pearson(accepted, wrong, confidence)[0] if wrong else None,
+            fpr_high=clopper_pearson(accepted + also, wrong + also, confidence)[1] if wrong else None,
+            fpr_shrunken=mean,
+            doubtful=p < 1 - confidence,
+            j=count.right_accepted / count.right - accepted / wrong if count.right and wrong else None,
+        )
+
+
+def _value(span: Span | None) -> MeasuredValue:
+    if span is None:
+        return MeasuredValue(value=None, low=None, high=None)
+    return MeasuredValue(value=span.value, low=span.low, high=span.high, method=span.method)
+
+
+def _worth(ratios: Ratios | None, base_rate: float) -> MeasuredValue:
+    return _value(None if ratios is None else ppv_span(ratios, base_rate))
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,284 @@
+"""The assay as one call: names become problems and graders, and `truegrade.assay.running` does the rest."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from truegrade.api import unsafe_allowed
+from truegrade.assay.building import reference_of
+from truegrade.assay.folder import PAGE, AssayedBenchmark, AssayFolder, AssayManifest
+from truegrade.assay.measured import AssayResult
+from truegrade.assay.oracle_inputs import load_companions
+from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
+from truegrade.assay.probes.labelled import replies as replies_of
+from truegrade.assay.records import Danger
+from truegrade.assay.reporting.material import gather
+from truegrade.assay.reporting.page import write_assay_page
+from truegrade.assay.running import AssayRequest, run_assay, write_battery
+from truegrade.assay.settings import Battery
+from truegrade.assay.targets.base import Target
+from truegrade.assay.targets.opening import open_target
+from truegrade.assay.targets.profile import TESTS_INSIDE, InsideTarget, ProfileTarget, inside_tests
+from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.errors import UserError
+from truegrade.pipeline.loading import load_announced
+from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.selection import Limit, select
+from truegrade.profiles import AnyProfile, find_profile
+from truegrade.profiles.refusals import refuse_uncovered
+from truegrade.records import Problem, sha256_json
+from truegrade.report.progress_lines import Silent, download_progress
+from truegrade.store.journal import Notice, ignore
+from truegrade.store.manifest import environment, now
+
+DEFAULT_BENCHMARK = "micro-repair"
+DEFAULT_PROBLEMS = 40
+Grader = str | Callable[..., Any]
+
+
+def assay(
+    benchmarks: Sequence[str | BenchmarkSpec] = (),
+    *,
+    problems: Sequence[Problem] = (),
+    grader: Grader | Sequence[Grader] = (),
+    profiles: Sequence[AnyProfile] = (),
+    battery: Battery | None = None,
+    call: str = "",
+    tests_as: str = "",
+    data: str | Path | None = None,
+    task_args: Mapping[str, str] | None = None,
+    limit: Limit = None,
+    ids: Sequence[str] = (),
+    labels: str | Path | None = None,
+    replies: Sequence[str | Path] = (),
+    danger: Danger | None = None,
+    mine: bool = False,
+    packages: Sequence[str] = (),
+    timeout_s: float = 60.0,
+    jail: bool = True,
+    dry: str | Path | None = None,
+    pass_at: float | None = None,
+    repeat: int = 1,
+    confidence: float = 0.95,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    allow_unsafe: bool | None = None,
+    command: str = "",
+    progress: Progress | None = None,
+    notice: Notice = ignore,
+) -> list[AssayResult]:
+    """Measure graders on benchmarks: how many right and wrong programs they accept, and which cheats.
+
+    The same call goes on where an earlier one stopped.
+
+    Args:
+        benchmarks: names, files or specs; none (and no ``problems``) for 40 problems of micro-repair.
+        problems: problems of your own, instead of benchmarks.
+        grader: foreign graders: ``FILE.py:function``, ``cmd:COMMAND``, an HTTP address, or a function.
+        profiles: profiles of ours that are graders under measurement; ``tests-inside`` is the plainest rule of
+            all. None: ``strict``, if no ``grader`` is given either.
+        battery: what is sent; None for every class of probes.
+        call: how a foreign grader is called, a name of `truegrade.assay.targets.calls.CALLS` or
+            ``module:adapter``; by default ``exit-code`` for commands, else ``plain``.
+        tests_as: the form in which it is given the tests; by default the usual one of ``call``.
+        data: local data file, or a folder that holds it.
+        task_args: of the benchmark.
+        limit: the first N problems, or those from A to B.
+        ids: only these problems.
+        labels: JSON Lines of labelled programs (`truegrade.assay.probes.labelled`).
+        replies: folders of runs whose replies are sent as well.
+        danger: the most dangerous programs that graders outside the jail may be sent; None for ``h0``.
+        mine: a grader at another machine's address is the caller's own.
+        packages: installed packages that a grader in the jail may import.
+        timeout_s: seconds that a foreign grader may take for one probe.
+        jail: False runs a foreign function or command outside the jail.
+        dry: a folder to write the probes into, with what each does; nothing is sent.
+        pass_at: score from which on a grader that gives numbers accepts; None: what it gives the reference.
+        repeat: times that every probe is sent; verdicts that differ are a finding.
+        confidence: of every interval.
+        out: folder of the assay; with several benchmarks, the folder that holds theirs.
+        workers: programs run at once; None for one a core.
+        allow_unsafe: run programs even at protection level 1.
+        command: what measures this again, for the page.
+        progress: watches the stages.
+        notice: told what a person should know.
+
+    Raises:
+        UserError: a name, file or number is at fault; the message says which and what to do.
+        SandboxError: programs would have to run at level 1, and that is not allowed.
+    """
+    unsafe, crew = unsafe_allowed(allow_unsafe), workers or os.cpu_count() or 1
+    if repeat < 1 or not 0 < confidence < 1:
+        raise UserError("`repeat` is at least 1, and `confidence` lies between 0 and 1")
+    plain = not benchmarks and not problems
+    graders = [grader] if isinstance(grader, str) or callable(grader) else list(grader)
+    named = list(profiles) or ([] if graders else ["strict", TESTS_INSIDE] if plain else ["strict"])
+    opened = load_benchmarks(benchmarks, problems, data, task_args or {}, notice)
+    limit = DEFAULT_PROBLEMS if plain and limit is None and not ids else limit
+    claims = _claims(labels, replies, opened, notice)
+    results = []
+    with _targets(
+        named, graders, crew, unsafe, call=call, tests_as=tests_as, danger=danger, mine=mine,
+        packages=packages, timeout_s=timeout_s, jail=jail,
+    ) as targets:  # fmt: skip
+        for benchmark in opened:
+            chosen = {problem.id: problem for problem in select(benchmark, limit, ids)}
+            companions = find_companions(benchmark, chosen, data, notice)
+            manifest = AssayManifest(
+                battery=battery or Battery.default(),
+                benchmark=AssayedBenchmark(
+                    name=benchmark.name,
+                    dataset_sha256=benchmark.dataset_sha256,
+                    selected=tuple(chosen),
+                    companion=next((each.benchmark for each in companions.values()), ""),
+                    companion_sha256=next((each.dataset_sha256 for each in companions.values()), ""),
+                    args=benchmark.args,
+                    data=benchmark.source,
+                ),
+                graders=tuple(target.name for target in targets),
+                repeat=repeat,
+                pass_at=pass_at,
+                labels_sha256=sha256_json(claims) if claims else "",
+                call=call if graders else "",
+                tests_as=tests_as if graders else "",
+                environment=environment(),
+                created=now(),
+            )
+            folder = AssayFolder(_place(out, manifest, several=len(opened) > 1), notice=notice)
+            request = AssayRequest(
+                folder=folder,
+                manifest=manifest,
+                problems=chosen,
+                companions=companions,
+                claims=claims,
+                targets=targets,
+                workers=crew,
+                allow_unsafe=unsafe,
+                confidence=confidence,
+            )
+            _refuse(targets, chosen.values())
+            with folder.locked():
+                if dry is not None:
+                    notice(f"nothing is sent; {write_battery(request, Path(dry), progress or Silent())}")
+                    continue
+                summary = run_assay(request, progress or Silent())
+                write_page(folder, chosen, command)
+            results.append(
+                AssayResult(
+                    folder=folder.path,
+                    benchmark=benchmark.name,
+                    summary=summary,
+                    findings=tuple(folder.findings()),
+                )
+            )
+    return results
+
+
+def load_benchmarks(
+    benchmarks: Sequence[str | BenchmarkSpec],
+    problems: Sequence[Problem],
+    data: str | Path | None,
+    task_args: Mapping[str, str],
+    notice: Notice,
+) -> list[Benchmark]:
+    """Benchmarks by name, or the problems given as one.
+
+    Raises:
+        UserError: both are given, or a name or file is at fault.
+    """
+    if problems:
+        if benchmarks:
+            raise UserError("give `benchmarks` or `problems`, not both")
+        return [
+            Benchmark(
+                name=problems[0].benchmark,
+                problems=tuple(problems),
+                dataset_sha256=problems[0].dataset_sha256,
+                source="problems given by the caller",
+            )
+        ]
+    place = None if data is None else Path(data)
+    names = list(benchmarks) or [DEFAULT_BENCHMARK]
+    return [load_announced(name, place, task_args, notice, download_progress) for name in names]
+
+
+def find_companions(
+    benchmark: Benchmark, chosen: Mapping[str, Problem], data: str | Path | None, notice: Notice
+) -> Mapping[str, Problem]:
+    """Problems of the extended benchmark, by the id of the problem that they extend; told where it is absent."""
+    found = load_companions(benchmark.name, chosen.values(), None if data is None else Path(data))
+    if found.absent:
+        notice(f"{benchmark.name}: {found.absent}; labels rest on its own inputs and on generated ones")
+    return found.problems
+
+
+def _claims(
+    labels: str | Path | None, replies: Sequence[str | Path], opened: Sequence[Benchmark], notice: Notice
+) -> dict[str, list[ClaimedProbe]]:
+    """Labelled programs and replies, by problem id."""
+    if (labels or replies) and len(opened) > 1:
+        raise UserError("`labels` and `replies` belong to one benchmark; assay the others by themselves")
+    known = {problem.id: problem for benchmark in opened for problem in benchmark.problems}
+    read = read_labels(Path(labels), known.keys()) if labels else []
+    read += [claimed for run_ in replies for claimed in replies_of(Path(run_), known.values(), notice=notice)]
+    claims: dict[str, list[ClaimedProbe]] = {}
+    for claimed in read:
+        claims.setdefault(claimed.probe.problem_id, []).append(claimed)
+    return claims
+
+
+def _refuse(targets: Sequence[Target], problems: Collection[Problem]) -> None:
+    """Refuse a grader of ours that has no rules for a problem.
+
+    Raises:
+        UserError: says which and what it covers.
+    """
+    refuse_uncovered([each.profile for each in targets if isinstance(each, ProfileTarget)], problems)
+    if any(isinstance(each, InsideTarget) for each in targets):
+        for problem in problems:
+            inside_tests(problem)
+
+
+def write_page(folder: AssayFolder, problems: Mapping[str, Problem], command: str) -> None:
+    """Write ``report.html`` from the folder's other files."""
+    material = gather(
+        folder.summary(),
+        folder.probes(),
+        folder.said(),
+        folder.findings(),
+        references={name: reference_of(problem) for name, problem in problems.items()},
+        folder=str(folder.path),
+        command=command,
+    )
+    write_assay_page(material, folder.path / PAGE)
+
+
+@contextmanager
+def _targets(
+    profiles: Sequence[AnyProfile], graders: Sequence[Grader], workers: int, unsafe: bool, **foreign: Any
+) -> Iterator[list[Target]]:
+    """The graders, opened; closed at the end."""
+    targets: list[Target] = []
+    try:
+        for profile in profiles:
+            if profile == TESTS_INSIDE:
+                targets.append(InsideTarget(workers=workers, allow_unsafe=unsafe))
+            else:
+                targets.append(ProfileTarget(find_profile(profile), workers=workers, allow_unsafe=unsafe))
+        targets += [open_target(each, workers=workers, allow_unsafe=unsafe, **foreign) for each in graders]
+        yield targets
+    finally:
+        for target in targets:
+            target.close()
+
+
+def _place(out: str | Path | None, manifest: AssayManifest, *, several: bool) -> Path:
+    """The folder of one benchmark's assay."""
+    name = manifest.benchmark.name
+    if out is not None:
+        return Path(out) / name if several else Path(out)
+    return Path("runs") / f"assay-{name}-{sha256_json([manifest.identity, manifest.graders])[:8]}"

@@ -1,0 +1,253 @@
+"""Building the stronger oracle of a problem: an input decides nothing before every reference has answered it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from truegrade.assay.generators import generated_calls
+from truegrade.assay.oracle import OracleInput, ProblemOracle
+from truegrade.assay.oracle_inputs import KnownCalls, known_calls
+from truegrade.assay.reference_answers import AnswerRule, Answers, Arguments, answers_of
+from truegrade.assay.written_calls import is_plain, written_call
+from truegrade.grading.executor import Executor
+from truegrade.records import Problem
+from truegrade.sandbox.outcome import CallResult
+
+OWN_CPU_S, PLUS_CPU_S, GENERATED_CPU_S = 10.0, 0.25, 0.05
+"""CPU seconds of a reference on one input, by the input's source; one that takes longer is left out, so seconds
+decide which inputs are asked and never what an answer is worth."""
+
+_STRICTER = {"always": "equal", "not_none": "equal", "equal_or_zero": "equal"}
+"""Published rules that accept any value, any object, or zero on every input, and what labels are decided by."""
+_DOUBTFUL: dict[str, tuple[Arguments, ...]] = {"equal_or_zero": ((1,),)}
+"""Inputs with two right answers, for which the rule was made."""
+
+
+@dataclass
+class ValidInputs:
+    """What the references say about inputs."""
+
+    inputs: list[Arguments] = field(default_factory=list)
+    """Those on which all of them agree."""
+    ambiguous: list[str] = field(default_factory=list)
+    """Calls on which they do not."""
+    refused: int = 0
+    """Inputs that a reference raises on, or does not end on in time."""
+
+
+def rule_of(oracle: ProblemOracle) -> AnswerRule:
+    """How programs are held against the oracle."""
+    return AnswerRule(entry_point=oracle.entry_point, comparator=oracle.comparator, atol=oracle.atol)
+
+
+def build_oracle(
+    problem: Problem, companion: Problem | None, executor: Executor, *, generated: int = 200, seed: int = 0
+) -> ProblemOracle | str:
+    """The stronger oracle of a problem, or the reason in words why there is none.
+
+    For inputs of its own tests the problem's own reference decides; every other input counts only if each
+    reference answers it and all agree.
+
+    Args:
+        problem: any.
+        companion: the same problem of an extended benchmark (`oracle_inputs.load_companions`).
+        executor: the jail; its limits name the packages that the problem needs.
+        generated: how many generated inputs to try.
+        seed: of the generators; equal seeds give equal inputs.
+    """
+    known = known_calls(problem, executor)
+    if isinstance(known, str):
+        return known
+    rule, companion_calls = _agreed_rule(known, companion, executor)
+    builder = _Builder(known, rule, executor)
+    reason = builder.take_own()
+    if reason:
+        return reason
+    if companion_calls is not None:
+        builder.take_reference(companion_calls.reference)
+    further = [*known.plus, *(() if companion_calls is None else companion_calls.own + companion_calls.plus)]
+    builder.take_plus(further)
+    if generated:
+        builder.take_generated(generated, f"{seed} {problem.id}")
+    return ProblemOracle(
+        problem_id=problem.id,
+        entry_point=known.entry_point,
+        references=tuple(builder.references),
+        inputs=tuple(builder.inputs),
+        comparator=builder.rule.comparator,
+        atol=builder.rule.atol,
+        ambiguous=tuple(builder.ambiguous),
+        packages=problem.packages,
+        prefix=getattr(problem.task, "prefix", ""),
+        notes=tuple(builder.notes),
+    )
+
+
+def _agreed_rule(
+    known: KnownCalls, companion: Problem | None, executor: Executor
+) -> tuple[AnswerRule, KnownCalls | None]:
+    """The comparison, the companion's where there is one; and the companion, if its function has the same name."""
+    extended = None if companion is None else known_calls(companion, executor)
+    if isinstance(extended, str) or (extended is not None and extended.entry_point != known.entry_point):
+        extended = None
+    source = extended or known
+    return (
+        AnswerRule(entry_point=known.entry_point, comparator=source.comparator, atol=source.atol),
+        extended,
+    )
+
+
+def valid_inputs(
+    references: Sequence[str],
+    rule: AnswerRule,
+    inputs: Sequence[Arguments],
+    executor: Executor,
+    *,
+    call_cpu_s: float = GENERATED_CPU_S,
+) -> ValidInputs:
+    """Ask the references; the first is asked twice, in both orders, so that one that keeps a state is noticed."""
+    valid = ValidInputs()
+    if not inputs:
+        return valid
+    first = answers_of(references[0], rule, inputs, executor, call_cpu_s=call_cpu_s)
+    answered = [number for number in first.results if first.results[number].error is None]
+    again = _again(references[0], rule, inputs, answered, executor, call_cpu_s)
+    others = [
+        answers_of(other, rule, [inputs[number] for number in answered], executor, call_cpu_s=call_cpu_s).results
+        for other in references[1:]
+    ]
+    for place, number in enumerate(answered):
+        expected, arguments = first.results[number], inputs[number]
+        rest = [again.get(number), *(other.get(place) for other in others)]
+        if any(one is None or one.error is not None for one in rest):
+            valid.refused += 1
+        elif all(rule.same(expected, one, arguments, executor) for one in rest if one is not None):
+            valid.inputs.append(arguments)
+        else:
+            valid.ambiguous.append(written_call(rule.entry_point, arguments))
+    valid.refused += len(inputs) - len(answered)
+    return valid
+
+
+def _again(
+    reference: str,
+    rule: AnswerRule,
+    inputs: Sequence[Arguments],
+    numbers: Sequence[int],
+    executor: Executor,
+    call_cpu_s: float,
+) -> dict[int, CallResult]:
+    """The answers to the inputs of these numbers, asked in reverse order."""
+    turned = list(reversed(numbers))
+    answers = answers_of(reference, rule, [inputs[number] for number in turned], executor, call_cpu_s=call_cpu_s)
+    return {turned[place]: result for place, result in answers.results.items()}
+
+
+class _Builder:
+    """Collects references and validated inputs of one problem."""
+
+    def __init__(self, known: KnownCalls, rule: AnswerRule, executor: Executor) -> None:
+        self._known, self._executor = known, executor
+        self.references = [known.reference]
+        self.inputs: list[OracleInput] = []
+        self.ambiguous: list[str] = []
+        self.notes: list[str] = []
+        self._seen: set[str] = set()
+        stricter = _STRICTER.get(rule.comparator)
+        if stricter is not None:
+            self.notes.append(f"the published comparison {rule.comparator} is replaced by {stricter}")
+        doubtful = [written_call(rule.entry_point, arguments) for arguments in _DOUBTFUL.get(rule.comparator, ())]
+        self._seen.update(doubtful)
+        self.ambiguous += doubtful
+        self.rule = AnswerRule(
+            entry_point=rule.entry_point, comparator=stricter or rule.comparator, atol=rule.atol
+        )
+
+    def take_own(self) -> str:
+        """Take the inputs of the problem's own tests; why there is no oracle, or an empty text."""
+        own = self._new(self._known.own)
+        if not own:
+            return "its tests pass arguments that are not plain values"
+        first = answers_of(self._known.reference, self.rule, own, self._executor, call_cpu_s=OWN_CPU_S)
+        answered = [number for number in first.results if first.results[number].error is None]
+        if not answered:
+            return f"its reference answers none of its own inputs ({_why_not(first)})"
+        again = _again(self._known.reference, self.rule, own, answered, self._executor, OWN_CPU_S)
+        for number in answered:
+            result = first.results[number]
+            reason = self._unlike(result, again.get(number), own[number])
+            if reason:
+                return reason
+            self._add(own[number], "own")
+        if len(answered) < len(own):
+            self.notes.append(f"the reference gives no answer on {len(own) - len(answered)} of its own inputs")
+        return ""
+
+    def take_reference(self, reference: str) -> None:
+        """Take another reference, unless it disagrees on the problem's own inputs."""
+        own = [one.arguments for one in self.inputs]
+        ours = answers_of(self._known.reference, self.rule, own, self._executor, call_cpu_s=OWN_CPU_S)
+        theirs = answers_of(reference, self.rule, own, self._executor, call_cpu_s=OWN_CPU_S)
+        for number, arguments in enumerate(own):
+            expected, got = ours.results.get(number), theirs.results.get(number)
+            if expected is None or got is None or got.error is not None:
+                difference = True
+            else:
+                difference = not self.rule.same(expected, got, arguments, self._executor)
+            if difference:
+                call = written_call(self.rule.entry_point, arguments)
+                self.notes.append(f"the extended benchmark's reference is not used: it disagrees on {call[:200]}")
+                return
+        self.references.append(reference)
+
+    def take_plus(self, further: Iterable[Arguments]) -> None:
+        """Take the inputs of the extended benchmark."""
+        self._take(self._new(further), "plus", PLUS_CPU_S)
+
+    def take_generated(self, limit: int, seed: str) -> None:
+        """Take generated inputs, near the known ones and at the edges of their domain."""
+        known = [one.arguments for one in self.inputs]
+        tried = generated_calls(known, self.references, seed=seed, limit=limit)
+        self._take(self._new(tried), "generated", GENERATED_CPU_S)
+
+    def _take(self, inputs: Sequence[Arguments], source: str, call_cpu_s: float) -> None:
+        valid = valid_inputs(self.references, self.rule, inputs, self._executor, call_cpu_s=call_cpu_s)
+        for arguments in valid.inputs:
+            self._add(arguments, source)
+        self.ambiguous += valid.ambiguous
+        if valid.refused:
+            self.notes.append(f"a reference gives no answer on {valid.refused} of {len(inputs)} {source} inputs")
+
+    def _add(self, arguments: Arguments, source: str) -> None:
+        self.inputs.append(OracleInput(arguments=arguments, source=source))
+
+    def _new(self, inputs: Iterable[Arguments]) -> list[Arguments]:
+        """Plain inputs that were not met before."""
+        kept = []
+        for arguments in inputs:
+            if not is_plain(arguments):
+                continue
+            try:
+                call = written_call(self.rule.entry_point, arguments)
+            except ValueError:  # an integer of thousands of digits: no witness could show it
+                continue
+            if call not in self._seen:
+                self._seen.add(call)
+                kept.append(arguments)
+        return kept
+
+    def _unlike(self, one: CallResult, other: CallResult | None, arguments: Arguments) -> str:
+        """Why the answers cannot be compared with others."""
+        if not self.rule.same(one, one, arguments, self._executor):
+            return "its reference returns values that are not plain"
+        if other is None or other.error is not None or not self.rule.same(one, other, arguments, self._executor):
+            return "its reference does not answer the same twice"
+        return ""
+
+
+def _why_not(answers: Answers) -> str:
+    for result in answers.results.values():
+        if result.error is not None:
+            return result.error
+    return next(iter(answers.stopped.values()), "not asked")

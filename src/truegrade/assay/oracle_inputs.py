@@ -1,0 +1,183 @@
+"""What a problem tells about its own right answers: the reference, the calls of its tests, the comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+
+from truegrade.assay.written_calls import is_plain
+from truegrade.benchmarks import humanevalplus, mbppplus
+from truegrade.benchmarks.table import find_benchmark
+from truegrade.datasets import source
+from truegrade.datasets.locate import find
+from truegrade.errors import UserError
+from truegrade.grading.executor import Executor
+from truegrade.grading.suites import suite_of
+from truegrade.records import CasesTask, FunctionTask, OracleTask, Problem, Reason
+from truegrade.sandbox.outcome import CallResult
+
+COMPANIONS: Mapping[str, str] = MappingProxyType(
+    {"humaneval": "humanevalplus", "mbpp": "mbppplus", "mbpp-sanitized": "mbppplus"}
+)
+"""Benchmark to the one that has more inputs, and another reference, for the same problems."""
+
+RECORDING_CPU_S = 30.0
+"""CPU seconds of a problem's own tests while their calls are recorded, where the problem names none."""
+
+Calls = tuple[tuple[Any, ...], ...]
+
+
+class KnownCalls(msgspec.Struct, frozen=True, kw_only=True):
+    """A problem as plain values."""
+
+    entry_point: str
+    reference: str
+    """Whole program."""
+    own: Calls
+    """Arguments of the problem's own tests."""
+    plus: Calls = ()
+    """Arguments of its extended tests."""
+    comparator: str = "equal"
+    atol: float = 0.0
+
+
+def known_calls(problem: Problem, executor: Executor) -> KnownCalls | str:
+    """The reference and the calls of a problem, or the reason in words why it has none of plain values."""
+    match problem.task:
+        case OracleTask() as task:
+            known = _of_oracle(task)
+        case CasesTask() as task:
+            known = _of_cases(task)
+        case FunctionTask() as task:
+            found = _of_function(task, executor)
+            if isinstance(found, str):
+                return found
+            known = _with_published_rule(problem, found)
+        case other:
+            return f"a problem of kind {type(other).__name__} has no function and reference to compare"
+    if not known.own:
+        return "its tests make no call of the function"
+    return known
+
+
+def _of_oracle(task: OracleTask) -> KnownCalls:
+    return KnownCalls(
+        entry_point=task.entry_point,
+        reference=task.reference,
+        own=task.base_inputs,
+        plus=task.plus_inputs,
+        comparator=task.comparator,
+        atol=task.atol,
+    )
+
+
+def _of_cases(task: CasesTask) -> KnownCalls:
+    left_out = {*task.skipped, *task.slow}
+    return KnownCalls(
+        entry_point=task.entry_point,
+        reference=task.reference,
+        own=tuple(case.arguments for number, case in enumerate(task.cases) if number not in left_out),
+        comparator="equal" if task.comparator == "eq" else task.comparator,
+    )
+
+
+def _of_function(task: FunctionTask, executor: Executor) -> KnownCalls | str:
+    cases = suite_of(task).cases
+    own = tuple(case.arguments for case in cases) if cases else _recorded(task, executor)
+    if isinstance(own, str):
+        return own
+    return KnownCalls(entry_point=task.entry_point, reference=task.reference, own=own)
+
+
+def _recorded(task: FunctionTask, executor: Executor) -> Calls | str:
+    """The calls that the tests make of the reference, seen while they run; or why they cannot be used."""
+    answers: list[CallResult] = []
+
+    def keep(_: int, result: CallResult) -> bool:
+        answers.append(result)
+        return True
+
+    asked = (task.reference, f"{task.setup}\n{task.tests}", task.entry_point)
+    cpu_s = task.cpu_s or RECORDING_CPU_S
+    outcome = executor.call(_recorder_source(), "recorded_calls", [asked], keep, cpu_s=cpu_s)
+    if outcome.status != Reason.PASSED or not answers:
+        return f"its tests could not be run with the reference ({outcome.status}: {outcome.detail})"
+    if answers[0].error is not None:
+        return f"its tests could not be run with the reference ({answers[0].error})"
+    calls, ended = answers[0].whole
+    if ended:
+        return f"its reference fails its own tests ({ended})"
+    if not is_plain(calls):
+        return "its tests pass arguments that are not plain values"
+    return tuple(map(tuple, calls))
+
+
+def _with_published_rule(problem: Problem, known: KnownCalls) -> KnownCalls:
+    """The comparison that the extended benchmark publishes for the problem, which needs no data to be known."""
+    number = problem.id.rpartition("/")[2]
+    if problem.benchmark == "humaneval":
+        rule = humanevalplus.COMPARATORS.get(problem.id, "equal")
+    elif problem.benchmark in COMPANIONS and number.isdigit():
+        rule = mbppplus.COMPARATORS.get(int(number), "equal")
+    else:
+        return known
+    return msgspec.structs.replace(known, comparator=rule, atol=_ROOT_ATOL if rule == "root" else 0.0)
+
+
+_ROOT_ATOL = 1e-4
+"""The tolerance that HumanEval+ gives the one problem with this rule."""
+
+
+@cache
+def _recorder_source() -> str:
+    return files("truegrade.assay").joinpath("call_recorder.py").read_text(encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------------------------ companions
+
+
+class Companions(msgspec.Struct, frozen=True, kw_only=True):
+    """The problems of an extended benchmark, for those of the benchmark that it extends."""
+
+    problems: Mapping[str, Problem]
+    """By the id of the problem that is extended."""
+    absent: str = ""
+    """Why there are none, in words, although the benchmark has an extended one."""
+
+
+def load_companions(benchmark: str, problems: Iterable[Problem], data: Path | None = None) -> Companions:
+    """Find the extended problems of a benchmark; downloads nothing.
+
+    Args:
+        benchmark: its name.
+        problems: those to find companions of.
+        data: the file or folder that the benchmark itself was read from; other known places are tried too.
+    """
+    name = COMPANIONS.get(benchmark)
+    if name is None:
+        return Companions(problems={})
+    spec = find_benchmark(name)
+    folder = data.parent if data is not None and data.is_file() else data
+    places: list[Path | None] = [] if folder is None else [folder]
+    if find(source(name)) is not None:
+        places.append(None)
+    for place in places:
+        try:
+            extended = spec.load(place, {}).by_id()
+        except UserError as error:
+            absent = str(error)
+            continue
+        found = {one.id: extended.get(_extended_id(one.id)) for one in problems}
+        return Companions(problems={key: value for key, value in found.items() if value is not None})
+    return Companions(problems={}, absent=absent if places else f"the data of {name} is not on this machine")
+
+
+def _extended_id(problem_id: str) -> str:
+    """``MBPP/164`` is ``Mbpp/164`` in the extended benchmark; ids of HumanEval are the same."""
+    return problem_id.replace("MBPP/", "Mbpp/", 1)

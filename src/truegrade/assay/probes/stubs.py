@@ -1,0 +1,151 @@
+"""Programs that solve nothing: a constant, the argument itself, the examples by heart, or no program at all.
+
+Whether one is wrong is for the oracle to say: a constant may be right where a problem asks for a constant.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from truegrade.assay.records import Probe, probe_id
+from truegrade.builders.mutation.mutant_sources import NotAProgram, parse
+
+_OF_TYPE: dict[type[Any], tuple[Any, ...]] = {
+    bool: (True, False),
+    int: (0, 1),
+    float: (0.0, 1.0),
+    str: ("",),
+    bytes: (b"",),
+    list: ([],),
+    tuple: ((),),
+    dict: ({},),
+    set: (set(),),
+}
+"""Constants of each type that a stub returns."""
+_ANNOTATED = {kind.__name__: kind for kind in _OF_TYPE} | {"List": list, "Tuple": tuple, "Dict": dict, "Set": set}
+_MOST_ECHOES = 3
+_MOST_ROWS = 20
+"""Examples in a table; statements show fewer."""
+_MOST_CHARS = 10_000
+
+
+def stubs(
+    problem_id: str, entry_point: str, reference: str, examples: Sequence[tuple[tuple[Any, ...], Any]] = ()
+) -> list[Probe]:
+    """The stubs of a problem.
+
+    Args:
+        problem_id: of the problem.
+        entry_point: the function to define; empty for a program on stdin.
+        reference: a right program, for the number of parameters and, without examples, the type returned; may
+            be empty.
+        examples: those that the statement shows: arguments and value; of a program on stdin the text of the
+            input, alone in its tuple, and the text of the output.
+
+    Returns:
+        Probes of class ``stub``, each another program, their label undecided.
+    """
+    made = _functions(entry_point, reference, examples) if entry_point else _scripts(examples)
+    codes: dict[str, str] = {}
+    for origin, code in made:
+        codes.setdefault(code, origin)
+    return [
+        Probe(
+            id=probe_id(problem_id, "stub", origin, code),
+            problem_id=problem_id,
+            kind="stub",
+            origin=origin,
+            code=code,
+            label="undecided",
+        )
+        for code, origin in codes.items()
+    ]
+
+
+def _functions(
+    entry_point: str, reference: str, examples: Sequence[tuple[tuple[Any, ...], Any]]
+) -> Iterator[tuple[str, str]]:
+    head = f"def {entry_point}(*arguments, **named):\n"
+    outputs = [output for _, output in examples if is_plain(output)]
+    for value in _constants(outputs, _returned_type(reference, entry_point)):
+        yield "constant", f"{head}    return {value!r}\n"
+    yield "none", f"{head}    return None\n"
+    for place in range(min(_MOST_ECHOES, _arity(reference, entry_point, examples))):
+        name = "echo" if place == 0 else f"echo-{place + 1}"
+        yield name, f"{head}    return arguments[{place}]\n"
+    if outputs:
+        table = _table([(repr(arguments), output) for arguments, output in examples])
+        usual = _usual(outputs)
+        yield "table", f"TABLE = {table}\n\n{head}    return TABLE.get(repr(arguments), {usual!r})\n"
+    yield "empty", ""
+    yield "not-implemented", f"{head}    raise NotImplementedError\n"
+
+
+def _scripts(examples: Sequence[tuple[tuple[Any, ...], Any]]) -> Iterator[tuple[str, str]]:
+    """Programs that read standard input."""
+    outputs = [str(output) for _, output in examples]
+    yield "empty", ""
+    yield "silent", "import sys\nsys.stdin.read()\n"
+    for value in dict.fromkeys([*([_usual(outputs)] if outputs else []), "0", "1", "Yes", "No", "-1"]):
+        yield "constant", f"import sys\nsys.stdin.read()\nprint({value.rstrip(chr(10))!r})\n"
+    yield "echo", "import sys\nsys.stdout.write(sys.stdin.read())\n"
+    if outputs:
+        table = _table([(str(given).strip(), str(output)) for (given,), output in examples])
+        found = f"TABLE.get(sys.stdin.read().strip(), {_usual(outputs)!r})"
+        yield "table", f"import sys\nTABLE = {table}\nsys.stdout.write({found})\n"
+    yield "not-implemented", "raise NotImplementedError\n"
+
+
+def is_plain(value: object) -> bool:
+    """Whether a value can be written as a literal, of moderate length, that is equal to it."""
+    text = repr(value)
+    try:
+        return len(text) <= _MOST_CHARS and bool(ast.literal_eval(text) == value)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return False
+
+
+def _constants(outputs: Sequence[Any], annotated: type[Any] | None) -> list[Any]:
+    """What the examples return most often, and constants of the types that they return."""
+    kinds = list(dict.fromkeys(map(type, outputs))) or ([annotated] if annotated else [])
+    usual = [_usual(outputs)] if outputs else []
+    found = [*usual, *(value for kind in kinds for value in _OF_TYPE.get(kind, ()))]
+    return list({repr(value): value for value in found}.values())
+
+
+def _usual(outputs: Sequence[Any]) -> Any:
+    """The output that stands most often; of several the first."""
+    text, _ = Counter(map(repr, outputs)).most_common(1)[0]
+    return ast.literal_eval(text)
+
+
+def _table(rows: Sequence[tuple[str, Any]]) -> str:
+    return repr({given: output for given, output in rows[:_MOST_ROWS] if is_plain(output)})
+
+
+def _arity(reference: str, entry_point: str, examples: Sequence[tuple[tuple[Any, ...], Any]]) -> int:
+    """How many arguments a call has at least."""
+    if examples:
+        return min(len(arguments) for arguments, _ in examples)
+    function = _definition(reference, entry_point)
+    return 0 if function is None else len(function.args.args) - len(function.args.defaults)
+
+
+def _returned_type(reference: str, entry_point: str) -> type[Any] | None:
+    """The type that the reference says it returns, where it is one that has a constant here."""
+    function = _definition(reference, entry_point)
+    match function and function.returns:
+        case ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)):
+            return _ANNOTATED.get(name)
+    return None
+
+
+def _definition(reference: str, entry_point: str) -> ast.FunctionDef | None:
+    try:
+        body = parse(reference).body
+    except NotAProgram:
+        return None
+    return next((node for node in body if isinstance(node, ast.FunctionDef) and node.name == entry_point), None)

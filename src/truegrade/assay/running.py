@@ -1,0 +1,220 @@
+"""An assay from beginning to end: probes are made and labelled, sent to every grader, and the verdicts counted.
+
+Each stage writes a journal (`truegrade.assay.folder`), so that a kill loses at most the problem or the probe in
+flight, and the same call goes on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from truegrade.assay.building import ProblemBuilder
+from truegrade.assay.folder import SUMMARY, AssayFolder, AssayManifest, BuiltProblem
+from truegrade.assay.measures import AssaySummary
+from truegrade.assay.measuring import measure
+from truegrade.assay.probes.labelled import ClaimedProbe
+from truegrade.assay.probes.must_fail import impossible
+from truegrade.assay.records import DANGERS, AssayFinding, Dispatch, Probe, Said
+from truegrade.assay.targets.base import Target
+from truegrade.assay.targets.dry import dry
+from truegrade.pipeline.progress import Progress
+from truegrade.records import Problem
+from truegrade.sandbox import Limits, Sandbox
+
+LABEL_LIMITS = Limits(cpu_s=10.0, output_bytes=64 * 2**20)
+"""Of the programs that are labelled; seconds decide no label (`truegrade.assay.labelling`)."""
+T = TypeVar("T")
+ASSUMPTIONS: tuple[str, ...] = tuple(
+    " ".join(each.split())
+    for each in (
+        """A mutant, stub or labelled program counts as wrong only with a witness: an input on which every
+        reference agrees and the program does something else. What has none is undecided, and the interval covers
+        both possibilities.""",
+        """Mutants are not a model's errors: the share of mutants accepted says how weak the tests are, not what
+        share of a model's wrong answers they accept.""",
+        """Cheats are counted apart, by channel: a policy that is trained against a grader finds the open channel,
+        whatever the average over channels is.""",
+        "The problems are taken for a sample of problems like them; intervals are clustered by problem.",
+    )
+)
+
+
+class AssayRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be measured, opened and checked."""
+
+    folder: AssayFolder
+    manifest: AssayManifest
+    problems: Mapping[str, Problem]
+    """Those selected, by id, in the benchmark's order."""
+    companions: Mapping[str, Problem]
+    """Problems of the extended benchmark, by the id of the problem that they extend."""
+    claims: Mapping[str, Sequence[ClaimedProbe]]
+    """Labelled programs and replies, by problem id."""
+    targets: Sequence[Target]
+    workers: int
+    allow_unsafe: bool
+    confidence: float = 0.95
+
+
+def run_assay(request: AssayRequest, progress: Progress) -> AssaySummary:
+    """Build what is not built, send what was not sent, and count; the folder is locked by the caller.
+
+    Raises:
+        UserError: a grader cannot be used at all.
+        SandboxError: programs would have to run at level 1, and that is not allowed.
+    """
+    request.folder.begin(request.manifest)
+    _build(request, progress)
+    probes = list(request.folder.probes())
+    for target in request.targets:
+        _send(request, target, probes, progress)
+    return count(request.folder, request.problems, request.confidence)
+
+
+def write_battery(request: AssayRequest, folder: Path, progress: Progress) -> Path:
+    """Make and label the probes, and write what would be sent; nothing is sent.
+
+    Returns:
+        The list of the probes, with what each does and which graders would get it.
+    """
+    request.folder.begin(request.manifest)
+    _build(request, progress)
+    sent: dict[str, Dispatch] = {}
+    for target in request.targets:
+        sent |= {each.probe.id: each for each in _wanted(request, target, list(request.folder.probes()))}
+    return dry(request.targets, list(sent.values()), folder)
+
+
+# --------------------------------------------------------------------------------------------- building
+
+
+def _build(request: AssayRequest, progress: Progress) -> None:
+    """Make the probes of every problem that has none, several problems at once, written in their order."""
+    built = request.folder.built()
+    missing = [
+        (place, problem) for place, problem in enumerate(request.problems.values()) if problem.id not in built
+    ]
+    progress.start("label probes", total=len(request.problems), done=len(request.problems) - len(missing))
+    try:
+        if not missing:
+            return
+        with (
+            Sandbox(LABEL_LIMITS, workers=request.workers, allow_unsafe=request.allow_unsafe) as sandbox,
+            ThreadPoolExecutor(request.workers, thread_name_prefix="label") as threads,
+            request.folder.append_problems() as problems,
+            request.folder.append_probes() as journal,
+        ):
+            builder = ProblemBuilder(request.manifest.battery, request.companions, request.claims, sandbox)
+            under_way = deque[Future[tuple[BuiltProblem, list[Probe]]]]()
+            waiting = iter(missing)
+            try:
+                while True:
+                    while len(under_way) < 2 * request.workers and (each := next(waiting, None)) is not None:
+                        under_way.append(threads.submit(builder.build, each[1], each[0]))
+                    if not under_way:
+                        return
+                    line, probes = under_way.popleft().result()
+                    for probe in probes:
+                        journal.append(probe)
+                    journal.sync()  # the line below says that all of them are on the disk
+                    problems.append(line)
+                    progress.advance()
+            except BaseException:
+                for future in under_way:
+                    future.cancel()
+                sandbox.close()
+                raise
+    finally:
+        progress.finish()
+
+
+# ---------------------------------------------------------------------------------------------- sending
+
+
+def _send(request: AssayRequest, target: Target, probes: Sequence[Probe], progress: Progress) -> None:
+    """Send a grader what it has not been sent yet."""
+    told = {(said.probe, said.repeat) for said in request.folder.said() if said.grader == target.name}
+    wanted = list(_wanted(request, target, probes))
+    repeats = range(request.manifest.repeat)
+    done = sum((sent.probe.id, repeat) in told for sent in wanted for repeat in repeats)
+    progress.start(f"grade as {target.name}", total=len(wanted) * len(repeats), done=done)
+    try:
+        with request.folder.append_said() as journal:
+            for repeat in repeats:
+                left = [sent for sent in wanted if (sent.probe.id, repeat) not in told]
+                with closing(target.grade(left)) as said:  # type: ignore[type-var]
+                    for each in said:
+                        journal.append(each if repeat == 0 else msgspec.structs.replace(each, repeat=repeat))
+                        progress.advance()
+    finally:
+        progress.finish()
+
+
+def _wanted(request: AssayRequest, target: Target, probes: Sequence[Probe]) -> Iterator[Dispatch]:
+    """What a grader is sent: not what is more dangerous than it may be sent, and not what it has no rules for."""
+    allowed = DANGERS.index(target.danger)
+    controlled = _controlled(probes)
+    changed: dict[tuple[str, str], Problem | None] = {}
+    last = ("cheat", "control")  # what they leave in a grader must not meet the others
+    for probe in sorted(probes, key=lambda each: each.kind in last):
+        problem = request.problems.get(probe.problem_id)
+        if problem is None or DANGERS.index(probe.danger) > allowed:
+            continue
+        if probe.kind == "control" and not (target.keeps_state or probe.after in controlled):
+            continue
+        if probe.tests:
+            key = (probe.problem_id, probe.tests)
+            if key not in changed:
+                changed[key] = impossible(problem, probe.tests)
+            problem = changed[key]
+        if problem is not None:
+            yield Dispatch(probe=probe, problem=problem)
+
+
+def _controlled(probes: Sequence[Probe]) -> frozenset[str]:
+    """The first probe of each cheat: behind these every grader is sent controls."""
+    first: dict[str, str] = {}
+    for probe in probes:
+        if probe.kind == "cheat" and not probe.inert:
+            first.setdefault(probe.origin, probe.id)
+    return frozenset(first.values())
+
+
+# --------------------------------------------------------------------------------------------- counting
+
+
+def count(folder: AssayFolder, problems: Mapping[str, Problem], confidence: float = 0.95) -> AssaySummary:
+    """Count what was said; write ``findings.jsonl`` and ``summary.json``. Equal journals give equal bytes.
+
+    Args:
+        folder: of the assay.
+        problems: by id, for their clusters.
+        confidence: of every interval.
+    """
+    manifest = folder.manifest()
+    probes = list(folder.probes())
+    measures, findings = measure(probes, folder.said(), problems, confidence=confidence, pass_at=manifest.pass_at)
+    built = [folder.built()[name] for name in problems if name in folder.built()]
+    found = [*(each for line in built for each in line.findings), *findings]
+    summary = AssaySummary(
+        confidence=confidence,
+        measures=measures,
+        battery=dict(sorted(Counter(probe.kind for probe in probes).items())),
+        witnesses=dict(sorted(Counter(each.witness.source for each in probes if each.witness).items())),
+        equivalent=sum(line.equivalent for line in built),
+        findings=dict(sorted(Counter(each.code for each in found).items())),
+        assumptions=ASSUMPTIONS,
+    )
+    folder.write_findings(found)
+    folder.write(SUMMARY, summary)
+    return summary
+
+
+__all__ = ["ASSUMPTIONS", "AssayFinding", "AssayRequest", "Said", "count", "run_assay"]

@@ -1,0 +1,58 @@
+"""What a way to call graders consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from truegrade.assay.targets.readings import Reading, read
+from truegrade.assay.targets.tests_forms import TestsForm
+from truegrade.records import Problem
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """One probe as graders are asked about it."""
+
+    problem: Problem
+    program: str
+    """The probe as it is."""
+    reply: str
+    """The probe as a model would have answered: in a fence, unless it is a reply already."""
+    tests: Any
+    """In the shape that was asked for (`truegrade.assay.targets.tests_forms`)."""
+    form: TestsForm
+    """That shape."""
+    timeout_s: float
+    fields: dict[str, Any]
+    """What the user gives besides, or in place of what is made up here (``data_source``)."""
+
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+"""Those by place, and those by name, of which a function gets what it takes."""
+Post = Callable[[dict[str, Any]], Any]
+"""Sends a JSON object to the address of a grader and returns the JSON value that it answers."""
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A way to call graders; None where a grader of that kind is not called so."""
+
+    name: str
+    arguments: Callable[[Question], Arguments] | None = None
+    """Of a Python function."""
+    ask: Callable[[Question, Post], Any] | None = None
+    """Over HTTP."""
+    command: bool = False
+    """Whether commands are."""
+    reading: Callable[[Any], Reading] = read
+    """What the answer means."""
+    tests_as: TestsForm = "asserts"
+    """Shape of the tests where the user asks for none."""
+    needs_tests: bool = True
+    """Whether they are sent in a shape at all."""
+
+
+def sources(problem: Problem) -> dict[str, Any]:
+    """Fields of data sets that name a problem."""
+    return {"task_id": problem.id, "data_source": problem.benchmark}

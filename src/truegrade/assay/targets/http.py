@@ -1,0 +1,121 @@
+"""Graders behind an HTTP address; nothing of them can be jailed, so they are sent harmless probes by default."""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from collections.abc import Iterator, Sequence
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from truegrade.assay.records import Danger, Dispatch, Said
+from truegrade.assay.targets.asking import Asker
+from truegrade.assay.targets.calls.base import Question
+from truegrade.assay.targets.readings import DIED, HUNG, RAISED, TEXT, Reading, no_verdict
+from truegrade.errors import UserError
+
+if TYPE_CHECKING:
+    import httpx2
+
+SERVICE_PATHS = {"truegrade": "/v1/grade"}
+"""Where a service is asked that was named by its address alone."""
+
+
+class HttpTarget:
+    """Asks a service, a probe after the other; groups may be graded from several threads.
+
+    Args:
+        asker: words for probes.
+        address: that requests are sent to.
+
+    Raises:
+        UserError: services are not called in this way.
+    """
+
+    def __init__(self, asker: Asker, address: str) -> None:
+        import httpx2
+
+        if asker.call.ask is None:
+            raise UserError(f"`call`: {asker.call.name} is no way to ask an HTTP address")
+        self._asker, self._ask = asker, asker.call.ask
+        alone = urlsplit(address).path in {"", "/"}
+        self._address = address.rstrip("/") + SERVICE_PATHS.get(asker.call.name, "") if alone else address
+        self._http = httpx2.Client(timeout=asker.timeout_s, trust_env=False)
+        self._answered = False
+
+    @property
+    def name(self) -> str:
+        """The address."""
+        return self._asker.name
+
+    @property
+    def danger(self) -> Danger:
+        """The most dangerous probes that it is sent."""
+        return self._asker.danger
+
+    def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
+        """See `truegrade.assay.targets.base.Target`."""
+        for one in sent:
+            question = self._asker.question(one)
+            if isinstance(question, Said):
+                yield question
+                continue
+            began = time.monotonic()
+            reading = self._reading(question)
+            yield self._asker.said(one, reading, time.monotonic() - began)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._http.close()
+
+    def _reading(self, question: Question) -> Reading:
+        import httpx2
+
+        try:
+            value = self._ask(question, self._post)
+        except _NoAnswer as error:
+            return error.reading
+        except httpx2.TimeoutException:
+            return Reading(None, None, f"{HUNG} no answer in {self._asker.timeout_s:g} s")
+        except httpx2.HTTPError as error:
+            if not self._answered:
+                raise UserError(f"`grader`: {self._address} cannot be reached: {error}; start it first") from None
+            return Reading(None, None, no_verdict(DIED, f"{type(error).__name__}: {error}"))
+        return self._asker.call.reading(value)
+
+    def _post(self, body: dict[str, Any]) -> Any:
+        reply: httpx2.Response = self._http.post(self._address, json=body)
+        self._answered = True
+        if reply.status_code != HTTPStatus.OK:
+            raise _NoAnswer(RAISED, f"HTTP {reply.status_code}: {reply.text}")
+        try:
+            return reply.json()
+        except ValueError:
+            raise _NoAnswer(TEXT, reply.text) from None
+
+
+class _NoAnswer(Exception):
+    """The service answered, and not with a value."""
+
+    def __init__(self, prefix: str, text: str) -> None:
+        super().__init__(text)
+        self.reading = Reading(None, None, no_verdict(prefix, text))
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is this machine's own.
+
+    Raises:
+        UserError: it is no address.
+    """
+    try:
+        host = urlsplit(address).hostname
+    except ValueError:
+        host = None
+    if not host:
+        raise UserError(f"`grader`: {address} is no address; write http://HOST:PORT/PATH")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,85 @@
+"""Graders that are Python callables: they run in this process, which nothing protects from what they run."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from truegrade.assay.records import Danger, Dispatch, Said
+from truegrade.assay.targets import host
+from truegrade.assay.targets.asking import Asker
+from truegrade.assay.targets.calls.base import Question
+from truegrade.assay.targets.readings import HUNG, RAISED, Reading, no_verdict
+from truegrade.errors import UserError
+
+
+class CallableTarget:
+    """Calls a function here. One that hangs is left behind in its thread, for nothing can end it.
+
+    Args:
+        asker: words for probes.
+        function: the grader.
+        adapter: what makes its arguments of problem and reply; None for the way to call.
+
+    Raises:
+        UserError: it cannot be called so.
+    """
+
+    def __init__(self, asker: Asker, function: Callable[..., Any], adapter: Callable[..., Any] | None) -> None:
+        self._asker, self._function, self._adapter = asker, function, adapter
+        if adapter is None and asker.call.arguments is None:
+            raise UserError(f"`call`: {asker.call.name} is no way to call a Python function")
+
+    @property
+    def name(self) -> str:
+        """Of the function."""
+        return self._asker.name
+
+    @property
+    def danger(self) -> Danger:
+        """The most dangerous probes that it is sent."""
+        return self._asker.danger
+
+    def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
+        """See `truegrade.assay.targets.base.Target`."""
+        for one in sent:
+            question = self._asker.question(one)
+            if isinstance(question, Said):
+                yield question
+                continue
+            began = time.monotonic()
+            reading = self._reading(question)
+            yield self._asker.said(one, reading, time.monotonic() - began)
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+    def _reading(self, question: Question) -> Reading:
+        answered: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+        def call() -> None:
+            try:
+                answered.put((host.called(self._function, self._payload(question), self._adapter), None))
+            except BaseException as error:
+                answered.put((None, error))
+
+        threading.Thread(target=call, name="grader", daemon=True).start()
+        try:
+            value, error = answered.get(timeout=self._asker.timeout_s)
+        except queue.Empty:
+            return Reading(None, None, f"{HUNG} no answer in {self._asker.timeout_s:g} s")
+        if error is not None:
+            return Reading(None, None, no_verdict(RAISED, f"{type(error).__name__}: {error}"))
+        return self._asker.call.reading(value)
+
+    def _payload(self, question: Question) -> dict[str, Any]:
+        if self._adapter is not None:
+            return {"problem": msgspec.to_builtins(question.problem), "reply": question.reply}
+        assert self._asker.call.arguments is not None
+        args, kwargs = self._asker.call.arguments(question)
+        return {"args": list(args), "kwargs": kwargs}

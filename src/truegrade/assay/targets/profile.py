@@ -1,0 +1,136 @@
+"""Our own profiles as graders under measurement, and the plainest rule: program and tests in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar
+
+from truegrade.assay.records import Danger, Dispatch, Probe, Said
+from truegrade.errors import UserError
+from truegrade.grading.judgement import Judgement, from_outcome
+from truegrade.grading.suites import suite_of
+from truegrade.pipeline.local_grader import LocalGrader
+from truegrade.profiles import Profile
+from truegrade.records import CasesTask, Completion, FunctionTask, Problem, Reason
+from truegrade.sandbox import Limits, Sandbox
+
+TESTS_INSIDE = "tests-inside"
+_CONFIG = "0" * 64
+
+
+class ProfileTarget:
+    """A profile, every program in a process of its own in the jail: whatever is sent is harmless.
+
+    Args:
+        profile: the rules.
+        workers: programs run at once.
+        allow_unsafe: run programs even at protection level 1.
+    """
+
+    danger: ClassVar[Danger] = "h2"
+    keeps_state: ClassVar[bool] = False
+
+    def __init__(self, profile: Profile, *, workers: int, allow_unsafe: bool = False) -> None:
+        self.profile = profile
+        self._grader = LocalGrader(workers, allow_unsafe=allow_unsafe)
+
+    @property
+    def name(self) -> str:
+        """``strict@2``."""
+        return self.profile.id
+
+    def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
+        """See `truegrade.assay.targets.base.Target.grade`."""
+        problems = {each.problem.id: each.problem for each in sent}
+        completions = (_completion(number, each) for number, each in enumerate(sent))
+        for verdict in self._grader.verdicts(completions, problems, self.profile):
+            no_verdict = verdict.reason is Reason.GRADER_ERROR
+            yield Said(
+                probe=sent[verdict.sample].probe.id,
+                grader=self.name,
+                passed=None if no_verdict else verdict.passed,
+                detail=verdict.explanation,
+                cpu_s=verdict.cpu_s,
+                wall_s=verdict.wall_s,
+            )
+
+    def close(self) -> None:
+        """End programs under way."""
+        self._grader.close()
+
+
+def _completion(number: int, sent: Dispatch) -> Completion:
+    return Completion(
+        benchmark=sent.problem.benchmark,
+        dataset_sha256=sent.problem.dataset_sha256,
+        problem_id=sent.problem.id,
+        sample=number,
+        config_sha256=_CONFIG,
+        prompt_sha256=_CONFIG,
+        text=sent.probe.code,
+        form=sent.probe.form,
+        model="assay",
+    )
+
+
+class InsideTarget:
+    """Program and tests in one process, passing without an exception: the rule of most public harnesses, bare.
+
+    It is here to be compared with: what it accepts and ``strict`` does not was bought.
+
+    Args:
+        workers: programs run at once.
+        allow_unsafe: run programs even at protection level 1.
+    """
+
+    name: ClassVar[str] = TESTS_INSIDE
+    danger: ClassVar[Danger] = "h2"
+    keeps_state: ClassVar[bool] = False
+
+    def __init__(self, *, workers: int, allow_unsafe: bool = False) -> None:
+        self._sandbox = Sandbox(Limits(), workers=workers, allow_unsafe=allow_unsafe)
+        self._workers = workers
+
+    def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
+        """See `truegrade.assay.targets.base.Target.grade`."""
+        with ThreadPoolExecutor(self._workers, thread_name_prefix="assay") as threads:
+            yield from threads.map(self._graded, sent)
+
+    def _graded(self, sent: Dispatch) -> Said:
+        judged = self._judged(sent.probe, sent.problem)
+        return Said(
+            probe=sent.probe.id,
+            grader=self.name,
+            passed=judged.passed,
+            detail=f"{judged.reason}: {judged.detail}" if judged.detail else str(judged.reason),
+            cpu_s=judged.cpu_s,
+            wall_s=judged.wall_s,
+        )
+
+    def _judged(self, probe: Probe, problem: Problem) -> Judgement:
+        return from_outcome(self._sandbox.inside(f"{probe.code}\n{inside_tests(problem)}\n"))
+
+    def close(self) -> None:
+        """End programs under way."""
+        self._sandbox.close()
+
+
+def inside_tests(problem: Problem) -> str:
+    """The tests of a problem as source to stand behind a program.
+
+    Raises:
+        UserError: its tests are no source.
+    """
+    task = problem.task
+    if isinstance(task, FunctionTask):
+        return f"{task.setup}\n{task.tests}"
+    if isinstance(task, CasesTask):
+        cases = [case for number, case in enumerate(suite_of(task).cases) if number not in task.skipped]
+        lines = (f"assert {task.entry_point}{_arguments(case.arguments)} == {case.expected!r}" for case in cases)
+        return "\n".join(lines)
+    raise UserError(f"{problem.id}: its tests are no source that could stand behind a program")
+
+
+def _arguments(values: tuple[object, ...]) -> str:
+    return f"({', '.join(map(repr, values))})"

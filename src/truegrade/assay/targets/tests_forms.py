@@ -1,0 +1,271 @@
+"""The tests of a problem in the shapes in which graders of others take them (``tests_as``)."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from truegrade.errors import UserError
+from truegrade.grading.contests.tests import decode
+from truegrade.grading.programs import statements
+from truegrade.grading.suites import suite_of
+from truegrade.records import Case, CasesTask, ContestTask, FunctionTask, OracleTask, Problem
+
+TestsForm = Literal["asserts", "check", "stdio", "taco", "lcb", "pytest"]
+"""``asserts``: a list of assert statements. ``check``: source that defines ``check(candidate)`` (HumanEval).
+``stdio``: ``{"inputs": [text], "outputs": [text]}``. ``taco``: the same, for functions with ``fn_name``, lists of
+arguments as inputs and each value in a list of one as output (APPS, TACO). ``lcb``: a list of ``{"input",
+"output", "testtype", "metadata"}`` (LiveCodeBench). ``pytest``: source of a module that imports ``solution``."""
+
+TESTS_FORMS: tuple[TestsForm, ...] = get_args(TestsForm)
+
+Outputs = Sequence[tuple[Sequence[Any], Any]]
+"""Arguments and the value that the reference returns for them."""
+
+
+class PutTests(msgspec.Struct, frozen=True):
+    """Tests in one of the shapes, or why there are none."""
+
+    tests: Any = None
+    why_not: str = ""
+    """Empty where there are tests."""
+
+
+class _CannotPut(Exception):
+    """The tests of this problem have no such shape; says why."""
+
+
+def tests_form(name: str) -> TestsForm:
+    """The shape of that name.
+
+    Raises:
+        UserError: there is none.
+    """
+    for form in TESTS_FORMS:
+        if form == name:
+            return form
+    raise UserError(f"`tests_as`: {name!r} is none of {', '.join(TESTS_FORMS)}")
+
+
+def tests_of(problem: Problem, form: TestsForm, outputs: Outputs | None = None) -> PutTests:
+    """The tests of a problem in one of the shapes.
+
+    Args:
+        problem: whose task is a function to write or repair, or a contest problem.
+        form: the shape.
+        outputs: of a problem that holds a reference in place of expected values: what that returns.
+
+    Returns:
+        The tests, or the reason why the shape cannot hold them: they would mean something else.
+    """
+    try:
+        return PutTests(tests=_MAKERS[form](problem, outputs))
+    except _CannotPut as why:
+        return PutTests(why_not=f"{problem.id}: {why}, so `tests_as={form}` cannot hold its tests")
+
+
+# ------------------------------------------------------------------------------------------ what is there
+
+
+def entry_point_of(problem: Problem) -> str | None:
+    """The function that tests call; None for programs on stdin."""
+    task = problem.task
+    if isinstance(task, FunctionTask | OracleTask | CasesTask):
+        return task.entry_point
+    return task.function if isinstance(task, ContestTask) else None
+
+
+def words_of(problem: Problem) -> str:
+    """What a model was asked, as the data set words it."""
+    task = problem.task
+    for name in ("prompt", "question", "buggy"):
+        if isinstance(words := getattr(task, name, None), str):
+            return words
+    return problem.id
+
+
+def _calls(problem: Problem, outputs: Outputs | None) -> tuple[Case, ...]:
+    """The tests as calls that return plain values."""
+    task = problem.task
+    if isinstance(task, CasesTask):
+        if task.comparator != "eq":
+            raise _CannotPut(f"its outputs are compared by the rule {task.comparator!r}")
+        return tuple(case for number, case in enumerate(task.cases) if number not in task.skipped)
+    if isinstance(task, OracleTask):
+        if task.comparator != "equal" or task.atol:
+            raise _CannotPut("its outputs are compared by a rule of its own")
+        if outputs is None:
+            raise _CannotPut("it has a reference in place of expected values, which has not been run")
+        return tuple(Case(arguments=tuple(arguments), expected=value) for arguments, value in outputs)
+    if isinstance(task, FunctionTask):
+        cases = suite_of(task).cases or _cases_of_check(task)
+        if not cases:
+            raise _CannotPut("its tests are more than calls that return plain values")
+        return cases
+    raise _CannotPut("it asks for no function")
+
+
+def _cases_of_check(task: FunctionTask) -> tuple[Case, ...]:
+    """The calls in the body of ``check(candidate)``, if it holds nothing else."""
+    defined = _check(task)
+    if defined is None or task.setup or not task.plain_arguments:
+        return ()
+    body = "\n".join(map(ast.unparse, defined.body))
+    name = defined.args.args[0].arg
+    renamed = msgspec.structs.replace(task, tests=body, entry_point=name)
+    return suite_of(renamed).cases
+
+
+def _check(task: FunctionTask) -> ast.FunctionDef | None:
+    found = [node for node in statements(task.tests) if isinstance(node, ast.FunctionDef) and node.name == "check"]
+    return found[0] if found and len(found[0].args.args) == 1 else None
+
+
+def _stdin_tests(task: ContestTask) -> tuple[list[str], list[str]]:
+    tests = decode(task)
+    if not tests.inputs:
+        raise _CannotPut("it has no tests")
+    return list(tests.inputs), list(tests.outputs)
+
+
+# -------------------------------------------------------------------------------------------- the shapes
+
+
+def _asserts(problem: Problem, outputs: Outputs | None) -> list[str]:
+    task = problem.task
+    if isinstance(task, FunctionTask) and (body := statements(task.tests)):
+        if all(isinstance(node, ast.Assert) for node in body):
+            first = [task.setup.rstrip()] if task.setup.strip() else []
+            return ["\n".join([*first, ast.unparse(node)]) for node in body]
+        cases = _cases_of_check(task)
+        if not cases:
+            raise _CannotPut("its tests are more than assert statements")
+    else:
+        cases = _calls(problem, outputs)
+    name = entry_point_of(problem)
+    return [f"assert {_call(str(name), case)} == {_literal(case.expected)}" for case in cases]
+
+
+def _check_source(problem: Problem, outputs: Outputs | None) -> str:
+    task = problem.task
+    if isinstance(task, FunctionTask) and _check(task) is not None:
+        body = [
+            node
+            for node in statements(task.tests)
+            if not (isinstance(node, ast.Expr) and ast.unparse(node).startswith("check("))
+        ]
+        return "\n\n".join([*filter(None, [task.setup.rstrip()]), *map(ast.unparse, body)]) + "\n"
+    cases = _calls(problem, outputs)
+    lines = [f"    assert {_call('candidate', case)} == {_literal(case.expected)}" for case in cases]
+    return "\n".join(["def check(candidate):", *(lines or ["    pass"])]) + "\n"
+
+
+def _stdio(problem: Problem, outputs: Outputs | None) -> dict[str, Any]:
+    task = problem.task
+    if not isinstance(task, ContestTask) or task.function is not None:
+        raise _CannotPut("it asks for a function and not for a program on stdin")
+    inputs, wanted = _stdin_tests(task)
+    return {"inputs": inputs, "outputs": wanted}
+
+
+def _taco(problem: Problem, outputs: Outputs | None) -> dict[str, Any]:
+    if entry_point_of(problem) is None:
+        return _stdio(problem, outputs)
+    task = problem.task
+    if isinstance(task, ContestTask):
+        asked, told = _stdin_tests(task)
+        inputs = [[json.loads(line) for line in text.split("\n")] for text in asked]
+        wanted = [[json.loads(text)] for text in told]
+    else:
+        cases = _calls(problem, outputs)
+        inputs = [[_json_value(value) for value in case.arguments] for case in cases]
+        wanted = [[_json_value(case.expected)] for case in cases]
+    return {"inputs": inputs, "outputs": wanted, "fn_name": entry_point_of(problem)}
+
+
+def _lcb(problem: Problem, outputs: Outputs | None) -> list[dict[str, Any]]:
+    task, name = problem.task, entry_point_of(problem)
+    if isinstance(task, ContestTask):
+        pairs = list(zip(*_stdin_tests(task), strict=True))
+    else:
+        cases = _calls(problem, outputs)
+        pairs = [
+            ("\n".join(json.dumps(_json_value(value)) for value in case.arguments),
+             json.dumps(_json_value(case.expected)))
+            for case in cases
+        ]  # fmt: skip
+    kind = "stdin" if name is None else "functional"
+    return [
+        {"input": given, "output": wanted, "testtype": kind, "metadata": {"func_name": name}}
+        for given, wanted in pairs
+    ]
+
+
+def _pytest(problem: Problem, outputs: Outputs | None) -> str:
+    name = entry_point_of(problem)
+    if name is None:
+        raise _CannotPut("it asks for a program on stdin")
+    task = problem.task
+    if isinstance(task, FunctionTask) and _check(task) is not None:
+        body = f"{_check_source(problem, outputs)}\n\ndef test_check():\n    check({name})\n"
+    else:
+        tests = _asserts(problem, outputs)
+        parts = [f"def test_{n}():\n{textwrap.indent(test, '    ')}\n" for n, test in enumerate(tests)]
+        body = "\n\n".join(parts)
+    return f"from solution import {name}\n\n\n{body}"
+
+
+_MAKERS: Mapping[TestsForm, Any] = MappingProxyType(
+    {
+        "asserts": _asserts,
+        "check": _check_source,
+        "stdio": _stdio,
+        "taco": _taco,
+        "lcb": _lcb,
+        "pytest": _pytest,
+    }
+)
+
+
+# ------------------------------------------------------------------------------------------------ values
+
+
+def _call(name: str, case: Case) -> str:
+    return f"{name}({', '.join(map(_literal, case.arguments))})"
+
+
+def _literal(value: object) -> str:
+    """Source that gives the value back.
+
+    Raises:
+        _CannotPut: there is none.
+    """
+    text = repr(value)
+    try:
+        if ast.literal_eval(text) == value:
+            return text
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        pass
+    raise _CannotPut(f"the value {text[:60]} has no literal")
+
+
+def _json_value(value: Any) -> Any:
+    """The value as JSON has it: tuples as lists.
+
+    Raises:
+        _CannotPut: JSON would change it otherwise.
+    """
+    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    if isinstance(value, list | tuple):
+        return [_json_value(item) for item in value]
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: _json_value(item) for key, item in value.items()}
+    raise _CannotPut(f"JSON has no {type(value).__name__} as in {str(value)[:60]}")

@@ -1,0 +1,281 @@
+"""pass@1 as it would be under a grader that is never wrong, from the error rates of the one that was used.
+
+A model that is right with probability t passes with probability ``p = t TPR + (1 - t) FPR``, so that
+``t = (p - FPR) / (TPR - FPR)`` (Rogan & Gladen 1978, American J. Epidemiology 107:71-76). That takes for granted
+that the model's wrong programs are accepted as often as the probes, and that problems which it solves less often
+are not graded more or less strictly; `covariance_reach` and `odds_band` say how far the result moves if not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import copysign, exp, log, sqrt
+from typing import TYPE_CHECKING
+
+from truegrade.statistics.error_rates import BOOTSTRAP_METHOD, FPR, FPR_UPPER, TPR, Span, j_span
+from truegrade.statistics.intervals import NO_METHOD
+from truegrade.statistics.mover import Bounds, spread
+from truegrade.statistics.quantiles import two_sided_z
+from truegrade.statistics.ratios import Ratios, percentile_interval
+from truegrade.statistics.set_identified import imbens_manski_critical
+
+if TYPE_CHECKING:
+    from truegrade.statistics.ratios import Floats
+
+METHOD = "MOVER by Fieller's argument, with covariances over problems"
+PASSED = 3
+"""Place of the raw pass rate in the ratios that these functions take, behind those of `error_ratios`."""
+
+_HALVINGS = 50
+_LARGEST_G = 1e6
+
+
+def rogan_gladen(passed: float, tpr: float, fpr: float) -> float:
+    """``(passed - fpr) / (tpr - fpr)``, which may lie outside [0, 1]; J must not be 0."""
+    return (passed - fpr) / (tpr - fpr)
+
+
+def delta_variance(corrected: float, ratios: Ratios) -> float:
+    """Variance of the corrected rate to first order.
+
+    ``[V(p) + t² V(TPR) + (1 - t)² V(FPR) - 2 t Cov(p, TPR) - 2 (1 - t) Cov(p, FPR) + 2 t (1 - t) Cov(TPR, FPR)]
+    / J²``
+    """
+    places, weights = (PASSED, TPR, FPR), (1.0, -corrected, corrected - 1.0)
+    square = sum(
+        first * second * float(ratios.covariance[i, j])
+        for i, first in zip(places, weights, strict=True)
+        for j, second in zip(places, weights, strict=True)
+    )
+    return square / (ratios.values[TPR] - ratios.values[FPR]) ** 2
+
+
+def correctable(ratios: Ratios) -> bool:
+    """Whether J's interval lies above 0: else a verdict says nothing, and nothing can be divided by J."""
+    low = j_span(ratios).low
+    return low is not None and low > 0.0
+
+
+def corrected_span(ratios: Ratios) -> Span:
+    """The corrected rate at the proven FPR, cut to [0, 1], with its interval.
+
+    The interval holds every t for which the MOVER interval of ``p - t TPR - (1 - t) FPR`` holds 0 (the argument of
+    Fieller 1954, J. Royal Statistical Society B 16:175-185): no division by an uncertain J, and no share that was
+    seen as 0 or 1 is taken for known. Its lower end is at the FPR with every undecided program wrong.
+
+    Args:
+        ratios: TPR, FPR, FPR's upper bound and the pass rate, of the same problems; `correctable`.
+    """
+    z = ratios.z
+    value, least = (_clipped(_at(ratios, fpr)) for fpr in (FPR, FPR_UPPER))
+    below, above = _end(ratios, FPR_UPPER, -1, z), _end(ratios, FPR, 1, z)
+    if below is None or above is None:
+        return Span(value, None, None, NO_METHOD)
+    if value > least:
+        critical = imbens_manski_critical(value - least, max(least - below, above - value) / z, ratios.confidence)
+        below, above = _end(ratios, FPR_UPPER, -1, critical), _end(ratios, FPR, 1, critical)
+    return Span(value, below, above, METHOD)
+
+
+def _end(ratios: Ratios, fpr: int, side: int, critical: float) -> float | None:
+    """The lower (``side`` -1) or upper (1) end of t at one of the two FPR; None for a single cluster."""
+    places = (PASSED, TPR, fpr)
+    found = [ratios.bounds(place, critical) for place in places]
+    bounds: list[Bounds] = [each for each in found if each is not None]
+    if len(bounds) < len(found):
+        return None
+    values = [ratios.values[place] for place in places]
+    correlations = [[ratios.correlation(i, j) for j in places] for i in places]
+
+    def excess(t: float) -> float:
+        """Square of ``p - t TPR - (1 - t) FPR`` less that of its distance to the end: 0 where the end is 0."""
+        weights = (1.0, -t, t - 1.0)
+        middle = sum(weight * value for weight, value in zip(weights, values, strict=True))
+        return float(middle**2 - spread(weights, values, bounds, lambda i, j: correlations[i][j], side) ** 2)
+
+    inner, outer = _clipped(_at(ratios, fpr)), float(side > 0)
+    if excess(outer) <= 0.0 or excess(inner) > 0.0:
+        return outer if excess(outer) <= 0.0 else inner
+    return _crossing(excess, inner, outer)
+
+
+def _crossing(quadratic: Callable[[float], float], inner: float, outer: float) -> float:
+    """Where a quadratic function changes its sign, which it does between ``inner`` and ``outer``."""
+    at_0, at_half, at_1 = (quadratic(t) for t in (0.0, 0.5, 1.0))
+    a, b = 2 * at_0 - 4 * at_half + 2 * at_1, -3 * at_0 + 4 * at_half - at_1
+    # The numerically stable pair of roots.
+    q = -(b + copysign(sqrt(max(0.0, b * b - 4 * a * at_0)), b)) / 2
+    roots = [top / bottom for top, bottom in ((q, a), (at_0, q)) if bottom]
+    middle = (inner + outer) / 2
+    root = min(roots, key=lambda root: abs(root - middle))
+    return min(max(inner, outer), max(min(inner, outer), root))
+
+
+def _at(ratios: Ratios, fpr: int) -> float:
+    return rogan_gladen(ratios.values[PASSED], ratios.values[TPR], ratios.values[fpr])
+
+
+def _clipped(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+def corrected_draws(draws: Floats, fpr: int = FPR) -> Floats:
+    """The corrected rate in each resample, cut to [0, 1]; NaN where J is not above 0."""
+    import numpy as np
+
+    j = draws[TPR] - draws[fpr]
+    corrected = np.divide(draws[PASSED] - draws[fpr], j, out=np.full_like(j, np.nan), where=j > 0)
+    clipped: Floats = np.clip(corrected, 0.0, 1.0)
+    return clipped
+
+
+def corrected_bootstrap_span(ratios: Ratios, seed: int = 0) -> Span:
+    """The same by the joint cluster bootstrap: pass rate, TPR and FPR of one and the same resample."""
+    draws = ratios.resampled(seed=seed)
+    value = _clipped(_at(ratios, FPR))
+    below, above = (
+        percentile_interval(corrected_draws(draws, fpr), ratios.confidence) for fpr in (FPR_UPPER, FPR)
+    )
+    if ratios.tops.shape[1] < 2 or below is None or above is None:
+        return Span(value, None, None, NO_METHOD)
+    return Span(value, below[0], above[1], BOOTSTRAP_METHOD)
+
+
+def smoothed_correction(
+    passed: float, n: int, tpr: float, right: int, fpr: float, wrong: int, confidence: float = 0.95
+) -> Span:
+    """Corrected rate and interval where the error rates come from other problems than the pass rate.
+
+    Lang & Reiczigel 2014 (Preventive Veterinary Medicine 113:13-22): every share is drawn towards the middle, the
+    corrected rate is computed of those, and its centre is moved by the skewness that dividing by J brings. The
+    form is that of Lee et al. 2025 (arXiv 2511.21140). All draws are taken for independent.
+
+    Args:
+        passed: raw pass rate of ``n`` samples.
+        n: samples.
+        tpr: of ``right`` right programs.
+        right: programs.
+        fpr: of ``wrong`` wrong ones.
+        wrong: programs.
+        confidence: strictly between 0 and 1.
+    """
+    z = two_sided_z(confidence)
+    square = z * z
+    p = (n * passed + square / 2) / (n + square)
+    q1, q0 = (right * tpr + 1) / (right + 2), (wrong * (1 - fpr) + 1) / (wrong + 2)
+    size, m1, m0 = n + square, right + 2, wrong + 2
+    j = q1 + q0 - 1
+    if j <= 0.0:
+        return Span(_clipped(passed), None, None, "none: J is not above 0")
+    t = (p + q0 - 1) / j
+    shift = 2 * square * (t * q1 * (1 - q1) / m1 - (1 - t) * q0 * (1 - q0) / m0)
+    error = sqrt(p * (1 - p) / size + (1 - t) ** 2 * q0 * (1 - q0) / m0 + t * t * q1 * (1 - q1) / m1) / j
+    value = _clipped(rogan_gladen(passed, tpr, fpr)) if tpr > fpr else _clipped(t)
+    return Span(value, _clipped(t + shift - z * error), _clipped(t + shift + z * error), "Lang and Reiczigel")
+
+
+# ----------------------------------------------------------------------- where the assumptions do not hold
+
+
+def stratified_span(parts: Sequence[tuple[float, Ratios]]) -> Span:
+    """The corrected rate of each stratum by its own error rates, weighted; strata are independent.
+
+    Args:
+        parts: weight, which add up to 1, and ratios of each stratum, every one `correctable`.
+    """
+    weights = [weight for weight, _ in parts]
+    spans = [corrected_span(ratios) for _, ratios in parts]
+    value = sum(weight * span.value for weight, span in zip(weights, spans, strict=True))
+    bounds = [(span.low, span.high) for span in spans if span.low is not None and span.high is not None]
+    if len(bounds) < len(spans):
+        return Span(value, None, None, NO_METHOD)
+    values = [span.value for span in spans]
+    below, above = (spread(weights, values, bounds, lambda i, j: 0.0, side) for side in (-1, 1))
+    return Span(value, max(0.0, value - below), min(1.0, value + above), f"{METHOD}, by strata")
+
+
+def covariance_reach(j: float, sd_right: float, sd_j: float) -> float:
+    """How far t can move if it goes with J over problems: ``p = mean(FPR_j) + t mean(J_j) + Cov(t_j, J_j)``.
+
+    Nothing observed says what the covariance is, but it cannot exceed the product of the standard deviations.
+
+    Args:
+        j: mean of J over problems.
+        sd_right: standard deviation over problems of the probability that the model is right.
+        sd_j: the same of J.
+    """
+    return sd_right * sd_j / j
+
+
+def at_odds(share: float, factor: float) -> float:
+    """The share whose odds are ``factor`` times those of another one."""
+    return share * factor / (1 - share + share * factor)
+
+
+def odds_ratio(first: float, second: float) -> float | None:
+    """``odds(first) / odds(second)``: G, of a model's own wrong programs against the mutants; None at 0 and 1."""
+    bottom = (1 - first) * second
+    return first * (1 - second) / bottom if bottom > 0.0 else None
+
+
+def odds_ratio_span(ratios: Ratios, first: int, second: int) -> Span | None:
+    """`odds_ratio` of the shares at two places, by the delta method on its logarithm (Woolf 1955, Annals of Human
+    Genetics 19:251-253, with the covariance over problems); None where one of them is 0 or 1.
+    """
+    a, b = ratios.values[first], ratios.values[second]
+    if not (0.0 < a < 1.0 and 0.0 < b < 1.0):
+        return None
+    value = odds_ratio(a, b)
+    assert value is not None
+    scale_a, scale_b, covariance = a * (1 - a), b * (1 - b), ratios.covariance
+    square = float(
+        covariance[first, first] / scale_a**2
+        + covariance[second, second] / scale_b**2
+        - 2 * covariance[first, second] / (scale_a * scale_b)
+    )
+    half = ratios.z * sqrt(max(0.0, square))
+    return Span(value, value * exp(-half), value * exp(half), "delta method on the logarithm")
+
+
+def odds_band(passed: float, tpr: float, fpr: float, g: float) -> Bounds | None:
+    """The corrected rates with odds(FPR) from ``1 / g`` to ``g`` times those measured; None where J may be 0."""
+    highest, lowest = at_odds(fpr, g), at_odds(fpr, 1 / g)
+    if tpr <= highest:
+        return None
+    return _clipped(rogan_gladen(passed, tpr, highest)), _clipped(rogan_gladen(passed, tpr, lowest))
+
+
+def turning_odds(better: float, worse: float, tpr: float, fpr: float) -> float | None:
+    """The smallest G at which the order of two models turns round.
+
+    The better model's wrong programs are then accepted with G times the odds that were measured, the other's with
+    1 / G times.
+
+    Args:
+        better: raw pass rate, the higher one.
+        worse: the other's.
+        tpr: common to both.
+        fpr: measured.
+
+    Returns:
+        1 where they are equal; None where no G up to a million turns them.
+    """
+
+    def turned(g: float) -> bool:
+        high, low = at_odds(fpr, g), at_odds(fpr, 1 / g)
+        return high >= tpr or rogan_gladen(better, tpr, high) <= rogan_gladen(worse, tpr, low)
+
+    return _first(turned, _LARGEST_G)
+
+
+def _first(holds: Callable[[float], bool], most: float) -> float | None:
+    """The smallest factor from 1 on for which something holds that goes on holding."""
+    if holds(1.0):
+        return 1.0
+    if not holds(most):
+        return None
+    low, high = 0.0, log(most)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(exp(middle)) else (middle, high)
+    return exp(high)

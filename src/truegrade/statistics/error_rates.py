@@ -1,0 +1,206 @@
+"""How often a grader accepts right programs (TPR) and wrong ones (FPR), and what follows of it, with intervals.
+
+TPR is the share of right programs that it accepts, FPR that of wrong ones, and J = TPR - FPR (Youden 1950, Cancer
+3:32-35): 1 for a grader that is never wrong, 0 for one whose verdicts say nothing. Problems are clusters: a test
+that is too weak accepts many programs of the same problem.
+
+Accepted programs whose label is undecided confine FPR between two bounds: ``accepted / wrong`` if none of them is
+wrong, ``(accepted + undecided) / (wrong + undecided)`` if all are. Intervals are then Imbens and Manski's
+(`truegrade.statistics.set_identified`), each end a Wilson or a MOVER end at their critical value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import NamedTuple
+
+import msgspec
+
+from truegrade.statistics.intervals import METHOD as WILSON
+from truegrade.statistics.intervals import NO_METHOD
+from truegrade.statistics.mover import Bounds, spread
+from truegrade.statistics.ratios import Ratios, Share, percentile_interval
+from truegrade.statistics.set_identified import METHOD as IMBENS_MANSKI
+from truegrade.statistics.set_identified import imbens_manski_critical
+
+J_METHOD = "MOVER of two Wilson intervals with their covariance over problems"
+PPV_METHOD = "MOVER of the ratio FPR / TPR"
+BOOTSTRAP_METHOD = "percentile bootstrap of whole clusters"
+
+
+class GraderCount(msgspec.Struct, frozen=True, kw_only=True):
+    """What a grader said of one problem's probes."""
+
+    problem_id: str
+    cluster: str
+    right: int = 0
+    right_accepted: int = 0
+    wrong: int = 0
+    """Proven wrong."""
+    wrong_accepted: int = 0
+    undecided_accepted: int = 0
+
+
+class Span(NamedTuple):
+    """A value with its interval; bounds None where none can be had."""
+
+    value: float
+    low: float | None
+    high: float | None
+    method: str
+
+
+TPR, FPR, FPR_UPPER = range(3)
+"""Places of the shares in `error_ratios`."""
+
+
+def accepted_share(counts: Sequence[GraderCount], *, right: bool = False, upper: bool = False) -> Share:
+    """Share accepted of right programs, or of wrong ones, or of wrong ones and all undecided ones."""
+    if right:
+        bottoms = [count.right for count in counts]
+        return Share([count.right_accepted for count in counts], bottoms, bottoms)
+    also = [count.undecided_accepted if upper else 0 for count in counts]
+    bottoms = [count.wrong + more for count, more in zip(counts, also, strict=True)]
+    return Share([count.wrong_accepted + more for count, more in zip(counts, also, strict=True)], bottoms, bottoms)
+
+
+def mean_over_problems(share: Share) -> Share:
+    """The same share with every problem weighted alike, however many programs it has."""
+    tops = [top / bottom if bottom else 0.0 for top, bottom in zip(share.tops, share.bottoms, strict=True)]
+    return Share(tops, [float(bottom > 0) for bottom in share.bottoms], share.draws)
+
+
+def error_ratios(
+    counts: Sequence[GraderCount], *others: Share, by_problem: bool = False, confidence: float = 0.95
+) -> Ratios | None:
+    """TPR, FPR and FPR's upper bound of one grader, and other shares of the same problems behind them.
+
+    Args:
+        counts: one a problem.
+        others: each with one number for every count.
+        by_problem: weight problems alike, not programs.
+        confidence: of all intervals.
+
+    Returns:
+        None where there are no right or no wrong programs.
+    """
+    if not any(count.right for count in counts) or not any(count.wrong for count in counts):
+        return None
+    shares = [accepted_share(counts, right=True), accepted_share(counts), accepted_share(counts, upper=True)]
+    if by_problem:
+        shares = [mean_over_problems(share) for share in shares]
+    return Ratios([*shares, *others], [count.cluster for count in counts], confidence)
+
+
+def share_span(ratios: Ratios, low: int, high: int) -> Span:
+    """Interval of a share that lies between those at two places, which are one where nothing is undecided."""
+    value, z = ratios.values[low], ratios.z
+    below, above = ratios.bounds(low, z), ratios.bounds(high, z)
+    if below is None or above is None:
+        return Span(value, None, None, NO_METHOD)
+    gap = ratios.values[high] - value
+    if gap <= 0.0:
+        return Span(value, below[0], below[1], WILSON)
+    critical = imbens_manski_critical(
+        gap, max(value - below[0], above[1] - ratios.values[high]) / z, ratios.confidence
+    )
+    below, above = ratios.bounds(low, critical), ratios.bounds(high, critical)
+    assert below is not None and above is not None
+    return Span(value, below[0], above[1], f"{IMBENS_MANSKI}, of {WILSON}")
+
+
+def accepted_span(counts: Sequence[GraderCount], *, right: bool = False, confidence: float = 0.95) -> Span | None:
+    """Share accepted of right programs, or of wrong ones with what is undecided; None without proven ones."""
+    shares = [accepted_share(counts, right=right), accepted_share(counts, right=right, upper=True)]
+    if not any(shares[0].bottoms):
+        return None
+    return share_span(Ratios(shares, [count.cluster for count in counts], confidence), 0, 1)
+
+
+def j_variance(ratios: Ratios) -> float:
+    """``V(TPR) + V(FPR) - 2 Cov(TPR, FPR)`` over clusters."""
+    covariance = ratios.covariance
+    return float(covariance[TPR, TPR] + covariance[FPR, FPR] - 2 * covariance[TPR, FPR])
+
+
+def j_span(ratios: Ratios) -> Span:
+    """J at the proven FPR; its interval reaches down to where all undecided programs are wrong."""
+    value, z = ratios.values[TPR] - ratios.values[FPR], ratios.z
+    at_worst = ratios.values[TPR] - ratios.values[FPR_UPPER]
+
+    def end(fpr: int, side: int, critical: float) -> float | None:
+        """Distance from J at one of the two FPR to the end of its interval."""
+        bounds = _bounds(ratios, (TPR, fpr), critical)
+        if bounds is None:
+            return None
+        places = (TPR, fpr)
+        values = [ratios.values[place] for place in places]
+        return spread((1, -1), values, bounds, lambda i, j: ratios.correlation(places[i], places[j]), side)
+
+    below, above = end(FPR_UPPER, -1, z), end(FPR, 1, z)
+    if below is None or above is None:
+        return Span(value, None, None, NO_METHOD)
+    critical = imbens_manski_critical(value - at_worst, max(below, above) / z, ratios.confidence)
+    below, above = end(FPR_UPPER, -1, critical), end(FPR, 1, critical)
+    assert below is not None and above is not None
+    return Span(value, max(-1.0, at_worst - below), min(1.0, value + above), J_METHOD)
+
+
+def j_bootstrap_span(ratios: Ratios, seed: int = 0) -> Span:
+    """The same by the cluster bootstrap; of width 0 where every cluster is alike, e.g. without any error."""
+    draws = ratios.resampled(seed=seed)
+    value = ratios.values[TPR] - ratios.values[FPR]
+    below = percentile_interval(draws[TPR] - draws[FPR_UPPER], ratios.confidence)
+    above = percentile_interval(draws[TPR] - draws[FPR], ratios.confidence)
+    if ratios.tops.shape[1] < 2 or below is None or above is None:
+        return Span(value, None, None, NO_METHOD)
+    return Span(value, below[0], above[1], BOOTSTRAP_METHOD)
+
+
+def ppv(tpr: float, fpr: float, base_rate: float) -> float | None:
+    """Probability that an accepted program is right, where a share ``base_rate`` is; None if none is accepted.
+
+    At FPR 11.3 % and TPR 1 it is 0.90 where half of the programs are right, and 0.50 where a tenth is.
+    """
+    accepted = tpr * base_rate + fpr * (1 - base_rate)
+    return None if accepted <= 0.0 else tpr * base_rate / accepted
+
+
+def ppv_span(ratios: Ratios, base_rate: float) -> Span | None:
+    """`ppv` with the interval of FPR / TPR, of which it is a falling function; None if nothing is accepted."""
+    value = ppv(ratios.values[TPR], ratios.values[FPR], base_rate)
+    if value is None:
+        return None
+    z = ratios.z
+    near, far = _ratio_span(ratios, FPR, z), _ratio_span(ratios, FPR_UPPER, z)
+    if near is None or far is None:
+        return Span(value, None, None, NO_METHOD)
+    odds = base_rate / (1 - base_rate)
+    return Span(value, odds / (odds + far[1]), odds / (odds + near[0]), PPV_METHOD)
+
+
+def _ratio_span(ratios: Ratios, fpr: int, critical: float) -> Bounds | None:
+    """MOVER interval of FPR / TPR: the ratios r at which the interval of ``FPR - r * TPR`` holds 0."""
+    bounds = _bounds(ratios, (fpr, TPR), critical)
+    if bounds is None:
+        return None
+    (l0, u0), (l1, u1) = bounds
+    f, t, r = ratios.values[fpr], ratios.values[TPR], ratios.correlation(fpr, TPR)
+    low = _ratio_end(f * t - r * (f - l0) * (u1 - t), l0 * (2 * f - l0), u1 * (2 * t - u1), -1)
+    high = _ratio_end(f * t - r * (u0 - f) * (t - l1), u0 * (2 * f - u0), l1 * (2 * t - l1), 1)
+    return max(0.0, low), high
+
+
+def _ratio_end(middle: float, top: float, bottom: float, side: int) -> float:
+    """A root of ``bottom r² - 2 middle r + top``: an end of the interval, infinite where TPR may be 0."""
+    if bottom <= 0.0:
+        return float("inf") if side > 0 else 0.0
+    return (middle + side * sqrt(max(0.0, middle * middle - top * bottom))) / bottom
+
+
+def _bounds(ratios: Ratios, places: Sequence[int], critical: float) -> list[Bounds] | None:
+    """Wilson's interval of every share; None where one of them has none."""
+    found = [ratios.bounds(place, critical) for place in places]
+    whole = [bounds for bounds in found if bounds is not None]
+    return whole if len(whole) == len(found) else None
