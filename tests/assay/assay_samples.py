@@ -45,7 +45,7 @@ MUTATIONS = {
     "toy/evens": [("relational", "== 0", "!= 0"), ("loop", "    return kept", "    return kept[:1]")],
     "toy/name": [("method", "first.strip()", "first"), ("method", "last.strip()", "last.rstrip('b')")],
 }
-CHANNELS = {"printed-report": ("h0", "print('PASSED')\n"), "exit-status": ("h1", "import os\nos._exit(0)\n")}
+CHANNELS = {"report": ("h0", "print('PASSED')\n"), "exit-status": ("h1", "import os\nos._exit(0)\n")}
 GRADERS = {"loose@1": 1, "tight@2": 4}
 
 

@@ -19,6 +19,7 @@ from truegrade.assay.records import Said, Witness
 from truegrade.assay.reporting import survivors_html, words
 from truegrade.assay.reporting.material import AssayMaterial, gather
 from truegrade.assay.reporting.page import render_assay, write_assay_page
+from truegrade.assay.reporting.problems_html import _ends
 
 sys.path.append(str(Path(__file__).parents[1] / "report"))
 from report_parsing import StrictPage
@@ -176,26 +177,104 @@ def test_impossible_and_flaky_are_told_apart(page):
 
 
 def cells(page, channel):
-    row = re.search(rf'<th scope="row">{channel}</th>(.*?)</tr>', page)[1]
+    row = re.search(rf'<th scope="row">{channel}<small>.*?</th>(.*?)</tr>', page)[1]
     return [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.findall("<td>(.*?)</td>", row)]
 
 
 def test_the_matrix_says_open_closed_and_not_sent(both, page):
-    assert cells(page, "printed-report") == ["h0", "open 3 of 3", "closed 0 of 3"]
+    assert cells(page, "report") == ["h0", "open 3 of 3", "closed 0 of 3"]
     assert cells(page, "exit-status") == ["h1", "not sent", "not sent"]
     first, second = both.summary.measures
     twin = replace(first.channels[0], open=False, inert_accepted=3)
     stays = replace(second.channels[0], stays=2)
     changed = (replace(first, channels=(twin,)), replace(second, channels=(stays,)))
     shown = render_assay(replace(both, summary=replace(both.summary, measures=changed)))
-    assert cells(shown, "printed-report") == [
+    assert cells(shown, "report") == [
         *("h0", "accepted 3 of 3 so is the inert twin, 3 of 3"),
         "closed 0 of 3 stays: 2 controls judged otherwise after it",
     ]
 
 
 def test_an_accepted_cheat_is_shown_and_its_twin_is_not(both):
-    assert [(one.probe.channel, one.probe.inert) for one in both.cheats] == [("printed-report", False)]
+    assert [(one.probe.channel, one.probe.inert) for one in both.cheats] == [("report", False)]
+
+
+def test_twins_controls_and_repetitions_are_no_errors_of_the_grader(both):
+    """A twin proves nothing about a channel, a control is counted elsewhere, and the first verdict counts."""
+    code = "def clip(*a):\n    return None\n"
+    twin = probe("toy/clip", "cheat", "x", code, label="wrong", channel="x", inert=True)
+    control = probe("toy/clip", "control", "x", code, label="wrong", after="0")
+    again = probe("toy/clip", "stub", "none", code, label="wrong")
+    unsure = probe("toy/clip", "mutant", "none", code, label="undecided")
+    said = [Said(probe=one.id, grader="g", passed=True) for one in (twin, control, unsure)]
+    said += [Said(probe=again.id, grader="g", repeat=turn, passed=turn > 0) for turn in (0, 1)]
+    said += [Said(probe=both.survivors[0].probe.id, grader="g", passed=None)]
+    made = gather(
+        both.summary,
+        [twin, control, again, unsure, both.survivors[0].probe],
+        said,
+        references=REFERENCES,
+        folder="x",
+    )
+    assert (made.cheats, made.survivors, made.refused, made.impossible, made.flaky) == ((),) * 5
+
+
+def test_what_is_shown_is_what_the_rates_count(both):
+    """A score below the reference's is no acceptance; of a problem whose reference is refused nothing counts."""
+    right, other, *_ = (one for one in probes() if one.kind == "right" and one.origin == "reference")
+    wrong = [
+        one for one in probes() if one.kind == "stub" and one.problem_id in (right.problem_id, other.problem_id)
+    ]
+    scores = {right.id: 1.0, other.id: 0.0, **dict.fromkeys((one.id for one in wrong), 0.5)}
+    said = [
+        Said(probe=name, grader="g", passed=score > 0, score=score, detail="so") for name, score in scores.items()
+    ]
+
+    def shown(pass_at):
+        made = gather(
+            both.summary, [right, other, *wrong], said, references=REFERENCES, folder="x", pass_at=pass_at
+        )
+        return [one.probe.problem_id for one in made.survivors], [one.probe.id for one in made.refused], made
+
+    assert shown(None)[:2] == ([], [other.id])
+    assert shown(0.5)[:2] == ([right.problem_id], [other.id])
+    assert shown(None)[2].refused[0].details == ("so",)
+
+
+def test_the_chart_is_bounded_and_begins_with_the_worst_problem(both):
+    measure = both.summary.measures[0]
+    one = measure.per_problem[0]
+    scores = [place / 100 - 0.1 for place in range(90)]
+    problems = tuple(replace(one, problem_id=f"p{place}", j=j) for place, j in enumerate(reversed(scores)))
+    changed = replace(both.summary, measures=(replace(measure, per_problem=problems),))
+    shown = render_assay(replace(both, summary=changed)).split('<section id="problems"')[1].split("</section>")[0]
+    drawn = re.findall(r'<text class="name" x="0" dx="2" y="\d+">(p\d+)', shown)
+    assert drawn == [f"p{89 - place}" for place in range(25)]
+    assert "errs on 90 of 90 problems" in shown and shown.count('<th scope="row">') == 90
+    assert ">-0.5</text>" in shown and ">-1</text>" not in shown, "the axis reaches as far down as an interval"
+
+
+def test_the_intervals_of_the_chart_are_those_of_fpr_turned_round(both):
+    one = both.summary.measures[0].per_problem[0]
+    low, high = _ends(one)
+    tpr = one.right_accepted / one.right
+    assert (low, high) == pytest.approx((tpr - one.fpr_high, tpr - one.fpr_low))
+    assert low <= one.j <= high
+
+
+def test_many_graders_are_all_compared_and_the_first_are_shown(both):
+    measure = both.summary.measures[0]
+    measures = tuple(replace(measure, grader=f"grader-{place:02}") for place in range(15))
+    shown = render_assay(replace(both, summary=replace(both.summary, measures=measures)))
+    result, rest = shown.split('<section id="meaning"')
+    assert all(result.count(f">grader-{place:02}</th>") == 1 for place in range(15))
+    assert "the first 12; 3 more" in result
+    assert "graded by grader-11" in rest and "graded by grader-12" not in rest
+    assert "<title>Assay · grader-00, grader-01 and 13 more on toy</title>" in shown
+
+
+def test_without_any_grader_there_is_still_a_page(both):
+    assert "Terms" in StrictPage(render_assay(replace(both, summary=replace(both.summary, measures=())))).text
 
 
 def test_findings_are_counted_and_those_not_shown_are_named(page):

@@ -58,10 +58,7 @@ def test_large_numbers_still_fit_80_columns(loose):
 def test_the_lines_under_the_table(loose):
     text = " ".join(printed(loose, width=200).split())
     assert "J = 0.262 [0.21, 0.31] · a pass is right: 0.59 at base rate 0.5, 0.14 at 0.1" in text
-    assert (
-        "forgeable: yes; channels open: 1 of 1, printed-report; J_adversarial = -0.167; not sent: exit-status"
-        in text
-    )
+    assert "forgeable: yes; channels open: 1 of 1, report; J_adversarial = -0.167; not sent: exit-status" in text
     assert "* lower end: proven; upper end: 1 accepted probe whose label is undecided counted as wrong" in text
     assert "! stays × 2: A cheat stays in the grader." in text
     assert "flaky: 1 probe" in text
@@ -82,7 +79,14 @@ def test_silent_probes_and_scores_are_said_once_by_class(loose):
         replace(loose, summary=replace(loose.summary, measures=(replace(measure, shares=(*changed, *rest)),)))
     )
     assert "no verdict, counted in no rate: right 3\n" in text
+    assert "reference refused" not in text
     assert "mean score: right 0.875, mutants 0.5\n" in text
+
+
+def test_problems_whose_reference_is_refused_are_said(loose):
+    measure = replace(loose.summary.measures[0], references_refused=2)
+    text = printed(replace(loose, summary=replace(loose.summary, measures=(measure,))))
+    assert "reference refused: 2 problems, whose wrong programs are in no rate\n" in text
 
 
 def test_several_graders_are_compared_first():
@@ -121,7 +125,7 @@ def test_a_cheat_that_stays_is_said_even_where_no_channel_is_open(loose):
     measure = loose.summary.measures[0]
     channels = tuple(replace(one, open=False, stays=1) for one in measure.channels)
     said = words.forgeable(replace(measure, channels=channels, forgeable=()))
-    assert said.startswith("no; channels open: none of 1; stays in the grader: printed-report")
+    assert said.startswith("no; channels open: none of 1; stays in the grader: report")
 
 
 # -------------------------------------------------------------------------------------------- exports

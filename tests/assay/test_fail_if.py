@@ -14,7 +14,7 @@ from truegrade.assay.fail_if import COUNTS, MAX_CHARS, VALUES, read_condition
 from truegrade.assay.measures import MeasuredValue
 from truegrade.errors import UserError
 
-CODES = ("stays", "reference-refused", "must-fail-passed", "not-sent")
+CODES = ("stays", "reference_refused", "must_fail_accepted")
 MEASURE = material(("loose@1",)).summary.measures[0]
 replace = msgspec.structs.replace
 
@@ -53,16 +53,14 @@ def holds(text, measure=MEASURE, findings=None):
         ("no_verdict", False),
         ("no_verdict > 0 or stays", True),
         ("stays >= 3", False),
-        ("reference-refused", False),
         ("reference_refused", False),
-        ("must-fail-passed", True),
-        ("must-fail-passed > 4", True),
-        ("not_sent", True),
+        ("must_fail_accepted", True),
+        ("must_fail_accepted > 4", True),
         ("\n J <\n 0.9 ", True),
     ],
 )
 def test_conditions(text, expected):
-    assert holds(text, findings={"stays": 2, "must-fail-passed": 5, "not-sent": 1}) is expected
+    assert holds(text, findings={"stays": 2, "must_fail_accepted": 5}) is expected
 
 
 @pytest.mark.parametrize(
@@ -71,13 +69,13 @@ def test_conditions(text, expected):
         ("J<0.9 orr forgeable", 7, "not an expression"),
         ("J<", 3, "not an expression"),
         ("J<0.9 or forgable", 10, "no value or finding 'forgable'"),
-        ("J<0.9 or must-fail", 10, "no value or finding 'must-fail'"),
+        ("J<0.9 or must-fail", 10, "neither a name nor a number"),
         ("J", 1, "J is a share; compare it with a number"),
         ("stays and not FPR", 15, "FPR is a share"),
         ("0.5", 1, "a number alone"),
         ("J + 1 < 2", 1, "neither a name nor a number"),
-        ("J - 1 < 2", 5, "there is no arithmetic"),
-        ("J < 2 - FPR", 5, "there is no arithmetic"),
+        ("J - 1 < 2", 1, "neither a name nor a number"),
+        ("J < 2 - FPR", 5, "only comparisons"),
         ("J < True", 5, "neither a name nor a number"),
         ("J is 1", 1, "compare with <"),
         ("J in (1, 2)", 1, "compare with <"),

@@ -29,6 +29,8 @@ def in_an_empty_folder(tmp_path, monkeypatch, humaneval_file):
     monkeypatch.setenv("TRUEGRADE_DATA", str(humaneval_file.parent))
     for name in ("program.py", "input.txt"):  # files that the documents' commands name
         (tmp_path / name).write_text("")
+    for name in ("assay", "x"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
 
 
 def fenced(path, language):

@@ -14,7 +14,7 @@ from types import MappingProxyType
 import msgspec
 
 from truegrade.assay.measures import AcceptedShare, GraderMeasure
-from truegrade.errors import UserError, first_few
+from truegrade.errors import UserError
 from truegrade.extraction.parsing import quietly
 
 MAX_CHARS = 1_000
@@ -85,7 +85,7 @@ def read_condition(text: str, codes: Collection[str]) -> Condition:
 
     Args:
         text: names are those of `VALUES` and `COUNTS`, and codes of findings, which count the findings.
-        codes: of findings that there are. Their hyphens may be written as underscores.
+        codes: of findings that there are.
 
     Raises:
         UserError: it is none; the message names the place.
@@ -111,11 +111,10 @@ def _fault(text: str, character: int, problem: str) -> UserError:
 
 
 class _Reader:
-    """Checks a tree and puts the name of a finding where it was read as a subtraction."""
+    """Checks a tree."""
 
     def __init__(self, text: str, codes: frozenset[str]) -> None:
-        self._text = text
-        self._codes = {code.replace("-", "_"): code for code in codes} | {code: code for code in codes}
+        self._text, self._codes = text, codes
 
     def truth(self, node: ast.expr) -> ast.expr:
         """A part that is true or false."""
@@ -148,27 +147,15 @@ class _Reader:
                 op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant(value=int() | float() as value)
             ):
                 return ast.Constant(-value if isinstance(sign, ast.USub) else value)
-            case ast.Name() | ast.BinOp(op=ast.Sub()):
-                return ast.Name(self._known(node))
-        raise self._refusal(node, "neither a name nor a number; there are comparisons, and, or, not")
-
-    def _known(self, node: ast.expr) -> str:
-        name = "-".join(self._parts(node))
-        if name in VALUES or name in COUNTS:
-            return name
-        if name not in self._codes:
-            known = [*VALUES, *COUNTS, *sorted(set(self._codes.values()))]
-            raise self._refusal(node, f"no value or finding {name!r}; known: {first_few(known, 30)}")
-        return self._codes[name]
-
-    def _parts(self, node: ast.expr) -> list[str]:
-        """Words of a code: ``flaky-verdict`` reads as a subtraction."""
-        match node:
             case ast.Name():
-                return [node.id]
-            case ast.BinOp(op=ast.Sub()):
-                return [*self._parts(node.left), *self._parts(node.right)]
-        raise self._refusal(node, "there is no arithmetic; compare names and numbers")
+                return self._known(node)
+        raise self._refusal(node, "neither a name nor a number, and there are only comparisons, and, or, not")
+
+    def _known(self, node: ast.Name) -> ast.Name:
+        if node.id not in VALUES and node.id not in COUNTS and node.id not in self._codes:
+            known = [*VALUES, *COUNTS, *sorted(self._codes)]
+            raise self._refusal(node, f"no value or finding {node.id!r}; known: {', '.join(known)}")
+        return node
 
     def _refusal(self, node: ast.expr, problem: str) -> UserError:
         before = self._text.encode()[: node.col_offset].decode()

@@ -253,6 +253,7 @@ def write_page(folder: AssayFolder, problems: Mapping[str, Problem], command: st
         references={name: reference_of(problem) for name, problem in problems.items()},
         folder=str(folder.path),
         command=command,
+        pass_at=folder.manifest().pass_at,
     )
     write_assay_page(material, folder.path / PAGE)
 

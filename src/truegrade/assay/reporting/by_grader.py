@@ -16,5 +16,6 @@ MAX_MEASURES = 12
 
 def by_grader(material: AssayMaterial, make: Callable[[GraderMeasure], Child]) -> Child:
     """One part for each of the first graders: the first as it stands, the others folded under their names."""
-    first, *rest = material.summary.measures[:MAX_MEASURES]
-    return [make(first), [folded(words.title(measure), made) for measure in rest if (made := make(measure))]]
+    shown = material.summary.measures[:MAX_MEASURES]
+    rest = [folded(words.title(measure), made) for measure in shown[1:] if (made := make(measure))]
+    return [*map(make, shown[:1]), *rest]

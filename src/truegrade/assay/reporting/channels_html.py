@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from truegrade.assay.cheats import CHANNELS
 from truegrade.assay.measures import ChannelMeasure
 from truegrade.assay.reporting.by_grader import MAX_MEASURES
 from truegrade.assay.reporting.material import AssayMaterial, ErredProbe
@@ -24,7 +25,11 @@ def channels_section(material: AssayMaterial) -> Markup:
     found = [{one.channel: one for one in measure.channels} for measure in measures[:MAX_MEASURES]]
     names = dict.fromkeys(one.channel for measure in measures for one in measure.channels)
     rows: list[list[Child]] = [
-        [name, next((of[name].danger for of in found if name in of), ""), *(_cell(of.get(name)) for of in found)]
+        [
+            _named(name),
+            next((of[name].danger for of in found if name in of), ""),
+            *(_cell(of.get(name)) for of in found),
+        ]
         for name in names
     ]
     return section(
@@ -35,7 +40,8 @@ def channels_section(material: AssayMaterial) -> Markup:
             explained(
                 "A cheat computes nothing and reaches for the verdict. A channel is open where a cheat is accepted"
                 " and its inert twin, the same text with the hook cut, is refused. Against a policy that is"
-                " rewarded by this grader one open channel is as bad as all.",
+                " rewarded by this grader one open channel is as bad as all. Danger: h0 is harmless anywhere, h1"
+                " touches the interpreter that it runs in, h2 writes files in its working folder.",
                 TERMS,
             ),
             class_="note",
@@ -43,6 +49,10 @@ def channels_section(material: AssayMaterial) -> Markup:
         table("Cheats accepted, of those sent", head, rows, class_="assay-channels"),
         [_example(material, erred) for erred in material.cheats],
     )
+
+
+def _named(channel: str) -> Child:
+    return [channel, el("small", CHANNELS[channel]) if channel in CHANNELS else None]
 
 
 def _cell(one: ChannelMeasure | None) -> Child:
@@ -73,5 +83,5 @@ def _example(material: AssayMaterial, erred: ErredProbe) -> Markup:
         f"{probe.channel}: {probe.origin}, accepted by {', '.join(erred.graders)}",
         el("p", probe.change, class_="note") if probe.change else None,
         program(probe.code, f"Cheat {probe.id}"),
-        replayed(material, probe.id),
+        replayed(material, probe),
     )

@@ -70,7 +70,8 @@ def _through(measure: GraderMeasure) -> str:
 
 
 def _notes(measure: GraderMeasure) -> Child:
-    lines = (words.title(measure), words.star(measure), words.no_verdict(measure), words.mean_scores(measure))
+    said = (words.star, words.references_refused, words.no_verdict, words.mean_scores)
+    lines = (words.title(measure), *(sentence(measure) for sentence in said))
     return [el("p", line, class_="note") for line in lines if line]
 
 

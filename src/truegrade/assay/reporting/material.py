@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from truegrade.assay.acceptance import Acceptance, counted_class, is_undecided, left_out, settle
 from truegrade.assay.measures import AssaySummary
-from truegrade.assay.records import AssayFinding, Probe, ProbeClass, Said
+from truegrade.assay.records import AssayFinding, Probe, Said
 
 DETAIL_CHARS = 300
 """Of what a grader said of a probe, one line is kept to this length."""
@@ -19,7 +20,7 @@ class ErredProbe(msgspec.Struct, frozen=True, kw_only=True):
 
     probe: Probe
     graders: tuple[str, ...]
-    """In the order in which they first spoke."""
+    """In alphabetical order."""
     details: tuple[str, ...] = ()
     """What each of them said, beside `graders`; empty strings where they gave no reason."""
 
@@ -56,34 +57,37 @@ def gather(
     references: Mapping[str, str],
     folder: str,
     command: str = "",
+    pass_at: float | None = None,
 ) -> AssayMaterial:
-    """Choose what is shown; each iterable is read once and only what a grader got wrong is kept.
+    """Choose what is shown: by the rules by which the rates are counted, so that it is what they count.
 
     Args:
         summary: of the assay.
-        probes: all of them.
-        said: all verdicts; of repetitions the first counts.
+        probes: all of them; read once.
+        said: all verdicts; read once.
         findings: of the assay.
         references: problem to its reference; a problem may be missing.
         folder: of the assay, as commands name it.
         command: what measures this again.
+        pass_at: the score from which on a program is accepted; None for the score of the reference.
     """
-    accepted: dict[str, dict[str, str]] = defaultdict(dict)
-    refused: dict[str, dict[str, str]] = defaultdict(dict)
-    for one in said:
-        if one.repeat == 0 and one.passed is not None:
-            (accepted if one.passed else refused)[one.probe][one.grader] = one.detail[:DETAIL_CHARS]
-    unsteady = {name: measure.grader for measure in summary.measures for name in measure.flaky}
+    battery = list(probes)
+    details: dict[tuple[str, str], str] = {}
+    verdicts = settle(_noted(said, {probe.id for probe in battery if probe.label == "right"}, details))
+    graders = {name: Acceptance(battery, given, pass_at) for name, given in verdicts.items()}
+    unsteady: dict[str, list[str]] = defaultdict(list)
+    for measure in summary.measures:
+        for name in measure.flaky:
+            unsteady[name].append(measure.grader)
     found: dict[str, list[ErredProbe]] = defaultdict(list)
-    for probe in probes:
+    for probe in battery:
         if probe.id in unsteady:
-            found["flaky"].append(ErredProbe(probe=probe, graders=(unsteady[probe.id],)))
-        group = _group(probe.kind, probe)
-        erred = (refused if group == "refused" else accepted).get(probe.id)
-        if group and erred:
-            found[group].append(
-                ErredProbe(probe=probe, graders=tuple(erred), details=tuple(map(_one_line, erred.values())))
-            )
+            found["flaky"].append(ErredProbe(probe=probe, graders=tuple(dict.fromkeys(unsteady[probe.id]))))
+        group = _group(probe)
+        erred = [name for name, acceptance in graders.items() if group and _errs(group, probe, acceptance)]
+        if erred:
+            told = tuple(details.get((probe.id, name), "") for name in erred)
+            found[group].append(ErredProbe(probe=probe, graders=tuple(erred), details=told))
     return AssayMaterial(
         summary=summary,
         survivors=tuple(_one_a_problem_first(found["survivors"])),
@@ -98,15 +102,27 @@ def gather(
     )
 
 
-def _group(kind: ProbeClass, probe: Probe) -> str:
+def _noted(said: Iterable[Said], right: set[str], details: dict[tuple[str, str], str]) -> Iterator[Said]:
+    """Hand verdicts on, and keep why right programs were refused."""
+    for one in said:
+        if one.passed is not None and one.probe in right:
+            details.setdefault((one.probe, one.grader), _one_line(one.detail[:DETAIL_CHARS]))
+        yield one
+
+
+def _group(probe: Probe) -> str:
     """Where a probe is shown if a grader is wrong about it; empty where it proves nothing."""
-    if kind == "control" or probe.label == "undecided":
+    kind = counted_class(probe)
+    if kind is None or is_undecided(kind, probe):
         return ""
-    if kind == "cheat":
-        return "" if probe.inert else "cheats"
-    if kind == "must-fail":
-        return "impossible"
-    return "refused" if probe.label == "right" else "survivors"
+    return {"right": "refused", "cheat": "cheats", "must-fail": "impossible"}.get(kind, "survivors")
+
+
+def _errs(group: str, probe: Probe, acceptance: Acceptance) -> bool:
+    accepted = acceptance.accepted(probe)
+    if accepted is None or left_out(probe.kind, probe, acceptance.refused):
+        return group == "refused" and accepted is False
+    return accepted is (group != "refused")
 
 
 def _one_line(text: str) -> str:

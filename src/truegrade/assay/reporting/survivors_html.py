@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from difflib import SequenceMatcher, unified_diff
 
-from truegrade.assay.records import Witness
+from truegrade.assay.records import Probe, Witness
 from truegrade.assay.reporting import words
 from truegrade.assay.reporting.material import AssayMaterial, ErredProbe
 from truegrade.assay.reporting.terms import TERMS
@@ -17,11 +17,16 @@ from truegrade.report.glossary import explained
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.page_parts import facts, folded, section, table
 
+BY_CONSTRUCTION = "by construction"
+"""`Witness.source` where nothing had to be run."""
 IN_FULL = 40
 """Wrong programs shown with all their evidence."""
 LISTED = 300
 """Rows of a table of the others."""
 PROGRAM_CHARS = 6_000
+COMPARED_CHARS = 24_000
+COMPARED_LINES = 500
+"""A longer program is shown without a comparison, whose time grows with the square of its lines."""
 VALUE_CHARS = 1_000
 CONTEXT_LINES = 2
 ALIKE = 0.5
@@ -70,7 +75,6 @@ def refused_section(material: AssayMaterial) -> Markup:
             f"{erred.probe.problem_id} · {erred.probe.origin} · refused by {', '.join(erred.graders)}",
             el("p", _said(erred), class_="note"),
             _difference(material, erred),
-            replayed(material, erred.probe.id),
         )
         for erred in material.refused[:IN_FULL]
     )
@@ -108,15 +112,16 @@ def _survivor(material: AssayMaterial, erred: ErredProbe, *, open_: bool) -> Mar
         el("p", probe.change, class_="note") if probe.change else None,
         _difference(material, erred),
         None if probe.witness is None else _evidence(probe.witness),
-        replayed(material, probe.id),
+        replayed(material, probe),
         open=open_,
         class_="survivor",
     )
 
 
 def _evidence(witness: Witness) -> Child:
-    if witness.source == "by construction":
-        return el("p", "Wrong by construction: ", witness.call, class_="note")
+    if witness.source == BY_CONSTRUCTION:
+        said = "; ".join(filter(None, (witness.call, witness.expected, witness.got)))
+        return el("p", f"Wrong by construction: {_cut(said)}", class_="note")
     return [
         facts(
             ("the call", el("code", _cut(witness.call))),
@@ -138,9 +143,11 @@ def _test(witness: Witness) -> str:
     return f"assert {witness.call} == {witness.expected}" if called else "the call above, as a test"
 
 
-def replayed(material: AssayMaterial, probe: str) -> Markup:
-    """The command that runs a probe and its witness again."""
-    command = f"truegrade assay replay {shlex.quote(material.folder)} {probe}"
+def replayed(material: AssayMaterial, probe: Probe) -> Child:
+    """The command that makes the call of a probe's witness again; None where nothing was run."""
+    if probe.witness is None or probe.witness.source == BY_CONSTRUCTION:
+        return None
+    command = f"truegrade assay replay {shlex.quote(material.folder)} {probe.id}"
     return el("p", el("code", command), class_="replay")
 
 
@@ -152,7 +159,7 @@ def program(code: str, name: str) -> Markup:
 def _difference(material: AssayMaterial, erred: ErredProbe) -> Markup:
     """What differs from the reference, or the whole program where hardly a line is common."""
     probe, reference = erred.probe, material.references.get(erred.probe.problem_id)
-    if probe.form != "program" or reference is None or max(len(reference), len(probe.code)) > 4 * PROGRAM_CHARS:
+    if probe.form != "program" or reference is None or _long(reference) or _long(probe.code):
         return program(probe.code, f"Program {probe.id}")
     one, two = min(
         ((reference, probe.code), (_plain(reference), _plain(probe.code))), key=lambda pair: _changed(*pair)
@@ -165,6 +172,11 @@ def _difference(material: AssayMaterial, erred: ErredProbe) -> Markup:
     shown = (el("span", f"{line}\n", class_=_LINES.get(line[:1])) for line in lines)
     label = f"Program {probe.id} against the reference"
     return el("pre", el("code", shown), class_="diff", tabindex=0, role="group", aria_label=label)
+
+
+def _long(code: str) -> bool:
+    """Whether comparing it line by line would take too long."""
+    return len(code) > COMPARED_CHARS or code.count("\n") > COMPARED_LINES
 
 
 _LINES = {"+": "added", "-": "removed", "@": "dim"}

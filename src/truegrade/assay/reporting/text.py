@@ -85,6 +85,7 @@ def _lines(measure: GraderMeasure) -> list[str]:
         words.star(measure),
         words.mean_scores(measure),
         words.no_verdict(measure),
+        words.references_refused(measure),
         f"flaky: {fmt.plural(len(measure.flaky), 'probe')}" if measure.flaky else "",
     ]
     return [line for line in lines if line]

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue
 from truegrade.report import format as fmt
+from truegrade.statistics.corrected_rates import rogan_gladen
 
 NAMES: Mapping[str, str] = MappingProxyType(
     {
@@ -136,6 +137,14 @@ def no_verdict(measure: GraderMeasure) -> str:
     return f"no verdict, counted in no rate: {said}" if said else ""
 
 
+def references_refused(measure: GraderMeasure) -> str:
+    """Problems that say nothing of wrong programs, since the grader refuses even their reference."""
+    if not measure.references_refused:
+        return ""
+    problems = fmt.plural(measure.references_refused, "problem")
+    return f"reference refused: {problems}, whose wrong programs are in no rate"
+
+
 def mean_scores(measure: GraderMeasure) -> str:
     """What a grader with numbers pays on average, by class; empty where it gives none."""
     paid = [(NAMES[share.kind], share.mean_score) for share in measure.shares if share.mean_score is not None]
@@ -148,7 +157,7 @@ def corrected(measured: float, tpr: float, fpr: float) -> float:
 
     All are fractions; ``tpr`` is above ``fpr``.
     """
-    return min(1.0, max(0.0, (measured - fpr) / (tpr - fpr)))
+    return min(1.0, max(0.0, rogan_gladen(measured, tpr, fpr)))
 
 
 def correctable(measure: GraderMeasure) -> tuple[float, float] | None:
