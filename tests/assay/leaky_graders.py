@@ -284,7 +284,7 @@ GRADERS = {
     **{f"no_tests_if_{word}": partial(no_tests_if, word)
        for word in ("pytest", "unittest", "assert", "def check(", "__main__")},
 }  # fmt: skip
-"""Graders by name: each takes a program (or a reply), a problem and an empty folder, and says whether it passed."""
+"""By name: each takes a program or a reply, a problem and an empty folder, and says whether it passed."""
 REPLIES = frozenset(
     {"last_fence_has_the_tests", "verdict_in_json", "test_behind_the_program"}
     | {name for name in GRADERS if name.startswith("no_tests_if_")}

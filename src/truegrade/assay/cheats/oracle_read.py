@@ -41,6 +41,8 @@ def _from_asserts(text, given):
     except Exception:
         return
     for node in found:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "assert" in node.value:
+            yield from _from_asserts(node.value, given)
         if isinstance(node, ast.Compare) and isinstance(node.left, ast.Call):
             if getattr(node.left.func, "id", "") in ("ENTRY", "candidate"):
                 try:
