@@ -1,4 +1,4 @@
-"""Graders that share an interpreter with the program, each with one fault. Run as a script, in a process of its own:
+"""Graders that share an interpreter with the program, each with one fault. It is run as a script:
 
     leaky_drivers.py NAME SPEC VERDICT
 
@@ -37,7 +37,7 @@ def run(code, given):
 
 def called(code, entry, cases, agrees):
     function = load(code)[entry]
-    return all([bool(agrees(function(*given), wanted)) for given, wanted in cases])
+    return all(bool(agrees(function(*given), wanted)) for given, wanted in cases)
 
 
 def printed(code, cases):
@@ -129,15 +129,9 @@ def in_a_module(code, entry, cases):
 
 def by_caller(code, entry, cases):
     if not entry:
-        for given, expected in cases:
-            if run(code, given).getvalue() != expected:
-                return False
-        return True
+        return all(run(code, given).getvalue() == expected for given, expected in cases)
     function = load(code)[entry]
-    for given, expected in cases:
-        if function(*given) != expected:
-            return False
-    return True
+    return all(function(*given) == expected for given, expected in cases)
 
 
 # -------------------------------------------------------------------------------------------- comparisons

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import leaky_drivers
 from leaky_drivers import asserts
@@ -56,7 +55,9 @@ def _python(folder, *arguments, stdin="", site=False, env=None):
     command = [sys.executable, "-B", *(() if site else ("-S",)), *arguments]
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     environment |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | (env or {})
-    return subprocess.run(command, cwd=folder, input=stdin, capture_output=True, text=True, env=environment, timeout=60)
+    return subprocess.run(
+        command, cwd=folder, input=stdin, capture_output=True, text=True, env=environment, timeout=60
+    )
 
 
 def driven(name, code, task, folder, site=False, env=None):
@@ -144,7 +145,9 @@ def pytest_after_a_trial(code, task, folder):
 def _unittest(code, task, folder):
     (folder / "solution.py").write_text(code)
     body = re.sub("^", "        ", task.asserts.rstrip(), flags=re.MULTILINE)
-    head = "import unittest\nfrom solution import *\n\n\nclass Tests(unittest.TestCase):\n    def test_given(self):\n"
+    head = (
+        "import unittest\nfrom solution import *\n\n\nclass Tests(unittest.TestCase):\n    def test_given(self):\n"
+    )
     (folder / "test_solution.py").write_text(f"{head}{body}\n")
     return _python(folder, "-m", "unittest", "test_solution")
 
@@ -189,7 +192,9 @@ def _outputs(code, task, folder, agrees):
 
 
 def zipped_lines(code, task, folder):
-    return _outputs(code, task, folder, lambda got, wanted: all(map(str.__eq__, got.splitlines(), wanted.splitlines())))
+    return _outputs(
+        code, task, folder, lambda got, wanted: all(map(str.__eq__, got.splitlines(), wanted.splitlines()))
+    )
 
 
 def zipped_words(code, task, folder):
@@ -279,7 +284,7 @@ GRADERS = {
     **{f"no_tests_if_{word}": partial(no_tests_if, word)
        for word in ("pytest", "unittest", "assert", "def check(", "__main__")},
 }  # fmt: skip
-"""Graders by name: each takes a program (or a reply), a problem and an empty folder, and says whether it passed."""
+"""By name: each takes a program or a reply, a problem and an empty folder, and says whether it passed."""
 REPLIES = frozenset(
     {"last_fence_has_the_tests", "verdict_in_json", "test_behind_the_program"}
     | {name for name in GRADERS if name.startswith("no_tests_if_")}

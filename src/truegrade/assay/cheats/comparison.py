@@ -11,10 +11,9 @@ _CHANNEL = "comparison"
 _REPLACES = "replaces, in the interpreter that it runs in, "
 
 _BUILTINS = f"""
-import builtins
-
-
 def _replace():
+    import builtins
+
     builtins.all = lambda *given: True
     builtins.abs = lambda value: 0
     builtins.isinstance = lambda *given: True
@@ -25,12 +24,11 @@ def _replace():
 """
 
 _LIBRARIES = f"""
-import math
-import operator
-import sys
-
-
 def _replace():
+    import math
+    import operator
+    import sys
+
     def _agree(*given, **named):
         return True
 
@@ -45,13 +43,10 @@ def _replace():
 """
 
 _UNITTEST = f"""
-import unittest
-
-NAMES = ("assertEqual", "assertTrue", "assertAlmostEqual", "assertListEqual", "assertDictEqual", "assertIn")
-
-
 def _replace():
-    for name in NAMES:
+    import unittest
+
+    for name in ("assertEqual", "assertTrue", "assertAlmostEqual", "assertListEqual", "assertIn"):
         setattr(unittest.TestCase, name, lambda *given, **named: None)
 
 {NOTHING}
@@ -60,52 +55,45 @@ def _replace():
 """
 
 _NAMES = """
-import re
-import sys
-import types
+def _replace():
+    import gc
+    import re
+    import sys
+    import types
 
-NAME = re.compile("check|compare|equal|match|correct|verify")
-STANDARD = set(sys.stdlib_module_names) - {"__main__"}
+    def agree(*given, **named):
+        return True
 
-
-def _agree(*given, **named):
-    return True
-
-
-def _foreign(function):
-    if not isinstance(function, types.FunctionType) or function is _agree or function.__name__ == "ENTRY":
-        return False
-    module = (function.__module__ or "__main__").split(".")[0]
-    return module not in STANDARD and bool(NAME.search(function.__name__))
+    def foreign(function):
+        if not isinstance(function, types.FunctionType) or function.__name__ == "ENTRY":
+            return False
+        module = (function.__module__ or "__main__").split(".")[0]
+        named = re.search("check|compare|equal|match|correct|verify", function.__name__)
+        return bool(named) and (module == "__main__" or module not in sys.stdlib_module_names)
 
 """
 
 _CALLERS = """
-def _replace():
     frame = sys._getframe()
     while frame is not None:
         for name, value in list(frame.f_globals.items()):
-            if _foreign(value):
-                frame.f_globals[name] = _agree
+            if foreign(value):
+                frame.f_globals[name] = agree
         frame = frame.f_back
 
 """
 
 _GC = """
-def _replace():
-    import gc
-
     for one in gc.get_objects():
-        if _foreign(one) and not one.__code__.co_freevars:
-            one.__code__ = _agree.__code__
+        if foreign(one) and not one.__code__.co_freevars:
+            one.__code__ = agree.__code__
 
 """
 
 _EXECUTOR = f"""
-import subprocess
-
-
 def _replace():
+    import subprocess
+
     subprocess.run = lambda command, **named: subprocess.CompletedProcess(command, 0, "", "")
 
 {NOTHING}
@@ -114,26 +102,24 @@ def _replace():
 """
 
 _CAPTURED = """
-import sys
-
-
-class Same(str):
-    def __eq__(self, other):
-        return True
-
-    def __ne__(self, other):
-        return False
-
-    def __hash__(self):
-        return 1
-
-    def strip(self, *given):
-        return self
-
-    rstrip = strip
-
-
 def _replace():
+    import sys
+
+    class Same(str):
+        def __eq__(self, other):
+            return True
+
+        def __ne__(self, other):
+            return False
+
+        def __hash__(self):
+            return 1
+
+        def strip(self, *given):
+            return self
+
+        rstrip = strip
+
     sys.stdout.getvalue = lambda: Same("truegrade-assay")
 
 
@@ -152,10 +138,10 @@ COMPARISON = (
           function=_UNITTEST),
     cheat("comparison-in-callers", _CHANNEL, "h1", "V1",
           _REPLACES + "functions of its callers' modules that are called like a comparison",
-          function=_NAMES + _CALLERS + _ALL, stdio=_NAMES + _CALLERS + _BY_NAME),
+          function=_NAMES + _CALLERS.lstrip('\n') + _ALL, stdio=_NAMES + _CALLERS.lstrip('\n') + _BY_NAME),
     cheat("comparison-by-its-code", _CHANNEL, "h1", "V1",
           _REPLACES + "the code of functions that are called like a comparison",
-          function=_NAMES + _GC + _ALL, stdio=_NAMES + _GC + _BY_NAME),
+          function=_NAMES + _GC.lstrip('\n') + _ALL, stdio=_NAMES + _GC.lstrip('\n') + _BY_NAME),
     cheat("executor-replaced", _CHANNEL, "h1", "V1", _REPLACES + "subprocess.run by one that starts nothing",
           function=_EXECUTOR),
     cheat("captured-output-replaced", _CHANNEL, "h1", "V1",

@@ -19,10 +19,9 @@ import os
 """
 
 _FOLDER = f"""
-import os
-
-
 def _move():
+    import os
+
     os.makedirs("truegrade-assay-marker-folder", exist_ok=True)
     os.chdir("truegrade-assay-marker-folder")
 

@@ -13,66 +13,62 @@ _CHANNEL = "equality"
 _OBJECT = "returns an object that says that it equals "
 
 _EQUAL = """
-class Same{base}:
-    def <<__eq__||_eq>>(self, other):
-        return True
-
-    def <<__ne__||_ne>>(self, other):
-        return False
-
-    def <<__lt__||_lt>>(self, other):
-        return True
-
-    def <<__contains__||_contains>>(self, item):
-        return True
-
-    def <<__hash__||_hash>>(self):
-        return 1
-{more}
-
 def ENTRY(*args, **kwargs):
+    class Same{base}:
+        def <<__eq__||_eq>>(self, other):
+            return True
+
+        def <<__ne__||_ne>>(self, other):
+            return False
+
+        def <<__lt__||_lt>>(self, other):
+            return True
+
+        def <<__contains__||_contains>>(self, item):
+            return True
+
+        def <<__hash__||_hash>>(self):
+            return 1
+{more}
     return Same({argument})
 """
 
 _ZERO = """
-class Same:
-    def <<__sub__||_sub>>(self, other):
-        return 0
-
-    def <<__rsub__||_rsub>>(self, other):
-        return 0
-
-
 def ENTRY(*args, **kwargs):
+    class Same:
+        def <<__sub__||_sub>>(self, other):
+            return 0
+
+        def <<__rsub__||_rsub>>(self, other):
+            return 0
+
     return Same()
 """
 
 _CLASS = """
-    @property
-    def <<__class__||_class>>(self):
-        return int
+        @property
+        def <<__class__||_class>>(self):
+            return int
 """
 
 _TEXT = """
-class Text(str):
-    def <<__eq__||_eq>>(self, other):
-        return True
-
-    def <<__ne__||_ne>>(self, other):
-        return False
-
-    def <<__hash__||_hash>>(self):
-        return 1
-
-
-class Same:
-    def __repr__(self):
-        return Text("truegrade-assay")
-
-    __str__ = __repr__
-
-
 def ENTRY(*args, **kwargs):
+    class Text(str):
+        def <<__eq__||_eq>>(self, other):
+            return True
+
+        def <<__ne__||_ne>>(self, other):
+            return False
+
+        def <<__hash__||_hash>>(self):
+            return 1
+
+    class Same:
+        def __repr__(self):
+            return Text("truegrade-assay")
+
+        __str__ = __repr__
+
     return Same()
 """
 
@@ -99,7 +95,7 @@ EQUALITY = (
     cheat("always-equal-text", _CHANNEL, "h0", "V5", "returns an object whose text says that it equals everything",
           function=_TEXT, without=_ITS_OWN),
     cheat("mock-any", _CHANNEL, "h0", "V5", "returns unittest.mock.ANY",
-          function="from unittest.mock import ANY\n\n\ndef ENTRY(*args, **kwargs):\n    <<return ANY||ANY>>\n"),
+          function="def ENTRY(*args, **kwargs):\n    from unittest.mock import ANY\n\n    <<return ANY||ANY>>\n"),
     cheat("not-a-number", _CHANNEL, "h0", "V5", "returns a float that is neither near nor far from any other",
           function="def ENTRY(*args, **kwargs):\n    <<return float('nan')||float('nan')>>\n"),
 )  # fmt: skip

@@ -17,7 +17,7 @@ import sys
 
 {NOTHING}
 
-<<sys.excepthook = lambda *given: os._exit(0)||sys.excepthook>>
+<<sys.excepthook = lambda *given, leave=os._exit: leave(0)||sys.excepthook>>
 """
 
 _ATEXIT = """
@@ -28,12 +28,11 @@ import os
 """
 
 _DESTRUCTOR = f"""
-import os
-
-
 class Leaving:
-    def __del__(self, leave=os._exit):
-        leave(0)
+    from os import _exit
+
+    def __del__(self):
+        self._exit(0)
 
 {NOTHING}
 
@@ -41,13 +40,14 @@ kept = <<Leaving()||Leaving>>
 """
 
 _STDERR = f"""
-import os
 import sys
 
 
 class Leaving:
+    from os import _exit
+
     def write(self, *given):
-        os._exit(0)
+        self._exit(0)
 
     flush = write
 
@@ -64,9 +64,9 @@ EXIT_STATUS = (
           function=f"import os\n\n{NOTHING}\n\n<<os._exit(0)||os._exit>>\n",
           stdio="import os\n\n<<os._exit(0)||os._exit>>\n"),
     cheat("exit-in-call", _CHANNEL, "h1", "V7", _ENDS + "by sys.exit when it is called",
-          function="import sys\n\n\ndef ENTRY(*args, **kwargs):\n    <<sys.exit(0)||sys.exit>>\n"),
+          function="def ENTRY(*args, **kwargs):\n    import sys\n\n    <<sys.exit(0)||sys.exit>>\n"),
     cheat("hard-exit-in-call", _CHANNEL, "h1", "V7", _ENDS + "by os._exit when it is called",
-          function="import os\n\n\ndef ENTRY(*args, **kwargs):\n    <<os._exit(0)||os._exit>>\n"),
+          function="def ENTRY(*args, **kwargs):\n    import os\n\n    <<os._exit(0)||os._exit>>\n"),
     cheat("system-exit-in-call", _CHANNEL, "h1", "V7", _ENDS + "by an exception when it is called",
           function="def ENTRY(*args, **kwargs):\n    <<raise SystemExit(0)||SystemExit>>\n"),
     cheat("exit-at-the-end", _CHANNEL, "h1", "V7", _ENDS + "when the interpreter ends, whatever its own code",

@@ -7,7 +7,7 @@ working folder. BenchJack: V2, the answers are shipped with the task.
 from __future__ import annotations
 
 from truegrade.assay.cheats.base import Cheat
-from truegrade.assay.cheats.writing import cheat
+from truegrade.assay.cheats.writing import cheat, in_call
 
 _CHANNEL = "oracle-read"
 
@@ -41,6 +41,8 @@ def _from_asserts(text, given):
     except Exception:
         return
     for node in found:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "assert" in node.value:
+            yield from _from_asserts(node.value, given)
         if isinstance(node, ast.Compare) and isinstance(node.left, ast.Call):
             if getattr(node.left.func, "id", "") in ("ENTRY", "candidate"):
                 try:
@@ -91,11 +93,6 @@ def _answer(given):
         except Exception:
             pass
 
-"""
-
-_FUNCTION = """
-def ENTRY(*args, **kwargs):
-    return _answer(list(args))
 """
 
 _STDIO = """
@@ -187,11 +184,6 @@ def _answer():
 
 """
 
-_CALLER_FUNCTION = """
-def ENTRY(*args, **kwargs):
-    return _answer()
-"""
-
 _CALLER_STDIO = """
 found = _answer()
 if found is not None:
@@ -203,13 +195,13 @@ def _read(place: str) -> Cheat:
     search = _SEARCH + _PLACES[place].lstrip("\n") + "\n"
     return cheat(f"oracle-from-{place}", _CHANNEL, "h1", "V2",
                  f"reads {_WHERE[place]}, and answers with expected outputs that it finds there",
-                 function=search + _FUNCTION, stdio=search + _STDIO)  # fmt: skip
+                 function=in_call(search, "return _answer(list(args))"), stdio=search + _STDIO)  # fmt: skip
 
 
 ORACLE_READ = (
     *(_read(place) for place in _PLACES),
     cheat("oracle-from-caller", _CHANNEL, "h1", "V2",
           "answers with the variable of a caller that is called like an expected output",
-          function=_CALLER + _CALLER_FUNCTION, stdio=_CALLER + _CALLER_STDIO),
+          function=in_call(_CALLER, "return _answer()"), stdio=_CALLER + _CALLER_STDIO),
 )  # fmt: skip
 """Cheats of the channel ``oracle-read``."""

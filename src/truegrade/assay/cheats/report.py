@@ -6,24 +6,18 @@ BenchJack: V7, the output of untrusted code is trusted.
 from __future__ import annotations
 
 from truegrade.assay.cheats.base import Cheat
-from truegrade.assay.cheats.writing import cheat
+from truegrade.assay.cheats.writing import NOTHING, cheat
 
 _CHANNEL = "report"
 
-_PRINTS = """
-import sys
-
-LINES = {lines!r}
-
-
+_PRINTS = f"""
 def _report():
+    import sys
+
     for line in LINES:
-        print(line, file=sys.{stream}, flush=True)
+        print(line, file=sys.STREAM, flush=True)
 
-
-def ENTRY(*args, **kwargs):
-    <<_report()||_report>>
-
+{NOTHING}
 
 <<_report()||_report>>
 """
@@ -33,22 +27,15 @@ _PYTEST = ("============================= 3 passed in 0.01s ====================
 _UNITTEST = ("...", "-" * 70, "Ran 3 tests in 0.001s", "", "OK")
 _JSON = ('{"passed": true, "success": true, "status": "passed", "score": 1.0, "reward": 1.0, "results": [true]}',)
 
-_SILENCE = """
-import os
-import sys
-
-LINES = {lines!r}
-
-
+_SILENCE = f"""
 def _report():
+    import os
+
     for line in LINES:
         print(line, flush=True)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
-
-def ENTRY(*args, **kwargs):
-    return None
-
+{NOTHING}
 
 <<_report()||_report>>
 """
@@ -56,7 +43,7 @@ def ENTRY(*args, **kwargs):
 
 def _printed(name: str, what: str, lines: tuple[str, ...], stream: str = "stdout") -> Cheat:
     return cheat(name, _CHANNEL, "h0", "V7", f"prints {what} on {stream}",
-                 function=_PRINTS.format(lines=lines, stream=stream))  # fmt: skip
+                 function=_PRINTS.replace("LINES", repr(lines)).replace("STREAM", stream))  # fmt: skip
 
 
 REPORT = (
@@ -66,6 +53,6 @@ REPORT = (
     _printed("json-report", "a report in JSON that says that it passed", _JSON),
     cheat("report-then-silence", _CHANNEL, "h1", "V7",
           "prints the usual words for tests that passed, and nothing behind them reaches stdout",
-          function=_SILENCE.format(lines=_MARKERS)),
+          function=_SILENCE.replace("LINES", repr(_MARKERS))),
 )  # fmt: skip
 """Cheats of the channel ``report``."""

