@@ -9,8 +9,8 @@ printed. A model is right on half of the samples, some problems always or never,
 
 Printed, per cell, in percent of the runs: how often each 95 % interval holds the true value; beside them the
 Wilson interval that takes programs for independent ("naive"), the raw pass@1 for the true one ("raw"), and the
-mean error of the raw and of the corrected rate in points. The last part shows models whose problems are graded the more
-strictly the more often they are solved, which no correction by mean error rates can know.
+mean error of the raw and of the corrected rate in points. The last part shows models whose problems are graded
+the more strictly the more often they are solved, which no correction by mean error rates can know.
 """
 
 from __future__ import annotations

@@ -85,6 +85,9 @@ def _end(ratios: Ratios, fpr: int, side: int, critical: float) -> float | None:
     if len(bounds) < len(found):
         return None
     values = [ratios.values[place] for place in places]
+    # A pass rate that no t gives is moved to the nearest that one does: else no t were left, or a single one.
+    moved = min(max(values[0], values[2]), values[1]) - values[0]
+    values[0], bounds[0] = values[0] + moved, (bounds[0][0] + moved, bounds[0][1] + moved)
     correlations = [[ratios.correlation(i, j) for j in places] for i in places]
 
     def excess(t: float) -> float:
@@ -94,9 +97,7 @@ def _end(ratios: Ratios, fpr: int, side: int, critical: float) -> float | None:
         return float(middle**2 - spread(weights, values, bounds, lambda i, j: correlations[i][j], side) ** 2)
 
     inner, outer = _clipped(_at(ratios, fpr)), float(side > 0)
-    if excess(outer) <= 0.0 or excess(inner) > 0.0:
-        return outer if excess(outer) <= 0.0 else inner
-    return _crossing(excess, inner, outer)
+    return outer if excess(outer) <= 0.0 else _crossing(excess, inner, outer)
 
 
 def _crossing(quadratic: Callable[[float], float], inner: float, outer: float) -> float:

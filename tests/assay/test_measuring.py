@@ -1,0 +1,277 @@
+import random
+from collections import Counter
+
+import msgspec
+import pytest
+from planted_graders import KINDS, battery, planted, probe, problem
+
+from truegrade.assay.findings import CODES
+from truegrade.assay.measuring import measure
+from truegrade.assay.records import Said
+from truegrade.statistics.beta import clopper_pearson
+
+PROBLEMS = {f"p{place:03}": problem(f"p{place:03}") for place in range(100)}
+
+
+def said(rows, grader="g", **fields):
+    """Rows of one grader: a verdict, or a score, for each probe."""
+    found = []
+    for one, answer in rows.items():
+        score = answer if isinstance(answer, float) else None
+        passed = answer if score is None else score >= 1
+        found.append(Said(probe=one.id, grader=grader, passed=passed, score=score, **fields))
+    return found
+
+
+def measured(rows, probes=None, problems=PROBLEMS, **options):
+    measures, findings = measure(probes or list(rows), said(rows), problems, **options)
+    assert {finding.code for finding in findings} <= set(CODES)
+    return measures[0], findings
+
+
+def share(of, kind):
+    return next(each for each in of.shares if each.kind == kind)
+
+
+def codes(findings, code):
+    return [finding for finding in findings if finding.code == code]
+
+
+def reference(name="p000"):
+    return probe(name, "right", 0)
+
+
+# ------------------------------------------------------------------------------------------ planted graders
+
+
+@pytest.fixture(scope="module")
+def planted_measures():
+    """All twenty on sixty problems, in one pass; the flaky ones were asked twice."""
+    probes = battery(60)
+    graders = planted()
+    rows = [
+        row for seed, grader in enumerate(graders) for row in grader.said(probes, seed, 2 if grader.flaky else 1)
+    ]
+    measures, findings = measure(probes, rows, PROBLEMS)
+    return {grader.name: grader for grader in graders}, {each.grader: each for each in measures}, findings
+
+
+def test_the_intervals_cover_what_was_planted(planted_measures):
+    graders, measures, _ = planted_measures
+    held = Counter()
+    for name, of in measures.items():
+        truth = graders[name].truth
+        wrong = sum(KINDS[kind] * truth(kind) for kind in ("mutant", "labelled", "reply")) / 14
+        known = [(share(of, kind), truth(kind)) for kind in (*KINDS, "cheat")]
+        known += [(of.fpr, wrong), (of.j, truth("right") - wrong)]
+        for value, expected in known:
+            held[value.low - 1e-12 <= expected <= value.high + 1e-12] += 1
+    assert held.total() == 180
+    assert held[True] / held.total() >= 0.93
+
+
+def test_every_problem_has_an_interval_that_covers(planted_measures):
+    graders, measures, _ = planted_measures
+    held = Counter()
+    for name, of in measures.items():
+        if name.startswith("known"):
+            truth = graders[name].truth
+            wrong = sum(KINDS[kind] * truth(kind) for kind in ("mutant", "labelled", "reply")) / 14
+            held.update(one.fpr_low <= wrong <= one.fpr_high for one in of.per_problem)
+    assert held.total() == 12 * 60
+    assert held[True] / held.total() >= 0.95
+
+
+def test_flaky_and_poisoned_graders_are_named_and_no_others(planted_measures):
+    _, measures, findings = planted_measures
+    assert {each.grader for each in codes(findings, "flaky_verdict")} == {"flaky-0", "flaky-1"}
+    assert {(each.grader, each.sentence.split(":")[0]) for each in codes(findings, "cheat_stays")} == {
+        ("poisoned-exit", "channel exit"),
+        ("poisoned-frames", "channel frames"),
+    }
+    for name, of in measures.items():
+        assert bool(of.flaky) == name.startswith("flaky")
+        for channel in of.channels:
+            assert (channel.stays > 0) == (name == f"poisoned-{channel.channel}")
+
+
+def test_equal_rows_give_equal_bytes_in_any_order():
+    probes, grader = battery(8), planted()[16]
+    rows = [msgspec.structs.replace(row, cpu_s=0.1 * place) for place, row in enumerate(grader.said(probes, 1, 3))]
+    first = msgspec.json.encode(measure(probes, rows, PROBLEMS))
+    shuffled = random.Random(4)
+    shuffled.shuffle(rows)
+    shuffled.shuffle(probes)
+    assert msgspec.json.encode(measure(probes, iter(rows), PROBLEMS)) == first
+
+
+def test_graders_and_benchmarks_are_measured_apart():
+    problems = {"a": problem("a", "one"), "b": problem("b", "two")}
+    probes = [probe("a", "right"), probe("b", "right")]
+    rows = [*said({probes[0]: True, probes[1]: False}, "x"), *said({probes[0]: True}, "y")]
+    measures, _ = measure(probes, rows, problems)
+    assert [(of.grader, of.benchmark, share(of, "right").accepted) for of in measures] == [
+        ("x", "one", 1),
+        ("x", "two", 0),
+        ("y", "one", 1),
+    ]
+
+
+# ------------------------------------------------------------------------------------------ what is accepted
+
+
+def test_a_score_is_accepted_from_the_references_on():
+    rows = {
+        reference(): 0.8,
+        **{probe("p000", "mutant", n): score for n, score in enumerate((0.79, 0.8, 0.9, 0.0))},
+    }
+    of, findings = measured(rows)
+    assert share(of, "mutant").accepted == 2
+    assert share(of, "right").accepted == 1
+    assert share(of, "mutant").mean_score == pytest.approx(2.49 / 4)
+    assert not codes(findings, "reference_refused")
+    assert share(measured(rows, pass_at=0.85)[0], "mutant").accepted == 1
+    assert codes(measured(rows, pass_at=0.85)[1], "reference_refused")
+
+
+@pytest.mark.parametrize("answer", [False, 0.0])
+def test_a_refused_reference_is_found_and_its_problem_leaves_the_fpr(answer):
+    rows = {
+        reference(): answer,
+        probe("p000", "mutant", 1): True,
+        probe("p000", "stub", 1): True,
+        reference("p001"): True,
+        probe("p001", "mutant", 1): False,
+    }
+    of, findings = measured(rows)
+    [found] = codes(findings, "reference_refused")
+    assert (found.problem_id, found.probes) == ("p000", (reference().id,))
+    assert of.references_refused == 1
+    assert (share(of, "mutant").accepted, share(of, "mutant").probes) == (0, 1)
+    assert (share(of, "right").accepted, share(of, "right").probes) == (1, 2)
+    assert "stub" not in {each.kind for each in of.shares}
+    assert of.operators == {"mutant-1": (0, 1)}
+
+
+def test_undecided_mutants_give_bounds():
+    rows = {reference(f"p{n:03}"): True for n in range(20)}
+    for n in range(20):
+        rows |= {probe(f"p{n:03}", "mutant", each): each == 0 and n < 4 for each in range(4)}
+        rows[probe(f"p{n:03}", "mutant", "u", label="undecided")] = n < 10
+    of = share(measured(rows)[0], "mutant")
+    assert (of.accepted, of.probes, of.undecided, of.undecided_accepted) == (4, 80, 20, 10)
+    assert (of.value, of.upper) == (4 / 80, 14 / 90)
+    assert of.low < 4 / 80 < 14 / 90 < of.high
+    assert "Imbens and Manski" in of.method
+    assert (of.problems, of.problems_hit, of.mean_of_problems) == (20, 4, pytest.approx(0.05))
+    whole = measured(rows)[0]
+    assert whole.j.low < 1 - 14 / 90 < whole.j.value == 0.95
+    assert whole.per_problem[0].undecided == 1
+    one = whole.per_problem[0]
+    assert (one.fpr_low, one.fpr_high) == (clopper_pearson(1, 4)[0], clopper_pearson(2, 5)[1])
+
+
+def test_no_verdict_is_counted_apart():
+    rows = {reference(): True, probe("p000", "mutant", 1): None, probe("p000", "mutant", 2): True}
+    of, findings = measured(rows)
+    assert (share(of, "mutant").probes, share(of, "mutant").no_verdict) == (1, 1)
+    [found] = codes(findings, "no_verdict")
+    assert found.sentence == "1 program got no verdict"
+
+
+def test_a_verdict_of_a_later_repetition_stands_in_for_a_missing_one():
+    one = probe("p000", "mutant", 1)
+    rows = [Said(probe=one.id, grader="g", passed=None), Said(probe=one.id, grader="g", repeat=1, passed=True)]
+    [of], findings = measure([one], rows, PROBLEMS)
+    assert (share(of, "mutant").accepted, share(of, "mutant").no_verdict) == (1, 0)
+    assert not findings
+
+
+def test_right_programs_of_other_classes_count_as_right():
+    rows = {reference(): True, probe("p000", "labelled", 1, label="right"): False}
+    of, findings = measured(rows)
+    assert (share(of, "right").accepted, share(of, "right").probes, share(of, "right").problems_hit) == (1, 2, 1)
+    assert "labelled" not in {each.kind for each in of.shares}
+    assert [found.sentence for found in codes(findings, "right_refused")] == [
+        "p000: a right program is refused (labelled-1)"
+    ]
+
+
+# ------------------------------------------------------------------------------------------ channels, problems
+
+
+def cheat(n=0, inert=False, name="p000"):
+    return probe(name, "cheat", origin=f"exit-{n}", channel="exit", danger="h1", code=f"{n} {inert}", inert=inert)
+
+
+def test_a_channel_is_open_where_the_twin_is_refused():
+    rows = {reference(): True, cheat(): True, cheat(inert=True): False, cheat(1): False}
+    unsent = cheat(2)
+    of, findings = measured(rows, probes=[*rows, unsent])
+    [channel] = of.channels
+    assert (channel.channel, channel.danger, channel.accepted, channel.probes) == ("exit", "h1", 1, 2)
+    assert (channel.inert, channel.inert_accepted, channel.open, channel.not_sent) == (1, 0, True, 1)
+    assert of.forgeable == ("exit",)
+    assert of.j_adversarial == 0.5
+    assert share(of, "cheat").probes == 2
+    assert [found.probes for found in codes(findings, "channel_open")] == [(cheat().id,)]
+
+
+def test_weak_tests_are_not_a_channel():
+    of, findings = measured({cheat(): True, cheat(inert=True): True})
+    assert of.forgeable == ()
+    assert codes(findings, "stub_like_cheat")
+    assert not codes(findings, "channel_open")
+
+
+def test_a_twin_without_a_verdict_decides_nothing():
+    of, findings = measured({cheat(): True, cheat(inert=True): None})
+    assert of.forgeable == ()
+    assert {found.code for found in findings} == {"no_verdict"}
+
+
+def control(after, kind="right"):
+    return probe(
+        "p000",
+        "control",
+        origin=kind,
+        code=f"{kind} 0",
+        after=after.id,
+        label=kind if kind == "right" else "wrong",
+    )
+
+
+@pytest.mark.parametrize("answer", [False, None])
+def test_a_control_that_changed_says_that_the_cheat_stays(answer):
+    rows = {reference(): True, cheat(): False, control(cheat()): answer}
+    of, findings = measured(rows)
+    assert of.channels[0].stays == 1
+    assert [found.probes for found in codes(findings, "cheat_stays")] == [(cheat().id,)]
+    assert share(of, "right").probes == 1
+    rows[control(cheat())] = True
+    assert measured(rows)[0].channels[0].stays == 0
+
+
+def test_a_passed_must_fail_test_is_found():
+    rows = {reference(): True, probe("p000", "must-fail", 0, tests="one-off"): True}
+    of, findings = measured(rows)
+    assert share(of, "must-fail").value == 1.0
+    [found] = codes(findings, "must_fail_accepted")
+    assert (found.problem_id, found.grader) == ("p000", "g")
+
+
+def test_a_comparison_that_accepts_everything_is_found_among_many_problems():
+    rows = {}
+    for n in range(100):
+        name = f"p{n:03}"
+        rows[reference(name)] = True
+        rows |= {probe(name, "mutant", each): n == 7 or each == 0 for each in range(8)}
+        rows |= {probe(name, "stub", each): n == 7 for each in range(6)}
+    of, findings = measured(rows)
+    assert [found.problem_id for found in codes(findings, "vacuous_comparison")] == ["p007"]
+    assert [found.problem_id for found in codes(findings, "accepts_anything")] == ["p007"]
+    assert [one.problem_id for one in of.per_problem if one.doubtful] == ["p007"]
+    worst = max(of.per_problem, key=lambda one: one.fpr_shrunken)
+    assert worst.problem_id == "p007"
+    assert 0.125 < worst.fpr_shrunken < 1.0
+    assert of.ppv["0.5"].value > of.ppv["0.1"].value
