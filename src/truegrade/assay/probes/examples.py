@@ -1,0 +1,81 @@
+"""The examples that a problem shows to whoever solves it: calls and what they return."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from truegrade.grading.suites import suite_of
+from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem
+
+Example = tuple[tuple[Any, ...], Any]
+"""Arguments and value; of a program on stdin the texts of input and output."""
+
+_MOST_CASES = 3
+"""Of a problem that shows no example: so many of its tests, whose values a stub may learn."""
+
+
+def examples_of(problem: Problem) -> list[Example]:
+    """The examples in a problem's statement: its doctests, its shown tests, its public tests.
+
+    A repair shows none; the first of its tests stand for them. Only calls with literals count.
+    """
+    task = problem.task
+    if isinstance(task, ContestTask):
+        return list(_public(task))
+    if isinstance(task, CasesTask):
+        return [(case.arguments, case.expected) for case in task.cases[:_MOST_CASES]]
+    if isinstance(task, FunctionTask) and task.buggy:
+        return [(case.arguments, case.expected) for case in suite_of(task).cases[:_MOST_CASES]]
+    if isinstance(task, FunctionTask | OracleTask):
+        calls = [*_doctests(task.prompt), *(pair for test in task.shown_tests for pair in _assertion(test))]
+        read = (_read(call, value, task.entry_point) for call, value in calls)
+        return [example for example in read if example is not None]
+    return []
+
+
+def _doctests(prompt: str) -> Iterator[tuple[str, str]]:
+    """Call and value of each prompt ``>>>``."""
+    lines = prompt.splitlines()
+    for place, line in enumerate(lines[:-1]):
+        head, mark, call = line.partition(">>> ")
+        if mark and not head.strip():
+            yield call.strip(), lines[place + 1].strip().removesuffix('"""')
+
+
+def _assertion(test: str) -> Iterator[tuple[str, str]]:
+    try:
+        body = ast.parse(test).body
+    except (SyntaxError, ValueError):
+        return
+    match body:
+        case [ast.Assert(test=ast.Compare(left=call, ops=[ast.Eq()], comparators=[value]))]:
+            yield ast.unparse(call), ast.unparse(value)
+
+
+def _read(call: str, value: str, entry_point: str) -> Example | None:
+    try:
+        match ast.parse(call, mode="eval").body:
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name == entry_point:
+                return tuple(ast.literal_eval(argument) for argument in args), ast.literal_eval(value)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None
+    return None
+
+
+def _public(task: ContestTask) -> Iterator[Example]:
+    try:
+        tests = json.loads(task.public_tests)
+    except ValueError:
+        return
+    for test in tests if isinstance(tests, list) else []:
+        match test:
+            case {"input": str(given), "output": str(output)} if task.function is None:
+                yield (given,), output
+            case {"input": str(given), "output": str(output)}:
+                try:
+                    yield tuple(json.loads(line) for line in given.split("\n")), json.loads(output)
+                except ValueError:
+                    continue
