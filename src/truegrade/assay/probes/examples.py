@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Any
 
 from truegrade.grading.suites import suite_of
@@ -12,6 +14,9 @@ from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, 
 
 Example = tuple[tuple[Any, ...], Any]
 """Arguments and value; of a program on stdin the texts of input and output."""
+
+_IS = re.compile(r"\s*(?:#\s*)?(?:={1,3}>?|-{1,2}>|➞|→|returns?|should return|(?:should be )?equal to)\s*")
+"""What stands between a call and its value where a statement gives an example in words."""
 
 _MOST_CASES = 3
 """Of a problem that shows no example: so many of its tests, whose values a stub may learn."""
@@ -30,19 +35,25 @@ def examples_of(problem: Problem) -> list[Example]:
     if isinstance(task, FunctionTask) and task.buggy:
         return [(case.arguments, case.expected) for case in suite_of(task).cases[:_MOST_CASES]]
     if isinstance(task, FunctionTask | OracleTask):
-        calls = [*_doctests(task.prompt), *(pair for test in task.shown_tests for pair in _assertion(test))]
+        shown = (pair for test in task.shown_tests for pair in _assertion(test))
+        calls = [*_in_words(task.prompt, task.entry_point), *shown]
         read = (_read(call, value, task.entry_point) for call, value in calls)
         return [example for example in read if example is not None]
     return []
 
 
-def _doctests(prompt: str) -> Iterator[tuple[str, str]]:
-    """Call and value of each prompt ``>>>``."""
+def _in_words(prompt: str, entry_point: str) -> Iterator[tuple[str, str]]:
+    """Call and value of each line ``>>> f(1)`` with the value on the next, and of each ``f(1) => 2``."""
     lines = prompt.splitlines()
-    for place, line in enumerate(lines[:-1]):
-        head, mark, call = line.partition(">>> ")
-        if mark and not head.strip():
-            yield call.strip(), lines[place + 1].strip().removesuffix('"""')
+    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
+        begin = line.find(f"{entry_point}(")
+        ends = [place + 1 for place, char in enumerate(line) if char == ")" and place > begin >= 0]
+        for end in ends:
+            call, behind = line[begin:end], line[end:]
+            if line[:begin].strip() == ">>>" and not behind.strip():
+                yield call, following
+            elif found := _IS.match(behind):
+                yield call, behind[found.end() :]
 
 
 def _assertion(test: str) -> Iterator[tuple[str, str]]:
@@ -59,10 +70,24 @@ def _read(call: str, value: str, entry_point: str) -> Example | None:
     try:
         match ast.parse(call, mode="eval").body:
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name == entry_point:
-                return tuple(ast.literal_eval(argument) for argument in args), ast.literal_eval(value)
+                return tuple(ast.literal_eval(argument) for argument in args), _value(value)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
         return None
     return None
+
+
+def _value(text: str) -> Any:
+    """The literal that a text begins with: up to a comment, a quote of the docstring or the end of its sentence.
+
+    Raises:
+        ValueError: it begins with none.
+    """
+    for end in ("#", '"""', ". ", ";", ", "):
+        try:
+            return ast.literal_eval(text.partition(end)[0].strip(" .;"))
+        except (ValueError, SyntaxError):
+            continue
+    raise ValueError
 
 
 def _public(task: ContestTask) -> Iterator[Example]:
