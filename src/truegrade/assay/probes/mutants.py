@@ -50,7 +50,7 @@ def mutants(
     try:
         code = normalised(reference)
         tree = parse(code)
-    except NotAProgram:
+    except (NotAProgram, RecursionError):
         return [], 0
     rng = random.Random(f"{seed} {problem_id}")
     drawn = _Drawn(Text(code), fingerprint(code))

@@ -27,7 +27,7 @@ def rewrites(problem_id: str, reference: str, entry_point: str) -> list[Probe]:
     try:
         plain = normalised(reference)
         made = list(_made(plain, entry_point))
-    except NotAProgram:
+    except (NotAProgram, RecursionError):
         return []
     return [
         Probe(

@@ -70,9 +70,9 @@ def _functions(
 ) -> Iterator[tuple[str, str]]:
     head = f"def {entry_point}(*arguments, **named):\n"
     outputs = [output for _, output in examples if is_plain(output)]
+    yield "none", f"{head}    return None\n"
     for value in _constants(outputs, _returned_type(reference, entry_point)):
         yield "constant", f"{head}    return {value!r}\n"
-    yield "none", f"{head}    return None\n"
     for place in range(min(_MOST_ECHOES, _arity(reference, entry_point, examples))):
         name = "echo" if place == 0 else f"echo-{place + 1}"
         yield name, f"{head}    return arguments[{place}]\n"

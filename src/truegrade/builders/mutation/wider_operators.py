@@ -2,10 +2,11 @@
 
 Kept apart from `truegrade.builders.mutation.operators.OPERATORS`, so that a file mutated by default stays the same
 byte for byte. The ideas, not the code, are those of mutpy/mutpy@5c8b3ca
-``mutpy/operators/{misc,logical,loop,exception}.py`` (statement deletion, constant replacement, conditional operator
-insertion, zero and one iteration of a loop, exception handler deletion), boxed/mutmut@523a19c
-``src/mutmut/mutation/mutators.py`` (argument removal, swaps of string methods) and sixty-north/cosmic-ray@952fe4d
-``src/cosmic_ray/operators/`` (``variable_replacer``, ``zero_iteration_for_loop``).
+``mutpy/operators/{misc,logical,loop,exception}.py`` (statement deletion, constant replacement, conditional
+operator insertion, zero and one iteration of a loop, exception handler deletion), boxed/mutmut@523a19c
+``src/mutmut/mutation/mutators.py`` (argument removal, swaps of string methods) and
+sixty-north/cosmic-ray@952fe4d ``src/cosmic_ray/operators/`` (``variable_replacer``,
+``zero_iteration_for_loop``).
 """
 
 from __future__ import annotations
