@@ -34,7 +34,7 @@ class SequentialPairing(msgspec.Struct, frozen=True, kw_only=True):
     saved: Saving | None
     """None where nothing was decided."""
     unfinished: tuple[str, ...]
-    """Labels of the sides that lack graded replies to some of their problems."""
+    """Labels of the sides that lack graded replies to some of their problems, and did not stop in this order."""
 
 
 def compare_in_order(
@@ -78,7 +78,7 @@ def compare_in_order(
         unfinished=tuple(
             label
             for label, side, of in zip(labels, (first, second), (one, two), strict=True)
-            if len(of) < len(side.summary.tasks) or read_summary(side.run).missing
+            if read_summary(side.run).stopping is None and len(of) < len(side.summary.tasks)
         ),
     )
 

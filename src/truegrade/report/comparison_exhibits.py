@@ -11,6 +11,7 @@ from truegrade.records import Estimate
 from truegrade.report import comparison_wording as words
 from truegrade.report import format as fmt
 from truegrade.report.exhibits import Cell, Exhibit, PointsInterval, PValue
+from truegrade.report.sequential_parts import sequential_exhibit
 
 
 def comparison_exhibits(comparison: Comparison) -> list[Exhibit]:
@@ -21,6 +22,7 @@ def comparison_exhibits(comparison: Comparison) -> list[Exhibit]:
         _problems(comparison),
         _parts(comparison),
         _groups(comparison),
+        sequential_exhibit(comparison),
         *([_obstacles(comparison)] if words.forced(comparison) else []),
         _discordant(comparison),
         _tasks(comparison),

@@ -8,6 +8,7 @@ from truegrade.analysis.comparison import Comparison, RunPairing
 from truegrade.report import comparison_wording as words
 from truegrade.report import format as fmt
 from truegrade.report import wording
+from truegrade.report.budget_parts import compared_budgets
 from truegrade.report.charts.svg import Chart
 from truegrade.report.charts.svg_dots import difference_rows
 from truegrade.report.comparison_replies import Replies, reply_blocks
@@ -15,12 +16,15 @@ from truegrade.report.comparison_tasks import replies_section, tasks_section
 from truegrade.report.figures import differences_chart
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.page_parts import figure, page, section, table
+from truegrade.report.sequential_parts import sequential_section
 
 STYLES = ("browser.css", "compare.css")
 SCRIPTS = ("blocks.js", "detail.js", "compare.js")
 _NAVIGATION = (
     ("result", "Result"),
     ("reasoning", "Reasoning"),
+    ("sequential", "Problem by problem"),
+    ("budget", "Token budget"),
     ("groups", "Groups"),
     ("tasks", "Problems"),
     ("replies", "Replies"),
@@ -33,6 +37,8 @@ def render_comparison(comparison: Comparison, replies: Replies) -> str:
     body = join(
         _result(comparison),
         _reasoning(comparison),
+        sequential_section(comparison),
+        compared_budgets(comparison),
         _groups(comparison),
         tasks_section(comparison, replies),
         replies_section(replies),

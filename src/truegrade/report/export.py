@@ -11,6 +11,7 @@ from truegrade.errors import UnknownName, UserError
 from truegrade.files.json_text import encode
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.report import figures
+from truegrade.report.budget_parts import budget_chart
 from truegrade.report.charts.svg import Chart
 from truegrade.report.charts.svg_file import png, standalone
 from truegrade.report.citation import bibtex
@@ -85,6 +86,7 @@ def charts(material: ReportMaterial) -> dict[str, Chart]:
         "profiles": figures.rules_chart(material.matrix, summary),
         "pass-at-k": figures.curve_chart(summary),
         "reasons": figures.reasons_chart(summary),
+        "token-budget": budget_chart([(of.profile, of.budget) for of in summary.profiles if of.budget]),
     }
     for profile in summary.profiles:
         suffix = f"-{profile.profile.partition('@')[0]}" if len(summary.profiles) > 1 else ""

@@ -9,6 +9,7 @@ from truegrade.report import format as fmt
 from truegrade.report import sections, wording
 from truegrade.report.agents import agent
 from truegrade.report.browser import SCRIPTS, STYLES, sample_browser
+from truegrade.report.budget_parts import budget_section
 from truegrade.report.checks import findings_section
 from truegrade.report.chosen_samples import Browser, collect
 from truegrade.report.glossary import explained, glossary_section
@@ -33,6 +34,7 @@ _NAVIGATION = (
     ("tasks", "Problems"),
     ("reasons", "Reasons"),
     ("usage", "Cost"),
+    ("budget", "Token budget"),
     ("audit", "Audit"),
     ("samples", "Samples"),
     ("methods", "Methods"),
@@ -79,6 +81,7 @@ def render(material: ReportMaterial, browser: Browser) -> str:
         sections.tasks(summary),
         sections.reasons(summary),
         spread(summary, material.distributions),
+        budget_section(summary),
         agent(summary),
         findings_section(material.findings),
         sample_browser(browser),
