@@ -14,6 +14,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from snapshots import Snapshot
@@ -202,7 +203,7 @@ def same_tokens(got: str, wanted: str, flags: str = "") -> bool:
     ``float_absolute_tolerance E`` a number may be off by so much.
     """
     words = flags.split()
-    values = {name: float(value) for name, value in zip(words, words[1:], strict=False) if "toleranc" in name}
+    values = {name: float(value) for name, value in pairwise(words) if "toleranc" in name}
     both = values.get("float_tolerance")
     relative, absolute = (values.get(f"float_{kind}_tolerance", both) for kind in ("relative", "absolute"))
     if "case_sensitive" not in words:

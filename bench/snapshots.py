@@ -29,6 +29,7 @@ class Snapshot:
         self._git = (path / "objects").is_dir() and (path / "HEAD").is_file()
         self._batch: subprocess.Popen[bytes] | None = None
         self._entries = self._listed() if self._git else self._walked()
+        """Path to mode, blob and bytes; the first two empty of a folder."""
 
     def __enter__(self) -> Snapshot:
         return self
@@ -58,12 +59,16 @@ class Snapshot:
             if not self._git:
                 file = self.path / path
                 return file.read_bytes() if file.is_file() else None
-            mode, blob = entry
+            mode, blob, _ = entry
             content = self._blob(blob)
             if mode != _LINK or content is None:
                 return content
             path = posixpath.normpath(posixpath.join(posixpath.dirname(path), content.decode()))
         return None
+
+    def size(self, path: str) -> int:
+        """Bytes of a file, of a link those of its text; 0 where the snapshot lacks it."""
+        return self._entries[path][2] if path in self._entries else 0
 
     def text(self, path: str) -> str | None:
         """A file's content as UTF-8, what is none replaced; None where the snapshot lacks it."""
@@ -77,22 +82,24 @@ class Snapshot:
             raise OSError(f"{self.path}: {done.stderr.decode('utf-8', 'replace').strip()}")
         return done.stdout
 
-    def _listed(self) -> dict[str, tuple[str, str]]:
+    def _listed(self) -> dict[str, tuple[str, str, int]]:
         listed = {}
-        for line in self._run("ls-tree", "-r", "-z", self._revision).decode("utf-8", "replace").split("\0"):
+        for line in self._run("ls-tree", "-r", "-l", "-z", self._revision).decode("utf-8", "replace").split("\0"):
             if line:
                 facts, _, path = line.partition("\t")
-                mode, kind, blob = facts.split()
+                mode, kind, blob, size = facts.split()
                 if kind == "blob":
-                    listed[path] = (mode, blob)
+                    listed[path] = (mode, blob, int(size) if size.isdecimal() else 0)
         return listed
 
-    def _walked(self) -> dict[str, tuple[str, str]]:
+    def _walked(self) -> dict[str, tuple[str, str, int]]:
         walked = {}
         for folder, folders, names in os.walk(self.path):
             folders[:] = [name for name in folders if name != ".git"]
             for name in names:
-                walked[Path(folder, name).relative_to(self.path).as_posix()] = ("", "")
+                file = Path(folder, name)
+                size = file.stat().st_size if file.is_file() else 0
+                walked[file.relative_to(self.path).as_posix()] = ("", "", size)
         return walked
 
     def _blob(self, blob: str) -> bytes | None:
