@@ -1,0 +1,121 @@
+"""Rows of published data sets as labels, and as rows of `truegrade.benchmarks.own_rows`."""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import json
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from assay_grading import Labelled
+from snapshots import Snapshot
+
+HUMANEVALPACK = "evaluation/create/humaneval-x/data/python/data/humanevalpack.jsonl"
+"""In bigcode-project/octopack@e17a8f6."""
+LEETCODE = {
+    "test": "data/LeetCodeDataset-v0.3.1-test.jsonl.gz",
+    "train": "data/LeetCodeDataset-v0.2.0-train.jsonl.gz",
+}
+"""In newfacade/LeetCodeDataset@182cd19."""
+BIGCODEBENCH = "data/BigCodeBench.jsonl.gz"
+"""In bigcode-project/bigcodebench-annotation@a3b8985."""
+_INFINITY = "from math import inf\n\n"
+"""What expected values mention; the set has it in its prompt, that is on the program's side."""
+_MENTIONED = re.compile(r"\binf\b")
+_METHOD = re.compile(r"Solution\(\)\.(\w+)")
+
+
+def rows_of(snapshot: Snapshot, path: str) -> list[dict[str, Any]]:
+    """JSON Lines, compressed or not.
+
+    Raises:
+        OSError: the snapshot lacks the file.
+    """
+    content = snapshot.read(path)
+    if content is None:
+        raise OSError(f"{snapshot.path} holds no {path}")
+    text = (gzip.decompress(content) if path.endswith(".gz") else content).decode("utf-8")
+    return [json.loads(line) for line in text.split("\n") if line.strip()]
+
+
+# -------------------------------------------------------------------------------------------- HumanEvalPack
+
+
+def humanevalpack(rows: list[dict[str, Any]]) -> Iterator[Labelled]:
+    """The program of each row with its bug."""
+    for row in rows:
+        yield Labelled(
+            problem=row["task_id"].replace("Python/", "HumanEval/"),
+            program=row["declaration"] + row["buggy_solution"],
+            label="wrong",
+            source=f"humanevalpack: {row['bug_type']}",
+        )
+
+
+def example_rows(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """HumanEval's problems with the examples of their prompts for tests, as HumanEvalPack has them.
+
+    Its bugs were chosen to fail HumanEval's own tests, so only weaker ones can say how often bugs pass.
+    """
+    for row in rows:
+        name = row["entry_point"]
+        tests = row["example_test"]
+        try:
+            calls = {node.func.id for node in ast.walk(ast.parse(tests)) if isinstance(node, ast.Call)
+                     and isinstance(node.func, ast.Name)}  # fmt: skip
+        except SyntaxError:  # of HumanEval/115, as published
+            continue
+        if name in calls:
+            yield {
+                "id": row["task_id"].replace("Python/", "HumanEval/"),
+                "prompt": row["prompt"],
+                "entry_point": name,
+                "tests": tests,
+                "reference": row["prompt"] + row["canonical_solution"],
+            }
+
+
+# ----------------------------------------------------------------------------------------- LeetCodeDataset
+
+
+def leetcode_row(row: dict[str, Any]) -> dict[str, Any]:
+    """A problem whose solution is ``class Solution`` and a function of the method's name that calls it.
+
+    The function makes a new object for each call, as LeetCode does. Helpers for lists and trees, which the set has
+    in its prompt, stand in the reference; the tests use them there.
+
+    Raises:
+        ValueError: the entry point is no method of Solution.
+    """
+    method = _METHOD.fullmatch(row["entry_point"])
+    if method is None:
+        raise ValueError(f"{row['task_id']}: the entry point {row['entry_point']!r} is no method of Solution")
+    name = method[1]
+    head = _INFINITY if _MENTIONED.search(row["test"]) else ""
+    call = f"\n\ndef {name}(*args, **kwargs):\n    return Solution().{name}(*args, **kwargs)\n"
+    return {
+        "id": row["task_id"],
+        "prompt": row["query"],
+        "entry_point": name,
+        "tests": f"{head}{row['test'].rstrip()}\n\ncheck({name})\n",
+        "reference": f"{row['prompt'].rstrip()}\n\n{row['completion'].rstrip()}{call}",
+        "tags": {"difficulty": row.get("difficulty") or row["meta"]["difficulty"]},
+    }
+
+
+# -------------------------------------------------------------------------------------------- BigCodeBench
+
+
+def needs_only_the_standard_library(row: dict[str, Any]) -> bool:
+    """Whether the program and its tests import nothing else."""
+    source = f"{row['prompt']}{row['canonical_solution']}\n{row['test']}"
+    modules = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            modules.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            modules.add((node.module or "").partition(".")[0])
+    return modules <= set(sys.stdlib_module_names)
