@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import http.server
+import itertools
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import dedent
 from typing import Any
+
+import pytest
 
 from truegrade.assay.records import Danger, Dispatch, Probe, Said, probe_id
 from truegrade.assay.targets.base import Target
 from truegrade.records import Case, CasesTask, FunctionTask, Problem
+from truegrade.sandbox import Sandbox
+from truegrade.sandbox.levels import detect
+
+jailed = pytest.mark.skipif(detect().level < 3, reason="needs protection level 3: install bubblewrap")
+_numbers = itertools.count()
 
 RIGHT = "def add(a, b):\n    return a + b\n"
 WRONG = "def add(a, b):\n    return a - b\n"
@@ -84,3 +99,70 @@ def asked(target: Target, *sent: Dispatch) -> list[Said]:
 def verdicts(said: list[Said]) -> list[bool | None]:
     """Passed, refused, or no verdict."""
     return [one.passed for one in said]
+
+
+class _Kept(Sandbox):
+    """Stays open for the next target that is shown the same: to start one takes a second on a busy machine."""
+
+    def close(self) -> None:
+        """Not yet."""
+
+    def close_at_last(self) -> None:
+        """End its processes."""
+        super().close()
+
+
+@pytest.fixture(scope="module", name="kept_sandboxes")
+def fixture_kept_sandboxes() -> Iterator[None]:
+    """Targets of a module share their sandboxes."""
+    kept: dict[str, _Kept] = {}
+
+    def lend(*settings: Any, **more: Any) -> Sandbox:
+        return kept.setdefault(repr((settings, more)), _Kept(*settings, **more))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("truegrade.assay.targets.jailed.Sandbox", lend)
+        yield
+    for one in kept.values():
+        one.close_at_last()
+
+
+@pytest.fixture(scope="module", name="write")
+def fixture_write(tmp_path_factory: pytest.TempPathFactory, kept_sandboxes: None) -> Callable[..., Path]:
+    """Writes a grader's file into the folder of all graders of a module."""
+    folder = tmp_path_factory.mktemp("graders")
+
+    def written(text: str, name: str = "") -> Path:
+        path = folder / (name or f"rewards_{next(_numbers)}.py")
+        path.write_text(dedent(text))
+        return path
+
+    return written
+
+
+@contextmanager
+def service(function: Any) -> Iterator[tuple[str, list[Any]]]:
+    """An address that answers what the function makes of each body, and the bodies that it got."""
+    got: list[Any] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            got.append(body)
+            status, answer = function(body)
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(answer.encode())
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/grade", got
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -14,8 +14,11 @@ _STANDARD = (
 _GUARDED = (*_STANDARD, "shutil", "subprocess")
 # What a published grader that runs beside each of its programs loads besides.
 _GRADING = (*_GUARDED, "ast", "faulthandler", "importlib", "pickle", "signal")
+# What `truegrade.assay.targets.host` loads ahead of each grader under measurement.
+_MEASURED = (*_GRADING, "importlib.util", "inspect", "pathlib", "tempfile", "types")
 PRELOADED = {
     "standard": _STANDARD, "guarded": _GUARDED, "grading": _GRADING, "numpy": (*_GRADING, "numpy"),
+    "measured": _MEASURED,
 }  # fmt: skip
 _IMPORTS_NUMPY = re.compile(r"^[ \t]*(?:import|from)[ \t].*\b(?:numpy|pandas|scipy|sklearn)\b", re.MULTILINE)
 _IMPORTS_AS_GRADERS = re.compile(r"import .*\bfaulthandler\b")

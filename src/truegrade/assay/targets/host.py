@@ -6,7 +6,6 @@ what they run may replace whatever they reach; the built-in names that this file
 
 from __future__ import annotations
 
-import asyncio
 import builtins
 import importlib
 import importlib.util
@@ -133,6 +132,8 @@ def called(function: Any, payload: dict[str, Any], adapter: Any = None) -> Any:
         else:
             value = function(*made) if isinstance(made, tuple | list) else function(made)
     if inspect.isawaitable(value):
+        import asyncio  # takes longer than all else here
+
         value = asyncio.run(_awaited(value))
     return plain(value)
 

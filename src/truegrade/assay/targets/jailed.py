@@ -28,6 +28,8 @@ LOADING_S = 120.0
 """Wall seconds that a grader may take to be imported."""
 PROCESSES, OPEN_FILES = 64, 1024
 OUTPUT_BYTES = 256 * MIB
+END_S = 1.0
+"""How long a conversation whose answers are all there may take to end."""
 CPU_S = 1e6
 """No limit: wall seconds decide for each probe."""
 
@@ -167,9 +169,10 @@ class _Talk:
         self._heard: queue.SimpleQueue[_Heard | Outcome | BaseException] = queue.SimpleQueue()
         self._over = threading.Event()
         self._last = time.monotonic()
-        threading.Thread(
+        self._thread = threading.Thread(
             target=self._hold, args=(sandbox, source, calls, timeout_s), name="grader", daemon=True
-        ).start()
+        )
+        self._thread.start()
 
     def __iter__(self) -> Iterator[_Heard | Outcome]:
         while True:
@@ -181,6 +184,7 @@ class _Talk:
     def end(self) -> None:
         """Hear no more: the grader ends with its next answer, or when the sandbox closes."""
         self._over.set()
+        self._thread.join(END_S)  # so that the next conversation finds its worker
 
     def _hold(self, sandbox: Sandbox, source: str, calls: Sequence[Any], timeout_s: float) -> None:
         try:

@@ -1,0 +1,118 @@
+"""Every way in which a foreign grader fails to give a verdict, or cannot be used at all."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from targets_support import (
+    RAISES,
+    RIGHT,
+    WRONG,
+    asked,
+    fixture_kept_sandboxes,  # noqa: F401
+    fixture_write,  # noqa: F401
+    jailed,
+    sending,
+    service,
+)
+
+from truegrade.assay.targets.opening import open_target
+from truegrade.errors import UserError
+
+
+@jailed
+@pytest.mark.parametrize(
+    ("body", "passed", "score", "begins"),
+    [
+        ("return 'yes'", None, None, "grader_text: yes"),
+        ("raise KeyError('tests')", None, None, "grader_raised: KeyError: 'tests'"),
+        ("raise SystemExit(0)", None, None, "grader_raised: SystemExit"),
+        ("import os; os._exit(0)", None, None, "grader_died:"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", None, None, "grader_died:"),
+        ("import time; time.sleep(60)", None, None, "grader_hung:"),
+        ("return None", None, None, "grader_score: None"),
+        ("return float('nan')", None, None, "grader_score: nan"),
+        ("return [1.0, 0.0]", None, None, "grader_score: a list of 2"),
+        ("return object()", None, None, "grader_score: a value of type object"),
+        ("print('PASSED'); return 0", False, 0.0, ""),
+        ("import numpy; return numpy.float64(1)", True, 1.0, ""),
+        ("import numpy; return numpy.array([0.25])", False, 0.25, ""),
+        ("import fractions; return fractions.Fraction(1)", None, None, "grader_score:"),
+        ("return {'score': 1.0, 'acc': True}", True, 1.0, ""),
+        ("return {'score': 0.3, 'passed': True}", True, 0.3, ""),
+        ("import types; return types.SimpleNamespace(reward=1.0, is_correct=False)", False, 1.0, ""),
+    ],
+)
+def test_answers_of_every_kind(write, body, passed, score, begins):
+    file = write(f"def reward(program, tests):\n    {body}\n")
+    target = open_target(f"{file}:reward", timeout_s=1.0 if "sleep" in body else 60.0, packages=("numpy",))
+    said = asked(target, sending(RIGHT), sending(WRONG))  # and a grader that died is started again
+    assert len(said) == 2
+    for one in said:
+        assert (one.passed, one.score) == (passed, score)
+        assert one.detail.startswith(begins), one.detail
+
+
+@jailed
+@pytest.mark.parametrize(
+    ("text", "call", "message"),
+    [
+        ("import not_installed_anywhere\n", "plain", "`packages`"),
+        ("1 / 0\n", "plain", "ZeroDivisionError.*correct it"),
+        ("import os; os._exit(3)\n", "plain", "ended the process"),
+        ("def other(): pass\n", "plain", "no attribute 'reward'"),
+        ("def reward(a): pass\n", "plain", "`call=plain` hands it 2 arguments"),
+        ("def reward(data, answer): pass\n", "verl", "data_source, solution_str, ground_truth"),
+        ("class reward:\n    def __init__(self, a, b): pass\n", "plain", "it is a class"),
+    ],
+)
+def test_a_grader_that_cannot_be_used_at_all(write, text, call, message):
+    with pytest.raises(UserError, match=message) as raised:
+        asked(open_target(f"{write(text)}:reward", call=call, tests_as="asserts"), sending(RIGHT))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("grader", "more", "message"),
+    [
+        ("nowhere.py:reward", {}, "no such file"),
+        ("nowhere", {}, "is no grader"),
+        ("no_such_module_at_all:reward", {}, "no module"),
+        ("cmd:no-such-command-at-all {program}", {}, "no command"),
+        ("cmd:cat tests", {}, "put {program}"),
+        ("cmd:'", {}, "quotation"),
+        ("cmd:cat {program}", {"call": "trl"}, "no way to run a command"),
+        ("http://127.0.0.1:1/", {"call": "trl"}, "no way to ask"),
+        ("http:///x", {"danger": "h1"}, "is no address"),
+        (print, {"call": "exit-code"}, "no way to call"),
+        ("os:getcwd", {"call": "unknown"}, "none of plain"),
+        ("os:getcwd", {"tests_as": "unknown"}, "none of asserts"),
+        ("os:getcwd", {"danger": "h9"}, "none of h0"),
+    ],
+)
+def test_what_is_named_wrongly(grader, more, message):
+    with pytest.raises(UserError, match=message):
+        open_target(grader, **more)
+
+
+def test_a_service_that_fails():
+    answers = {RIGHT: (200, "1"), WRONG: (500, "broken\nmuch"), RAISES: (200, "<html>")}
+    with service(lambda body: answers[body["program"]]) as (address, _):
+        said = asked(open_target(address), *map(sending, answers))
+    assert [one.detail for one in said] == ["", "grader_raised: HTTP 500: broken much", "grader_text: <html>"]
+    with pytest.raises(UserError, match="cannot be reached"):
+        asked(open_target(address), sending(RIGHT))
+    with service(lambda body: (time.sleep(1.5), (200, "1"))[1]) as (address, _):
+        assert asked(open_target(address, timeout_s=0.2), sending(RIGHT))[0].detail.startswith("grader_hung:")
+
+
+def test_a_callable_that_fails():
+    def reward(program: str, tests: object) -> object:
+        if program == WRONG:
+            raise SystemExit(0)
+        time.sleep(1.0 if program == RAISES else 0)
+        return True
+
+    said = asked(open_target(reward, timeout_s=0.3), sending(RIGHT), sending(WRONG), sending(RAISES))
+    assert [one.detail.partition(":")[0] for one in said] == ["", "grader_raised", "grader_hung"]
