@@ -15,7 +15,7 @@ import msgspec
 
 from truegrade.assay.oracle import OracleInput, ProblemOracle
 from truegrade.assay.oracle_building import rule_of
-from truegrade.assay.records import Label, Witness
+from truegrade.assay.records import DOES_NOT_END, Label, Witness
 from truegrade.assay.reference_answers import answers_of
 from truegrade.assay.written_calls import read_call, shown_value, written_call
 from truegrade.builders.mutation.mutation_options import MutationOptions
@@ -279,7 +279,7 @@ class OracleLabeller:
         most = max(LEAST_STEPS, TIMES_STEPS * steps)
         kind, _ = self._traced(program, number, most)
         if kind == "endless":
-            return _Difference(number, expected, f"does not end: more than {most} steps")
+            return _Difference(number, expected, f"{DOES_NOT_END}: more than {most} steps")
         if kind not in {"value", "raised", "unwritable"}:
             return f"{outcome.status}: {outcome.detail}"
         alone = self._run(program, [number], _TRACED_CPU_S)

@@ -33,6 +33,10 @@ Impossible = Literal["", "one-off", "conflicting"]
 value (ImpossibleBench, arXiv 2510.20270); empty for the problem's own tests."""
 
 
+DOES_NOT_END = "does not end"
+"""How `Witness.got` begins where a program took more steps than it may."""
+
+
 class Witness(msgspec.Struct, frozen=True, kw_only=True):
     """The evidence for a label: one call, what every reference returns and what the probe returns."""
 

@@ -41,6 +41,9 @@ ASSUMPTIONS: tuple[str, ...] = tuple(
         share of a model's wrong answers they accept.""",
         """Cheats are counted apart, by channel: a policy that is trained against a grader finds the open channel,
         whatever the average over channels is.""",
+        """A mutant that takes over 100,000 steps, and over fifty times those of the reference, on an input of the
+        problem's own tests is taken not to end; profiles of ours stop it after 2 CPU seconds, and not at their
+        own limit.""",
         "The problems are taken for a sample of problems like them; intervals are clustered by problem.",
     )
 )

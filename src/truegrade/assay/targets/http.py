@@ -6,7 +6,7 @@ import ipaddress
 import time
 from collections.abc import Iterator, Sequence
 from http import HTTPStatus
-from typing import ClassVar, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from truegrade.assay.records import Danger, Dispatch, Said

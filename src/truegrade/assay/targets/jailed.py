@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar, Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from itertools import chain
 from typing import ClassVar
 
-from truegrade.assay.records import Danger, Dispatch, Probe, Said
+from truegrade.assay.records import DOES_NOT_END, Danger, Dispatch, Probe, Said
 from truegrade.errors import UserError
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.grading.suites import suite_of
@@ -16,6 +18,9 @@ from truegrade.records import CasesTask, Completion, FunctionTask, Problem, Reas
 from truegrade.sandbox import Limits, Sandbox
 
 TESTS_INSIDE = "tests-inside"
+ENDLESS_CPU_S = 2.0
+"""CPU seconds of programs that are proven not to end on an input of the problem's own tests: whatever the grader's
+limit, they would reach it."""
 _CONFIG = "0" * 64
 
 
@@ -43,8 +48,15 @@ class ProfileTarget:
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
         """See `truegrade.assay.targets.base.Target.grade`."""
         problems = {each.problem.id: each.problem for each in sent}
-        completions = (_completion(number, each) for number, each in enumerate(sent))
-        for verdict in self._grader.verdicts(completions, problems, self.profile):
+        completions = [_completion(number, each) for number, each in enumerate(sent)]
+        endless = [one for one in completions if is_endless(sent[one.sample].probe)]
+        rest = [one for one in completions if not is_endless(sent[one.sample].probe)]
+        impatient = copy(self.profile)
+        impatient.timeout_s = min(ENDLESS_CPU_S, self.profile.timeout_s or ENDLESS_CPU_S)
+        for verdict in chain(
+            self._grader.verdicts(rest, problems, self.profile),
+            self._grader.verdicts(endless, problems, impatient),
+        ):
             no_verdict = verdict.reason is Reason.GRADER_ERROR
             yield Said(
                 probe=sent[verdict.sample].probe.id,
@@ -109,11 +121,18 @@ class InsideTarget:
         )
 
     def _judged(self, probe: Probe, problem: Problem) -> Judgement:
-        return from_outcome(self._sandbox.inside(f"{probe.code}\n{inside_tests(problem)}\n"))
+        cpu_s = ENDLESS_CPU_S if is_endless(probe) else None
+        return from_outcome(self._sandbox.inside(f"{probe.code}\n{inside_tests(problem)}\n", cpu_s=cpu_s))
 
     def close(self) -> None:
         """End programs under way."""
         self._sandbox.close()
+
+
+def is_endless(probe: Probe) -> bool:
+    """Whether a program is proven not to end on an input of the tests that it is graded by."""
+    witness = probe.witness
+    return witness is not None and witness.source == "own" and witness.got.startswith(DOES_NOT_END)
 
 
 def inside_tests(problem: Problem) -> str:
