@@ -1,0 +1,97 @@
+"""An assay in this process: what is built, sent and counted, of problems whose answer is known."""
+
+import json
+
+import pytest
+
+from truegrade.assay import Battery, assay
+from truegrade.assay.folder import AssayFolder
+from truegrade.assay.replaying import replay
+from truegrade.errors import UserError
+from truegrade.records import FunctionTask, Problem
+
+SMALL = Battery(per_problem=6, inputs=40, cheats_per_problem=3)
+
+
+def problem(number, tests):
+    name = f"largest_{number}"
+    task = FunctionTask(
+        prompt=f"Return the largest of the values, {number} times over.",
+        entry_point=name,
+        tests=tests.replace("f(", f"{name}("),
+        reference=f"def {name}(values):\n    return {number} * max(values)\n",
+    )
+    return Problem(id=f"own/{number}", benchmark="own", dataset_sha256="0" * 64, cluster=str(number), task=task)
+
+
+STRONG = "assert f([1, 5, 2]) == 10\nassert f([-3, -1]) == -2\nassert f([7]) == 14\n"
+WEAK = "assert f([3]) == 9\n"
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    out = tmp_path_factory.mktemp("assay") / "own"
+    problems = [problem(2, STRONG), problem(3, WEAK)]
+    (result,) = assay(problems=problems, profiles=["strict", "tests-inside"], battery=SMALL, out=out, workers=2)
+    return result
+
+
+def test_right_programs_pass_and_weak_tests_are_found(measured):
+    strict = measured.measures[0]
+    assert strict.grader.startswith("strict@")
+    assert measured.tpr.value == 1
+    by_problem = {each.problem_id: each for each in strict.per_problem}
+    assert by_problem["own/2"].wrong_accepted < by_problem["own/3"].wrong_accepted
+    assert by_problem["own/3"].wrong_accepted / by_problem["own/3"].wrong > 0.2
+    assert measured.fpr["must-fail"].accepted == 0
+
+
+def test_strict_is_not_forged_and_the_plain_rule_is(measured):
+    strict, inside = measured.measures
+    assert strict.forgeable == ()
+    assert "equality" in inside.forgeable
+    assert inside.j_adversarial < strict.j.value
+
+
+def test_every_wrong_label_is_repeated_by_its_witness(measured, tmp_path, monkeypatch):
+    probes = [each for each in AssayFolder(measured.folder).probes() if each.kind in ("mutant", "stub")]
+    wrong = [each for each in probes if each.label == "wrong"]
+    assert len(wrong) > 10
+    assert all(each.witness is not None for each in wrong)
+    with pytest.raises(UserError, match="begins so|no probe"):
+        replay(measured.folder, "no such probe")
+
+
+def test_the_same_call_sends_nothing_again(measured):
+    before = (measured.folder / "verdicts.jsonl").read_bytes()
+    (again,) = assay(problems=[problem(2, STRONG), problem(3, WEAK)], profiles=["strict", "tests-inside"],
+                     battery=SMALL, out=measured.folder)  # fmt: skip
+    assert again.summary == measured.summary
+    assert (measured.folder / "verdicts.jsonl").read_bytes() == before
+
+
+def test_another_assay_is_refused_in_the_same_folder(measured):
+    with pytest.raises(UserError, match="holds another assay"):
+        assay(problems=[problem(2, STRONG)], profiles=["strict"], battery=SMALL, out=measured.folder)
+
+
+def test_a_grader_can_be_added_later(measured):
+    problems = [problem(2, STRONG), problem(3, WEAK)]
+    (more,) = assay(grader=lambda program, tests: True, problems=problems, battery=SMALL, out=measured.folder)
+    credulous = next(each for each in more.measures if "strict" not in each.grader and "inside" not in each.grader)
+    assert credulous.fpr.value == 1
+    assert credulous.j.value == 0
+    found = {json.loads(line)["code"] for line in (measured.folder / "findings.jsonl").read_bytes().splitlines()}
+    assert "must_fail_accepted" in found
+
+
+def test_micro_repair_labels_can_be_replayed(tmp_path):
+    out = tmp_path / "micro"
+    (result,) = assay(["micro-repair"], limit=1, battery=SMALL, out=out, workers=2)
+    probe = next(each for each in AssayFolder(out).probes() if each.kind == "mutant" and each.label == "wrong")
+    one, replayed = replay(out, probe.id[:10])
+    assert one == probe
+    assert replayed.differs
+    assert replayed.got == probe.witness.got
+    assert replayed.expected == probe.witness.expected
+    assert result.benchmark == "micro-repair"
