@@ -10,22 +10,26 @@ from truegrade.assay.replaying import replay
 from truegrade.errors import UserError
 from truegrade.records import FunctionTask, Problem
 
-SMALL = Battery(per_problem=6, inputs=40, cheats_per_problem=3)
+SMALL = Battery(per_problem=16, inputs=60, cheats_per_problem=3)
 
 
 def problem(number, tests):
-    name = f"largest_{number}"
+    name = f"between_{number}"
     task = FunctionTask(
-        prompt=f"Return the largest of the values, {number} times over.",
+        prompt=f"Return the values from low to high, both included, {number} times each, in order.",
         entry_point=name,
         tests=tests.replace("f(", f"{name}("),
-        reference=f"def {name}(values):\n    return {number} * max(values)\n",
+        reference=f"def {name}(values, low, high):\n    kept = []\n    for value in values:\n"
+        f"        if low <= value <= high:\n            kept.append({number} * value)\n    return sorted(kept)\n",
     )
     return Problem(id=f"own/{number}", benchmark="own", dataset_sha256="0" * 64, cluster=str(number), task=task)
 
 
-STRONG = "assert f([1, 5, 2]) == 10\nassert f([-3, -1]) == -2\nassert f([7]) == 14\n"
-WEAK = "assert f([3]) == 9\n"
+STRONG = (
+    "assert f([5, 1, 2, 9], 1, 5) == [2, 4, 10]\nassert f([-3, -1], -1, 0) == [-2]\nassert f([], 1, 2) == []\n"
+    "assert f([1, 2, 3], 2, 2) == [4]\nassert f([4, 4, 3], 4, 9) == [8, 8]\n"
+)
+WEAK = "assert f([2], 1, 3) == [6]\n"
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +46,7 @@ def test_right_programs_pass_and_weak_tests_are_found(measured):
     assert measured.tpr.value == 1
     by_problem = {each.problem_id: each for each in strict.per_problem}
     assert by_problem["own/2"].wrong_accepted < by_problem["own/3"].wrong_accepted
-    assert by_problem["own/3"].wrong_accepted / by_problem["own/3"].wrong > 0.2
+    assert by_problem["own/3"].wrong_accepted / by_problem["own/3"].wrong > 0.1
     assert measured.fpr["must-fail"].accepted == 0
 
 
@@ -58,7 +62,7 @@ def test_every_wrong_label_is_repeated_by_its_witness(measured, tmp_path, monkey
     wrong = [each for each in probes if each.label == "wrong"]
     assert len(wrong) > 10
     assert all(each.witness is not None for each in wrong)
-    with pytest.raises(UserError, match="begins so|no probe"):
+    with pytest.raises(UserError, match="there is no probe"):
         replay(measured.folder, "no such probe")
 
 

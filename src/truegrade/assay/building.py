@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from msgspec import structs
 
@@ -14,6 +12,7 @@ from truegrade.assay.folder import BuiltProblem
 from truegrade.assay.labelling import Labelled, OracleLabeller
 from truegrade.assay.oracle import ProblemOracle
 from truegrade.assay.oracle_building import build_oracle
+from truegrade.assay.probes.examples import examples_of
 from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.must_fail import must_fail_probes
 from truegrade.assay.probes.mutants import mutants
@@ -22,8 +21,7 @@ from truegrade.assay.probes.stubs import stubs
 from truegrade.assay.records import AssayFinding, Label, Probe, ProbeClass, Witness, probe_id
 from truegrade.assay.settings import Battery
 from truegrade.grading.executor import Executor
-from truegrade.models.baseline_reading import find_examples
-from truegrade.records import ContestTask, FunctionTask, OracleTask, Problem
+from truegrade.records import ContestTask, Problem
 
 REFERENCE = "reference"
 OTHER_REFERENCE = "other-reference"
@@ -133,7 +131,7 @@ class _Making:
         """Stubs that are wrong; one that nothing tells from a right program is none."""
         if self._oracle is None:
             return
-        for probe in stubs(self._problem.id, self._entry_point, self._reference, self._examples()):
+        for probe in stubs(self._problem.id, self._entry_point, self._reference, examples_of(self._problem)):
             labelled = self._labelled(probe)
             if labelled.label == "wrong":
                 self._add(labelled)
@@ -235,19 +233,6 @@ class _Making:
         self.findings.append(
             AssayFinding(code=code, problem_id=self._problem.id, probes=probes, sentence=sentence)
         )
-
-    def _examples(self) -> list[tuple[tuple[Any, ...], Any]]:
-        """The calls that the statement shows, with the values that it gives them."""
-        task, found = self._problem.task, []
-        if not isinstance(task, FunctionTask | OracleTask):
-            return []
-        for example in find_examples("\n".join((task.prompt, *task.shown_tests)), self._entry_point):
-            try:
-                arguments = tuple(ast.literal_eval(argument) for argument in example.call.args)
-                found.append((arguments, ast.literal_eval(example.value)))
-            except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-                continue
-        return found
 
 
 def _said(witness: Witness | None) -> str:

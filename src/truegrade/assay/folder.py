@@ -235,9 +235,9 @@ def latest_assay(dataset_sha256: str, grader: str, under: Path = Path("runs")) -
     found: list[tuple[str, Path]] = []
     for path in under.glob(f"assay-*/{MANIFEST}"):
         manifest = AssayFolder(path.parent).manifest()
-        if manifest.benchmark.dataset_sha256 == dataset_sha256 and grader in manifest.graders:
-            if (path.parent / SUMMARY).exists():
-                found.append((manifest.created, path.parent))
+        fits = manifest.benchmark.dataset_sha256 == dataset_sha256 and grader in manifest.graders
+        if fits and (path.parent / SUMMARY).exists():
+            found.append((manifest.created, path.parent))
     if not found:
         raise UserError(
             f"{under}: holds no finished assay of {grader} on this data; make one with `truegrade assay`, or name"

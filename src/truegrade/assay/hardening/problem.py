@@ -205,7 +205,8 @@ class _Work:
     def _kills(self, inputs: Sequence[Arguments]) -> list[set[str]]:
         """Of each input the ids of the wrong programs that it refuses."""
         kills: list[set[str]] = [set() for _ in inputs]
-        expected = answers_of(self._oracle.references[0], self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S)
+        reference = self._oracle.references[0]
+        expected = answers_of(reference, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S)
         for probe in self._wrong:
             got = answers_of(probe.code, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S)
             for number, right in expected.results.items():
