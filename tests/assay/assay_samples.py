@@ -94,9 +94,18 @@ def probes() -> list[Probe]:
                     probe(problem, "cheat", f"{channel}-simple", code, label="wrong", channel=channel, inert=inert,
                           danger=danger, witness=seen)
                 )  # fmt: skip
-        by = Witness(call="one expected value was changed", expected="", got="", source="by construction")
+        by = Witness(call="name(1)", expected="", got="", source="by construction")
         made.append(
-            probe(problem, "must-fail", "reference", reference, label="wrong", tests="one-off", witness=by)
+            probe(
+                problem,
+                "must-fail",
+                "reference",
+                reference,
+                label="wrong",
+                tests="one-off",
+                witness=by,
+                change="one expected value was changed",
+            )
         )
     return made
 

@@ -83,6 +83,15 @@ def test_silent_probes_and_scores_are_said_once_by_class(loose):
     assert "mean score: right 0.875, mutants 0.5\n" in text
 
 
+def test_cheats_that_were_not_sent_are_not_closed_channels(loose):
+    measure = loose.summary.measures[0]
+    channels = tuple(replace(one, open=False, accepted=0, probes=0, not_sent=3) for one in measure.channels)
+    changed = replace(measure, channels=channels, forgeable=())
+    text = printed(replace(loose, summary=replace(loose.summary, measures=(changed,))))
+    assert rows(text, "cheats")[0].endswith(" 3 not sent")
+    assert "forgeable: not measured: no cheat was sent; not sent: report, exit-status" in " ".join(text.split())
+
+
 def test_problems_whose_reference_is_refused_are_said(loose):
     measure = replace(loose.summary.measures[0], references_refused=2)
     text = printed(replace(loose, summary=replace(loose.summary, measures=(measure,))))

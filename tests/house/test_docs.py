@@ -12,6 +12,8 @@ from click.testing import CliRunner
 
 import truegrade
 from truegrade.agents import open_agent
+from truegrade.assay.cheats import CHANNELS
+from truegrade.assay.findings import CODES
 from truegrade.cli import main
 from truegrade.cli.schemas import json_schema, names
 from truegrade.models import open_model
@@ -88,6 +90,13 @@ def test_the_reasons_documented_are_the_reasons_there_are():
     text = (ROOT / "docs" / "formats.md").read_text()
     table = text[text.index("| reason | meaning |") : text.index("### `summary.json`")]
     assert set(re.findall(r"`(\w+)`", table)) == {reason.value for reason in Reason}
+
+
+def test_the_findings_and_channels_of_an_assay_are_documented():
+    text = (ROOT / "docs" / "assay.md").read_text()
+    for head, known in (("| code | meaning |", CODES), ("| channel | what a program does |", CHANNELS)):
+        table = text[text.index(head) :].split("\n\n")[0]
+        assert re.findall(r"^\| `([\w-]+)`", table, re.MULTILINE) == list(known)
 
 
 def test_the_formats_documented_are_the_formats_there_are():

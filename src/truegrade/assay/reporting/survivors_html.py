@@ -218,7 +218,9 @@ def _counted(found: Sequence[ErredProbe], noun: str) -> str:
 
 def _witnessed(erred: ErredProbe) -> Child:
     witness = erred.probe.witness
-    return el("code", _cut(witness.call, 120)) if witness else "–"
+    if witness is None or witness.source == BY_CONSTRUCTION:
+        return _cut(erred.probe.change, 120) or "–"
+    return el("code", _cut(witness.call, 120))
 
 
 def _id(erred: ErredProbe) -> Markup:

@@ -70,15 +70,11 @@ def interval(share: AcceptedShare) -> str:
 def acceptance(share: AcceptedShare, measure: GraderMeasure) -> str:
     """What a problem hit means in a class; of cheats how many channels are open."""
     if share.kind == "cheat":
-        return f"open: {_of_channels(measure)}"
+        sent = sum(channel.probes > 0 for channel in measure.channels)
+        return f"open: {len(measure.forgeable) or 'none'} of {sent}" if sent else "not sent"
     if share.kind == "right":
         return "right refused"
     return "impossible passed" if share.kind == "must-fail" else "wrong accepted"
-
-
-def _of_channels(measure: GraderMeasure) -> str:
-    sent = [channel for channel in measure.channels if channel.probes]
-    return f"{len(measure.forgeable) or 'none'} of {len(sent)}"
 
 
 def unit(value: float | None) -> str:
