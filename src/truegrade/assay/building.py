@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from math import ceil
 
 from msgspec import structs
 
@@ -35,6 +36,7 @@ class ProblemBuilder:
         battery: what is sent.
         companions: problems of the extended benchmark, by the id of the problem that they extend.
         claims: labelled programs, by problem id.
+        number: how many problems there are; of few, each is sent more cheats, so that every cheat is sent.
         executor: the jail in which labels are proven.
     """
 
@@ -43,10 +45,11 @@ class ProblemBuilder:
         battery: Battery,
         companions: Mapping[str, Problem],
         claims: Mapping[str, Sequence[ClaimedProbe]],
+        number: int,
         executor: Executor,
     ) -> None:
         self._battery, self._companions, self._claims = battery, companions, claims
-        self._executor = executor
+        self._number, self._executor = number, executor
 
     def build(self, problem: Problem, place: int) -> tuple[BuiltProblem, list[Probe]]:
         """The probes of one problem, in the order in which they are sent.
@@ -67,7 +70,7 @@ class ProblemBuilder:
         if "labelled" in battery.classes:
             making.labelled(self._claims.get(problem.id, ()))
         if "cheats" in battery.classes:
-            making.cheats(place)
+            making.cheats(place, self._number)
         if "must-fail" in battery.classes:
             making.probes += [probe for probe, _ in must_fail_probes(problem)]
         return making.line(found if isinstance(found, str) else ""), making.probes
@@ -150,13 +153,13 @@ class _Making:
                 self._find("labelled_unproven", f"{claimed.source}: no input shows that it is wrong", probe.id)
             self._add(probe)
 
-    def cheats(self, place: int) -> None:
+    def cheats(self, place: int, problems: int) -> None:
         """The cheats whose turn it is: each, an honest and a wrong program again, its inert twin."""
         task = self._problem.task
         form: TaskForm = "stdio" if isinstance(task, ContestTask) and not task.function else "function"
         every = cheat_probes(self._problem.id, self._entry_point, form)
         active = [probe for probe in every if not probe.inert]
-        count = min(self._battery.cheats_per_problem, len(active))
+        count = min(max(self._battery.cheats_per_problem, ceil(len(active) / problems)), len(active))
         turn = {active[(place * count + step) % len(active)].origin for step in range(count)}
         for probe in every:
             if probe.origin in turn:

@@ -114,7 +114,9 @@ def _build(request: AssayRequest, progress: Progress) -> None:
             request.folder.append_problems() as problems,
             request.folder.append_probes() as journal,
         ):
-            builder = ProblemBuilder(request.manifest.battery, request.companions, request.claims, sandbox)
+            builder = ProblemBuilder(
+                request.manifest.battery, request.companions, request.claims, len(request.problems), sandbox
+            )
             under_way = deque[Future[tuple[BuiltProblem, list[Probe]]]]()
             waiting = iter(missing)
             try:
