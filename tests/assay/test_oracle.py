@@ -29,7 +29,7 @@ def test_calls_of_plain_asserts_are_read(jail):
 
 def test_calls_of_other_tests_are_recorded_before_the_function_changes_them(jail):
     reference = "def clamp(values, top):\n    values.clear()\n    return clamp([], top - 1) if top else []\n"
-    tests = "def check(function):\n    for top in range(2):\n        assert function([top], top=top) == []\ncheck(clamp)"
+    tests = "def check(f):\n    for top in range(2):\n        assert f([top], top=top) == []\ncheck(clamp)"
     known = known_calls(clamp_problem(reference=reference, tests=tests), jail)
     assert known.own == (([0], 0), ([1], 1))  # without the calls that the function makes of itself
 
