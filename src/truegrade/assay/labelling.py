@@ -1,8 +1,8 @@
 """Deciding by the stronger oracle whether a program is wrong, with the input that shows it.
 
 What counts as behaviour is the value that a call returns, or that it raises or does not end; what it prints and
-what it does to its arguments does not, since the tests of these benchmarks do not look at it. A clock decides
-none: what takes longer than the references is run again, and its steps are counted.
+what it does to its arguments does not, since the tests of these benchmarks do not look at it. No clock decides:
+what takes longer than the references is run again, and its steps are counted.
 """
 
 from __future__ import annotations

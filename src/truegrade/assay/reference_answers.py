@@ -18,6 +18,9 @@ Arguments = tuple[Any, ...]
 
 MOST_LATE = 20
 """Calls that may take too long before the ones behind them get a tenth of the time."""
+TIMES_CALL = 30
+"""The same holds once a process has used this many times the CPU seconds of a call: every program that is labelled
+takes as long as the reference on all inputs."""
 MOST_STOPS = 3
 """Calls that may end a reference's process; what stands behind the last of them is not asked."""
 _RUN_CPU_S = 150.0
@@ -81,8 +84,10 @@ def _truegrade_ring(*_):
 def _truegrade_timed(*args):
     global _truegrade_left
     import signal
+    import time
     signal.signal(signal.SIGVTALRM, _truegrade_ring)
-    signal.setitimer(signal.ITIMER_VIRTUAL, CALL_CPU_S if _truegrade_left > 0 else CALL_CPU_S / 10)
+    in_time = _truegrade_left > 0 and time.process_time() < TIMES_CALL * CALL_CPU_S
+    signal.setitimer(signal.ITIMER_VIRTUAL, CALL_CPU_S if in_time else CALL_CPU_S / 10)
     try:
         return ASKED(*args)
     except _TruegradeLate:
@@ -130,7 +135,7 @@ def answers_of(
     """
     answers, (program, asked) = Answers(), rule.adapted(program)
     timed = _TIMED.replace("ASKED", asked).replace("CALL_CPU_S", str(call_cpu_s))
-    program += timed.replace("MOST_LATE", str(MOST_LATE))
+    program += timed.replace("MOST_LATE", str(MOST_LATE)).replace("TIMES_CALL", str(TIMES_CALL))
     first = 0
     while first < len(inputs):
         arrived: list[CallResult] = []

@@ -1,0 +1,72 @@
+"""Searching for an input on which a program that all known inputs accept differs from the references."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from truegrade.assay.generators import generated_calls
+from truegrade.assay.generators.domain import Arguments, Domain
+from truegrade.assay.labelling import OracleLabeller
+from truegrade.assay.oracle import OracleInput, ProblemOracle
+from truegrade.assay.oracle_building import rule_of, valid_inputs
+from truegrade.assay.records import Witness
+from truegrade.assay.written_calls import written_call
+from truegrade.grading.executor import Executor
+
+BATCH = 100
+"""Inputs that are validated and asked together."""
+
+
+class FoundWitness(msgspec.Struct, frozen=True, kw_only=True):
+    """An input that shows a program to be wrong."""
+
+    input: OracleInput
+    witness: Witness
+
+
+def find_witness(
+    oracle: ProblemOracle,
+    domain: Domain,
+    program: str,
+    executor: Executor,
+    *,
+    budget_inputs: int,
+    seed: int = 0,
+) -> FoundWitness | None:
+    """Search the domain near known inputs and near the constants of a program.
+
+    Constants that stand in the program and not in the reference, such as those that a mutation made, come first.
+
+    Args:
+        oracle: of the problem; its inputs are known not to tell the program from the references.
+        domain: of its inputs (`infer_domain`).
+        program: whole.
+        executor: the jail.
+        budget_inputs: the most inputs to try.
+        seed: equal seeds give equal inputs.
+    """
+    known = [one.arguments for one in oracle.inputs]
+    programs = [program, *oracle.references]
+    fresh = generated_calls(
+        known, programs, seed=f"{seed} {oracle.problem_id} {program}", limit=budget_inputs, domain=domain
+    )
+    for start in range(0, len(fresh), BATCH):
+        found = _differing(oracle, program, fresh[start : start + BATCH], executor)
+        if found is not None:
+            return found
+    return None
+
+
+def _differing(
+    oracle: ProblemOracle, program: str, inputs: Sequence[Arguments], executor: Executor
+) -> FoundWitness | None:
+    """The first valid input on which the program is wrong."""
+    valid = valid_inputs(oracle.references, rule_of(oracle), inputs, executor).inputs
+    asked = tuple(OracleInput(arguments=arguments, source="generated") for arguments in valid)
+    labelled = OracleLabeller(msgspec.structs.replace(oracle, inputs=asked), executor).label(program)
+    if labelled.witness is None:
+        return None
+    calls = {written_call(oracle.entry_point, one.arguments): one for one in asked}
+    return FoundWitness(input=calls[labelled.witness.call], witness=labelled.witness)

@@ -1,0 +1,148 @@
+"""Labels of programs, each with the input that shows it."""
+
+from __future__ import annotations
+
+import pytest
+from oracle_problems import CLAMP, clamp_problem, oracle_problem
+
+from truegrade.assay.generators import infer_domain
+from truegrade.assay.generators.searching import find_witness
+from truegrade.assay.labelling import label_programs, replay
+from truegrade.assay.oracle import OracleInput, ProblemOracle
+from truegrade.assay.oracle_building import build_oracle
+from truegrade.benchmarks.table import find_benchmark
+from truegrade.sandbox import Limits, Sandbox
+
+
+@pytest.fixture(scope="module")
+def jail():
+    with Sandbox(Limits(packages=(), memory_bytes=1 << 30), workers=1, allow_unsafe=True) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def clamp(jail):
+    return build_oracle(clamp_problem(), None, jail, generated=0)
+
+
+def oracle_of(*references: str, inputs=((0,), (1,), (2,)), **changes) -> ProblemOracle:
+    asked = tuple(OracleInput(arguments=arguments, source="own") for arguments in inputs)
+    return ProblemOracle(problem_id="own/1", entry_point="f", references=references, inputs=asked, **changes)
+
+
+def test_a_wrong_program_is_shown_by_the_first_input_that_differs(jail, clamp):
+    (labelled,) = label_programs(clamp, [CLAMP.replace("min", "max")], jail)
+    witness = labelled.witness
+    assert labelled.label == "wrong"
+    assert (witness.call, witness.expected, witness.got) == ("clamp([1, 5, 9], 4)", "[1, 4, 4]", "[4, 5, 9]")
+    assert witness.source == "own"
+
+
+def test_the_reference_agrees_with_itself_and_is_not_called_wrong(jail, clamp):
+    (labelled,) = label_programs(clamp, [CLAMP], jail)
+    assert labelled.agrees
+    assert labelled.agreed == len(clamp.inputs)
+
+
+@pytest.mark.parametrize(
+    ("program", "got"),
+    [
+        ("def clamp(:", "does not compile: "),
+        ("1 / 0", "raises ZeroDivisionError"),
+        ("def other():\n    pass", "raises NameError"),
+        ("def clamp(values, top):\n    raise KeyError(top)", "raises KeyError: 4"),
+        ("import os\ndef clamp(values, top):\n    os._exit(0)", "the program ended the process (exit code 0)"),
+        ("def clamp(values, top):\n    raise SystemExit", "raises SystemExit"),
+        ("def clamp(values, top):\n    while True:\n        pass", "does not end: more than 100000 steps"),
+        ("def clamp(values, top):\n    return clamp(values, top)", "raises RecursionError"),
+        (
+            "class Same:\n    def __eq__(self, other):\n        return True\ndef clamp(*_):\n    return Same()",
+            "<Same",
+        ),
+    ],
+)
+def test_whatever_gives_no_value_is_wrong(jail, clamp, program, got):
+    (labelled,) = label_programs(clamp, [program], jail)
+    assert labelled.label == "wrong"
+    assert labelled.witness.got.startswith(got)
+    assert labelled.witness.call == "clamp([1, 5, 9], 4)"
+
+
+@pytest.mark.slow
+def test_a_program_that_is_only_slow_is_not_wrong(jail):
+    """It takes more seconds than a first run may take, and fewer steps than the limit."""
+    slow = "def f(n):\n    for _ in range(9):\n        sum(range(5_000_000))\n    return n\n"
+    (labelled,) = label_programs(oracle_of("def f(n):\n    return n\n", inputs=((3,),)), [slow], jail)
+    assert labelled.agrees
+
+
+def test_a_program_that_waits_in_a_library_is_undecided(jail):
+    waits = "import time\ndef f(n):\n    time.sleep(1e6)\n"
+    oracle = oracle_of("def f(n):\n    return n\n", inputs=((3,),))
+    with Sandbox(Limits(wall_s=0.5), workers=1, allow_unsafe=True) as hasty:
+        (labelled,) = label_programs(oracle, [waits], hasty)
+    assert (labelled.label, labelled.agrees) == ("undecided", False)
+    assert "time_limit" in labelled.reason
+
+
+def test_a_difference_that_a_call_alone_does_not_show_is_undecided(jail):
+    keeps = "calls = []\ndef f(n):\n    calls.append(n)\n    return n + (len(calls) > 2)\n"
+    (labelled,) = label_programs(oracle_of("def f(n):\n    return n\n"), [keeps], jail)
+    assert labelled.label == "undecided"
+    assert "keeps a state" in labelled.reason
+
+
+def test_one_reference_that_agrees_is_enough(jail):
+    """Both references are within the tolerance of each other, and the program of the second alone."""
+    first, second = "def f(n):\n    return n + 0.0\n", "def f(n):\n    return n + 8e-7\n"
+    program = "def f(n):\n    return n + 1.6e-6\n"
+    inputs = ((0,),)
+    assert label_programs(oracle_of(first, inputs=inputs), [program], jail)[0].label == "wrong"
+    assert label_programs(oracle_of(first, second, inputs=inputs), [program], jail)[0].agrees
+
+
+def test_arguments_that_a_program_changes_do_not_reach_the_next_call(jail):
+    clears = "def f(values):\n    held = list(values)\n    values.clear()\n    return held\n"
+    oracle = oracle_of("def f(values):\n    return values\n", inputs=(([1],), ([1, 2],)))
+    assert label_programs(oracle, [clears], jail)[0].agrees
+
+
+def test_a_witness_can_be_replayed(jail, clamp):
+    wrong = CLAMP.replace("min", "max")
+    (labelled,) = label_programs(clamp, [wrong], jail)
+    again = replay(clamp, wrong, labelled.witness.call, jail)
+    assert (again.expected, again.got, again.differs) == ("[1, 4, 4]", "[4, 5, 9]", True)
+    assert not replay(clamp, CLAMP, labelled.witness.call, jail).differs
+    with pytest.raises(ValueError, match="no answer"):
+        replay(clamp, wrong, "clamp(1, 2)", jail)
+
+
+def test_the_source_of_a_witness_says_what_was_needed(jail):
+    given = oracle_problem("def f(n):\n    return n < 10\n", ((1,), (2,)), plus_inputs=((10,),))
+    oracle = build_oracle(given, None, jail, generated=60)
+    programs = [
+        "def f(n):\n    return n < 2\n",
+        "def f(n):\n    return n <= 10\n",
+        "def f(n):\n    return n != 10\n",
+    ]
+    labels = label_programs(oracle, programs, jail)
+    assert [one.witness.source for one in labels] == ["own", "plus", "generated"]
+
+
+def test_a_survivor_is_searched_for_near_its_constants(jail):
+    reference = "def f(n):\n    return n >= 0\n"
+    mutant = "def f(n):\n    return n >= 0 and n != 4321\n"
+    oracle = oracle_of(reference, inputs=((1,), (600,), (2,)))
+    assert label_programs(oracle, [mutant], jail)[0].agrees
+    domain = infer_domain([one.arguments for one in oracle.inputs])
+    found = find_witness(oracle, domain, mutant, jail, budget_inputs=40)
+    assert (found.witness.call, found.input.source) == ("f(4321)", "generated")
+    assert find_witness(oracle, domain, reference, jail, budget_inputs=40) is None
+
+
+def test_labels_of_mbpp_164_are_decided_by_equality(jail, data_dir):
+    """Its published comparison accepts whatever does not raise."""
+    problem = find_benchmark("mbpp").load(data_dir, {}).by_id()["MBPP/164"]
+    oracle = build_oracle(problem, None, jail, generated=0)
+    (labelled,) = label_programs(oracle, [f"def {oracle.entry_point}(*_):\n    return None\n"], jail)
+    assert labelled.label == "wrong"
