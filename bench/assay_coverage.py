@@ -10,14 +10,15 @@ printed. A model is right on half of the samples, some problems always or never,
 Printed, per cell, in percent of the runs: how often each 95 % interval holds the true value; beside them the
 Wilson interval that takes programs for independent ("naive"), the raw pass@1 for the true one ("raw"), and the
 mean error of the raw and of the corrected rate in points. The last part shows models whose problems are graded
-the more strictly the more often they are solved, which no correction by mean error rates can know.
+the more strictly the more often they are solved, which no correction by mean error rates can know. Bootstraps
+are computed in every fifth run.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import product
@@ -27,15 +28,15 @@ import numpy as np
 
 from truegrade.assay.correcting import corrected_pass
 from truegrade.statistics import TaskTally, wilson
-from truegrade.statistics.corrected_rates import correctable, corrected_draws, corrected_span
+from truegrade.statistics.corrected_rates import PASSED, correctable, corrected_draws, corrected_span
 from truegrade.statistics.error_rates import (
     FPR,
     FPR_UPPER,
     TPR,
     GraderCount,
-    accepted_span,
     error_ratios,
     j_span,
+    share_span,
 )
 from truegrade.statistics.ratios import Ratios, Share, percentile_interval
 
@@ -44,7 +45,9 @@ RIGHT = 0.5
 RESAMPLES = 600
 SHOWN = ("TPR", "FPR", "naive", "J", "J boot", "corrected", "corr boot", "raw")
 ERRORS = ("err raw", "err corr")
-GOALS = ("TPR", "FPR", "J", "corrected")
+BOOTSTRAP_EVERY = 5
+_OF = {"J boot": "resampled", "corrected": "corrections", "err corr": "corrections", "corr boot": "recorrected"}
+"""What a column is a share of, where that is not all runs."""
 
 
 class Cell(NamedTuple):
@@ -102,50 +105,54 @@ def coverage(cell: Cell, runs: int, seed: int) -> dict[str, float]:
     generator = np.random.default_rng([seed, GRID.index(cell)])
     times = generator.multinomial(cell.problems, [1 / cell.problems] * cell.problems, size=RESAMPLES).astype(float)
     found = [Counter[str]() for _ in range(1 + bool(cell.undecided))]
-    for _ in range(runs):
+    for turn in range(runs):
         counts, passes = simulated(cell, generator)
         for world, passed in enumerate(passes):
             truth = cell.fpr + world * cell.undecided * (1 - cell.fpr)
             ratios = error_ratios(counts, Share(passed, [1] * len(counts), [1] * len(counts)))
             assert ratios is not None
-            found[world].update(_one(cell, counts, ratios, truth, times))
+            found[world].update(_intervals(cell, counts, ratios, truth))
+            if turn % BOOTSTRAP_EVERY == 0:
+                found[world].update(_bootstraps(cell, ratios, truth, times))
     shares = [
-        {name: 100 * each[name] / (each["corrections"] if "corr" in name else runs) for name in (*SHOWN, *ERRORS)}
-        for each in found
+        {name: 100 * each[name] / each[_OF.get(name, "runs")] for name in (*SHOWN, *ERRORS)} for each in found
     ]
     worst = {name: min(share[name] for share in shares) for name in SHOWN}
     return worst | {name: max((share[name] for share in shares), key=abs) for name in ERRORS}
 
 
-def _one(cell: Cell, counts: Sequence[GraderCount], ratios: Ratios, fpr: float, times: Any) -> dict[str, float]:
+def _intervals(cell: Cell, counts: Sequence[GraderCount], ratios: Ratios, fpr: float) -> dict[str, float]:
     """What one run adds."""
-    tpr_span, fpr_span = accepted_span(counts, right=True), accepted_span(counts)
-    assert tpr_span is not None
-    assert fpr_span is not None
-    j, raw = j_span(ratios), ratios.values[3]
-    draws = ratios.at(times)
-    boot_low = percentile_interval(draws[TPR] - draws[FPR_UPPER], 0.95) or (None, None)
-    boot_high = percentile_interval(draws[TPR] - draws[FPR], 0.95) or (None, None)
+    tpr_span, fpr_span, j = share_span(ratios, TPR, TPR), share_span(ratios, FPR, FPR_UPPER), j_span(ratios)
     wrong, accepted = sum(count.wrong for count in counts), sum(count.wrong_accepted for count in counts)
+    raw = ratios.values[PASSED]
     said: dict[str, float] = {
+        "runs": 1,
         "TPR": holds(tpr_span.low, tpr_span.high, cell.tpr),
         "FPR": holds(fpr_span.low, fpr_span.high, fpr),
         "naive": holds(*wilson(accepted, wrong), fpr),
         "J": holds(j.low, j.high, cell.tpr - fpr),
-        "J boot": holds(boot_low[0], boot_high[1], cell.tpr - fpr),
         "raw": holds(*wilson(raw * cell.problems, cell.problems), RIGHT),
         "err raw": raw - RIGHT,
     }
     if correctable(ratios):
         span = corrected_span(ratios)
-        below = percentile_interval(corrected_draws(draws, FPR_UPPER), 0.95) or (None, None)
-        above = percentile_interval(corrected_draws(draws, FPR), 0.95) or (None, None)
-        said |= {
-            "corrections": 1,
-            "corrected": holds(span.low, span.high, RIGHT),
-            "corr boot": holds(below[0], above[1], RIGHT),
-            "err corr": span.value - RIGHT,
-        }
+        held = holds(span.low, span.high, RIGHT)
+        said |= {"corrections": 1, "corrected": held, "err corr": span.value - RIGHT}
+    return said
+
+
+def _bootstraps(cell: Cell, ratios: Ratios, fpr: float, times: Any) -> dict[str, float]:
+    """The same by the bootstrap, which takes longest."""
+    draws = ratios.at(times)
+    low, high = (percentile_interval(draws[TPR] - draws[place], 0.95) for place in (FPR_UPPER, FPR))
+    said: dict[str, float] = {
+        "resampled": 1,
+        "J boot": bool(low and high and holds(low[0], high[1], cell.tpr - fpr)),
+    }
+    if correctable(ratios):
+        low, high = (percentile_interval(corrected_draws(draws, place), 0.95) for place in (FPR_UPPER, FPR))
+        said |= {"recorrected": 1, "corr boot": bool(low and high and holds(low[0], high[1], RIGHT))}
     return said
 
 
@@ -165,7 +172,7 @@ def tied_models(
         ("same tests", 0.15, 0.15), ("hard problems graded less strictly", 0.0, 0.3), ("more strictly", 0.3, 0.0)
     ):  # fmt: skip
         generator = np.random.default_rng([seed, 1])
-        found = Counter[str]()
+        found: dict[str, float] = defaultdict(float)
         for _ in range(runs):
             is_easy = np.arange(problems) % 2 == 0
             right, fpr = np.where(is_easy, 2 / 3, 1 / 3), np.where(is_easy, easy, hard)
@@ -207,16 +214,17 @@ def main() -> None:
     asked = parser.parse_args()
     grid = QUICK if asked.quick else GRID
     print("problems   FPR  TPR problems probes undecided " + "".join(f"{name:>10}" for name in (*SHOWN, *ERRORS)))
+    rows = []
     with ProcessPoolExecutor(asked.workers) as pool:
-        rows = list(zip(grid, pool.map(_job, [(cell, asked.runs, asked.seed) for cell in grid]), strict=True))
-    for cell, row in rows:
-        kind = "unlike" if cell.unlike else "alike"
-        head = (
-            f"{cell.problems:>8} {cell.fpr:5.2f} {cell.tpr:4.1f} {kind:>8} {cell.probes:>6} {cell.undecided:>9} "
-        )
-        print(head + "".join(f"{row[name]:10.1f}" for name in (*SHOWN, *ERRORS)))
+        for cell, row in zip(grid, pool.map(_job, [(cell, asked.runs, asked.seed) for cell in grid]), strict=True):
+            kind = "unlike" if cell.unlike else "alike"
+            head = (
+                f"{cell.problems:>8} {cell.fpr:5.2f} {cell.tpr:4} {kind:>8} {cell.probes:>6} {cell.undecided:>9} "
+            )
+            print(head + "".join(f"{row[name]:10.1f}" for name in (*SHOWN, *ERRORS)), flush=True)
+            rows.append(row)
     for name in SHOWN:
-        values = [row[name] for _, row in rows]
+        values = [row[name] for row in rows]
         low, high = sum(value < 92 for value in values), sum(value > 98 for value in values)
         print(
             f"{name:<10} mean {np.mean(values):5.1f}, lowest {min(values):5.1f}; of {len(values)} cells"

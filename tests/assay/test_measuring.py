@@ -46,8 +46,8 @@ def reference(name="p000"):
 
 @pytest.fixture(scope="module")
 def planted_measures():
-    """All twenty on sixty problems, in one pass; the flaky ones were asked twice."""
-    probes = battery(60)
+    """All twenty on forty problems, in one pass; the flaky ones were asked twice."""
+    probes = battery(40)
     graders = planted()
     rows = [
         row for seed, grader in enumerate(graders) for row in grader.said(probes, seed, 2 if grader.flaky else 1)
@@ -77,8 +77,10 @@ def test_every_problem_has_an_interval_that_covers(planted_measures):
         if name.startswith("known"):
             truth = graders[name].truth
             wrong = sum(KINDS[kind] * truth(kind) for kind in ("mutant", "labelled", "reply")) / 14
-            held.update(one.fpr_low <= wrong <= one.fpr_high for one in of.per_problem)
-    assert held.total() == 12 * 60
+            held.update(one.fpr_low <= wrong <= one.fpr_high for one in of.per_problem if one.wrong)
+            # Those whose reference it refuses are left out.
+            assert sum(not one.wrong for one in of.per_problem) == of.references_refused
+    assert held.total() > 12 * 35
     assert held[True] / held.total() >= 0.95
 
 
@@ -130,7 +132,7 @@ def test_a_score_is_accepted_from_the_references_on():
     assert share(of, "right").accepted == 1
     assert share(of, "mutant").mean_score == pytest.approx(2.49 / 4)
     assert not codes(findings, "reference_refused")
-    assert share(measured(rows, pass_at=0.85)[0], "mutant").accepted == 1
+    assert share(measured(rows, pass_at=0.5)[0], "mutant").accepted == 3
     assert codes(measured(rows, pass_at=0.85)[1], "reference_refused")
 
 
@@ -265,7 +267,7 @@ def test_a_comparison_that_accepts_everything_is_found_among_many_problems():
     for n in range(100):
         name = f"p{n:03}"
         rows[reference(name)] = True
-        rows |= {probe(name, "mutant", each): n == 7 or each == 0 for each in range(8)}
+        rows |= {probe(name, "mutant", each): n == 7 or (each == 0 and n % 10 == 0) for each in range(8)}
         rows |= {probe(name, "stub", each): n == 7 for each in range(6)}
     of, findings = measured(rows)
     assert [found.problem_id for found in codes(findings, "vacuous_comparison")] == ["p007"]
@@ -273,5 +275,5 @@ def test_a_comparison_that_accepts_everything_is_found_among_many_problems():
     assert [one.problem_id for one in of.per_problem if one.doubtful] == ["p007"]
     worst = max(of.per_problem, key=lambda one: one.fpr_shrunken)
     assert worst.problem_id == "p007"
-    assert 0.125 < worst.fpr_shrunken < 1.0
+    assert 0.5 < worst.fpr_shrunken < 1.0
     assert of.ppv["0.5"].value > of.ppv["0.1"].value

@@ -96,13 +96,18 @@ class _GraderOnBenchmark:
         self._problems, self._confidence = problems, confidence
         self._acceptance = Acceptance(probes, verdicts, pass_at)
         self._channels: list[ChannelRecord] = look_at_channels(probes, self._acceptance, verdicts)
+        self._members: dict[ProbeClass, list[Probe]] = defaultdict(list)
+        """Probes by the class that they are counted in."""
+        for probe in probes:
+            kind = counted_class(probe)
+            if kind is not None and not left_out(kind, probe, self._acceptance.refused):
+                self._members[kind].append(probe)
         self._natural = self._counts(("right", *NATURAL))
         self._flaky = tuple(probe.id for probe in probes if probe.id in verdicts.flaky)
 
     def _counts(self, kinds: Sequence[ProbeClass]) -> list[GraderCount]:
-        return problem_counts(
-            self._probes, self._acceptance, lambda problem: self._problems[problem].cluster, kinds
-        )
+        probes = [probe for kind in kinds for probe in self._members.get(kind, ())]
+        return problem_counts(probes, self._acceptance, lambda problem: self._problems[problem].cluster, kinds)
 
     # ------------------------------------------------------------------------------------- figures
 
@@ -149,14 +154,9 @@ class _GraderOnBenchmark:
 
     def _shares(self) -> Iterable[AcceptedShare]:
         """One for each class in the battery."""
-        members: dict[ProbeClass, list[Probe]] = defaultdict(list)
-        for probe in self._probes:
-            kind = counted_class(probe)
-            if kind is not None and not left_out(kind, probe, self._acceptance.refused):
-                members[kind].append(probe)
         for kind in _CLASSES:
-            if kind in members:
-                yield self._share(kind, members[kind])
+            if kind in self._members:
+                yield self._share(kind, self._members[kind])
 
     def _share(self, kind: ProbeClass, members: Sequence[Probe]) -> AcceptedShare:
         right = kind == "right"
