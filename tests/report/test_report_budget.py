@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-import pytest
 from report_runs import House, Lenient, build_run
 
 from truegrade.pipeline.summary import read_summary
