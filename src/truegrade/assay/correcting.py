@@ -183,7 +183,7 @@ def _read(folder: Path, grader: str, pass_at: float | None) -> _Calibration:
     """Read probes and verdicts of one grader."""
     probes = list(read_journal(folder / "probes.jsonl", Probe))
     if not probes:
-        raise UserError(f"{folder}: holds no probes.jsonl with probes; `assay` is the folder of a finished assay")
+        raise UserError(f"{folder}: holds no probes.jsonl with probes; give the folder of a finished assay")
     graders = settle(read_journal(folder / "verdicts.jsonl", Said))
     if grader not in graders:
         hint = "`grader` says which of them gave the run's verdicts"

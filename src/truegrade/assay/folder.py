@@ -241,6 +241,6 @@ def latest_assay(dataset_sha256: str, grader: str, under: Path = Path("runs")) -
     if not found:
         raise UserError(
             f"{under}: holds no finished assay of {grader} on this data; make one with `truegrade assay`, or name"
-            " its folder with `assay`"
+            " its folder"
         )
     return max(found)[1]

@@ -192,7 +192,7 @@ def load_benchmarks(
     """
     if problems:
         if benchmarks:
-            raise UserError("give `benchmarks` or `problems`, not both")
+            raise UserError("give names of benchmarks or problems of your own, not both")
         return [
             Benchmark(
                 name=problems[0].benchmark,

@@ -34,7 +34,7 @@ class Battery(msgspec.Struct, frozen=True, kw_only=True):
             if name not in CLASSES:
                 raise UnknownName("class of probes", name, CLASSES)
         if not self.classes:
-            raise UserError(f"`probes` names no class; choose from {', '.join(CLASSES)}")
+            raise UserError(f"no class of probes is named; choose from {', '.join(CLASSES)}")
         if self.per_problem < 1 or self.cheats_per_problem < 1 or self.inputs < 0:
             raise UserError("`per_problem` and `cheats_per_problem` are at least 1, `inputs` at least 0")
 
