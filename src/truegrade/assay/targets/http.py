@@ -28,12 +28,13 @@ class HttpTarget:
     Args:
         asker: words for probes.
         address: that requests are sent to.
+        token: sent as ``Authorization: Bearer``.
 
     Raises:
         UserError: services are not called in this way.
     """
 
-    def __init__(self, asker: Asker, address: str) -> None:
+    def __init__(self, asker: Asker, address: str, token: str | None = None) -> None:
         import httpx2
 
         if asker.call.ask is None:
@@ -41,7 +42,8 @@ class HttpTarget:
         self._asker, self._ask = asker, asker.call.ask
         alone = urlsplit(address).path in {"", "/"}
         self._address = address.rstrip("/") + SERVICE_PATHS.get(asker.call.name, "") if alone else address
-        self._http = httpx2.Client(timeout=asker.timeout_s, trust_env=False)
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._http = httpx2.Client(headers=headers, timeout=asker.timeout_s, trust_env=False)
         self._answered = False
 
     @property
