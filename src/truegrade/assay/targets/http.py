@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from truegrade.assay.records import Danger, Dispatch, Said
-from truegrade.assay.targets.asking import Asker
-from truegrade.assay.targets.calls.base import Question
+from truegrade.assay.targets.asking import ProbeAsker
+from truegrade.assay.targets.calls.base import ProbeQuestion
 from truegrade.assay.targets.readings import DIED, HUNG, RAISED, TEXT, Reading, no_verdict
 from truegrade.errors import UserError
 
@@ -34,7 +34,7 @@ class HttpTarget:
         UserError: services are not called in this way.
     """
 
-    def __init__(self, asker: Asker, address: str, token: str | None = None) -> None:
+    def __init__(self, asker: ProbeAsker, address: str, token: str | None = None) -> None:
         import httpx2
 
         if asker.call.ask is None:
@@ -71,7 +71,7 @@ class HttpTarget:
         """Hang up."""
         self._http.close()
 
-    def _reading(self, question: Question) -> Reading:
+    def _reading(self, question: ProbeQuestion) -> Reading:
         import httpx2
 
         try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from truegrade.assay.records import DANGERS, Danger
 from truegrade.assay.targets import host
-from truegrade.assay.targets.asking import Asker
+from truegrade.assay.targets.asking import ProbeAsker
 from truegrade.assay.targets.base import Target
 from truegrade.assay.targets.calls import CALLS
 from truegrade.assay.targets.calls.base import Call
@@ -71,7 +71,7 @@ def open_target(
     found, adapter = _call(grader, call)
     form = tests_form(tests_as or found.tests_as)
     jailed = isinstance(grader, str) and not _is_address(grader) and jail and detect().level > LIMITS_ONLY
-    asker = Asker(
+    asker = ProbeAsker(
         _name(grader),
         found,
         form,

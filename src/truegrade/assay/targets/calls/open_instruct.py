@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from truegrade.assay.targets.calls.base import Call, Post, Question
+from truegrade.assay.targets.calls.base import Call, Post, ProbeQuestion
 from truegrade.assay.targets.readings import SCORE, Reading, no_verdict
 
 MAX_EXECUTION_S = 6.0
 """Of one test, as the verifier asks for."""
 
 
-def _ask(asked: Question, post: Post) -> Any:
+def _ask(asked: ProbeQuestion, post: Post) -> Any:
     tests = asked.tests
     if asked.form == "stdio":
         pairs = zip(tests["inputs"], tests["outputs"], strict=True)

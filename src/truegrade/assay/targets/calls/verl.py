@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 
-from truegrade.assay.targets.calls.base import Arguments, Call, Question, sources
+from truegrade.assay.targets.calls.base import Arguments, Call, ProbeQuestion, sources
 
 
-def _arguments(asked: Question) -> Arguments:
+def _arguments(asked: ProbeQuestion) -> Arguments:
     given = {
         "data_source": asked.problem.benchmark,
         "solution_str": asked.reply,
