@@ -57,7 +57,7 @@ def test_trl_gets_batches_of_one_by_name():
 
 def test_verl_gets_a_text_of_tests():
     (kwargs,) = taken("verl", fields={"data_source": "taco"})
-    tests = {"inputs": [[1, 2], [0, -4]], "outputs": [[3], [-4]], "fn_name": "add"}
+    tests = {"inputs": ["1\n2", "0\n-4"], "outputs": ["3", "-4"], "fn_name": "add"}
     assert kwargs == {
         "data_source": "taco",
         "solution_str": REPLY,
