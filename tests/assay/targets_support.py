@@ -7,7 +7,7 @@ import itertools
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -152,7 +152,8 @@ def service(function: Any) -> Iterator[tuple[str, list[Any]]]:
             status, answer = function(body)
             self.send_response(status)
             self.end_headers()
-            self.wfile.write(answer.encode())
+            with suppress(BrokenPipeError):  # whoever asked waits no longer
+                self.wfile.write(answer.encode())
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""

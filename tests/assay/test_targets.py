@@ -272,8 +272,7 @@ def test_ordinary_graders_work_in_the_jail(write, kind):
 
 
 @jailed
-@pytest.mark.parametrize("start", ["pytest.main(['-q', 'test_solution.py'])", "subprocess.run([sys.executable, '-m', "
-                                   "'pytest', '-q', 'test_solution.py'], capture_output=True).returncode"])  # fmt: skip
+@pytest.mark.parametrize("start", ["main", "run"])
 def test_a_grader_that_runs_pytest(write, start):
     file = write(f"""
         import os, pathlib, pytest, subprocess, sys, tempfile
@@ -284,7 +283,12 @@ def test_a_grader_that_runs_pytest(write, start):
             for name in ("solution", "test_solution"):
                 sys.modules.pop(name, None)
             sys.path[:] = [os.getcwd(), *sys.path]
-            return {start} == 0
+            return STARTS[{start!r}]() == 0
+        words = [sys.executable, "-m", "pytest", "-q", "test_solution.py"]
+        STARTS = {{
+            "main": lambda: pytest.main(["-q", "test_solution.py"]),
+            "run": lambda: subprocess.run(words, capture_output=True).returncode,
+        }}
     """)  # fmt: skip
     target = open_target(f"{file}:reward", tests_as="pytest", packages=("pytest",))
     assert verdicts(asked(target, sending(RIGHT), sending(WRONG))) == [True, False]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from truegrade.assay.records import DANGERS, Danger, Dispatch, Said
-from truegrade.assay.targets.calls.base import Call, Question
+from truegrade.assay.targets.calls.base import Call, ProbeQuestion
 from truegrade.assay.targets.readings import NOT_PUT, NOT_SENT, Reading, no_verdict
 from truegrade.assay.targets.tests_forms import Outputs, TestsForm, tests_of
 from truegrade.errors import TruegradeError
@@ -17,7 +17,7 @@ from truegrade.sandbox import CallResult, Limits, Sandbox
 REFERENCE_CPU_S = 60.0
 
 
-class Asker:
+class ProbeAsker:
     """Puts probes into the words of one grader.
 
     Args:
@@ -47,7 +47,7 @@ class Asker:
         self._lock = threading.Lock()
         self._outputs: tuple[str, Outputs | None] = ("", None)
 
-    def question(self, sent: Dispatch) -> Question | Said:
+    def question(self, sent: Dispatch) -> ProbeQuestion | Said:
         """What the grader is asked, or what is known without asking: nothing is sent then."""
         probe, problem = sent.probe, sent.problem
         if DANGERS.index(probe.danger) > DANGERS.index(self.danger):
@@ -59,7 +59,7 @@ class Asker:
                 return self.said(sent, Reading(None, None, no_verdict(NOT_PUT, put.why_not)))
             tests = put.tests
         reply = f"```python\n{probe.code.rstrip()}\n```" if probe.form == "program" else probe.code
-        return Question(
+        return ProbeQuestion(
             problem=problem,
             program=probe.code,
             reply=reply,

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from truegrade.assay.targets.calls.base import Call, Question
+from truegrade.assay.targets.calls.base import Call, ProbeQuestion
 from truegrade.assay.targets.readings import DIED, TEXT, Reading, no_verdict
 from truegrade.assay.targets.surroundings import PATH, check_folder, environment, shown_with
 from truegrade.errors import UserError
@@ -84,7 +84,7 @@ class CommandProgram:
         named = [shutil.which(one, path=f"{PATH}:{os.environ.get('PATH', '')}") for one in interpreter]
         return [path, *(one for one in named if one is not None and one != sys.executable)]
 
-    def payload(self, asked: Question) -> dict[str, Any]:
+    def payload(self, asked: ProbeQuestion) -> dict[str, Any]:
         """The words, and the two files."""
         source = isinstance(asked.tests, str)
         tests = asked.tests if source else json.dumps(asked.tests)

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.assay.targets.calls.base import Arguments, Call, Question
+from truegrade.assay.targets.calls.base import Arguments, Call, ProbeQuestion
 from truegrade.assay.targets.readings import Reading
 from truegrade.assay.targets.surroundings import environment, shown_with
 from truegrade.errors import UserError
@@ -120,7 +120,7 @@ class FunctionProgram:
             "checked": adapter is None,
         }
 
-    def payload(self, asked: Question) -> dict[str, Any]:
+    def payload(self, asked: ProbeQuestion) -> dict[str, Any]:
         """Arguments, or for an adapter the problem and the reply."""
         if self._adapter is not None:
             return {"problem": msgspec.to_builtins(asked.problem), "reply": asked.reply}
@@ -148,14 +148,14 @@ def _told(settings: dict[str, Any]) -> str:
     return f"{given} arguments" if given else ", ".join(named)
 
 
-def _arguments(call: Call, asked: Question) -> Arguments:
+def _arguments(call: Call, asked: ProbeQuestion) -> Arguments:
     if call.arguments is None:
         raise UserError(f"`call`: {call.name} is no way to call a Python function")
     return call.arguments(asked)
 
 
 _TASK = FunctionTask(prompt="", entry_point="f", tests="", reference="")
-_EXAMPLE = Question(
+_EXAMPLE = ProbeQuestion(
     problem=Problem(id="", benchmark="", dataset_sha256="", cluster="", task=_TASK),
     program="",
     reply="",

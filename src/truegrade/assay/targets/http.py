@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from truegrade.assay.records import Danger, Dispatch, Said
-from truegrade.assay.targets.asking import Asker
-from truegrade.assay.targets.calls.base import Question
+from truegrade.assay.targets.asking import ProbeAsker
+from truegrade.assay.targets.calls.base import ProbeQuestion
 from truegrade.assay.targets.readings import DIED, HUNG, RAISED, TEXT, Reading, no_verdict
 from truegrade.errors import UserError
 
@@ -28,14 +28,19 @@ class HttpTarget:
     Args:
         asker: words for probes.
         address: that requests are sent to.
+        token: sent as ``Authorization: Bearer``.
 
     Raises:
         UserError: services are not called in this way.
     """
 
+<<<<<<< HEAD
     keeps_state: ClassVar[bool] = True
 
     def __init__(self, asker: Asker, address: str) -> None:
+=======
+    def __init__(self, asker: ProbeAsker, address: str, token: str | None = None) -> None:
+>>>>>>> a-targets
         import httpx2
 
         if asker.call.ask is None:
@@ -43,7 +48,8 @@ class HttpTarget:
         self._asker, self._ask = asker, asker.call.ask
         alone = urlsplit(address).path in {"", "/"}
         self._address = address.rstrip("/") + SERVICE_PATHS.get(asker.call.name, "") if alone else address
-        self._http = httpx2.Client(timeout=asker.timeout_s, trust_env=False)
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._http = httpx2.Client(headers=headers, timeout=asker.timeout_s, trust_env=False)
         self._answered = False
 
     @property
@@ -71,7 +77,7 @@ class HttpTarget:
         """Hang up."""
         self._http.close()
 
-    def _reading(self, question: Question) -> Reading:
+    def _reading(self, question: ProbeQuestion) -> Reading:
         import httpx2
 
         try:

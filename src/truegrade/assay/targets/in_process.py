@@ -12,8 +12,8 @@ import msgspec
 
 from truegrade.assay.records import Danger, Dispatch, Said
 from truegrade.assay.targets import host
-from truegrade.assay.targets.asking import Asker
-from truegrade.assay.targets.calls.base import Question
+from truegrade.assay.targets.asking import ProbeAsker
+from truegrade.assay.targets.calls.base import ProbeQuestion
 from truegrade.assay.targets.readings import HUNG, RAISED, Reading, no_verdict
 from truegrade.errors import UserError
 
@@ -30,9 +30,9 @@ class CallableTarget:
         UserError: it cannot be called so.
     """
 
-    keeps_state: ClassVar[bool] = True
-
-    def __init__(self, asker: Asker, function: Callable[..., Any], adapter: Callable[..., Any] | None) -> None:
+    def __init__(
+        self, asker: ProbeAsker, function: Callable[..., Any], adapter: Callable[..., Any] | None
+    ) -> None:
         self._asker, self._function, self._adapter = asker, function, adapter
         if adapter is None and asker.call.arguments is None:
             raise UserError(f"`call`: {asker.call.name} is no way to call a Python function")
@@ -61,7 +61,7 @@ class CallableTarget:
     def close(self) -> None:
         """Nothing was started."""
 
-    def _reading(self, question: Question) -> Reading:
+    def _reading(self, question: ProbeQuestion) -> Reading:
         answered: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
 
         def call() -> None:
@@ -79,7 +79,7 @@ class CallableTarget:
             return Reading(None, None, no_verdict(RAISED, f"{type(error).__name__}: {error}"))
         return self._asker.call.reading(value)
 
-    def _payload(self, question: Question) -> dict[str, Any]:
+    def _payload(self, question: ProbeQuestion) -> dict[str, Any]:
         if self._adapter is not None:
             return {"problem": msgspec.to_builtins(question.problem), "reply": question.reply}
         assert self._asker.call.arguments is not None

@@ -17,8 +17,8 @@ import msgspec
 
 from truegrade.assay.records import Danger, Dispatch, Said
 from truegrade.assay.targets import host
-from truegrade.assay.targets.asking import Asker
-from truegrade.assay.targets.calls.base import Question
+from truegrade.assay.targets.asking import ProbeAsker
+from truegrade.assay.targets.calls.base import ProbeQuestion
 from truegrade.assay.targets.readings import DIED, HUNG, RAISED, Reading, no_verdict
 from truegrade.errors import UserError
 from truegrade.sandbox import CallResult, GraderNeeds, Limits, Outcome, Sandbox
@@ -42,7 +42,7 @@ class Program(Protocol):
     step: str
     """``grade`` or ``run``."""
 
-    def payload(self, asked: Question) -> dict[str, Any]:
+    def payload(self, asked: ProbeQuestion) -> dict[str, Any]:
         """What that step gets for a probe."""
 
     def reading(self, value: Any) -> Reading:
@@ -69,7 +69,7 @@ class HostedTarget:
 
     def __init__(
         self,
-        asker: Asker,
+        asker: ProbeAsker,
         program: Program,
         *,
         shown: Sequence[str],
@@ -119,9 +119,9 @@ class HostedTarget:
         """End its processes."""
         self._sandbox.close()
 
-    def _conversation(self, sent: Sequence[Dispatch], questions: Sequence[Question | Said]) -> Iterator[Said]:
+    def _conversation(self, sent: Sequence[Dispatch], questions: Sequence[ProbeQuestion | Said]) -> Iterator[Said]:
         """What one process of the grader says, up to the probe that ended it."""
-        asked = [one for one in questions if isinstance(one, Question)]
+        asked = [one for one in questions if isinstance(one, ProbeQuestion)]
         if not asked:
             yield from (one for one in questions if isinstance(one, Said))
             return
@@ -143,7 +143,7 @@ class HostedTarget:
         finally:
             talk.end()
 
-    def _calls(self, asked: Sequence[Question]) -> list[tuple[str, dict[str, Any]]]:
+    def _calls(self, asked: Sequence[ProbeQuestion]) -> list[tuple[str, dict[str, Any]]]:
         step = self._program.step
         return [("open", self._program.settings), *((step, self._program.payload(one)) for one in asked)]
 

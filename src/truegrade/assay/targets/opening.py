@@ -8,7 +8,7 @@ from typing import Any
 
 from truegrade.assay.records import DANGERS, Danger
 from truegrade.assay.targets import host
-from truegrade.assay.targets.asking import Asker
+from truegrade.assay.targets.asking import ProbeAsker
 from truegrade.assay.targets.base import Target
 from truegrade.assay.targets.calls import CALLS
 from truegrade.assay.targets.calls.base import Call
@@ -39,6 +39,7 @@ def open_target(
     timeout_s: float = 60.0,
     allow_unsafe: bool = False,
     jail: bool = True,
+    token: str | None = None,
     fields: Mapping[str, Any] = NO_FIELDS,
 ) -> Target:
     """A grader of somebody else's, ready to be asked.
@@ -60,6 +61,7 @@ def open_target(
         timeout_s: wall seconds for one probe.
         allow_unsafe: run it where the machine offers no jail.
         jail: False runs a function or command outside the jail, under limits of resources only.
+        token: of a service.
         fields: arguments, columns or fields of a request that ``call`` hands over besides, or in place of its own.
 
     Raises:
@@ -69,7 +71,7 @@ def open_target(
     found, adapter = _call(grader, call)
     form = tests_form(tests_as or found.tests_as)
     jailed = isinstance(grader, str) and not _is_address(grader) and jail and detect().level > LIMITS_ONLY
-    asker = Asker(
+    asker = ProbeAsker(
         _name(grader),
         found,
         form,
@@ -82,7 +84,7 @@ def open_target(
         made = None if adapter is None else host.loaded(adapter.module, adapter.file, adapter.attribute)
         return CallableTarget(asker, grader, made)
     if _is_address(grader):
-        return HttpTarget(asker, grader)
+        return HttpTarget(asker, grader, token)
     program: Program
     if grader.startswith("cmd:"):
         program = CommandProgram(grader, words_of_command(grader), found, jailed=jailed)

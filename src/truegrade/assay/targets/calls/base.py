@@ -12,7 +12,7 @@ from truegrade.assay.targets.tests_forms import TestsForm
 from truegrade.records import Problem
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class ProbeQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """One probe as graders are asked about it."""
 
     problem: Problem
@@ -39,9 +39,9 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """A way to call graders; None where a grader of that kind is not called so."""
 
     name: str
-    arguments: Callable[[Question], Arguments] | None = None
+    arguments: Callable[[ProbeQuestion], Arguments] | None = None
     """Of a Python function."""
-    ask: Callable[[Question, Post], Any] | None = None
+    ask: Callable[[ProbeQuestion, Post], Any] | None = None
     """Over HTTP."""
     command: bool = False
     """Whether commands are."""

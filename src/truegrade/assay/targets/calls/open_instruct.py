@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from truegrade.assay.targets.calls.base import Call, Post, Question
+from truegrade.assay.targets.calls.base import Call, Post, ProbeQuestion
 from truegrade.assay.targets.readings import SCORE, Reading, no_verdict
 
 MAX_EXECUTION_S = 6.0
 """Of one test, as the verifier asks for."""
 
 
-def _ask(asked: Question, post: Post) -> Any:
+def _ask(asked: ProbeQuestion, post: Post) -> Any:
     tests = asked.tests
     if asked.form == "stdio":
         pairs = zip(tests["inputs"], tests["outputs"], strict=True)
@@ -27,7 +27,11 @@ def _ask(asked: Question, post: Post) -> Any:
 def _reading(value: Any) -> Reading:
     results = value.get("results") if isinstance(value, dict) else None
     if not isinstance(results, list) or not results or not all(one in {0, 1} for one in results):
+<<<<<<< HEAD
         return Reading(None, None, no_verdict(SCORE, f"no list of 0 and 1 under the key results: {value}"))
+=======
+        return Reading(None, None, no_verdict(SCORE, f"no list of 0 and 1 as results: {value}"))
+>>>>>>> a-targets
     return Reading(all(results), sum(results) / len(results))
 
 

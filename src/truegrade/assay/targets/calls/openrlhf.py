@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from truegrade.assay.targets.calls.base import Arguments, Call, Post, Question
+from truegrade.assay.targets.calls.base import Arguments, Call, Post, ProbeQuestion
 from truegrade.assay.targets.tests_forms import words_of
 
 
-def _lists(asked: Question) -> tuple[list[str], list[str], list[Any]]:
+def _lists(asked: ProbeQuestion) -> tuple[list[str], list[str], list[Any]]:
     prompt = words_of(asked.problem)
     return [f"{prompt}\n{asked.reply}"], [prompt], [asked.fields.get("label", asked.tests)]
 
 
-def _arguments(asked: Question) -> Arguments:
+def _arguments(asked: ProbeQuestion) -> Arguments:
     return _lists(asked), {}
 
 
-def _ask(asked: Question, post: Post) -> Any:
+def _ask(asked: ProbeQuestion, post: Post) -> Any:
     queries, prompts, labels = _lists(asked)
     return post({"query": queries, "prompts": prompts, "labels": labels})
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from truegrade.assay.targets.calls.base import Arguments, Call, Post, Question
+from truegrade.assay.targets.calls.base import Arguments, Call, Post, ProbeQuestion
 
 
-def _arguments(asked: Question) -> Arguments:
+def _arguments(asked: ProbeQuestion) -> Arguments:
     return (asked.program, asked.tests), dict(asked.fields)
 
 
-def _ask(asked: Question, post: Post) -> Any:
+def _ask(asked: ProbeQuestion, post: Post) -> Any:
     return post({"program": asked.program, "tests": asked.tests, **asked.fields})
 
 

@@ -6,11 +6,11 @@ rllm-org/rllm@9beb6e0 ``rllm/rewards/code_reward.py`` ``RewardCodeFn.__call__``,
 
 from __future__ import annotations
 
-from truegrade.assay.targets.calls.base import Arguments, Call, Question, sources
+from truegrade.assay.targets.calls.base import Arguments, Call, ProbeQuestion, sources
 from truegrade.assay.targets.tests_forms import words_of
 
 
-def _arguments(asked: Question) -> Arguments:
+def _arguments(asked: ProbeQuestion) -> Arguments:
     task_info = {
         "problem": words_of(asked.problem),
         "question": words_of(asked.problem),

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from truegrade.assay.targets.calls.base import Call, Post, Question
+from truegrade.assay.targets.calls.base import Call, Post, ProbeQuestion
 from truegrade.assay.targets.readings import DIED, SCORE, Reading, no_verdict
 from truegrade.assay.targets.tests_forms import entry_point_of
 
 MEMORY_MB = 1024
 
 
-def _ask(asked: Question, post: Post) -> Any:
+def _ask(asked: ProbeQuestion, post: Post) -> Any:
     """The answers to all requests, each with the output wanted, up to the first that is no answer."""
     if asked.form == "stdio":
         pairs = zip(asked.tests["inputs"], asked.tests["outputs"], strict=True)
@@ -24,13 +24,13 @@ def _ask(asked: Question, post: Post) -> Any:
     return [{"wanted": None, "answer": post(_body(asked, _appended(asked), ""))}]
 
 
-def _appended(asked: Question) -> str:
+def _appended(asked: ProbeQuestion) -> str:
     if asked.form == "check":
         return f"\n\n{asked.tests}\ncheck({entry_point_of(asked.problem)})\n"
     return "\n\n" + "\n".join(asked.tests) + "\n"
 
 
-def _body(asked: Question, appended: str, stdin: str) -> dict[str, Any]:
+def _body(asked: ProbeQuestion, appended: str, stdin: str) -> dict[str, Any]:
     return {
         "compile_timeout": 10,
         "run_timeout": 10,

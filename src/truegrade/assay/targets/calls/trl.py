@@ -10,22 +10,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from truegrade.assay.targets.calls.base import Arguments, Call, Question, sources
+from truegrade.assay.targets.calls.base import Arguments, Call, ProbeQuestion, sources
 from truegrade.assay.targets.tests_forms import entry_point_of, words_of
 
 TEST_COLUMNS = ("tests", "test_cases", "ground_truth", "answer", "solution", "label")
 
 
-def _arguments(asked: Question) -> Arguments:
+def _arguments(asked: ProbeQuestion) -> Arguments:
     prompt = [{"role": "user", "content": words_of(asked.problem)}]
     return (), _columns(asked, prompt, [{"role": "assistant", "content": asked.reply}])
 
 
-def _text_arguments(asked: Question) -> Arguments:
+def _text_arguments(asked: ProbeQuestion) -> Arguments:
     return (), _columns(asked, words_of(asked.problem), asked.reply)
 
 
-def _columns(asked: Question, prompt: Any, completion: Any) -> dict[str, Any]:
+def _columns(asked: ProbeQuestion, prompt: Any, completion: Any) -> dict[str, Any]:
     columns = {
         **dict.fromkeys(TEST_COLUMNS, asked.tests),
         "verification_info": {"language": "python", "test_cases": asked.tests},

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from truegrade.assay.targets.calls.base import Call, Post, Question
+from truegrade.assay.targets.calls.base import Call, Post, ProbeQuestion
 from truegrade.assay.targets.readings import SCORE, Reading, no_verdict
 from truegrade.records import Reason
 from truegrade.web.service.messages import GradeRequest, InlineProblem, Submission
 
 
-def _ask(asked: Question, post: Post) -> Any:
+def _ask(asked: ProbeQuestion, post: Post) -> Any:
     problem = InlineProblem(task=asked.problem.task, id=asked.problem.id, benchmark=asked.problem.benchmark)
     request = GradeRequest(completions=[Submission(text=asked.reply)], problem=problem)
     return post(msgspec.to_builtins(request) | asked.fields)
