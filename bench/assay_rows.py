@@ -8,10 +8,14 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 from assay_grading import Labelled
 from snapshots import Snapshot
+from truegrade.builders.mutation import MutationOptions
+from truegrade.builders.mutation.mutant_sources import normalised
+from truegrade.builders.mutation.mutants import mutants_of
 
 HUMANEVALPACK = "evaluation/create/humaneval-x/data/python/data/humanevalpack.jsonl"
 """In bigcode-project/octopack@e17a8f6."""
@@ -45,14 +49,25 @@ def rows_of(snapshot: Snapshot, path: str) -> list[dict[str, Any]]:
 
 
 def humanevalpack(rows: list[dict[str, Any]]) -> Iterator[Labelled]:
-    """The program of each row with its bug."""
+    """The program of each row with its bug, and without."""
     for row in rows:
-        yield Labelled(
-            problem=row["task_id"].replace("Python/", "HumanEval/"),
-            program=row["declaration"] + row["buggy_solution"],
-            label="wrong",
-            source=f"humanevalpack: {row['bug_type']}",
-        )
+        problem = row["task_id"].replace("Python/", "HumanEval/")
+        for field, label, kind in (
+            ("buggy_solution", "wrong", row["bug_type"]),
+            ("canonical_solution", "right", "canonical"),
+        ):
+            program = row["declaration"] + row[field]
+            yield Labelled(problem=problem, program=program, label=label, source=f"humanevalpack: {kind}")
+
+
+def mutants(rows: list[dict[str, Any]], count: int) -> Iterator[Labelled]:
+    """So many mutants of each canonical program, drawn by the problem's id."""
+    for row in rows:
+        problem = row["task_id"].replace("Python/", "HumanEval/")
+        code = normalised(row["declaration"] + row["canonical_solution"])
+        made = mutants_of(code, MutationOptions())
+        for each in Random(problem).sample(made, min(count, len(made))):
+            yield Labelled(problem=problem, program=each.code, label="wrong", source=f"mutant: {each.operator}")
 
 
 def example_rows(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -97,7 +97,7 @@ def test_the_same_program_for_the_same_tests_counts_once(package):
 
 
 def test_contests_are_graded_once_and_what_samples_accept_is_told(package, tmp_path, capsys):
-    options = Namespace(snapshots=[package], out=tmp_path / "out", workers=1, limits_s=[1.0])
+    options = Namespace(snapshots=[package], out=tmp_path / "out", workers=1, limits_s=[0.3])
     assay_sets.contests(options)
     said = capsys.readouterr().out
     assert "agreement with the labels, time limits apart: 2 of 2, 100.0%" in said
@@ -132,21 +132,31 @@ def test_words_are_compared_as_the_default_validator_does(got, wanted, flags, sa
     assert assay_contests.same_tokens(got, wanted, flags) is same
 
 
-def test_a_row_of_humanevalpack_is_a_wrong_program():
+def test_a_row_of_humanevalpack_is_a_wrong_program_and_a_right_one():
     row = {
         "task_id": "Python/3",
         "declaration": "def f(x):\n",
+        "canonical_solution": "    return x\n",
         "buggy_solution": "    return x + 1\n",
         "bug_type": "excess logic",
+        "entry_point": "f",
+        "prompt": "def f(x):\n    # f(1) is 1\n",
+        "example_test": "def check(f):\n    assert f(1) == 1\ncheck(f)\n",
     }
-    assert list(assay_rows.humanevalpack([row])) == [
-        assay_grading.Labelled(
-            problem="HumanEval/3",
-            program="def f(x):\n    return x + 1\n",
-            label="wrong",
-            source="humanevalpack: excess logic",
-        )
-    ]
+    wrong, right = assay_rows.humanevalpack([row])
+    assert wrong == assay_grading.Labelled(
+        problem="HumanEval/3",
+        program="def f(x):\n    return x + 1\n",
+        label="wrong",
+        source="humanevalpack: excess logic",
+    )
+    assert (right.label, right.program) == ("right", "def f(x):\n    return x\n")
+    (example,) = assay_rows.example_rows([row])
+    assert example["id"] == "HumanEval/3" and example["tests"] == row["example_test"]
+    untested = {**row, "example_test": "def check(f):\n    pass\ncheck(f)\n"}
+    assert list(assay_rows.example_rows([untested, {**row, "example_test": "  x\n y"}])) == []
+    changed = {**row, "canonical_solution": "    return x + 1\n"}
+    assert len({each.program for each in assay_rows.mutants([changed], 2)} - {right.program}) == 2
 
 
 LIST_NODE = """\
