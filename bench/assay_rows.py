@@ -115,7 +115,8 @@ def leetcode_row(row: dict[str, Any]) -> dict[str, Any]:
         "id": row["task_id"],
         "prompt": row["query"],
         "entry_point": name,
-        "tests": f"{head}{row['test'].rstrip()}\n\ncheck({name})\n",
+        # A method may be called `check`, too.
+        "tests": f"{head}{row['test'].replace('def check(', 'def run_tests(', 1).rstrip()}\n\nrun_tests({name})\n",
         "reference": f"{row['prompt'].rstrip()}\n\n{row['completion'].rstrip()}{call}",
         "tags": {"difficulty": row.get("difficulty") or row["meta"]["difficulty"]},
     }
@@ -124,13 +125,26 @@ def leetcode_row(row: dict[str, Any]) -> dict[str, Any]:
 # -------------------------------------------------------------------------------------------- BigCodeBench
 
 
+_RUN = """
+
+_result = unittest.TestResult()
+unittest.defaultTestLoader.loadTestsFromTestCase(TestCases).run(_result)
+assert _result.testsRun and _result.wasSuccessful(), [str(what) for what in _result.failures + _result.errors]
+"""
+
+
 def needs_only_the_standard_library(row: dict[str, Any]) -> bool:
-    """Whether the program and its tests import nothing else."""
-    source = f"{row['prompt']}{row['canonical_solution']}\n{row['test']}"
-    modules = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            modules.update(alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            modules.add((node.module or "").partition(".")[0])
-    return modules <= set(sys.stdlib_module_names)
+    """Whether the set names no other library for a task; its tests may still import one."""
+    libraries = row["libs"] if isinstance(row["libs"], list) else ast.literal_eval(row["libs"])
+    return all(each.partition(".")[0] in sys.stdlib_module_names for each in libraries)
+
+
+def bigcodebench_row(row: dict[str, Any]) -> dict[str, Any]:
+    """A problem whose tests are a suite of `unittest`, run to its end and asserted to succeed."""
+    return {
+        "id": row["task_id"],
+        "prompt": row["prompt"],
+        "entry_point": row["entry_point"],
+        "tests": f"import unittest\n{row['test'].rstrip()}{_RUN}",
+        "reference": row["prompt"] + row["canonical_solution"],
+    }

@@ -2,12 +2,13 @@
 
     python bench/assay_sets.py contests --out FOLDER SNAPSHOT... [--limits-s 10 60]
     python bench/assay_sets.py bugs --out FOLDER SNAPSHOT --data FOLDER
+    python bench/assay_sets.py bigcodebench --out FOLDER SNAPSHOT [--limit N]
     python bench/assay_sets.py leetcode --out FOLDER SNAPSHOT [--packages sortedcontainers] [--limit-s 60]
 
 A SNAPSHOT is a git directory or a work tree of a repository; nothing of it is run but the programs, in the jail.
 Each set is written to FOLDER: problems as rows that `truegrade` loads as a benchmark, labels as rows of
 ``problem``, ``program``, ``label`` and ``source``. Verdicts are a line each of ``FOLDER/verdicts.jsonl``: the same
-command goes on where it ended.
+command goes on where it ended. Take another FOLDER after a change of these scripts or of a snapshot.
 
 ``contests``  mzuenni/icpc-problems@99db673, Kodsport/swedish-olympiad-2025-public@6d8fd4d, -2024-public@9efc389
               and -2016@26b205e: submissions of problem packages. Prints how often `strict` agrees with their
@@ -18,6 +19,8 @@ command goes on where it ended.
               HumanEval's tests refuse, as the bugs were chosen.
 ``leetcode``  newfacade/LeetCodeDataset@182cd19: problems. Prints how many references pass their own tests, and why
               the others do not.
+``bigcodebench``  bigcode-project/bigcodebench-annotation@a3b8985: the tasks that need the standard library alone.
+              Prints how many references pass their suites inside one process, and in a judge process (`strict`).
 """
 
 from __future__ import annotations
@@ -37,7 +40,18 @@ from assay_contests import (
     without_copies,
 )
 from assay_grading import Graded, Journal, Labelled, share, write_rows
-from assay_rows import HUMANEVALPACK, LEETCODE, example_rows, humanevalpack, leetcode_row, mutants, rows_of
+from assay_rows import (
+    BIGCODEBENCH,
+    HUMANEVALPACK,
+    LEETCODE,
+    bigcodebench_row,
+    example_rows,
+    humanevalpack,
+    leetcode_row,
+    mutants,
+    needs_only_the_standard_library,
+    rows_of,
+)
 from snapshots import Snapshot
 from truegrade.api import unsafe_allowed
 from truegrade.benchmarks import load_benchmark
@@ -71,6 +85,10 @@ def main() -> None:
     asked.add_argument("--packages", nargs="*", default=[], help="installed packages that references may import")
     asked.add_argument("--limit-s", type=float, help="CPU seconds of all tests of a problem (default: strict's)")
     asked.set_defaults(set=leetcode)
+    asked = sets.add_parser("bigcodebench", help="tasks of BigCodeBench that need the standard library alone")
+    asked.add_argument("snapshot", type=Path)
+    asked.add_argument("--limit", type=int, help="the first so many")
+    asked.set_defaults(set=bigcodebench)
     for asked in sets.choices.values():
         asked.add_argument("--out", type=Path, required=True, help="folder for the sets and verdicts")
         asked.add_argument("--workers", type=int, default=2)
@@ -279,6 +297,28 @@ def leetcode(options: argparse.Namespace) -> None:
         for one in said:
             if not one.passed:
                 print(f"    {one.problem}: {one.reason}, {one.detail[:160]}", flush=True)
+
+
+# --------------------------------------------------------------------------------------------- bigcodebench
+
+
+def bigcodebench(options: argparse.Namespace) -> None:
+    """Suites of `unittest`, beside the program in one process and in a judge process that calls it."""
+    published = rows_of(Snapshot(options.snapshot), BIGCODEBENCH)
+    rows = [bigcodebench_row(row) for row in published if needs_only_the_standard_library(row)][: options.limit]
+    file = options.out / "bigcodebench.jsonl"
+    write_rows(file, rows)
+    own = [
+        Labelled(problem=row["id"], program=row["reference"], label="right", source="reference") for row in rows
+    ]
+    said = Journal(options.out / "verdicts.jsonl").grade(own, _problems(file), "unittest", workers=options.workers)
+    with Sandbox(Limits(packages=()), 1, allow_unsafe=unsafe_allowed()) as sandbox:
+        inside = [sandbox.inside(f"{row['reference']}\n\n{row['tests']}") for row in rows]
+    print(f"references of {len(rows)} tasks; in one process {Counter(str(one.status) for one in inside)}")
+    print(f"in a judge process that calls the program: {share(said)}  {Counter(one.reason for one in said)}")
+    for one, other in zip(said, inside, strict=True):
+        if not one.passed:
+            print(f"    {one.problem}: inside {other.status}; judge {one.reason}, {one.detail[:160]}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Conversions of labelled sets, on tiny packages and rows in the formats of the published ones."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -204,6 +205,30 @@ def test_a_row_of_leetcode_grades_its_reference_right_and_a_change_of_it_wrong(t
     assert [one.passed for one in said] == [True, False]
     with pytest.raises(ValueError, match="no method of Solution"):
         assay_rows.leetcode_row({**row, "entry_point": "tail"})
+
+
+def test_a_suite_of_unittest_is_run_to_its_end(tmp_path, capsys):
+    suite = (
+        "import unittest\nclass TestCases(unittest.TestCase):\n"
+        "    def test_a(self):\n        self.assertEqual(task_func(2), 4)\n"
+        "    def test_b(self):\n        self.assertRaises(TypeError, task_func, 'x')\n"
+    )
+    head = "import math\ndef task_func(x):\n    'Square.'\n"
+    rows = [
+        {"task_id": f"BigCodeBench/{number}", "entry_point": "task_func", "prompt": head,
+         "canonical_solution": body, "test": suite, "libs": libraries}
+        for number, (body, libraries) in enumerate(
+            [("    return x ** math.floor(2.5)\n", ["math"]), ("    return x + 2\n", "['math']"),
+             ("    return 2 * x\n", ["math"]), ("    return x\n", ["numpy"])])
+    ]  # fmt: skip
+    file = tmp_path / "snapshot" / "data" / "BigCodeBench.jsonl.gz"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+    options = Namespace(snapshot=tmp_path / "snapshot", out=tmp_path / "out", limit=None, workers=1)
+    assay_sets.bigcodebench(options)
+    said = capsys.readouterr().out
+    assert "references of 3 tasks; in one process Counter({'passed': 2, 'runtime_error': 1})" in said
+    assert "BigCodeBench/2: inside runtime_error; judge wrong_answer" in said  # 'x' doubled is no TypeError
 
 
 @pytest.mark.skipif(
