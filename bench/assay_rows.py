@@ -45,6 +45,16 @@ def rows_of(snapshot: Snapshot, path: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.split("\n") if line.strip()]
 
 
+def uses(source: str, name: str, *, called: bool = False) -> bool:
+    """Whether source names a function, or calls it; False of what is no Python, as HumanEval/115's examples are."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except SyntaxError:
+        return False
+    found = [node.func for node in nodes if isinstance(node, ast.Call)] if called else nodes
+    return any(isinstance(node, ast.Name) and node.id == name for node in found)
+
+
 # -------------------------------------------------------------------------------------------- HumanEvalPack
 
 
@@ -78,12 +88,7 @@ def example_rows(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         name = row["entry_point"]
         tests = row["example_test"]
-        try:
-            calls = {node.func.id for node in ast.walk(ast.parse(tests)) if isinstance(node, ast.Call)
-                     and isinstance(node.func, ast.Name)}  # fmt: skip
-        except SyntaxError:  # of HumanEval/115, as published
-            continue
-        if name in calls:
+        if uses(tests, name, called=True):
             yield {
                 "id": row["task_id"].replace("Python/", "HumanEval/"),
                 "prompt": row["prompt"],

@@ -51,6 +51,7 @@ from assay_rows import (
     mutants,
     needs_only_the_standard_library,
     rows_of,
+    uses,
 )
 from snapshots import Snapshot
 from truegrade.api import unsafe_allowed
@@ -305,7 +306,9 @@ def leetcode(options: argparse.Namespace) -> None:
 def bigcodebench(options: argparse.Namespace) -> None:
     """Suites of `unittest`, beside the program in one process and in a judge process that calls it."""
     published = rows_of(Snapshot(options.snapshot), BIGCODEBENCH)
-    rows = [bigcodebench_row(row) for row in published if needs_only_the_standard_library(row)][: options.limit]
+    made = [bigcodebench_row(row) for row in published if needs_only_the_standard_library(row)][: options.limit]
+    rows = [row for row in made if uses(row["tests"], row["entry_point"])]
+    print(f"{len(made)} tasks; of {len(made) - len(rows)} the tests never name the function")
     file = options.out / "bigcodebench.jsonl"
     write_rows(file, rows)
     own = [
