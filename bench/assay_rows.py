@@ -46,7 +46,7 @@ def rows_of(snapshot: Snapshot, path: str) -> list[dict[str, Any]]:
 
 
 def uses(source: str, name: str, *, called: bool = False) -> bool:
-    """Whether source names a function, or calls it; False of what is no Python, as HumanEval/115's examples are."""
+    """Whether source names a function, or calls it; what is no Python (examples of HumanEval/115) does not."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except SyntaxError:
