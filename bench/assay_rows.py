@@ -8,10 +8,14 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 from assay_grading import Labelled
 from snapshots import Snapshot
+from truegrade.builders.mutation import MutationOptions
+from truegrade.builders.mutation.mutant_sources import normalised
+from truegrade.builders.mutation.mutants import mutants_of
 
 HUMANEVALPACK = "evaluation/create/humaneval-x/data/python/data/humanevalpack.jsonl"
 """In bigcode-project/octopack@e17a8f6."""
@@ -41,18 +45,39 @@ def rows_of(snapshot: Snapshot, path: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.split("\n") if line.strip()]
 
 
+def uses(source: str, name: str, *, called: bool = False) -> bool:
+    """Whether source names a function, or calls it; what is no Python (examples of HumanEval/115) does not."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except SyntaxError:
+        return False
+    found = [node.func for node in nodes if isinstance(node, ast.Call)] if called else nodes
+    return any(isinstance(node, ast.Name) and node.id == name for node in found)
+
+
 # -------------------------------------------------------------------------------------------- HumanEvalPack
 
 
 def humanevalpack(rows: list[dict[str, Any]]) -> Iterator[Labelled]:
-    """The program of each row with its bug."""
+    """The program of each row with its bug, and without."""
     for row in rows:
-        yield Labelled(
-            problem=row["task_id"].replace("Python/", "HumanEval/"),
-            program=row["declaration"] + row["buggy_solution"],
-            label="wrong",
-            source=f"humanevalpack: {row['bug_type']}",
-        )
+        problem = row["task_id"].replace("Python/", "HumanEval/")
+        for field, label, kind in (
+            ("buggy_solution", "wrong", row["bug_type"]),
+            ("canonical_solution", "right", "canonical"),
+        ):
+            program = row["declaration"] + row[field]
+            yield Labelled(problem=problem, program=program, label=label, source=f"humanevalpack: {kind}")
+
+
+def mutants(rows: list[dict[str, Any]], count: int) -> Iterator[Labelled]:
+    """So many mutants of each canonical program, drawn by the problem's id."""
+    for row in rows:
+        problem = row["task_id"].replace("Python/", "HumanEval/")
+        code = normalised(row["declaration"] + row["canonical_solution"])
+        made = mutants_of(code, MutationOptions())
+        for each in Random(problem).sample(made, min(count, len(made))):
+            yield Labelled(problem=problem, program=each.code, label="wrong", source=f"mutant: {each.operator}")
 
 
 def example_rows(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -63,12 +88,7 @@ def example_rows(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         name = row["entry_point"]
         tests = row["example_test"]
-        try:
-            calls = {node.func.id for node in ast.walk(ast.parse(tests)) if isinstance(node, ast.Call)
-                     and isinstance(node.func, ast.Name)}  # fmt: skip
-        except SyntaxError:  # of HumanEval/115, as published
-            continue
-        if name in calls:
+        if uses(tests, name, called=True):
             yield {
                 "id": row["task_id"].replace("Python/", "HumanEval/"),
                 "prompt": row["prompt"],
@@ -100,7 +120,8 @@ def leetcode_row(row: dict[str, Any]) -> dict[str, Any]:
         "id": row["task_id"],
         "prompt": row["query"],
         "entry_point": name,
-        "tests": f"{head}{row['test'].rstrip()}\n\ncheck({name})\n",
+        # A method may be called `check`, too.
+        "tests": f"{head}{row['test'].replace('def check(', 'def run_tests(', 1).rstrip()}\n\nrun_tests({name})\n",
         "reference": f"{row['prompt'].rstrip()}\n\n{row['completion'].rstrip()}{call}",
         "tags": {"difficulty": row.get("difficulty") or row["meta"]["difficulty"]},
     }
@@ -109,13 +130,26 @@ def leetcode_row(row: dict[str, Any]) -> dict[str, Any]:
 # -------------------------------------------------------------------------------------------- BigCodeBench
 
 
+_RUN = """
+
+_result = unittest.TestResult()
+unittest.defaultTestLoader.loadTestsFromTestCase(TestCases).run(_result)
+assert _result.testsRun and _result.wasSuccessful(), [str(what) for what in _result.failures + _result.errors]
+"""
+
+
 def needs_only_the_standard_library(row: dict[str, Any]) -> bool:
-    """Whether the program and its tests import nothing else."""
-    source = f"{row['prompt']}{row['canonical_solution']}\n{row['test']}"
-    modules = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            modules.update(alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            modules.add((node.module or "").partition(".")[0])
-    return modules <= set(sys.stdlib_module_names)
+    """Whether the set names no other library for a task; its tests may still import one."""
+    libraries = row["libs"] if isinstance(row["libs"], list) else ast.literal_eval(row["libs"])
+    return all(each.partition(".")[0] in sys.stdlib_module_names for each in libraries)
+
+
+def bigcodebench_row(row: dict[str, Any]) -> dict[str, Any]:
+    """A problem whose tests are a suite of `unittest`, run to its end and asserted to succeed."""
+    return {
+        "id": row["task_id"],
+        "prompt": row["prompt"],
+        "entry_point": row["entry_point"],
+        "tests": f"import unittest\n{row['test'].rstrip()}{_RUN}",
+        "reference": row["prompt"] + row["canonical_solution"],
+    }

@@ -2,21 +2,25 @@
 
     python bench/assay_sets.py contests --out FOLDER SNAPSHOT... [--limits-s 10 60]
     python bench/assay_sets.py bugs --out FOLDER SNAPSHOT --data FOLDER
-    python bench/assay_sets.py leetcode --out FOLDER SNAPSHOT [--packages sortedcontainers]
+    python bench/assay_sets.py bigcodebench --out FOLDER SNAPSHOT [--limit N]
+    python bench/assay_sets.py leetcode --out FOLDER SNAPSHOT [--packages sortedcontainers] [--limit-s 60]
 
 A SNAPSHOT is a git directory or a work tree of a repository; nothing of it is run but the programs, in the jail.
 Each set is written to FOLDER: problems as rows that `truegrade` loads as a benchmark, labels as rows of
 ``problem``, ``program``, ``label`` and ``source``. Verdicts are a line each of ``FOLDER/verdicts.jsonl``: the same
-command goes on where it ended.
+command goes on where it ended. Take another FOLDER after a change of these scripts or of a snapshot.
 
 ``contests``  mzuenni/icpc-problems@99db673, Kodsport/swedish-olympiad-2025-public@6d8fd4d, -2024-public@9efc389
               and -2016@26b205e: submissions of problem packages. Prints how often `strict` agrees with their
               verdicts on all tests, each disagreement, and how often the samples alone accept them.
 ``bugs``      bigcode-project/octopack@e17a8f6, HumanEvalPack: a program with a bug for each problem of HumanEval;
               and QuixBugs' own. Prints how many are accepted by the tests of HumanEval, HumanEval+ and
-              QuixBugs, and by the examples in HumanEval's prompts.
+              QuixBugs, and by the examples in HumanEval's prompts; by those also mutants, of those that
+              HumanEval's tests refuse, as the bugs were chosen.
 ``leetcode``  newfacade/LeetCodeDataset@182cd19: problems. Prints how many references pass their own tests, and why
               the others do not.
+``bigcodebench``  bigcode-project/bigcodebench-annotation@a3b8985: the tasks that need the standard library alone.
+              Prints how many references pass their suites inside one process, and in a judge process (`strict`).
 """
 
 from __future__ import annotations
@@ -25,7 +29,6 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from assay_contests import (
     LABELS,
@@ -37,7 +40,19 @@ from assay_contests import (
     without_copies,
 )
 from assay_grading import Graded, Journal, Labelled, share, write_rows
-from assay_rows import HUMANEVALPACK, LEETCODE, example_rows, humanevalpack, leetcode_row, rows_of
+from assay_rows import (
+    BIGCODEBENCH,
+    HUMANEVALPACK,
+    LEETCODE,
+    bigcodebench_row,
+    example_rows,
+    humanevalpack,
+    leetcode_row,
+    mutants,
+    needs_only_the_standard_library,
+    rows_of,
+    uses,
+)
 from snapshots import Snapshot
 from truegrade.api import unsafe_allowed
 from truegrade.benchmarks import load_benchmark
@@ -64,11 +79,17 @@ def main() -> None:
     asked = sets.add_parser("bugs", help="programs with a bug for HumanEval and QuixBugs")
     asked.add_argument("snapshot", type=Path)
     asked.add_argument("--data", type=Path, required=True, help="folder of the benchmarks' files")
+    asked.add_argument("--mutants", type=int, default=2, help="of each of HumanEval's references, to compare")
     asked.set_defaults(set=bugs)
     asked = sets.add_parser("leetcode", help="problems of LeetCodeDataset")
     asked.add_argument("snapshot", type=Path)
     asked.add_argument("--packages", nargs="*", default=[], help="installed packages that references may import")
+    asked.add_argument("--limit-s", type=float, help="CPU seconds of all tests of a problem (default: strict's)")
     asked.set_defaults(set=leetcode)
+    asked = sets.add_parser("bigcodebench", help="tasks of BigCodeBench that need the standard library alone")
+    asked.add_argument("snapshot", type=Path)
+    asked.add_argument("--limit", type=int, help="the first so many")
+    asked.set_defaults(set=bigcodebench)
     for asked in sets.choices.values():
         asked.add_argument("--out", type=Path, required=True, help="folder for the sets and verdicts")
         asked.add_argument("--workers", type=int, default=2)
@@ -215,7 +236,7 @@ def _print_contests(verdicts: list[tuple[str, Graded]]) -> None:
 
 
 def bugs(options: argparse.Namespace) -> None:
-    """Programs with one bug that a person made or collected."""
+    """Programs with one bug that a person made or collected, and mutants that the same tests refuse."""
     published = rows_of(Snapshot(options.snapshot), HUMANEVALPACK)
     pack = list(humanevalpack(published))
     quix = _loaded("quixbugs", options.data)
@@ -228,19 +249,29 @@ def bugs(options: argparse.Namespace) -> None:
     write_rows(options.out / "quixbugs-labels.jsonl", buggy)
     examples = options.out / "humaneval-examples.jsonl"
     write_rows(examples, example_rows(published))
-    shown = _problems(examples)
+    shown, own = _problems(examples), _loaded("humaneval", options.data)
     journal = Journal(options.out / "verdicts.jsonl")
-    for name, rows, problems in (
-        ("examples", [row for row in pack if row.problem in shown], shown),
-        ("humaneval", pack, _loaded("humaneval", options.data)),
-        ("humanevalplus", pack, _loaded("humanevalplus", options.data)),
-        ("quixbugs", buggy, quix),
-    ):
-        said = journal.grade(rows, problems, name, workers=options.workers)
-        print(f"wrong programs accepted by {name:14} {share(said)}  {dict(Counter(one.reason for one in said))}")
-        for one in said:
-            if one.passed:
-                print(f"    {one.problem}  {one.source}")
+
+    def grade(rows: list[Labelled], problems: dict[str, Problem], tests: str) -> list[Graded]:
+        rows = [row for row in rows if row.problem in problems]
+        return journal.grade(rows, problems, tests, workers=options.workers)
+
+    drawn = [row for row in mutants(published, options.mutants) if row.problem in shown]
+    refused = {one.key for one in grade(drawn, own, "humaneval") if not one.passed}
+    for what, tests, said in (
+        ("programs", "HumanEval's examples", grade(pack, shown, "examples")),
+        ("mutants that HumanEval refuses", "HumanEval's examples",
+         grade([row for row in drawn if row.key in refused], shown, "examples")),
+        ("programs", "HumanEval", grade(pack, own, "humaneval")),
+        ("programs", "HumanEval+", grade(pack, _loaded("humanevalplus", options.data), "humanevalplus")),
+        ("programs", "QuixBugs", grade(buggy, quix, "quixbugs")),
+    ):  # fmt: skip
+        for label in ("right", "wrong"):
+            labelled = [one for one in said if one.label == label]
+            print(f"{label} {what} accepted by {tests}: {share(labelled)}")
+            for one in labelled:
+                if one.passed != (label == "right"):
+                    print(f"    {one.problem}  {one.source}  {one.detail[:100]}")
 
 
 def _loaded(name: str, data: Path) -> dict[str, Problem]:
@@ -251,29 +282,46 @@ def _loaded(name: str, data: Path) -> dict[str, Problem]:
 
 
 def leetcode(options: argparse.Namespace) -> None:
-    """Problems with references; a program's own time is longer than the profile's limit for a few."""
+    """Problems with references."""
     snapshot, journal = Snapshot(options.snapshot), Journal(options.out / "verdicts.jsonl")
     for part, path in LEETCODE.items():
         rows = [leetcode_row(row) for row in rows_of(snapshot, path)]
         file = options.out / f"leetcode-{part}.jsonl"
         write_rows(file, rows)
-        _references(part, rows, with_packages(_problems(file), options.packages), journal, options.workers)
+        problems = with_packages(_problems(file), options.packages)
+        own = [
+            Labelled(problem=row["id"], program=row["reference"], label="right", source="reference")
+            for row in rows
+        ]
+        said = journal.grade(own, problems, part, limit_s=options.limit_s, workers=options.workers)
+        print(f"references accepted, {part:6} {share(said)}  {dict(Counter(one.reason for one in said))}")
+        for one in said:
+            if not one.passed:
+                print(f"    {one.problem}: {one.reason}, {one.detail[:160]}", flush=True)
 
 
-def _references(
-    part: str, rows: list[dict[str, Any]], problems: dict[str, Problem], journal: Journal, workers: int
-) -> None:
-    """Print how many references pass their own tests, and why the others do not."""
+# --------------------------------------------------------------------------------------------- bigcodebench
+
+
+def bigcodebench(options: argparse.Namespace) -> None:
+    """Suites of `unittest`, beside the program in one process and in a judge process that calls it."""
+    published = rows_of(Snapshot(options.snapshot), BIGCODEBENCH)
+    made = [bigcodebench_row(row) for row in published if needs_only_the_standard_library(row)][: options.limit]
+    rows = [row for row in made if uses(row["tests"], row["entry_point"])]
+    print(f"{len(made)} tasks; of {len(made) - len(rows)} the tests never name the function")
+    file = options.out / "bigcodebench.jsonl"
+    write_rows(file, rows)
     own = [
         Labelled(problem=row["id"], program=row["reference"], label="right", source="reference") for row in rows
     ]
-    said = journal.grade(own, problems, part, workers=workers)
-    slow = {one.key for one in said if one.reason == Reason.TIME_LIMIT}
-    again = journal.grade([row for row in own if row.key in slow], problems, part, limit_s=120.0, workers=workers)
-    print(f"references accepted, {part:6} {share(said)}  {len(again)} at 10 CPU seconds out of time", flush=True)
-    for one in [*(one for one in said if not one.passed and one.key not in slow), *again]:
-        took = "" if one.limit_s is None else f"{one.cpu_s:.0f} CPU seconds, "
-        print(f"    {one.problem}: {took}{one.reason}, {one.detail[:160]}")
+    said = Journal(options.out / "verdicts.jsonl").grade(own, _problems(file), "unittest", workers=options.workers)
+    with Sandbox(Limits(packages=()), 1, allow_unsafe=unsafe_allowed()) as sandbox:
+        inside = [sandbox.inside(f"{row['reference']}\n\n{row['tests']}") for row in rows]
+    print(f"references of {len(rows)} tasks; in one process {Counter(str(one.status) for one in inside)}")
+    print(f"in a judge process that calls the program: {share(said)}  {Counter(one.reason for one in said)}")
+    for one, other in zip(said, inside, strict=True):
+        if not one.passed:
+            print(f"    {one.problem}: inside {other.status}; judge {one.reason}, {one.detail[:160]}")
 
 
 if __name__ == "__main__":

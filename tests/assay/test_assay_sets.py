@@ -1,5 +1,6 @@
 """Conversions of labelled sets, on tiny packages and rows in the formats of the published ones."""
 
+import gzip
 import json
 import os
 import subprocess
@@ -97,7 +98,7 @@ def test_the_same_program_for_the_same_tests_counts_once(package):
 
 
 def test_contests_are_graded_once_and_what_samples_accept_is_told(package, tmp_path, capsys):
-    options = Namespace(snapshots=[package], out=tmp_path / "out", workers=1, limits_s=[1.0])
+    options = Namespace(snapshots=[package], out=tmp_path / "out", workers=1, limits_s=[0.3])
     assay_sets.contests(options)
     said = capsys.readouterr().out
     assert "agreement with the labels, time limits apart: 2 of 2, 100.0%" in said
@@ -132,21 +133,31 @@ def test_words_are_compared_as_the_default_validator_does(got, wanted, flags, sa
     assert assay_contests.same_tokens(got, wanted, flags) is same
 
 
-def test_a_row_of_humanevalpack_is_a_wrong_program():
+def test_a_row_of_humanevalpack_is_a_wrong_program_and_a_right_one():
     row = {
         "task_id": "Python/3",
         "declaration": "def f(x):\n",
+        "canonical_solution": "    return x\n",
         "buggy_solution": "    return x + 1\n",
         "bug_type": "excess logic",
+        "entry_point": "f",
+        "prompt": "def f(x):\n    # f(1) is 1\n",
+        "example_test": "def check(f):\n    assert f(1) == 1\ncheck(f)\n",
     }
-    assert list(assay_rows.humanevalpack([row])) == [
-        assay_grading.Labelled(
-            problem="HumanEval/3",
-            program="def f(x):\n    return x + 1\n",
-            label="wrong",
-            source="humanevalpack: excess logic",
-        )
-    ]
+    wrong, right = assay_rows.humanevalpack([row])
+    assert wrong == assay_grading.Labelled(
+        problem="HumanEval/3",
+        program="def f(x):\n    return x + 1\n",
+        label="wrong",
+        source="humanevalpack: excess logic",
+    )
+    assert (right.label, right.program) == ("right", "def f(x):\n    return x\n")
+    (example,) = assay_rows.example_rows([row])
+    assert example["id"] == "HumanEval/3" and example["tests"] == row["example_test"]
+    untested = {**row, "example_test": "def check(f):\n    pass\ncheck(f)\n"}
+    assert list(assay_rows.example_rows([untested, {**row, "example_test": "  x\n y"}])) == []
+    changed = {**row, "canonical_solution": "    return x + 1\n"}
+    assert len({each.program for each in assay_rows.mutants([changed], 2)} - {right.program}) == 2
 
 
 LIST_NODE = """\
@@ -194,6 +205,30 @@ def test_a_row_of_leetcode_grades_its_reference_right_and_a_change_of_it_wrong(t
     assert [one.passed for one in said] == [True, False]
     with pytest.raises(ValueError, match="no method of Solution"):
         assay_rows.leetcode_row({**row, "entry_point": "tail"})
+
+
+def test_a_suite_of_unittest_is_run_to_its_end(tmp_path, capsys):
+    suite = (
+        "import unittest\nclass TestCases(unittest.TestCase):\n"
+        "    def test_a(self):\n        self.assertEqual(task_func(2), 4)\n"
+        "    def test_b(self):\n        self.assertRaises(TypeError, task_func, 'x')\n"
+    )
+    head = "import math\ndef task_func(x):\n    'Square.'\n"
+    rows = [
+        {"task_id": f"BigCodeBench/{number}", "entry_point": "task_func", "prompt": head,
+         "canonical_solution": body, "test": suite, "libs": libraries}
+        for number, (body, libraries) in enumerate(
+            [("    return x ** math.floor(2.5)\n", ["math"]), ("    return x + 2\n", "['math']"),
+             ("    return 2 * x\n", ["math"]), ("    return x\n", ["numpy"])])
+    ]  # fmt: skip
+    file = tmp_path / "snapshot" / "data" / "BigCodeBench.jsonl.gz"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+    options = Namespace(snapshot=tmp_path / "snapshot", out=tmp_path / "out", limit=None, workers=1)
+    assay_sets.bigcodebench(options)
+    said = capsys.readouterr().out
+    assert "references of 3 tasks; in one process Counter({'passed': 2, 'runtime_error': 1})" in said
+    assert "BigCodeBench/2: inside runtime_error; judge wrong_answer" in said  # 'x' doubled is no TypeError
 
 
 @pytest.mark.skipif(
