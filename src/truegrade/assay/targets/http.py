@@ -34,13 +34,9 @@ class HttpTarget:
         UserError: services are not called in this way.
     """
 
-<<<<<<< HEAD
     keeps_state: ClassVar[bool] = True
 
-    def __init__(self, asker: Asker, address: str) -> None:
-=======
     def __init__(self, asker: ProbeAsker, address: str, token: str | None = None) -> None:
->>>>>>> a-targets
         import httpx2
 
         if asker.call.ask is None:

@@ -6,7 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -29,6 +29,8 @@ class CallableTarget:
     Raises:
         UserError: it cannot be called so.
     """
+
+    keeps_state: ClassVar[bool] = True
 
     def __init__(
         self, asker: ProbeAsker, function: Callable[..., Any], adapter: Callable[..., Any] | None

@@ -27,11 +27,7 @@ def _ask(asked: ProbeQuestion, post: Post) -> Any:
 def _reading(value: Any) -> Reading:
     results = value.get("results") if isinstance(value, dict) else None
     if not isinstance(results, list) or not results or not all(one in {0, 1} for one in results):
-<<<<<<< HEAD
-        return Reading(None, None, no_verdict(SCORE, f"no list of 0 and 1 under the key results: {value}"))
-=======
         return Reading(None, None, no_verdict(SCORE, f"no list of 0 and 1 as results: {value}"))
->>>>>>> a-targets
     return Reading(all(results), sum(results) / len(results))
 
 
