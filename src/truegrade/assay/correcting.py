@@ -40,7 +40,7 @@ from truegrade.statistics.error_rates import (
     FPR_UPPER,
     TPR,
     GraderCount,
-    Span,
+    RateSpan,
     accepted_share,
     error_ratios,
     j_span,
@@ -234,7 +234,7 @@ def corrected_pass(
     if ratios is None:
         raise UserError("a correction needs verdicts on right and on wrong programs; the assay lacks one of them")
     raw = estimate("pass@1", tallies, confidence)
-    value = _value(Span(raw.value, raw.low, raw.high, raw.method))
+    value = _value(RateSpan(raw.value, raw.low, raw.high, raw.method))
     found = CorrectedPass(
         run="",
         grader="",
@@ -362,7 +362,7 @@ def _turning(runs: Sequence[CorrectedPass]) -> Iterator[TurningPoint]:
         yield TurningPoint(better=better.run, worse=worse.run, g=g)
 
 
-def _value(span: Span) -> MeasuredValue:
+def _value(span: RateSpan) -> MeasuredValue:
     return MeasuredValue(value=span.value, low=span.low, high=span.high, method=span.method)
 
 

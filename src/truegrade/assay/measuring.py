@@ -25,7 +25,7 @@ from truegrade.records import Problem
 from truegrade.statistics.beta import binomial_tail, clopper_pearson
 from truegrade.statistics.error_rates import (
     GraderCount,
-    Span,
+    RateSpan,
     accepted_span,
     error_ratios,
     j_bootstrap_span,
@@ -300,7 +300,7 @@ def _per_problem(
         )
 
 
-def _value(span: Span | None) -> MeasuredValue:
+def _value(span: RateSpan | None) -> MeasuredValue:
     if span is None:
         return MeasuredValue(value=None, low=None, high=None)
     return MeasuredValue(value=span.value, low=span.low, high=span.high, method=span.method)

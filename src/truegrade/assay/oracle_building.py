@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from truegrade.assay.generators import generated_calls
 from truegrade.assay.oracle import OracleInput, ProblemOracle
 from truegrade.assay.oracle_inputs import KnownCalls, known_calls
-from truegrade.assay.reference_answers import AnswerRule, Answers, Arguments, answers_of
+from truegrade.assay.reference_answers import AnswerRule, Arguments, ReferenceAnswers, answers_of
 from truegrade.assay.written_calls import is_plain, written_call
 from truegrade.grading.executor import Executor
 from truegrade.records import Problem
@@ -246,7 +246,7 @@ class _Builder:
         return ""
 
 
-def _why_not(answers: Answers) -> str:
+def _why_not(answers: ReferenceAnswers) -> str:
     for result in answers.results.values():
         if result.error is not None:
             return result.error

@@ -111,7 +111,7 @@ def _difference(got: Any, expected: Any, arguments: Arguments, rule: AnswerRule)
 
 
 @dataclass
-class Answers:
+class ReferenceAnswers:
     """What one program answered; an input is in at most one of the two."""
 
     results: dict[int, CallResult] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class Answers:
 
 def answers_of(
     program: str, rule: AnswerRule, inputs: Sequence[Arguments], executor: Executor, *, call_cpu_s: float
-) -> Answers:
+) -> ReferenceAnswers:
     """Ask a reference every input, going on in another process behind one that ends it.
 
     Args:
@@ -133,7 +133,7 @@ def answers_of(
         executor: the jail.
         call_cpu_s: CPU seconds of one call; one that takes more counts as raising.
     """
-    answers, (program, asked) = Answers(), rule.adapted(program)
+    answers, (program, asked) = ReferenceAnswers(), rule.adapted(program)
     timed = _TIMED.replace("ASKED", asked).replace("CALL_CPU_S", str(call_cpu_s))
     program += timed.replace("MOST_LATE", str(MOST_LATE)).replace("TIMES_CALL", str(TIMES_CALL))
     first = 0

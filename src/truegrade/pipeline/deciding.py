@@ -132,7 +132,7 @@ _Outcome = tuple[bool, tuple[str, ...]]
 """Whether a sample passed, and the marks of its verdict."""
 
 
-class Watch:
+class DecisionWatch:
     """Follows the verdicts of a run, and tests after each cluster of the order whether the comparison is decided.
 
     A cluster counts once every sample of it is graded or failed, and once those before it count: replies that come

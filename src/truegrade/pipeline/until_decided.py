@@ -8,7 +8,7 @@ from typing import NamedTuple
 from truegrade.errors import UserError
 from truegrade.models.base import Model
 from truegrade.models.shortfall import Shortfall
-from truegrade.pipeline.deciding import Opponent, Watch, portions
+from truegrade.pipeline.deciding import DecisionWatch, Opponent, portions
 from truegrade.pipeline.generate import complete, generate, note_adaptations, wanted_samples
 from truegrade.pipeline.grade import grade_run, grading_beside
 from truegrade.pipeline.graders import Grader
@@ -60,7 +60,7 @@ def ask_until_decided(of: Asking, *, beside: bool, resident: bool) -> Shortfall:
     if not isinstance(of.grader, LocalGrader):
         raise UserError("`stop_when_decided` needs the verdicts while it asks: leave `executor` out")
     shortfall = Shortfall(of.notice)
-    watch = Watch(of.opponent, of.prompt_set, of.run.manifest.samples_per_task, of.profiles[0])
+    watch = DecisionWatch(of.opponent, of.prompt_set, of.run.manifest.samples_per_task, of.profiles[0])
     watch.begin(of.run)
     answered = len(of.run.answered())
     try:
@@ -79,7 +79,7 @@ def ask_until_decided(of: Asking, *, beside: bool, resident: bool) -> Shortfall:
     return shortfall
 
 
-def _ask_beside(of: Asking, grader: LocalGrader, watch: Watch, shortfall: Shortfall) -> None:
+def _ask_beside(of: Asking, grader: LocalGrader, watch: DecisionWatch, shortfall: Shortfall) -> None:
     """A service is waited for while replies are graded here; no request starts after the decision."""
     run = of.run
     grading = grading_beside(
@@ -95,7 +95,7 @@ def _ask_beside(of: Asking, grader: LocalGrader, watch: Watch, shortfall: Shortf
 
 
 def _ask_in_portions(
-    of: Asking, grader: LocalGrader, watch: Watch, shortfall: Shortfall, *, resident: bool
+    of: Asking, grader: LocalGrader, watch: DecisionWatch, shortfall: Shortfall, *, resident: bool
 ) -> None:
     """A model that answers faster than its replies are graded would be asked everything before the decision."""
     run, profiles = of.run, of.profiles

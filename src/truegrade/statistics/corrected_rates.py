@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from math import copysign, exp, log, sqrt
 from typing import TYPE_CHECKING
 
-from truegrade.statistics.error_rates import BOOTSTRAP_METHOD, FPR, FPR_UPPER, TPR, Span, j_span
+from truegrade.statistics.error_rates import BOOTSTRAP_METHOD, FPR, FPR_UPPER, TPR, RateSpan, j_span
 from truegrade.statistics.intervals import NO_METHOD
 from truegrade.statistics.mover import Bounds, spread
 from truegrade.statistics.quantiles import two_sided_z
@@ -56,7 +56,7 @@ def correctable(ratios: Ratios) -> bool:
     return low is not None and low > 0.0
 
 
-def corrected_span(ratios: Ratios) -> Span:
+def corrected_span(ratios: Ratios) -> RateSpan:
     """The corrected rate at the proven FPR, cut to [0, 1], with its interval.
 
     The interval holds every t for which the MOVER interval of ``p - t TPR - (1 - t) FPR`` holds 0 (the argument of
@@ -70,11 +70,11 @@ def corrected_span(ratios: Ratios) -> Span:
     value, least = (_clipped(_at(ratios, fpr)) for fpr in (FPR, FPR_UPPER))
     below, above = _end(ratios, FPR_UPPER, -1, z), _end(ratios, FPR, 1, z)
     if below is None or above is None:
-        return Span(value, None, None, NO_METHOD)
+        return RateSpan(value, None, None, NO_METHOD)
     if value > least:
         critical = imbens_manski_critical(value - least, max(least - below, above - value) / z, ratios.confidence)
         below, above = _end(ratios, FPR_UPPER, -1, critical), _end(ratios, FPR, 1, critical)
-    return Span(value, below, above, METHOD)
+    return RateSpan(value, below, above, METHOD)
 
 
 def _end(ratios: Ratios, fpr: int, side: int, critical: float) -> float | None:
@@ -130,7 +130,7 @@ def corrected_draws(draws: Floats, fpr: int = FPR) -> Floats:
     return clipped
 
 
-def corrected_bootstrap_span(ratios: Ratios, seed: int = 0) -> Span:
+def corrected_bootstrap_span(ratios: Ratios, seed: int = 0) -> RateSpan:
     """The same by the joint cluster bootstrap: pass rate, TPR and FPR of one and the same resample."""
     draws = ratios.resampled(seed=seed)
     value = _clipped(_at(ratios, FPR))
@@ -138,13 +138,13 @@ def corrected_bootstrap_span(ratios: Ratios, seed: int = 0) -> Span:
         percentile_interval(corrected_draws(draws, fpr), ratios.confidence) for fpr in (FPR_UPPER, FPR)
     )
     if ratios.tops.shape[1] < 2 or below is None or above is None:
-        return Span(value, None, None, NO_METHOD)
-    return Span(value, below[0], above[1], BOOTSTRAP_METHOD)
+        return RateSpan(value, None, None, NO_METHOD)
+    return RateSpan(value, below[0], above[1], BOOTSTRAP_METHOD)
 
 
 def smoothed_correction(
     passed: float, n: int, tpr: float, right: int, fpr: float, wrong: int, confidence: float = 0.95
-) -> Span:
+) -> RateSpan:
     """Corrected rate and interval where the error rates come from other problems than the pass rate.
 
     Lang & Reiczigel 2014 (Preventive Veterinary Medicine 113:13-22): every share is drawn towards the middle, the
@@ -167,18 +167,18 @@ def smoothed_correction(
     size, m1, m0 = n + square, right + 2, wrong + 2
     j = q1 + q0 - 1
     if j <= 0.0:
-        return Span(_clipped(passed), None, None, "none: J is not above 0")
+        return RateSpan(_clipped(passed), None, None, "none: J is not above 0")
     t = (p + q0 - 1) / j
     shift = 2 * square * (t * q1 * (1 - q1) / m1 - (1 - t) * q0 * (1 - q0) / m0)
     error = sqrt(p * (1 - p) / size + (1 - t) ** 2 * q0 * (1 - q0) / m0 + t * t * q1 * (1 - q1) / m1) / j
     value = _clipped(rogan_gladen(passed, tpr, fpr)) if tpr > fpr else _clipped(t)
-    return Span(value, _clipped(t + shift - z * error), _clipped(t + shift + z * error), "Lang and Reiczigel")
+    return RateSpan(value, _clipped(t + shift - z * error), _clipped(t + shift + z * error), "Lang and Reiczigel")
 
 
 # ----------------------------------------------------------------------- where the assumptions do not hold
 
 
-def stratified_span(parts: Sequence[tuple[float, Ratios]]) -> Span:
+def stratified_span(parts: Sequence[tuple[float, Ratios]]) -> RateSpan:
     """The corrected rate of each stratum by its own error rates, weighted; strata are independent.
 
     Args:
@@ -189,10 +189,10 @@ def stratified_span(parts: Sequence[tuple[float, Ratios]]) -> Span:
     value = sum(weight * span.value for weight, span in zip(weights, spans, strict=True))
     bounds = [(span.low, span.high) for span in spans if span.low is not None and span.high is not None]
     if len(bounds) < len(spans):
-        return Span(value, None, None, NO_METHOD)
+        return RateSpan(value, None, None, NO_METHOD)
     values = [span.value for span in spans]
     below, above = (spread(weights, values, bounds, lambda i, j: 0.0, side) for side in (-1, 1))
-    return Span(value, max(0.0, value - below), min(1.0, value + above), f"{METHOD}, by strata")
+    return RateSpan(value, max(0.0, value - below), min(1.0, value + above), f"{METHOD}, by strata")
 
 
 def covariance_reach(j: float, sd_right: float, sd_j: float) -> float:
@@ -219,7 +219,7 @@ def odds_ratio(first: float, second: float) -> float | None:
     return first * (1 - second) / bottom if bottom > 0.0 else None
 
 
-def odds_ratio_span(ratios: Ratios, first: int, second: int) -> Span | None:
+def odds_ratio_span(ratios: Ratios, first: int, second: int) -> RateSpan | None:
     """`odds_ratio` of the shares at two places, by the delta method on its logarithm (Woolf 1955, Annals of Human
     Genetics 19:251-253, with the covariance over problems); None where one of them is 0 or 1.
     """
@@ -235,7 +235,7 @@ def odds_ratio_span(ratios: Ratios, first: int, second: int) -> Span | None:
         - 2 * covariance[first, second] / (scale_a * scale_b)
     )
     half = ratios.z * sqrt(max(0.0, square))
-    return Span(value, value * exp(-half), value * exp(half), "delta method on the logarithm")
+    return RateSpan(value, value * exp(-half), value * exp(half), "delta method on the logarithm")
 
 
 def odds_band(passed: float, tpr: float, fpr: float, g: float) -> Bounds | None:

@@ -42,7 +42,7 @@ class GraderCount(msgspec.Struct, frozen=True, kw_only=True):
     undecided_accepted: int = 0
 
 
-class Span(NamedTuple):
+class RateSpan(NamedTuple):
     """A value with its interval; bounds None where none can be had."""
 
     value: float
@@ -93,24 +93,26 @@ def error_ratios(
     return Ratios([*shares, *others], [count.cluster for count in counts], confidence)
 
 
-def share_span(ratios: Ratios, low: int, high: int) -> Span:
+def share_span(ratios: Ratios, low: int, high: int) -> RateSpan:
     """Interval of a share that lies between those at two places, which are one where nothing is undecided."""
     value, z = ratios.values[low], ratios.z
     below, above = ratios.bounds(low, z), ratios.bounds(high, z)
     if below is None or above is None:
-        return Span(value, None, None, NO_METHOD)
+        return RateSpan(value, None, None, NO_METHOD)
     gap = ratios.values[high] - value
     if gap <= 0.0:
-        return Span(value, below[0], below[1], WILSON)
+        return RateSpan(value, below[0], below[1], WILSON)
     critical = imbens_manski_critical(
         gap, max(value - below[0], above[1] - ratios.values[high]) / z, ratios.confidence
     )
     below, above = ratios.bounds(low, critical), ratios.bounds(high, critical)
     assert below is not None and above is not None
-    return Span(value, below[0], above[1], f"{IMBENS_MANSKI}, of {WILSON}")
+    return RateSpan(value, below[0], above[1], f"{IMBENS_MANSKI}, of {WILSON}")
 
 
-def accepted_span(counts: Sequence[GraderCount], *, right: bool = False, confidence: float = 0.95) -> Span | None:
+def accepted_span(
+    counts: Sequence[GraderCount], *, right: bool = False, confidence: float = 0.95
+) -> RateSpan | None:
     """Share accepted of right programs, or of wrong ones with what is undecided; None without proven ones."""
     shares = [accepted_share(counts, right=right), accepted_share(counts, right=right, upper=True)]
     if not any(shares[0].bottoms):
@@ -124,7 +126,7 @@ def j_variance(ratios: Ratios) -> float:
     return float(covariance[TPR, TPR] + covariance[FPR, FPR] - 2 * covariance[TPR, FPR])
 
 
-def j_span(ratios: Ratios) -> Span:
+def j_span(ratios: Ratios) -> RateSpan:
     """J at the proven FPR; its interval reaches down to where all undecided programs are wrong."""
     value, z = ratios.values[TPR] - ratios.values[FPR], ratios.z
     at_worst = ratios.values[TPR] - ratios.values[FPR_UPPER]
@@ -140,22 +142,22 @@ def j_span(ratios: Ratios) -> Span:
 
     below, above = end(FPR_UPPER, -1, z), end(FPR, 1, z)
     if below is None or above is None:
-        return Span(value, None, None, NO_METHOD)
+        return RateSpan(value, None, None, NO_METHOD)
     critical = imbens_manski_critical(value - at_worst, max(below, above) / z, ratios.confidence)
     below, above = end(FPR_UPPER, -1, critical), end(FPR, 1, critical)
     assert below is not None and above is not None
-    return Span(value, max(-1.0, at_worst - below), min(1.0, value + above), J_METHOD)
+    return RateSpan(value, max(-1.0, at_worst - below), min(1.0, value + above), J_METHOD)
 
 
-def j_bootstrap_span(ratios: Ratios, seed: int = 0) -> Span:
+def j_bootstrap_span(ratios: Ratios, seed: int = 0) -> RateSpan:
     """The same by the cluster bootstrap; of width 0 where every cluster is alike, e.g. without any error."""
     draws = ratios.resampled(seed=seed)
     value = ratios.values[TPR] - ratios.values[FPR]
     below = percentile_interval(draws[TPR] - draws[FPR_UPPER], ratios.confidence)
     above = percentile_interval(draws[TPR] - draws[FPR], ratios.confidence)
     if ratios.tops.shape[1] < 2 or below is None or above is None:
-        return Span(value, None, None, NO_METHOD)
-    return Span(value, below[0], above[1], BOOTSTRAP_METHOD)
+        return RateSpan(value, None, None, NO_METHOD)
+    return RateSpan(value, below[0], above[1], BOOTSTRAP_METHOD)
 
 
 def ppv(tpr: float, fpr: float, base_rate: float) -> float | None:
@@ -167,7 +169,7 @@ def ppv(tpr: float, fpr: float, base_rate: float) -> float | None:
     return None if accepted <= 0.0 else tpr * base_rate / accepted
 
 
-def ppv_span(ratios: Ratios, base_rate: float) -> Span | None:
+def ppv_span(ratios: Ratios, base_rate: float) -> RateSpan | None:
     """`ppv` with the interval of FPR / TPR, of which it is a falling function; None if nothing is accepted."""
     value = ppv(ratios.values[TPR], ratios.values[FPR], base_rate)
     if value is None:
@@ -175,9 +177,9 @@ def ppv_span(ratios: Ratios, base_rate: float) -> Span | None:
     z = ratios.z
     near, far = _ratio_span(ratios, FPR, z), _ratio_span(ratios, FPR_UPPER, z)
     if near is None or far is None:
-        return Span(value, None, None, NO_METHOD)
+        return RateSpan(value, None, None, NO_METHOD)
     odds = base_rate / (1 - base_rate)
-    return Span(value, odds / (odds + far[1]), odds / (odds + near[0]), PPV_METHOD)
+    return RateSpan(value, odds / (odds + far[1]), odds / (odds + near[0]), PPV_METHOD)
 
 
 def _ratio_span(ratios: Ratios, fpr: int, critical: float) -> Bounds | None:

@@ -33,7 +33,7 @@ _LEAST_CPU_S = 0.02
 _CALL_CPU_S = 0.5
 
 
-class Side(msgspec.Struct, frozen=True, kw_only=True):
+class AcceptedPrograms(msgspec.Struct, frozen=True, kw_only=True):
     """Programs of one kind under two suites."""
 
     programs: int
@@ -55,15 +55,15 @@ class HardenedProblem(msgspec.Struct, frozen=True, kw_only=True):
     comparator: str = "equal"
     ambiguous: tuple[str, ...] = ()
     """Calls on which references disagree: doubts about the statement."""
-    seen: Side | None = None
+    seen: AcceptedPrograms | None = None
     """Wrong mutants that the choice was made by."""
-    held_out: Side | None = None
+    held_out: AcceptedPrograms | None = None
     """Wrong mutants that it never saw."""
-    right: Side | None = None
+    right: AcceptedPrograms | None = None
     """Right programs that it never saw."""
-    bugs: Side | None = None
+    bugs: AcceptedPrograms | None = None
     """Labelled wrong programs, which it never saw."""
-    labelled_right: Side | None = None
+    labelled_right: AcceptedPrograms | None = None
     cpu_before_s: float | None = None
     """CPU seconds of the reference under the present tests."""
     cpu_after_s: float | None = None
@@ -240,12 +240,12 @@ class _Work:
     def _with(self, tests: Sequence[NewTest]) -> Problem:
         return with_tests(self._problem, tests, self._rule.comparator)
 
-    def _side(self, hardened: Problem, programs: Sequence[str]) -> Side:
+    def _side(self, hardened: Problem, programs: Sequence[str]) -> AcceptedPrograms:
         before = [code for code in programs if self._accepts(self._problem, code)]
         after = (
             sum(self._accepts(hardened, code) for code in before) if hardened is not self._problem else len(before)
         )
-        return Side(programs=len(programs), before=len(before), after=after)
+        return AcceptedPrograms(programs=len(programs), before=len(before), after=after)
 
     def _accepts(self, problem: Problem, code: str) -> bool:
         answer = Answer(value=code, found="assay", form="program")

@@ -15,7 +15,7 @@ import msgspec
 from truegrade.api import unsafe_allowed
 from truegrade.assay.hardening.exporting import write_hardened
 from truegrade.assay.hardening.new_tests import with_tests
-from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, ProblemHardener, Side
+from truegrade.assay.hardening.problem import AcceptedPrograms, HardenedProblem, HardeningOptions, ProblemHardener
 from truegrade.assay.oracle_inputs import load_companions
 from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
 from truegrade.assay.running import LABEL_LIMITS
@@ -42,10 +42,10 @@ class Hardened(msgspec.Struct, frozen=True, kw_only=True):
     left: int = 0
     """Problems that the budget left."""
 
-    def total(self, side: str) -> Side:
+    def total(self, side: str) -> AcceptedPrograms:
         """The programs of one field of `HardenedProblem` over all problems, as ``held_out``."""
-        sides: list[Side] = [one for line in self.lines if (one := getattr(line, side)) is not None]
-        return Side(
+        sides: list[AcceptedPrograms] = [one for line in self.lines if (one := getattr(line, side)) is not None]
+        return AcceptedPrograms(
             programs=sum(one.programs for one in sides),
             before=sum(one.before for one in sides),
             after=sum(one.after for one in sides),

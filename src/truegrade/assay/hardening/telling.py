@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from truegrade.assay.hardening.problem import Side
+from truegrade.assay.hardening.problem import AcceptedPrograms
 from truegrade.assay.hardening.running import Hardened
 from truegrade.report import format as fmt
 from truegrade.statistics import wilson
@@ -47,6 +47,6 @@ def hardened_lines(found: Hardened) -> Iterator[str]:
     yield from (f"wrote {path}" for path in found.files)
 
 
-def _rate(side: Side) -> str:
+def _rate(side: AcceptedPrograms) -> str:
     low, high = wilson(side.after, side.programs)
     return f"{100 * side.after / side.programs:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
