@@ -245,7 +245,8 @@ def bugs(options: argparse.Namespace) -> None:
         for name, problem in quix.items()
         if isinstance(problem.task, FunctionTask | CasesTask)
     ]
-    write_rows(options.out / "humaneval-labels.jsonl", pack)
+    # The right ones are HumanEval's references, some of which HumanEval+ refuses.
+    write_rows(options.out / "humaneval-labels.jsonl", [row for row in pack if row.label == "wrong"])
     write_rows(options.out / "quixbugs-labels.jsonl", buggy)
     examples = options.out / "humaneval-examples.jsonl"
     write_rows(examples, example_rows(published))
@@ -268,7 +269,8 @@ def bugs(options: argparse.Namespace) -> None:
     ):  # fmt: skip
         for label in ("right", "wrong"):
             labelled = [one for one in said if one.label == label]
-            print(f"{label} {what} accepted by {tests}: {share(labelled)}")
+            if labelled:
+                print(f"{label} {what} accepted by {tests}: {share(labelled)}")
             for one in labelled:
                 if one.passed != (label == "right"):
                     print(f"    {one.problem}  {one.source}  {one.detail[:100]}")
