@@ -10,6 +10,8 @@ from msgspec import structs
 
 from truegrade.assay.cheats import TaskForm, cheat_probes
 from truegrade.assay.folder import BuiltProblem
+from truegrade.assay.generators import infer_domain
+from truegrade.assay.generators.searching import find_witness
 from truegrade.assay.labelling import Labelled, OracleLabeller
 from truegrade.assay.oracle import ProblemOracle
 from truegrade.assay.oracle_building import build_oracle
@@ -90,6 +92,7 @@ class _Making:
     ) -> None:
         self._problem, self._battery, self._oracle = problem, battery, oracle
         self._labeller = None if oracle is None else OracleLabeller(oracle, executor)
+        self._executor = executor
         self._reference = reference_of(problem)
         self._entry_point: str = getattr(problem.task, "entry_point", "")
         self._equivalent = 0
@@ -127,8 +130,21 @@ class _Making:
             per_problem=battery.per_problem,
             seed=battery.seed,
         )
+        domain = infer_domain([one.arguments for one in self._oracle.inputs if one.source == "own"])
         for probe in made:
-            self._add(self._labelled(probe))
+            found = self._label(probe.code)
+            if found.agrees and battery.inputs:
+                shown = find_witness(
+                    self._oracle,
+                    domain,
+                    probe.code,
+                    self._executor,
+                    budget_inputs=battery.inputs,
+                    seed=battery.seed,
+                )
+                if shown is not None:
+                    found = Labelled(label="wrong", witness=shown.witness)
+            self._add(structs.replace(probe, label=found.label, witness=found.witness))
 
     def stubs(self) -> None:
         """Stubs that are wrong; one that nothing tells from a right program is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 import msgspec
 
@@ -18,6 +19,7 @@ from truegrade.assay.probes.mutants import mutants
 from truegrade.assay.probes.right import rewrites
 from truegrade.assay.records import Probe
 from truegrade.assay.reference_answers import AnswerRule, Arguments, answers_of
+from truegrade.assay.targets.profile import ENDLESS_CPU_S, is_endless
 from truegrade.assay.written_calls import is_plain, written, written_call
 from truegrade.grading.executor import Executor
 from truegrade.profiles import open_profile
@@ -30,7 +32,7 @@ MOST_CPU = 2.0
 """Times the CPU of the present tests that present and new tests together may take, where it can be measured."""
 _LEAST_CPU_S = 0.02
 """Below it the start of a process is all that is measured."""
-_CALL_CPU_S = 0.5
+_CALL_CPU_S = 0.1
 
 
 class AcceptedPrograms(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,13 +133,21 @@ class _Work:
     ) -> None:
         self._problem, self._oracle, self._options = problem, oracle, options
         self._executor, self._strict = executor, strict
+        self._impatient = copy(strict)
+        self._impatient.timeout_s = ENDLESS_CPU_S
         self._rule = rule_of(oracle)
         self._labeller = OracleLabeller(oracle, executor)
         reference = reference_of(problem)
         made, _ = mutants(
             problem.id, reference, oracle.entry_point, per_problem=options.mutants, seed=options.seed
         )
-        wrong = [probe for probe in made if self._labeller.label(probe.code).label == "wrong"]
+        found = [(probe, self._labeller.label(probe.code)) for probe in made]
+        wrong = [
+            msgspec.structs.replace(probe, label="wrong", witness=one.witness)
+            for probe, one in found
+            if one.label == "wrong"
+        ]
+        self._endless = {probe.code for probe in wrong if is_endless(probe)}
         right = [
             probe
             for probe in rewrites(problem.id, reference, oracle.entry_point)
@@ -208,6 +218,8 @@ class _Work:
         reference = self._oracle.references[0]
         expected = answers_of(reference, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S)
         for probe in self._wrong:
+            if probe.code in self._endless:
+                continue  # its present tests refuse it, after as long as they wait
             got = answers_of(probe.code, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S)
             for number, right in expected.results.items():
                 one = got.results.get(number)
@@ -249,7 +261,8 @@ class _Work:
 
     def _accepts(self, problem: Problem, code: str) -> bool:
         answer = Answer(value=code, found="assay", form="program")
-        return self._strict.judgement(problem, answer, self._executor).passed
+        rules = self._impatient if code in self._endless else self._strict
+        return rules.judgement(problem, answer, self._executor).passed
 
     def _cpu_s(self, problem: Problem) -> float | None:
         answer = Answer(value=reference_of(problem), found="assay", form="program")

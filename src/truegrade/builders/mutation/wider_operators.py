@@ -18,7 +18,7 @@ from truegrade.builders.mutation.operators import Operator, changed, is_number
 from truegrade.builders.mutation.sites import MutationSite
 
 _PAIRS = (
-    *(("lower", "upper"), ("lstrip", "rstrip"), ("find", "rfind"), ("index", "rindex"), ("split", "rsplit")),
+    *(("lower", "upper"), ("lstrip", "rstrip"), ("find", "rfind"), ("index", "rindex")),
     *(("ljust", "rjust"), ("partition", "rpartition"), ("removeprefix", "removesuffix")),
     *(("startswith", "endswith"), ("isupper", "islower"), ("append", "extend"), ("keys", "values")),
 )
