@@ -91,7 +91,8 @@ def test_a_grader_can_be_added_later(measured):
 
 def test_micro_repair_labels_can_be_replayed(tmp_path):
     out = tmp_path / "micro"
-    (result,) = assay(["micro-repair"], limit=1, battery=SMALL, out=out, workers=2)
+    few = Battery(classes=("right", "mutants"), per_problem=4, inputs=30)
+    (result,) = assay(["micro-repair"], limit=1, battery=few, profiles=["strict"], out=out, workers=2)
     probe = next(each for each in AssayFolder(out).probes() if each.kind == "mutant" and each.label == "wrong")
     one, replayed = replay(out, probe.id[:10])
     assert one == probe
