@@ -3,12 +3,13 @@
 import json
 
 import pytest
+from msgspec import structs
 
 from truegrade.assay import Battery, assay
 from truegrade.assay.folder import AssayFolder
 from truegrade.assay.replaying import replay
 from truegrade.errors import UserError
-from truegrade.records import FunctionTask, Problem
+from truegrade.records import FunctionTask, OracleTask, Problem
 
 SMALL = Battery(per_problem=16, inputs=60, cheats_per_problem=3)
 
@@ -100,3 +101,30 @@ def test_micro_repair_labels_can_be_replayed(tmp_path):
     assert replayed.got == probe.witness.got
     assert replayed.expected == probe.witness.expected
     assert result.benchmark == "micro-repair"
+
+
+def test_a_comparison_that_accepts_anything_is_found(tmp_path):
+    """EvalPlus' rule for Mbpp/164, in earlier releases of MBPP+: any value that does not raise is right."""
+    reference = (
+        "def div_sum(n):\n    return sum(d for d in range(1, n) if n % d == 0)\n\n\n"
+        "def are_equivalent(one, other):\n    return div_sum(one) == div_sum(other)\n"
+    )
+    task = OracleTask(
+        prompt="Check whether the sums of divisors of two numbers are the same.",
+        entry_point="are_equivalent",
+        reference=reference,
+        base_inputs=((36, 57), (2, 4), (23, 47)),
+        plus_inputs=((6, 25), (12, 26), (1, 1)),
+        comparator="always",
+    )
+    strange = Problem(id="Mbpp/164", benchmark="mbppplus", dataset_sha256="0" * 64, cluster="Mbpp/164", task=task)
+    ordinary = Problem(id="Mbpp/2", benchmark="mbppplus", dataset_sha256="0" * 64, cluster="Mbpp/2",
+                       task=structs.replace(task, comparator="equal"))  # fmt: skip
+    battery = Battery(classes=("right", "mutants", "stubs"), per_problem=16, inputs=40)
+    (result,) = assay(problems=[strange, ordinary], profiles=["strict"], battery=battery, out=tmp_path / "a")
+    fpr = {each.problem_id: each.wrong_accepted / each.wrong for each in result.measures[0].per_problem}
+    assert fpr["Mbpp/164"] > 0.6
+    assert fpr["Mbpp/2"] < 0.3
+    found = {(each.code, each.problem_id) for each in result.findings}
+    assert found & {("vacuous_comparison", "Mbpp/164"), ("accepts_anything", "Mbpp/164")}
+    assert not {code for code, name in found if name == "Mbpp/2"} & {"vacuous_comparison", "accepts_anything"}

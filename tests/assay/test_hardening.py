@@ -17,7 +17,9 @@ from truegrade.records import Answer, CasesTask, FunctionTask, OracleTask, Probl
 from truegrade.sandbox import Sandbox
 
 PROMPT = 'def between(values, low, high):\n    """The values from low to high, both included, in order."""\n'
-BODY = "    kept = []\n    for value in values:\n        if low <= value <= high:\n            kept.append(value)\n"
+BODY = (
+    "    kept = []\n    for value in values:\n        if low <= value <= high:\n            kept.append(value)\n"
+)
 ROW = {
     "id": "own/1",
     "prompt": PROMPT,
@@ -121,7 +123,9 @@ def test_tolerance_and_sets_are_stated_in_the_test():
     assert assertion(near, "equal") == "assert _truegrade_close(f(1), 0.1)"
     assert assertion(NewTest(call="f(1)", expected="[1, 2]"), "set_equal") == "assert set(f(1)) == set([1, 2])"
     assert assertion(NewTest(call="f(1)", expected="[1, 2]"), "equal") == "assert f(1) == [1, 2]"
-    task = FunctionTask(prompt="x", entry_point="f", tests="assert f(1) < 1", reference="def f(x):\n    return 0.1\n")
+    task = FunctionTask(
+        prompt="x", entry_point="f", tests="assert f(1) < 1", reference="def f(x):\n    return 0.1\n"
+    )
     problem = Problem(id="p", benchmark="own", dataset_sha256="0" * 64, cluster="p", task=task)
     scope = {"f": lambda x: 0.1 + 1e-9}
     exec(with_tests(problem, [near], "equal").task.tests, scope)
