@@ -11,7 +11,7 @@ from truegrade.cli import main
 
 SMALL = ["--limit", "1", "--per-problem", "3", "--inputs", "20", "--probes", "right,mutants"]
 REWARDS = """
-import math
+import math, os
 
 def honest(program, tests):
     space = {}
@@ -30,10 +30,8 @@ def noisy(program, tests):
     print("a line on stdout")
     return honest(program, tests)
 
-CALLS = []
 def flaky(program, tests):
-    CALLS.append(program)
-    return honest(program, tests) and float(len(CALLS) % 3 > 0)
+    return honest(program, tests) and float(os.urandom(1)[0] % 2)
 
 def text(program, tests):
     return "well done"
@@ -91,9 +89,9 @@ def measure_of(result):
 
 def test_two_graders_are_compared_in_the_order_named_and_a_table_fits_80_columns():
     result = assay(*SMALL, "--as", "tests-inside", "--as", "strict", "--out", "out")
-    lines = result.stdout.splitlines()
-    assert [line.split()[0] for line in lines if "[no interval]" in line][:2] == ["tests-inside", "strict@2"]
-    assert max(map(len, lines)) <= 80
+    printed = result.stdout.splitlines()
+    assert [line.split()[0] for line in printed if "[no interval]" in line][:2] == ["tests-inside", "strict@2"]
+    assert max(map(len, printed)) <= 80
     first = (os.stat("out/verdicts.jsonl").st_size, assay("export", "out", "--format", "csv").stdout.splitlines())
     assert "out/tables/graders.csv" in first[1]
     assay(*SMALL, "--as", "tests-inside", "--as", "strict", "--out", "out")

@@ -104,7 +104,10 @@ def _compared(measures: Sequence[GraderMeasure]) -> Table:
         column.no_wrap = True
     for measure in measures:
         place = [measure.benchmark] if several else []
-        row(table, measure.grader, *place, *(cell.replace(" %", "") for cell in compared_cells(measure)))
+        tpr, *rest = (cell.replace(" %", "") for cell in compared_cells(measure))
+        row(
+            table, measure.grader, *place, tpr.partition(" [")[0], *rest
+        )  # its interval stands in the grader's block
     return table
 
 
