@@ -154,6 +154,12 @@ def test_nothing_sent_is_nothing_measured(loose):
     assert "forgeable: not measured: no cheat was sent" in text
 
 
+def test_without_an_interval_of_j_nothing_is_said_of_where_it_lies(loose):
+    measure = loose.summary.measures[0]
+    alone = replace(measure, j=replace(measure.j, low=None, high=None))
+    assert words.stands_for(alone, 0.6).startswith("J has no interval here")
+
+
 def test_a_cheat_that_stays_is_said_even_where_no_channel_is_open(loose):
     measure = loose.summary.measures[0]
     channels = tuple(replace(one, open=False, stays=1) for one in measure.channels)

@@ -201,6 +201,11 @@ def errors_in_words(measure: GraderMeasure) -> str:
 def stands_for(measure: GraderMeasure, measured: float) -> str:
     """What a pass rate measured with this grader stands for."""
     rates = correctable(measure)
+    if rates is None and measure.j.value is not None and measure.j.low is None:
+        return (
+            "J has no interval here, since all problems are of one cluster: nothing follows for other problems,"
+            " nor for a pass rate measured with this grader."
+        )
     if rates is None:
         return (
             "The interval of J does not lie above 0, so a pass rate measured with this grader says nothing about"
