@@ -12,7 +12,7 @@ from assay_samples import FINDINGS, material
 from rich.console import Console
 
 from truegrade.assay.reporting import words
-from truegrade.assay.reporting.exports import assay_exhibits, export_assay
+from truegrade.assay.reporting.exports import assay_exhibits, write_tables
 from truegrade.assay.reporting.text import print_assay
 from truegrade.errors import UnknownName
 
@@ -101,9 +101,33 @@ def test_problems_whose_reference_is_refused_are_said(loose):
 def test_several_graders_are_compared_first():
     text = printed(material(), width=120)
     table, first, second = re.split(r"\ntoy, graded by .*\n", text)
-    assert rows(table, "loose@1") == ["loose@1 83.3 % [78.3, 88.3] 57.1 % [52.1, 62.1] 0.262 [0.21, 0.31] 1 of 1"]
+    assert rows(table, "loose@1") == ["loose@1 83.3 57.1 [52.1, 62.1] 0.262 [0.21, 0.31] 1 of 1"]
     assert "tight@2" in table and "benchmark" not in table
     assert "channels open: none of 1" in second and "channels open: 1 of 1" in first
+
+
+def test_intervals_of_a_comparison_stand_in_one_line_of_a_terminal():
+    table = re.split(r"\ntoy, graded by .*\n", printed(material(), width=80))[0]
+    assert rows(table, "loose@1") == ["loose@1 83.3 57.1 [52.1, 62.1] 0.262 [0.21, 0.31] 1 of 1"]
+    assert max(map(len, table.splitlines())) <= 80
+
+
+def test_a_grader_without_any_verdict_is_said_to_be_unmeasured(loose):
+    shares = tuple(
+        replace(one, accepted=0, probes=0, value=None, undecided=0, undecided_accepted=0, no_verdict=4)
+        for one in loose.summary.measures[0].shares
+    )
+    measure = replace(loose.summary.measures[0], shares=shares)
+    text = printed(replace(loose, summary=replace(loose.summary, measures=(measure,))))
+    assert f"It gave no verdict on any of {4 * len(shares)} programs sent to it: nothing is measured." in text
+    assert "right refused" not in text and "J =" not in text
+
+
+def test_a_grader_that_refuses_every_reference_is_asked_how_it_is_called(loose):
+    measure = loose.summary.measures[0]
+    measure = replace(measure, references_refused=measure.problems)
+    text = printed(replace(loose, summary=replace(loose.summary, measures=(measure,))))
+    assert "It refuses every reference, so nothing is measured of wrong programs" in text
 
 
 def test_the_folder_and_the_page_come_last(loose):
@@ -130,6 +154,12 @@ def test_nothing_sent_is_nothing_measured(loose):
     assert "forgeable: not measured: no cheat was sent" in text
 
 
+def test_without_an_interval_of_j_nothing_is_said_of_where_it_lies(loose):
+    measure = loose.summary.measures[0]
+    alone = replace(measure, j=replace(measure.j, low=None, high=None))
+    assert words.stands_for(alone, 0.6).startswith("J has no interval here")
+
+
 def test_a_cheat_that_stays_is_said_even_where_no_channel_is_open(loose):
     measure = loose.summary.measures[0]
     channels = tuple(replace(one, open=False, stays=1) for one in measure.channels)
@@ -142,7 +172,7 @@ def test_a_cheat_that_stays_is_said_even_where_no_channel_is_open(loose):
 
 def test_a_spreadsheet_reads_back_the_summary(tmp_path):
     one = material()
-    paths = {path.stem: path for path in export_assay(one.summary, "csv", tmp_path / "tables")}
+    paths = {path.stem: path for path in write_tables(one.summary, "csv", tmp_path / "tables")}
     assert set(paths) == {"graders", "classes", "channels", "operators", "problems"}
     read = list(csv.DictReader(io.StringIO(paths["classes"].read_text())))
     shares = [(measure.grader, share) for measure in one.summary.measures for share in measure.shares]
@@ -155,7 +185,7 @@ def test_a_spreadsheet_reads_back_the_summary(tmp_path):
 
 @pytest.mark.parametrize(("file_format", "ending"), [("markdown", ".md"), ("latex", ".tex")])
 def test_tables_for_papers(tmp_path, file_format, ending):
-    paths = export_assay(material().summary, file_format, tmp_path)
+    paths = write_tables(material().summary, file_format, tmp_path)
     graders = next(path for path in paths if path.name == f"graders{ending}").read_text()
     shown = "83.3 % [78.3, 88.3]" if file_format == "markdown" else r"83.3 \% [78.3, 88.3]"
     assert shown in graders
@@ -164,7 +194,7 @@ def test_tables_for_papers(tmp_path, file_format, ending):
 
 def test_no_such_format(tmp_path):
     with pytest.raises(UnknownName, match="markdown"):
-        export_assay(material().summary, "word", tmp_path)
+        write_tables(material().summary, "word", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

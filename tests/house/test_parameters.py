@@ -10,6 +10,11 @@ from truegrade import api
 from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.standings import standings
 from truegrade.api.several import run_all
+from truegrade.assay import Battery, assay
+from truegrade.assay.correcting import corrected_runs
+from truegrade.assay.hardening.running import harden
+from truegrade.assay.replaying import replay
+from truegrade.assay.reporting.exports import export_assay
 from truegrade.cli import main
 from truegrade.evolution.running import evolve
 from truegrade.evolution.settings import EvolutionSettings
@@ -17,7 +22,7 @@ from truegrade.models import DEFAULT_MODEL
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.comparison_export import export_comparison
 
-ONLY_THERE = {"as_json", "open_page"}
+ONLY_THERE = {"as_json", "open_page", "corrected", "fail_if"}
 """How a command prints; Python is handed objects."""
 
 FUNCTIONS = {
@@ -29,6 +34,11 @@ FUNCTIONS = {
     "export": [api.export],
     "compare": [compare_runs, standings, export_comparison],
     "evolve": [evolve, EvolutionSettings],
+    "assay measure": [assay, Battery],
+    "assay harden": [harden],
+    "assay verdicts": [corrected_runs],
+    "assay replay": [replay],
+    "assay export": [export_assay],
 }
 """Command -> where its options go."""
 
@@ -41,6 +51,9 @@ OTHERWISE = {
     ("export", "run"): "run_",
     ("compare", "table"): "runs",
     ("evolve", "config"): "settings",
+    ("assay measure", "more"): "benchmarks",
+    ("assay measure", "classes"): "battery",
+    ("assay verdicts", "assay_folder"): "assay",
     ("evolve", "quick"): "settings",
     ("evolve", "init"): "settings",
     ("evolve", "searcher"): "search",
@@ -52,7 +65,8 @@ MODELS = {"run": {"model": ((), DEFAULT_MODEL)}, "generate": {"model": (None, DE
 """No model is the default one: options that differ from the parameter by that alone."""
 
 TAKES = {"run": ["x"], "generate": ["x"], "grade": ["x"], "check": ["1", "x"], "report": ["x"], "compare": ["x"],
-         "export": ["x", "--format", "x"], "evolve": ["x"]}  # fmt: skip
+         "export": ["x", "--format", "x"], "evolve": ["x"], "assay harden": ["x", "--out", "x"],
+         "assay verdicts": ["."], "assay replay": [".", "x"], "assay export": ["."]}  # fmt: skip
 """What each command cannot do without."""
 
 NOTHING = (None, (), [], {}, "", False, inspect.Parameter.empty, msgspec.UNSET)
@@ -67,6 +81,14 @@ def parameters(command):
     return found
 
 
+def parser_of(command):
+    """The click command of one or two words."""
+    found = main
+    for word in command.split():
+        found = found.commands[word]
+    return found
+
+
 def same(command, given, default):
     """Whether an option left out says what a parameter left out says."""
     of_the_configuration = command == "evolve" and given is None
@@ -76,10 +98,10 @@ def same(command, given, default):
 @pytest.mark.parametrize("command", FUNCTIONS)
 def test_every_option_is_a_parameter_with_the_same_default(command, monkeypatch):
     monkeypatch.delenv("TRUEGRADE_ALLOW_UNSAFE", raising=False)
-    known, parser = parameters(command), main.commands[command]
+    known, parser = parameters(command), parser_of(command)
     options = [each for each in parser.params if each.name not in ONLY_THERE]
     assert [each.name for each in options if OTHERWISE.get((command, each.name), each.name) not in known] == []
-    given = parser.make_context(command, list(TAKES[command])).params
+    given = parser.make_context(command, list(TAKES.get(command, ()))).params
     differing = {
         each.name: (given[each.name], known[each.name])
         for each in options
@@ -92,7 +114,7 @@ def test_every_option_is_a_parameter_with_the_same_default(command, monkeypatch)
 
 def test_the_exceptions_are_needed():
     for (command, name), target in OTHERWISE.items():
-        assert name in {each.name for each in main.commands[command].params}
+        assert name in {each.name for each in parser_of(command).params}
         assert target in parameters(command)
 
 

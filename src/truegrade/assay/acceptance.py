@@ -38,6 +38,8 @@ class GraderVerdicts:
         """Probes whose repetitions differ."""
         self.repeated: set[str] = set()
         """Probes that got a verdict more than once."""
+        self.why: dict[str, str] = {}
+        """Why a probe got no verdict, of those that never did: the least of the texts, whatever their order."""
         self.cpu_s: dict[str, list[float]] = {}
         """CPU seconds of each repetition, by id of the probe."""
 
@@ -45,6 +47,8 @@ class GraderVerdicts:
         """Take one row; the order of rows does not matter."""
         if row.cpu_s is not None:
             self.cpu_s.setdefault(row.probe, []).append(row.cpu_s)
+        if row.passed is None:
+            self.why[row.probe] = min(self.why.get(row.probe, row.detail), row.detail)
         # NaN is no number to compare with.
         score = _NO_SCORE if row.score is None or isnan(row.score) else row.score
         new = SettledVerdict(row.passed is None, row.repeat, bool(row.passed), score)
@@ -60,7 +64,7 @@ class GraderVerdicts:
 
 
 def settle(said: Iterable[Said]) -> dict[str, GraderVerdicts]:
-    """Read the rows of all graders once; verdicts by grader, sorted."""
+    """Read the rows of all graders once; verdicts by grader, sorted by name."""
     found: dict[str, GraderVerdicts] = {}
     for row in said:
         verdicts = found.get(row.grader)

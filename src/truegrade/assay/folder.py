@@ -65,6 +65,8 @@ class AssayManifest(msgspec.Struct, frozen=True, kw_only=True):
     call: str = ""
     """How foreign graders are called."""
     tests_as: str = ""
+    setups: dict[str, str] = {}
+    """Foreign grader to a hash of its file and of how it is called: what would change its verdicts."""
     schema: int = 1
     environment: dict[str, str] = {}
     """Versions; they decide nothing about whether an assay may go on."""
@@ -140,8 +142,18 @@ class AssayFolder:
                     f"{self.path} holds another assay: its battery, problems, labels or `pass_at` differ; choose"
                     " another `out`"
                 )
-            graders = tuple(dict.fromkeys((*before.graders, *manifest.graders)))
-            manifest = msgspec.structs.replace(manifest, graders=graders, created=before.created)
+            for name, setup in manifest.setups.items():
+                if before.setups.get(name, setup) != setup:
+                    raise UserError(
+                        f"{self.path} holds verdicts of another {name}: its file, `call`, `tests_as`, `packages`,"
+                        " `timeout_s` or `jail` differ; choose another `out`"
+                    )
+            manifest = msgspec.structs.replace(
+                manifest,
+                graders=tuple(dict.fromkeys((*before.graders, *manifest.graders))),
+                setups=before.setups | manifest.setups,
+                created=before.created,
+            )
         self.write(MANIFEST, manifest)
 
     def manifest(self) -> AssayManifest:
@@ -174,6 +186,8 @@ class AssayFolder:
         Raises:
             BadRecord, UserError: it is not finished.
         """
+        if not (self.path / SUMMARY).is_file():
+            raise UserError(f"{self.path}: this assay is not finished; run its command again")
         return read_json(self.path / SUMMARY, AssaySummary, _ADVICE)
 
     def findings(self) -> list[AssayFinding]:

@@ -18,6 +18,8 @@ class AssayResult(msgspec.Struct, frozen=True, kw_only=True):
     benchmark: str
     summary: AssaySummary
     findings: tuple[AssayFinding, ...]
+    unusable: Mapping[str, str] = {}
+    """Graders that could not be measured, with the reason."""
 
     @property
     def measures(self) -> tuple[GraderMeasure, ...]:

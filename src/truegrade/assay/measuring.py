@@ -19,6 +19,7 @@ from truegrade.assay.acceptance import (
     settle,
 )
 from truegrade.assay.channels import ChannelRecord, look_at_channels
+from truegrade.assay.findings import CODES
 from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure
 from truegrade.assay.records import AssayFinding, Probe, ProbeClass, Said
 from truegrade.records import Problem
@@ -54,10 +55,11 @@ def measure(
     *,
     confidence: float = 0.95,
     pass_at: float | None = None,
+    graders: Sequence[str] = (),
 ) -> tuple[tuple[GraderMeasure, ...], list[AssayFinding]]:
     """Measure every grader on every benchmark that it was sent probes of.
 
-    Equal rows give equal results in whatever order they come; measures are sorted by grader and benchmark.
+    Equal rows give equal results in whatever order they come.
 
     Args:
         probes: the whole battery, those not sent included.
@@ -65,13 +67,16 @@ def measure(
         problems: by the `Probe.problem_id` of every probe.
         confidence: of all intervals, strictly between 0 and 1.
         pass_at: the score from which on a program is accepted; None for the score that the reference gets.
+        graders: in whose order the measures come; graders that are not named here follow, sorted by name.
     """
     by_benchmark: dict[str, list[Probe]] = defaultdict(list)
     for probe in sorted(probes, key=lambda probe: probe.id):
         by_benchmark[problems[probe.problem_id].benchmark].append(probe)
     measures: list[GraderMeasure] = []
     findings: list[AssayFinding] = []
-    for grader, verdicts in settle(said).items():
+    settled = settle(said)
+    for grader in dict.fromkeys((*(name for name in graders if name in settled), *settled)):
+        verdicts = settled[grader]
         for benchmark, battery in sorted(by_benchmark.items()):
             if any(probe.id in verdicts.settled for probe in battery):
                 one = _GraderOnBenchmark(grader, battery, verdicts, problems, confidence, pass_at)
@@ -255,10 +260,15 @@ class _GraderOnBenchmark:
         if self._flaky:
             said = f"{_number(len(self._flaky), 'program')} got another verdict when sent again"
             yield self._finding("flaky_verdict", said, self._flaky[:SHOWN])
-        silent = self._unanswered(self._probes)
-        if silent:
-            said = f"{_number(len(silent), 'program')} got no verdict"
-            yield self._finding("no_verdict", said, [probe.id for probe in silent[:SHOWN]])
+        silent: dict[str, list[Probe]] = defaultdict(list)
+        for probe in self._unanswered(self._probes):
+            code = self._verdicts.why[probe.id].partition(":")[0]
+            silent[code if code in CODES else "no_verdict"].append(probe)
+        for code, probes in silent.items():
+            why = min(self._verdicts.why[probe.id] for probe in probes).partition(f"{code}: ")
+            example = why[2] or why[0]
+            said = f"{_number(len(probes), 'program')} got no verdict" + (f": {example}" if example else "")
+            yield self._finding(code, said, [probe.id for probe in probes[:SHOWN]])
 
     def _of_problems(self) -> Iterable[AssayFinding]:
         """Problems at which nearly everything passes, stubs among the evidence."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from truegrade.assay.reporting.page import write_assay_page
 from truegrade.assay.running import AssayRequest, run_assay, write_battery
 from truegrade.assay.settings import Battery
 from truegrade.assay.targets.base import Target
+from truegrade.assay.targets.commands import words_of_command
 from truegrade.assay.targets.opening import open_target
 from truegrade.assay.targets.profile import TESTS_INSIDE, InsideTarget, ProfileTarget, inside_tests
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
@@ -120,6 +122,9 @@ def assay(
     opened = load_benchmarks(benchmarks, problems, data, task_args or {}, notice)
     limit = DEFAULT_PROBLEMS if plain and limit is None and not ids else limit
     claims = _claims(labels, replies, opened, notice)
+    setups = {
+        each: _setup(each, call, tests_as, packages, timeout_s, jail) for each in graders if isinstance(each, str)
+    }
     results = []
     with _targets(
         named, graders, crew, unsafe, call=call, tests_as=tests_as, danger=danger, mine=mine,
@@ -145,6 +150,7 @@ def assay(
                 labels_sha256=sha256_json(claims) if claims else "",
                 call=call if graders else "",
                 tests_as=tests_as if graders else "",
+                setups=setups,
                 environment=environment(),
                 created=now(),
             )
@@ -165,7 +171,7 @@ def assay(
                 if dry is not None:
                     notice(f"nothing is sent; {write_battery(request, Path(dry), progress or Silent())}")
                     continue
-                summary = run_assay(request, progress or Silent())
+                summary, unusable = run_assay(request, progress or Silent())
                 write_page(folder, chosen, command)
             results.append(
                 AssayResult(
@@ -173,6 +179,7 @@ def assay(
                     benchmark=benchmark.name,
                     summary=summary,
                     findings=tuple(folder.findings()),
+                    unusable=unusable,
                 )
             )
     return results
@@ -243,6 +250,13 @@ def _refuse(targets: Sequence[Target], problems: Collection[Problem]) -> None:
             inside_tests(problem)
 
 
+def _setup(grader: str, *how: object) -> str:
+    """A hash of what decides a foreign grader's verdicts: the files that it names, and how it is called."""
+    words = words_of_command(grader) if grader.startswith("cmd:") else [grader.rpartition(":")[0]]
+    files = [sha256(path.read_bytes()).hexdigest() for word in words if (path := Path(word)).is_file()]
+    return sha256_json([files, *how])
+
+
 def write_page(folder: AssayFolder, problems: Mapping[str, Problem], command: str) -> None:
     """Write ``report.html`` from the folder's other files."""
     material = gather(
@@ -282,4 +296,4 @@ def _place(out: str | Path | None, manifest: AssayManifest, *, several: bool) ->
     name = manifest.benchmark.name
     if out is not None:
         return Path(out) / name if several else Path(out)
-    return Path("runs") / f"assay-{name}-{sha256_json([manifest.identity, manifest.graders])[:8]}"
+    return Path("runs") / f"assay-{name}-{sha256_json([manifest.identity, manifest.graders, manifest.setups])[:8]}"

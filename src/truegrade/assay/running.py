@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
+from truegrade.assay.acceptance import REFERENCE
 from truegrade.assay.building import ProblemBuilder
 from truegrade.assay.folder import SUMMARY, AssayFolder, AssayManifest, BuiltProblem
 from truegrade.assay.measures import AssaySummary
@@ -24,13 +24,19 @@ from truegrade.assay.probes.must_fail import impossible
 from truegrade.assay.records import DANGERS, AssayFinding, Dispatch, Probe, Said
 from truegrade.assay.targets.base import Target
 from truegrade.assay.targets.dry import dry
+from truegrade.assay.targets.readings import NOT_PUT, NOT_SENT
+from truegrade.errors import UserError
 from truegrade.pipeline.progress import Progress
 from truegrade.records import Problem
 from truegrade.sandbox import Limits, Sandbox
 
 LABEL_LIMITS = Limits(cpu_s=10.0, output_bytes=64 * 2**20)
 """Of the programs that are labelled; seconds decide no label (`truegrade.assay.labelling`)."""
-T = TypeVar("T")
+WITHOUT_ORACLE = frozenset({"cheats", "must-fail"})
+"""Classes of probes that are wrong by construction."""
+PATIENCE = 12
+"""Programs without any verdict, the references first, after which a grader is not asked further: at a minute each
+for one that hangs, a whole battery would take days."""
 ASSUMPTIONS: tuple[str, ...] = tuple(
     " ".join(each.split())
     for each in (
@@ -66,19 +72,29 @@ class AssayRequest(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float = 0.95
 
 
-def run_assay(request: AssayRequest, progress: Progress) -> AssaySummary:
+def run_assay(request: AssayRequest, progress: Progress) -> tuple[AssaySummary, dict[str, str]]:
     """Build what is not built, send what was not sent, and count; the folder is locked by the caller.
 
+    Returns:
+        What is concluded, and the graders that could not be measured, with the reason.
+
     Raises:
-        UserError: a grader cannot be used at all.
+        UserError: no grader can be used at all.
         SandboxError: programs would have to run at level 1, and that is not allowed.
     """
     request.folder.begin(request.manifest)
     _build(request, progress)
+    _refuse_unproven(request)
     probes = list(request.folder.probes())
+    unusable: dict[str, str] = {}
     for target in request.targets:
-        _send(request, target, probes, progress)
-    return count(request.folder, request.problems, request.confidence)
+        try:
+            _send(request, target, probes, progress)
+        except UserError as error:  # the others are measured all the same
+            unusable[target.name] = str(error)
+    if unusable and len(unusable) == len(request.targets):
+        raise UserError("; ".join(unusable.values()))
+    return count(request.folder, request.problems, request.confidence), unusable
 
 
 def write_battery(request: AssayRequest, folder: Path, progress: Progress) -> Path:
@@ -140,12 +156,38 @@ def _build(request: AssayRequest, progress: Progress) -> None:
         progress.finish()
 
 
+def _refuse_unproven(request: AssayRequest) -> None:
+    """Refuse to send anything where right and wrong programs were asked for and not one label can be proven.
+
+    Raises:
+        UserError: says why, and what can be measured instead.
+    """
+    built = request.folder.built()
+    reasons = [built[name].no_oracle for name in request.problems if name in built]
+    if all(reasons) and reasons and not set(request.manifest.battery.classes) <= WITHOUT_ORACLE:
+        raise UserError(
+            f"{request.manifest.benchmark.name}: no label can be proven for any of its problems: {reasons[0]};"
+            f" name a benchmark of functions, or `classes` {','.join(sorted(WITHOUT_ORACLE))}"
+        )
+
+
 # ---------------------------------------------------------------------------------------------- sending
 
 
 def _send(request: AssayRequest, target: Target, probes: Sequence[Probe], progress: Progress) -> None:
-    """Send a grader what it has not been sent yet."""
-    told = {(said.probe, said.repeat) for said in request.folder.said() if said.grader == target.name}
+    """Send a grader what it has not been sent yet; one that gave no verdict at all is asked again from the start.
+
+    Raises:
+        UserError: it cannot be used, or gives no verdict; it is not asked for long then.
+    """
+    heard = _Heard(target.name)
+    told = set()
+    for each in request.folder.said():
+        if each.grader == target.name:
+            heard.take(each)
+            told.add((each.probe, each.repeat))
+    if not heard.verdicts:
+        heard, told = _Heard(target.name), set()
     wanted = list(_wanted(request, target, probes))
     repeats = range(request.manifest.repeat)
     done = sum((sent.probe.id, repeat) in told for sent in wanted for repeat in repeats)
@@ -158,8 +200,39 @@ def _send(request: AssayRequest, target: Target, probes: Sequence[Probe], progre
                     for each in said:
                         journal.append(each if repeat == 0 else msgspec.structs.replace(each, repeat=repeat))
                         progress.advance()
+                        heard.take(each)
+                        if not heard.verdicts and heard.silent >= PATIENCE:
+                            raise heard.unusable()
+        if wanted and not heard.verdicts:
+            raise heard.unusable()
     finally:
         progress.finish()
+
+
+class _Heard:
+    """What a grader has said so far, as far as it decides whether to go on asking."""
+
+    def __init__(self, grader: str) -> None:
+        self._grader = grader
+        self.verdicts = self.silent = 0
+        self._why: Counter[str] = Counter()
+
+    def take(self, said: Said) -> None:
+        """Count one row; what was not sent needs no patience."""
+        if said.passed is not None:
+            self.verdicts += 1
+            return
+        self.silent += not said.detail.startswith((NOT_PUT, NOT_SENT))
+        self._why[said.detail] += 1
+
+    def unusable(self) -> UserError:
+        """The error that says why there is nothing to measure."""
+        why, number = min(self._why.items(), key=lambda each: (-each[1], each[0]))
+        programs = f"{number} of the first {self._why.total()}"
+        advice = "choose another `tests_as`" if why.startswith(NOT_PUT) else "correct it, or choose another `call`"
+        return UserError(
+            f"{self._grader} gives no verdict, so nothing of it is measured; {programs} programs: {why}; {advice}"
+        )
 
 
 def _wanted(request: AssayRequest, target: Target, probes: Sequence[Probe]) -> Iterator[Dispatch]:
@@ -167,8 +240,9 @@ def _wanted(request: AssayRequest, target: Target, probes: Sequence[Probe]) -> I
     allowed = DANGERS.index(target.danger)
     controlled = _controlled(probes)
     changed: dict[tuple[str, str], Problem | None] = {}
+    first = ("right", REFERENCE)  # of every problem: a grader that says nothing of them is not asked further
     last = ("cheat", "control")  # what they leave in a grader must not meet the others
-    for probe in sorted(probes, key=lambda each: each.kind in last):
+    for probe in sorted(probes, key=lambda each: (each.kind in last, (each.kind, each.origin) != first)):
         problem = request.problems.get(probe.problem_id)
         if problem is None or DANGERS.index(probe.danger) > allowed:
             continue
@@ -205,7 +279,9 @@ def count(folder: AssayFolder, problems: Mapping[str, Problem], confidence: floa
     """
     manifest = folder.manifest()
     probes = list(folder.probes())
-    measures, findings = measure(probes, folder.said(), problems, confidence=confidence, pass_at=manifest.pass_at)
+    measures, findings = measure(
+        probes, folder.said(), problems, confidence=confidence, pass_at=manifest.pass_at, graders=manifest.graders
+    )
     built = [folder.built()[name] for name in problems if name in folder.built()]
     found = [*(each for line in built for each in line.findings), *findings]
     summary = AssaySummary(

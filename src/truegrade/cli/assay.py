@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from truegrade.cli.flags import read_limit
+from truegrade.cli.flags import read_limit, with_flags
 from truegrade.cli.options import (
     Number,
     data_option,
@@ -23,7 +23,7 @@ from truegrade.cli.options import (
     unsafe_option,
 )
 
-EXIT_FAILED_IF = 1
+EXIT_FAILED_IF, EXIT_UNUSABLE = 1, 2
 _MEASURE = "measure"
 _DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -77,6 +77,7 @@ def assay() -> None:
     truegrade assay humaneval --as human-eval        a profile
     truegrade assay humaneval --grader rewards.py:code_reward --call trl
     truegrade assay harden mbpp --out hard.jsonl     more tests for a benchmark
+    truegrade assay verdicts runs/x --corrected      pass@1, corrected for the grader's errors
     """
 
 
@@ -156,16 +157,22 @@ def measure(
         **options,
     )  # fmt: skip
     if as_json:
-        print_json([{"folder": str(each.folder), "summary": each.summary} for each in results])
+        print_json(
+            [{"folder": str(each.folder), "summary": each.summary, "unusable": each.unusable} for each in results]
+        )
     else:
         for result in results:
             print_assay(result.summary, result.findings, folder=str(result.folder), page=PAGE)
+    unusable = {name: why for each in results for name, why in each.unusable.items()}
+    for why in unusable.values():
+        echo(f"truegrade: {with_flags(why)}", err=True)
     met = [(each, one) for each in results for one in each.measures
            if condition is not None and condition.holds(one, each.summary.findings)]  # fmt: skip
     if met:
         graders = ", ".join(f"{one.grader} on {one.benchmark}" for _, one in met)
         echo(f"truegrade: --fail-if {fail_if!r} holds for {graders}", err=True)
-        sys.exit(EXIT_FAILED_IF)
+    if unusable or met:
+        sys.exit(EXIT_UNUSABLE if unusable else EXIT_FAILED_IF)
 
 
 def _typed() -> str:
@@ -247,3 +254,22 @@ def replay(as_json: bool, **options: Any) -> None:
     if not found.differs:
         echo("truegrade: the probe does what the reference does; the label cannot be repeated here", err=True)
         sys.exit(EXIT_FAILED_IF)
+
+
+@assay.command()
+@click.argument("folder", type=_DIRECTORY, metavar="ASSAY")
+@click.option("--format", "file_format", default="markdown", show_default=True, metavar="FORMAT",
+              help="Of the tables, a file each: markdown, latex or csv.")  # fmt: skip
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+              help="Folder of the files. [default: tables/ in the assay's folder]")  # fmt: skip
+@json_option
+def export(as_json: bool, **options: Any) -> None:
+    """Write the tables of a finished assay: graders, classes, channels, operators, problems."""
+    from truegrade.assay.reporting.exports import export_assay
+
+    files = export_assay(**options)
+    if as_json:
+        print_json([str(file) for file in files])
+    else:
+        for file in files:
+            echo(file)

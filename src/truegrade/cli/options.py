@@ -61,6 +61,10 @@ class Number(click.FloatRange):
             self.fail(f"{value!r} is not a finite number.", param, ctx)
         return number
 
+    def _describe_range(self) -> str:
+        """What the help says of the range, which is nothing where there is none."""
+        return super()._describe_range() if self.min is not None or self.max is not None else ""
+
 
 def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     """Several options as one decorator, shown in this order."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from truegrade.assay.folder import open_assay
 from truegrade.assay.measures import AcceptedShare, AssaySummary, GraderMeasure, MeasuredValue
 from truegrade.assay.reporting import words
 from truegrade.errors import UnknownName
@@ -15,25 +16,30 @@ from truegrade.report.export import make_folder
 from truegrade.store.manifest import write_atomically
 
 
-def export_assay(summary: AssaySummary, file_format: str, out: Path) -> list[Path]:
-    """Write the tables of an assay, a file each, and return their paths.
+def export_assay(folder: str | Path, file_format: str = "markdown", out: str | Path | None = None) -> list[Path]:
+    """Write the tables of a finished assay, a file each, and return their paths.
 
     Args:
-        summary: of the assay.
+        folder: of the assay.
         file_format: ``markdown``, ``latex`` or ``csv``.
-        out: the folder.
+        out: the folder of the files; None for ``tables`` in that of the assay.
 
     Raises:
         UnknownName: no such format.
-        UserError: ``out`` cannot be made.
+        UserError: ``folder`` holds no finished assay, or ``out`` cannot be made.
     """
+    return write_tables(open_assay(Path(folder)).summary(), file_format, Path(out or Path(folder) / "tables"))
+
+
+def write_tables(summary: AssaySummary, file_format: str, place: Path) -> list[Path]:
+    """Write the tables of a summary into a folder; otherwise as `export_assay`."""
     if file_format not in TEXTS:
         raise UnknownName("format of a table", file_format, TEXTS)
     ending, write = TEXTS[file_format]
-    make_folder(out)
+    make_folder(place)
     paths = []
     for exhibit in assay_exhibits(summary):
-        paths.append(out / f"{exhibit.slug}{ending}")
+        paths.append(place / f"{exhibit.slug}{ending}")
         write_atomically(paths[-1], write(exhibit).encode())
     return paths
 

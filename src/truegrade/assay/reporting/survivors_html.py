@@ -41,7 +41,11 @@ def survivors_section(material: AssayMaterial) -> Markup:
     found = material.survivors
     title = "Wrong programs accepted"
     if not found:
-        return section("survivors", title, el("p", "None: every program that was proven wrong was refused."))
+        return section(
+            "survivors",
+            title,
+            el("p", "None: no mutant, stub, labelled program or reply was accepted that is proven wrong."),
+        )
     more = (
         f" The first {IN_FULL} are shown with their evidence, one of every problem first."
         if found[IN_FULL:]
@@ -64,7 +68,7 @@ def refused_section(material: AssayMaterial) -> Markup:
     """Right programs that were refused, and what the grader said."""
     title = "Right programs refused"
     if not material.refused:
-        return section("refused", title, el("p", "None: every program that is right was accepted."))
+        return section("refused", title, el("p", "None: no right program was refused."))
     rows = [
         [_id(erred), erred.probe.problem_id, erred.probe.origin, ", ".join(erred.graders), _said(erred)]
         for erred in material.refused[:LISTED]

@@ -40,12 +40,16 @@ def print_assay(
         out.print(_compared(summary.measures))
     for measure in summary.measures:
         out.print(Text(f"\n{words.title(measure)}" if len(summary.measures) > 1 else words.title(measure), "bold"))
+        if words.silent(measure):
+            out.print(Text(words.silent(measure)))
+            continue
         out.print(_classes(measure, summary.confidence))
         for line in _lines(measure):
             out.print(Text(line))
     first: dict[str, str] = {}
     for finding in findings:
-        first.setdefault(finding.code, finding.sentence)
+        grader = f"{finding.grader}: " if finding.grader and len(summary.measures) > 1 else ""
+        first.setdefault(finding.code, f"{grader}{finding.sentence}")
     for code, number in summary.findings.items():
         told = f": {first[code]}" if code in first else ""
         out.print(Text(f"! {code} × {fmt.count(number)}{told}", "yellow"))
@@ -93,10 +97,17 @@ def _lines(measure: GraderMeasure) -> list[str]:
 
 def _compared(measures: Sequence[GraderMeasure]) -> Table:
     several = len({measure.benchmark for measure in measures}) > 1
-    table = plain_table("grader", *(["benchmark"] if several else []), "TPR", "FPR", "J", "open")
+    table = plain_table("grader", *(["benchmark"] if several else []), "TPR, %", "FPR, %", "J", "open")
+    table.padding = (0, 1, 0, 0)  # as for the classes; names of graders are broken rather than numbers
+    table.columns[0].no_wrap = False
+    for column in table.columns[-4:]:
+        column.no_wrap = True
     for measure in measures:
         place = [measure.benchmark] if several else []
-        row(table, measure.grader, *place, *compared_cells(measure))
+        tpr, *rest = (cell.replace(" %", "") for cell in compared_cells(measure))
+        row(
+            table, measure.grader, *place, tpr.partition(" [")[0], *rest
+        )  # its interval stands in the grader's block
     return table
 
 

@@ -71,7 +71,8 @@ def acceptance(share: AcceptedShare, measure: GraderMeasure) -> str:
     """What a problem hit means in a class; of cheats how many channels are open."""
     if share.kind == "cheat":
         sent = sum(channel.probes > 0 for channel in measure.channels)
-        return f"open: {len(measure.forgeable) or 'none'} of {sent}" if sent else "not sent"
+        unsent = "no verdict" if share.no_verdict else "not sent"
+        return f"open: {len(measure.forgeable) or 'none'} of {sent}" if sent else unsent
     if share.kind == "right":
         return "right refused"
     return "impossible passed" if share.kind == "must-fail" else "wrong accepted"
@@ -97,7 +98,8 @@ def forgeable(measure: GraderMeasure) -> str:
     unsent = [channel.channel for channel in measure.channels if channel.not_sent and not channel.probes]
     left_out = f"; not sent: {', '.join(unsent)}" if unsent else ""
     if not sent:
-        return f"not measured: no cheat was sent{left_out}"
+        silent = any(share.kind == "cheat" and share.no_verdict for share in measure.shares)
+        return f"not measured: no cheat {'got a verdict' if silent else 'was sent'}{left_out}"
     stays = [channel.channel for channel in measure.channels if channel.stays]
     after = f"; stays in the grader: {', '.join(stays)}" if stays else ""
     if not measure.forgeable:
@@ -126,6 +128,14 @@ def star(measure: GraderMeasure) -> str:
     )
 
 
+def silent(measure: GraderMeasure) -> str:
+    """What is said of a grader that gave no verdict at all, in place of its rates; empty for every other."""
+    asked = sum(share.no_verdict for share in measure.shares)
+    if not asked or any(share.probes or share.undecided for share in measure.shares):
+        return ""
+    return f"It gave no verdict on any of {fmt.plural(asked, 'program')} sent to it: nothing is measured."
+
+
 def no_verdict(measure: GraderMeasure) -> str:
     """Probes of which the grader said nothing, by class; empty without any."""
     silent = [(NAMES[share.kind], share.no_verdict) for share in measure.shares if share.no_verdict]
@@ -137,6 +147,11 @@ def references_refused(measure: GraderMeasure) -> str:
     """Problems that say nothing of wrong programs, since the grader refuses even their reference."""
     if not measure.references_refused:
         return ""
+    if measure.references_refused == measure.problems:
+        return (
+            "It refuses every reference, so nothing is measured of wrong programs: is it called as it expects,"
+            " with tests in its form (--call, --tests-as), and is its score on this scale (--pass-at)?"
+        )
     problems = fmt.plural(measure.references_refused, "problem")
     return f"reference refused: {problems}, whose wrong programs are in no rate"
 
@@ -186,6 +201,11 @@ def errors_in_words(measure: GraderMeasure) -> str:
 def stands_for(measure: GraderMeasure, measured: float) -> str:
     """What a pass rate measured with this grader stands for."""
     rates = correctable(measure)
+    if rates is None and measure.j.value is not None and measure.j.low is None:
+        return (
+            "J has no interval here, since all problems are of one cluster: nothing follows for other problems,"
+            " nor for a pass rate measured with this grader."
+        )
     if rates is None:
         return (
             "The interval of J does not lie above 0, so a pass rate measured with this grader says nothing about"

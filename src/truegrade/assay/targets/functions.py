@@ -137,7 +137,7 @@ class FunctionProgram:
         if why.startswith("ModuleNotFoundError"):
             advice = "name the installed packages that it imports in `packages`"
         elif why.startswith("TypeError"):
-            advice = f"`call={self._call.name}` hands it {_told(self.settings)}; choose another `call`"
+            advice = f"`call` {self._call.name} hands it {_told(self.settings)}; choose another `call`"
         else:
             advice = "correct it"
         return UserError(f"`grader`: {spec}: {why}; {advice}")
