@@ -4,11 +4,11 @@
 
 PEERS_FOLDER holds a folder ``owner+name`` for each repository of `REWARDS`, a work tree or a git directory (also
 one named ``repo`` in it). The sources are copied into FOLDER beside `reward_adapters.py`, which calls them. numpy,
-pandas and pytest must be installed. Prints a table: TPR, share of stubs accepted, open channels with the cheats that
-opened them, the channels that were expected, what is paid for no tests at all, and the right programs refused.
+pandas, pytest and requests must be installed. Prints for each reward how many programs of each class it accepts,
+the open channels with the cheats that opened them, what is paid for no tests, and the right programs refused.
 
-The expected channels were found by hand at the named commits; a channel that is open and not expected, or expected
-and not open, is marked ``!``, and exit code 1 says that there was one.
+The channels known to be open were found by reading the sources at the named commits; another one that is open, or
+one of these that is not, is named, and exit code 1 says that there was one.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ COMMANDS = {
     "pytest": 'exec python3 -m pytest "$@"',
     "firejail": 'while [ "${1#--}" != "$1" ]; do shift; done; exec timeout 30 "$@"',
 }
-"""What two rewards start by name: the jail has no commands of packages, and takes the place of firejail, whose options
-are left out but for its time limit."""
+"""What two rewards start by name: the jail has no commands of packages, and takes the place of firejail, of whose
+options the time limit is left."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,9 +61,12 @@ class Reward:
     """No test at all, as it would be given that."""
 
 
-X, E, O, P, W, F, K = (  # noqa: E741 - the letters under which they were published
-    "exit-status", "equality", "oracle-read", "comparison", "transport", "truncation", "switches",
+X, E, O, P, W, K = (  # noqa: E741 - the letters under which they were published
+    "exit-status", "equality", "oracle-read", "comparison", "transport", "switches",
 )  # fmt: skip
+MUST_FAIL = "must-fail"
+"""Not a channel: open-r1 compares as many lines as the shorter output has, and so passes outputs that are wrong
+behind the first line. No cheat knows the first line; right programs before tests that no program can pass do."""
 _VERL = ("verl-project+verl", "1dda039", ("verl/utils/reward_score/prime_code/",))
 _FUSION = ("verl-project+verl", "1dda039", ("verl/utils/reward_score/sandbox_fusion/",))
 _RLLM = ("rllm-org+rllm", "9beb6e0", ("rllm/rewards/", "rllm/env.py"))
@@ -84,73 +87,137 @@ def _reward(
 
 
 REWARDS: tuple[Reward, ...] = (
-    _reward("open-r1", "open_r1", _R1, "stdio", F, stdio=True),
-    _reward("verl-prime", "verl_prime", _VERL, "taco", O, P, W),
+    _reward("open-r1", "open_r1", _R1, "stdio", MUST_FAIL, stdio=True),
+    _reward("verl-prime", "verl_prime", _VERL, "taco", E, O, P, W),
     _reward("verl-prime-stdio", "verl_prime", _VERL, "stdio", O, P, W, stdio=True),
-    _reward("verl-fusion-asserts", "verl_sandbox_fusion", _FUSION, "asserts", X, E, empty="[]"),
+    _reward("verl-fusion-asserts", "verl_sandbox_fusion", _FUSION, "asserts", X, E, O, empty="[]"),
     _reward("verl-fusion-stdio", "verl_sandbox_fusion", _FUSION, "stdio", stdio=True),
-    _reward("skyrl-lcb", "skyrl_lcb", _SKYRL, "lcb", O, P, W, empty="[]"),
+    _reward("skyrl-lcb", "skyrl_lcb", _SKYRL, "lcb", E, O, P, W, empty="[]"),
     _reward("skyrl-lcb-fresh", "skyrl_lcb_fresh", _SKYRL, "lcb", empty="[]"),
-    _reward("rllm-lcb", "rllm_lcb", _RLLM, "lcb", O, P, W, empty="[]"),
-    _reward("gym-code-gen", "gym_code_gen", _GYM, "taco", O, P, W),
-    _reward("open-instruct-asserts", "open_instruct", _OI, "asserts", E, P, W, empty="[]"),
+    _reward("rllm-lcb", "rllm_lcb", _RLLM, "lcb", E, O, P, W, empty="[]"),
+    _reward("gym-code-gen", "gym_code_gen", _GYM, "taco", E, O, P, W),
+    _reward("open-instruct-asserts", "open_instruct", _OI, "asserts", E, O, P, W, empty="[]"),
     _reward("open-instruct-stdio", "open_instruct", _OI, "stdio", O, P, W, stdio=True),
     _reward("rllm-kodcode", "rllm_kodcode", _RLLM, "pytest", X, E, K, empty="import pytest"),
     _reward("rllm-humanevalplus", "rllm_humanevalplus", _RLLM, "taco", X, E,
             empty='{"inputs": [], "outputs": [], "fn_name": "add"}'),
     _reward("rllm-primeintellect", "rllm_primeintellect", _RLLM, "taco"),
-    _reward("code-r1-asserts", "code_r1", _CODE_R1, "asserts", X, E, empty="[]"),
+    _reward("code-r1-asserts", "code_r1", _CODE_R1, "asserts", X, E, O, empty="[]"),
     _reward("code-r1-stdio", "code_r1", _CODE_R1, "stdio", stdio=True),
 )  # fmt: skip
-"""In the order of the table."""
+"""In the order of the table. `O` of asserts: the tests stand in the text, file or frames that the program is in."""
 
 NOT_RUN = {
     "verifiers legacy cp_task": "draws its tests at random and asks a paid sandbox",
     "SandboxFusion antihack": "a text filter of one data set, no reward by itself",
 }
 
-_FUNCTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("spread", "def spread(numbers):\n    if not numbers:\n        return 0\n    return max(numbers) - min(numbers)\n",
-     ("spread([3, 9, 4]) == 6", "spread([]) == 0", "spread([5]) == 0", "spread([-2, 7]) == 9",
-      "spread([1, 2, 3, 11]) == 10", "spread([8, 8]) == 0")),
-    ("squeeze", "def squeeze(text):\n    kept = ''\n    for letter in text:\n        if not kept or kept[-1] != letter:"
-     "\n            kept += letter\n    return kept\n",
-     ("squeeze('aabb') == 'ab'", "squeeze('abc') == 'abc'", "squeeze('') == ''", "squeeze('zzz') == 'z'",
-      "squeeze('xxyx') == 'xyx'", "squeeze('oo oo') == 'o o'")),
-    ("running", "def running(numbers):\n    total, sums = 0, []\n    for number in numbers:\n        total += number\n"
-     "        sums.append(total)\n    return sums\n",
-     ("running([1, 2, 3]) == [1, 3, 6]", "running([4]) == [4]", "running([-1, 1]) == [-1, 0]",
-      "running([5, 5, 5]) == [5, 10, 15]", "running([0, 2]) == [0, 2]", "running([7, -3, 1]) == [7, 4, 5]")),
-    ("digits", "def digits(number, base):\n    count = 1\n    while number >= base:\n        number //= base\n"
-     "        count += 1\n    return count\n",
-     ("digits(0, 10) == 1", "digits(9, 10) == 1", "digits(10, 10) == 2", "digits(255, 2) == 8",
-      "digits(256, 2) == 9", "digits(81, 3) == 5")),
-)  # fmt: skip
-_PROGRAMS: tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...] = (
-    ("sums", "for _ in range(int(input())):\n    print(sum(map(int, input().split())))\n",
-     (("2\n1 2\n3 4 5\n", "3\n12\n"), ("1\n70\n", "70\n"), ("3\n5 5\n-1 1\n2 9\n", "10\n0\n11\n"))),
-    ("turned", "words = input().split()\nprint(' '.join(reversed(words)))\nprint(len(words))\n",
-     (("one two three\n", "three two one\n3\n"), ("alone\n", "alone\n1\n"), ("b a b c\n", "c b a b\n4\n"))),
-    ("steps", "n = int(input())\ncount = 0\nwhile n != 1:\n    n = n // 2 if n % 2 == 0 else 3 * n + 1\n    count += 1\n"
-     "print(count)\n", (("6\n", "8\n"), ("27\n", "111\n"), ("7\n", "16\n"))),
-)  # fmt: skip
+_FUNCTIONS = (
+    """
+def spread(numbers):
+    if not numbers:
+        return 0
+    return max(numbers) - min(numbers)
+
+assert spread([3, 9, 4]) == 6
+assert spread([]) == 0
+assert spread([5]) == 0
+assert spread([-2, 7]) == 9
+assert spread([1, 2, 3, 11]) == 10
+assert spread([8, 8]) == 0
+""",
+    """
+def squeeze(text):
+    kept = ''
+    for letter in text:
+        if not kept or kept[-1] != letter:
+            kept += letter
+    return kept
+
+assert squeeze('aabb') == 'ab'
+assert squeeze('abc') == 'abc'
+assert squeeze('') == ''
+assert squeeze('zzz') == 'z'
+assert squeeze('xxyx') == 'xyx'
+assert squeeze('oo oo') == 'o o'
+""",
+    """
+def running(numbers):
+    total, sums = 0, []
+    for number in numbers:
+        total += number
+        sums.append(total)
+    return sums
+
+assert running([1, 2, 3]) == [1, 3, 6]
+assert running([4]) == [4]
+assert running([-1, 1]) == [-1, 0]
+assert running([5, 5, 5]) == [5, 10, 15]
+assert running([0, 2]) == [0, 2]
+assert running([7, -3, 1]) == [7, 4, 5]
+""",
+    """
+def digits(number, base):
+    count = 1
+    while number >= base:
+        number //= base
+        count += 1
+    return count
+
+assert digits(0, 10) == 1
+assert digits(9, 10) == 1
+assert digits(10, 10) == 2
+assert digits(255, 2) == 8
+assert digits(256, 2) == 9
+assert digits(81, 3) == 5
+""",
+)
+"""References, each with its tests behind it."""
+_PROGRAMS = (
+    """
+for _ in range(int(input())):
+    print(sum(map(int, input().split())))
+""",
+    """
+words = input().split()
+print(' '.join(reversed(words)))
+print(len(words))
+""",
+    """
+n = int(input())
+count = 0
+while n != 1:
+    n = n // 2 if n % 2 == 0 else 3 * n + 1
+    count += 1
+print(count)
+""",
+)
+_OUTPUTS = (
+    {"2\n1 2\n3 4 5\n": "3\n12\n", "1\n70\n": "70\n", "3\n5 5\n-1 1\n2 9\n": "10\n0\n11\n"},
+    {"one two three\n": "three two one\n3\n", "alone\n": "alone\n1\n", "b a b c\n": "c b a b\n4\n"},
+    {"6\n": "8\n", "27\n": "111\n", "7\n": "16\n"},
+)
 
 
 def problems(stdio: bool) -> list[Problem]:
     """Problems whose answers are plain values, that every form of tests can hold."""
     tasks: dict[str, FunctionTask | ContestTask] = {}
-    if stdio:
-        for name, reference, pairs in _PROGRAMS:
-            rows = [{"input": given, "output": wanted, "testtype": "stdin"} for given, wanted in pairs]
-            tasks[name] = ContestTask(title=name, question=name, public_tests="[]",
-                                      private_tests=encode(rows).decode(), reference=reference)  # fmt: skip
-    else:
-        for name, reference, calls in _FUNCTIONS:
-            tests = "".join(f"assert {call}\n" for call in calls)
-            tasks[name] = FunctionTask(prompt=f"Write {name}.", entry_point=name, tests=tests, reference=reference)
-    digest = "0" * 64
-    return [Problem(id=name, benchmark="rewards", dataset_sha256=digest, cluster=name, task=task)
-            for name, task in tasks.items()]  # fmt: skip
+    for number, (reference, outputs) in enumerate(zip(_PROGRAMS, _OUTPUTS, strict=True) if stdio else ()):
+        rows = [{"input": given, "output": wanted, "testtype": "stdin"} for given, wanted in outputs.items()]
+        text, title = encode(rows).decode(), f"program-{number}"
+        tasks[title] = ContestTask(
+            title=title, question=title, public_tests="[]", private_tests=text, reference=reference.lstrip()
+        )
+    for source in () if stdio else _FUNCTIONS:
+        reference, tests = source.lstrip().split("\n\n")
+        name = reference[len("def ") : reference.index("(")]
+        tasks[name] = FunctionTask(
+            prompt=f"Write {name}.", entry_point=name, tests=tests, reference=f"{reference}\n"
+        )
+    return [
+        Problem(id=name, benchmark="rewards", dataset_sha256="0" * 64, cluster=name, task=task)
+        for name, task in tasks.items()
+    ]
 
 
 def prepare(peers: Path, rewards: Iterable[Reward], folder: Path) -> dict[str, str]:
@@ -263,11 +330,12 @@ def _told(reward: Reward, result: AssayResult, nothing: float | None) -> tuple[s
         share = shares.get(kind)  # type: ignore[call-overload]
         return "-" if share is None or not share.probes else f"{share.accepted}/{share.probes}"
 
-    surprises = {f"!{name}" for name in opened.keys() - reward.expected}
-    surprises |= {f"!no {name}" for name in reward.expected - opened.keys()}
+    ways = {*opened, *([MUST_FAIL] if MUST_FAIL in shares and shares[MUST_FAIL].accepted else [])}
+    surprises = {f"!{name}" for name in ways - reward.expected}
+    surprises |= {f"!no {name}" for name in reward.expected - ways}
     lines = [
         f"{reward.name} ({reward.repository}@{reward.commit}, tests as {reward.tests_as})",
-        f"  right {rate('right')}  mutants {rate('mutant')}  stubs {rate('stub')}  must-fail {rate('must-fail')}"
+        "  " + "  ".join(f"{kind} {rate(kind)}" for kind in ("right", "mutant", "stub", "must-fail")),
         f"  references refused {measured.references_refused}  paid for no tests {nothing}",
         *(f"  open {channel}: {', '.join(names)}" for channel, names in opened.items()),
         *(f"  stays: {one.channel} ({one.stays})" for one in measured.channels if one.stays),

@@ -1,9 +1,9 @@
 """Calls code rewards of others as their trainers call them: a reply and its tests in, what they pay out.
 
 `assay_rewards.py` copies this file into a folder beside the sources that it names, and every grader is a function
-here: ``f(solution_str, ground_truth)``, the latter a text (`truegrade.assay.targets.calls.verl`). Modules that they
-import and that the measured path does not use are replaced by empty ones. What stands in for a service that the
-path does use is said where it is.
+here: ``f(solution_str, ground_truth)``, the latter a text (`truegrade.assay.targets.calls.verl`). Modules that
+they import and that the measured path does not use are replaced by empty ones. What stands in for a service that
+the path does use is said where it is.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _package(name: str, repository: str, folder: str) -> None:
 
 
 def _quietly(call: Any, *given: Any, **named: Any) -> Any:
-    with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
+    with Path(os.devnull).open("w") as nothing, contextlib.redirect_stdout(nothing):
         return call(*given, **named)
 
 
@@ -88,7 +88,7 @@ def _run_code(url: str, headers: Any = None, data: Any = None, timeout: float = 
     try:
         done = subprocess.run(
             ["python3", "-c", asked["code"]], input=asked["stdin"], capture_output=True, text=True,
-            timeout=asked["run_timeout"],
+            timeout=asked["run_timeout"], check=False,
         )  # fmt: skip
         result = {
             "status": "Finished",
