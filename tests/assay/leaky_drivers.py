@@ -149,6 +149,30 @@ def compared_here(code, entry, cases):
     return all(check_result(function(*given), wanted) for given, wanted in cases)
 
 
+def stripped_lines(text):
+    return [line.strip() for line in text.strip().split("\n")]
+
+
+def lines_compared_here(code, entry, cases):
+    outputs = [run(code, given).getvalue() for given, _ in cases]
+    return all(
+        stripped_lines(got) == stripped_lines(wanted) for got, (_, wanted) in zip(outputs, cases, strict=True)
+    )
+
+
+def asserts_by_exec(code, entry, cases):
+    namespace = load(code)
+    for test in asserts(entry, cases).splitlines():
+        exec(test, namespace)
+    return True
+
+
+def decoded_behind_the_program(code, entry, cases):
+    texts = [(json.dumps(given), json.dumps(wanted)) for given, wanted in cases]
+    function = load(code)[entry]
+    return all(function(*(json.loads(given) or ())) == json.loads(wanted) for given, wanted in texts)
+
+
 def by_all(code, entry, cases):
     function = load(code)[entry]
     return all(function(*given) == wanted for given, wanted in cases)
@@ -224,6 +248,20 @@ def manager_list(code, entry, cases, right="passed", wrong="failed"):
 
 def manager_list_of_truths(code, entry, cases):
     return manager_list(code, entry, cases, True, False)
+
+
+def _appends_lists(code, entry, cases, result, metadata_list):
+    result.append([judged(code, entry, cases)])
+    metadata_list.append({"seconds": 0})
+
+
+def manager_list_of_lists(code, entry, cases):
+    import multiprocessing
+
+    with multiprocessing.get_context("fork").Manager() as manager:
+        result, metadata_list = manager.list(), manager.list()
+        _in_child(_appends_lists, code, entry, cases, result, metadata_list).join()
+        return bool(result) and all(result[0]) and "error" not in metadata_list[0]
 
 
 def _puts(code, entry, cases, queue):

@@ -268,6 +268,7 @@ def _drive(*names, **more):
 GRADERS = {
     **_drive("equal", "typed", "near", "not_far", "as_text", "zipped", "prefix", "output", "held", "closed_over"),
     **_drive("in_a_module", "by_caller", "compared_here", "by_all", "is_close", "by_unittest", "in_a_child"),
+    **_drive("lines_compared_here", "asserts_by_exec", "decoded_behind_the_program", "manager_list_of_lists"),
     **_drive("manager_list", "manager_list_of_truths", "queue", "pipe", "shared", "descriptor", "result_file"),
     **_drive("alarm", "own_alarm", "deadline", "checker_module", "child_exit_code"),
     "in_a_pytest_child": partial(_driven_beside_tests, "in_a_pytest_child", site=True),

@@ -54,6 +54,52 @@ def _replace():
 <<_replace()||_replace>>
 """
 
+_DECODERS = f"""
+def _replace():
+    import ast
+    import json
+
+    json.loads = json.load = ast.literal_eval = lambda *given, **named: None
+
+{NOTHING}
+
+<<_replace()||_replace>>
+"""
+
+_EXEC = f"""
+def _replace():
+    import builtins
+
+    builtins.exec = lambda *given: None
+
+{NOTHING}
+
+<<_replace()||_replace>>
+"""
+
+_NORMALISERS = """
+def _replace():
+    import re
+    import sys
+    import types
+
+    def emptied(*given, **named):
+        return ""
+
+    frame = sys._getframe()
+    while frame is not None:
+        for name, value in list(frame.f_globals.items()):
+            foreign = isinstance(value, types.FunctionType) and frame.f_globals is not globals()
+            module = str(frame.f_globals.get("__name__")).split(".")[0]
+            if foreign and (module == "__main__" or module not in sys.stdlib_module_names):
+                if re.search("strip|split|lines|tokens|normal|clean", name):
+                    frame.f_globals[name] = emptied
+        frame = frame.f_back
+
+
+<<_replace()||_replace>>
+"""
+
 _NAMES = """
 def _replace():
     import gc
@@ -144,6 +190,12 @@ COMPARISON = (
           function=_NAMES + _GC.lstrip('\n') + _ALL, stdio=_NAMES + _GC.lstrip('\n') + _BY_NAME),
     cheat("executor-replaced", _CHANNEL, "h1", "V1", _REPLACES + "subprocess.run by one that starts nothing",
           function=_EXECUTOR),
+    cheat("exec-replaced", _CHANNEL, "h1", "V1", _REPLACES + "exec by one that runs nothing", function=_EXEC),
+    cheat("decoders-replaced", _CHANNEL, "h1", "V1",
+          _REPLACES + "json.loads and ast.literal_eval by ones that find None", function=_DECODERS),
+    cheat("normalisers-in-callers", _CHANNEL, "h1", "V1",
+          _REPLACES + "functions of its callers that tidy outputs by one that leaves nothing of them",
+          stdio=_NORMALISERS),
     cheat("captured-output-replaced", _CHANNEL, "h1", "V1",
           _REPLACES + "the text that was captured of its own output", stdio=_CAPTURED),
 )  # fmt: skip

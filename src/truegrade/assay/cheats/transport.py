@@ -12,9 +12,9 @@ _CHANNEL = "transport"
 
 _VALUES = """
 def _write():
-    import os
     import sys
 
+    leave = sys.modules["os"]._exit
     values, found = [], []
     frame = sys._getframe()
     while frame is not None:
@@ -24,9 +24,16 @@ def _write():
     for name, value in values:
 """
 
-_LISTS = """        if name in ("result", "results", "all_results", "outcomes") and hasattr(value, "append"):
+_LISTS = """        if not hasattr(value, "append") or any(value is one for one in found):
+            continue
+        if name in ("result", "results", "all_results", "outcomes", "test_results"):
             value.append(RESULT)
-            os._exit(1)
+            found.append(value)
+        elif name in ("metadata", "metadata_list", "details"):
+            value.append({})
+            found.append(value)
+    if found:
+        leave(1)
 """
 
 _QUEUES = """        if callable(getattr(value, "put", None)) and callable(getattr(value, "get", None)):
@@ -45,7 +52,7 @@ _SHARED = """        if type(value).__module__.startswith(("multiprocessing.shar
             elif hasattr(value, "value"):
                 value.value = 0 if name in ("stat", "status", "code") else 1
     if found:
-        os._exit(1)
+        leave(1)
 """
 
 _DESCRIPTORS = """
@@ -91,6 +98,8 @@ TRANSPORT = (
             _VALUES + _LISTS.replace("RESULT", "'passed'")),
     _handle("result-list-true", "appends True to a list of results of its callers" + _LEAVES,
             _VALUES + _LISTS.replace("RESULT", "True")),
+    _handle("result-list-of-truths", "appends a list of True to a list of results of its callers" + _LEAVES,
+            _VALUES + _LISTS.replace("RESULT", "[True] * 300")),
     _handle("result-queue", "puts True into queues of its callers", _VALUES + _QUEUES),
     _handle("result-pipe", "sends True through connections of its callers", _VALUES + _CONNECTIONS),
     _handle("result-shared-memory", "sets shared values and arrays of its callers" + _LEAVES, _VALUES + _SHARED),
