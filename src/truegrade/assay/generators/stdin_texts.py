@@ -1,0 +1,271 @@
+"""New inputs for programs on stdin: known ones with a few tokens changed, added or taken away.
+
+An input is read as lines of tokens. Numbers that say how many tokens or lines follow stay right, and what holds in
+every known input (a sorted line, no number twice, one number never above another) holds in the new ones. Whether a
+new input is one of the problem is not decided here: the references are to be asked.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+MOST_TEXTS = 40
+"""Generated inputs of a problem: every program is started once for each."""
+_TRIES = 12
+"""Inputs drawn for each one wanted: some are known, and some break a rule."""
+_MOST_CHANGES = 3
+_MOST_TOKENS = 400
+"""Known inputs of more tokens are no patterns for new ones, which are to be short."""
+_GROUPS = (1, 2, 3)
+"""Lines that one counted item may have: a test case of ``n`` and a list has two."""
+_LINES_BESIDES = 4
+"""Lines that may stand between the first and those that it counts, or behind them."""
+_NEAR = 10
+"""What numbers may come to, however small the known ones are."""
+
+Lines = list[list[str]]
+
+
+class _Grammar(NamedTuple):
+    """What the counts of all known inputs say."""
+
+    group: int
+    """Lines of each item behind the first line, whose first number counts them; 0 where none does."""
+    counting: frozenset[tuple[int, int]]
+    """Line (`place`) and position of the numbers that say how many tokens the next line has."""
+
+    def place(self, line: int) -> int:
+        """The same number for all lines that play the same part."""
+        return 1 + (line - 1) % self.group if self.group and line else line
+
+    def counted(self, line: int) -> bool:
+        """Whether a number of the line before says how many tokens this one has."""
+        return any(self.place(line - 1) == place for place, _ in self.counting) if line else False
+
+    def is_count(self, line: int, position: int) -> bool:
+        """Whether a token says how much follows."""
+        return (self.group > 0 and (line, position) == (0, 0)) or (self.place(line), position) in self.counting
+
+    def slot(self, line: int, position: int) -> tuple[int, int]:
+        """The same for tokens that play the same part."""
+        return self.place(line), -1 if self.counted(line) else position
+
+
+def generated_texts(known: Sequence[str], *, seed: int | str, limit: int) -> list[str]:
+    """New inputs near known ones.
+
+    Args:
+        known: inputs of the problem.
+        seed: equal seeds and inputs give equal texts.
+        limit: the most to give.
+    """
+    patterns = [lines for text in known if sum(map(len, lines := _read(text))) in range(1, _MOST_TOKENS + 1)]
+    if not patterns:
+        return []
+    writer = _Writer(patterns, random.Random(f"{seed}"))
+    seen = {_text(lines) for lines in patterns}
+    kept: list[str] = []
+    for _ in range(_TRIES * limit):
+        if len(kept) >= limit:
+            break
+        text = writer.drawn()
+        if text is not None and text not in seen:
+            seen.add(text)
+            kept.append(text)
+    return kept
+
+
+class _Writer:
+    """Draws new inputs."""
+
+    def __init__(self, patterns: Sequence[Lines], rng: random.Random) -> None:
+        self._patterns, self._rng = patterns, rng
+        self._grammar = _grammar(patterns)
+        self._rules = frozenset.intersection(*(_possible(lines, self._grammar) for lines in patterns))
+        self._rules -= {rule for lines in patterns for rule in _broken(lines, self._grammar)}
+        self._values: dict[tuple[int, int], list[str]] = {}
+        for lines in patterns:
+            for line, tokens in enumerate(lines):
+                for position, token in enumerate(tokens):
+                    self._values.setdefault(self._grammar.slot(line, position), []).append(token)
+        self._changes = [self._token, self._token, self._line, self._item]
+
+    def drawn(self) -> str | None:
+        """A known input after a few changes; None where it breaks a rule."""
+        lines = [list(tokens) for tokens in self._rng.choice(self._patterns)]
+        for _ in range(self._rng.randint(1, _MOST_CHANGES)):
+            self._rng.choice(self._changes)(lines)
+        return None if self._rules & _broken(lines, self._grammar) else _text(lines)
+
+    def _token(self, lines: Lines) -> None:
+        """Another value in one place."""
+        free = [
+            (line, position)
+            for line, tokens in enumerate(lines)
+            for position in range(len(tokens))
+            if not self._grammar.is_count(line, position)
+        ]
+        if free:
+            line, position = self._rng.choice(free)
+            lines[line][position] = self._other(lines[line][position], self._grammar.slot(line, position))
+
+    def _line(self, lines: Lines) -> None:
+        """A counted line with a token more or less, or in another order."""
+        counted = [line for line in range(1, len(lines)) if self._grammar.counted(line)]
+        if not counted:
+            return
+        line = self._rng.choice(counted)
+        tokens = lines[line]
+        match self._rng.choice(("more", "less", "sort", "reverse", "shuffle", "alike")):
+            case "more":
+                tokens.insert(self._rng.randint(0, len(tokens)), self._other(None, self._grammar.slot(line, 0)))
+            case "less" if len(tokens) > 1:
+                del tokens[self._rng.randrange(len(tokens))]
+            case "sort":
+                tokens.sort(key=_order)
+            case "reverse":
+                tokens.reverse()
+            case "shuffle":
+                self._rng.shuffle(tokens)
+            case "alike" if tokens:
+                tokens[:] = [self._rng.choice(tokens)] * len(tokens)
+        before = self._grammar.place(line - 1)
+        for place, position in self._grammar.counting:
+            if place == before and position < len(lines[line - 1]):
+                lines[line - 1][position] = str(len(tokens))
+
+    def _item(self, lines: Lines) -> None:
+        """A counted item more or less, or all in another order."""
+        group = self._grammar.group
+        if not group:
+            return
+        items = [lines[start : start + group] for start in range(1, len(lines), group)]
+        other = self._rng.choice(self._patterns)
+        given = [other[start : start + group] for start in range(1, len(other), group)]
+        match self._rng.choice(("more", "less", "shuffle")):
+            case "more" if given:
+                fresh = [list(tokens) for tokens in self._rng.choice(given)]
+                items.insert(self._rng.randint(0, len(items)), fresh)
+            case "less" if len(items) > 1:
+                del items[self._rng.randrange(len(items))]
+            case "shuffle":
+                self._rng.shuffle(items)
+        lines[1:] = [tokens for item in items for tokens in item]
+        lines[0][0] = str(len(items))
+
+    def _other(self, token: str | None, slot: tuple[int, int]) -> str:
+        """Another token for a slot: one seen there, or for numbers one between those seen and near this one."""
+        values = self._values[slot]
+        token = self._rng.choice(values) if token is None else token
+        if len(values) > 2 and len(set(values)) == 1:  # a constant of the format
+            return token
+        numbers = [int(value) for value in values if _is_int(value)]
+        if len(numbers) < len(values):
+            return self._word(token, values)
+        low, high = min(numbers), max(numbers)
+        top = max(high, min(_NEAR, 2 * high)) if low >= 0 else high
+        number = self._rng.choice(
+            [low, high, int(token) + 1, int(token) - 1, self._rng.randint(low, top), self._rng.choice(numbers)]
+        )
+        return str(max(low, min(number, top)))
+
+    def _word(self, token: str, values: Sequence[str]) -> str:
+        """A word seen there; or one of as many of its letters, in another order."""
+        if self._rng.random() < 1 / 2 or any(map(_is_number, values)):
+            alike = [value for value in values if len(value) == len(token)]
+            return self._rng.choice(alike if self._rng.random() < 1 / 2 else values)
+        letters = sorted(set("".join(values)))
+        return "".join(self._rng.choice(letters) for _ in token)
+
+
+# --------------------------------------------------------------------------------------- what always holds
+
+
+def _grammar(patterns: Sequence[Lines]) -> _Grammar:
+    groups = [
+        group
+        for group in _GROUPS
+        if all(lines[0] and _counts(lines[0][0], len(lines) - 1, group) for lines in patterns)
+    ]
+    plain = _Grammar(groups[0] if groups else 0, frozenset())
+    held: dict[tuple[int, int], bool] = {}
+    for lines in patterns:
+        for line, (tokens, following) in enumerate(pairwise([*lines, []])):
+            for position, token in enumerate(tokens[:3]):
+                key = plain.place(line), position
+                held[key] = held.get(key, True) and _counts(token, len(following), 1)
+    first = (0, 0) if groups else None
+    return _Grammar(plain.group, frozenset(key for key, every in held.items() if every and key != first))
+
+
+def _counts(token: str, number: int, group: int) -> bool:
+    return _is_int(token) and int(token) >= 1 and int(token) * group == number
+
+
+_Rule = tuple[str, int, int, int]
+"""Name, place of the line, and two positions."""
+
+
+def _possible(lines: Lines, grammar: _Grammar) -> frozenset[_Rule]:
+    """The rules that an input can be asked about."""
+    return frozenset(rule for rule, _ in _asked(lines, grammar))
+
+
+def _broken(lines: Lines, grammar: _Grammar) -> frozenset[_Rule]:
+    """The rules that do not hold in an input."""
+    return frozenset(rule for rule, holds in _asked(lines, grammar) if not holds)
+
+
+def _asked(lines: Lines, grammar: _Grammar) -> Iterator[tuple[_Rule, bool]]:
+    """Each rule, and whether it holds for one line."""
+    for position, token in enumerate(lines[0][:3]):
+        for besides in range(_LINES_BESIDES):
+            yield ("says how many lines", 0, position, besides), token == str(len(lines) - 1 - besides)
+    widths: dict[int, int] = {}
+    for line, tokens in enumerate(lines):
+        if line and len(tokens) == 1 and not _is_int(tokens[0]):  # a text, or the row of a grid
+            width, place = len(tokens[0]), grammar.place(line)
+            yield ("as long as others", place, 0, 0), widths.setdefault(place, width) == width
+            for name, other in (("as long as the first line says", 0), ("as long as the line before says", line - 1)):
+                for position, token in enumerate(lines[other][:3]):
+                    yield (name, place, position, 0), token == str(width)
+    for line, tokens in enumerate(lines):
+        place, numeric = grammar.place(line), all(map(_is_int, tokens))
+        if grammar.counted(line):
+            yield ("distinct", place, 0, 0), len(set(tokens)) == len(tokens)
+            yield ("rising", place, 0, 0), tokens == sorted(tokens, key=_order)
+            yield ("falling", place, 0, 0), tokens == sorted(tokens, key=_order, reverse=True)
+            if numeric:
+                yield ("up to its count", place, 0, 0), all(int(token) <= len(tokens) for token in tokens)
+        elif numeric and len(tokens) <= 6:
+            for one, other in combinations(range(len(tokens)), 2):
+                yield ("not above", place, one, other), int(tokens[one]) <= int(tokens[other])
+                yield ("not below", place, one, other), int(tokens[one]) >= int(tokens[other])
+
+
+def _order(token: str) -> tuple[bool, int, str]:
+    return (False, int(token), "") if _is_int(token) else (True, 0, token)
+
+
+def _is_int(token: str) -> bool:
+    return len(token) <= 20 and token.removeprefix("-").isdecimal() and token.isascii()
+
+
+def _is_number(token: str) -> bool:
+    try:
+        float(token)
+    except ValueError:
+        return False
+    return True
+
+
+def _read(text: str) -> Lines:
+    """Lines of tokens, without empty lines at the end."""
+    return [line.split() for line in text.rstrip().split("\n")]
+
+
+def _text(lines: Lines) -> str:
+    return "".join(f"{' '.join(tokens)}\n" for tokens in lines)
