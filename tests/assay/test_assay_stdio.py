@@ -1,8 +1,11 @@
 """Programs on stdin: their oracle, labels with witnesses, and an assay of graders whose faults are known."""
 
+import io
 import json
+from contextlib import redirect_stdout
 
 import pytest
+from msgspec import structs
 
 from truegrade.assay import Battery, assay
 from truegrade.assay.building import ProblemBuilder
@@ -11,11 +14,10 @@ from truegrade.assay.generators.stdin_texts import generated_texts
 from truegrade.assay.labelling import label_programs, replay
 from truegrade.assay.oracle_building import build_oracle
 from truegrade.assay.replaying import replay as replay_probe
-from truegrade.grading.contests.output_comparison import same_output
 from truegrade.records import ContestTask, Problem
 from truegrade.sandbox import Limits, Sandbox
 
-SMALL = Battery(per_problem=10, inputs=10, cheats_per_problem=2)
+SMALL = Battery(per_problem=8, inputs=6, cheats_per_problem=2)
 ADD = "a, b = map(int, input().split())\nprint(a + b)\n"
 SORT = """
 def main():
@@ -61,9 +63,8 @@ STRONG = [
     contest("count", COUNT, COUNT_TESTS),
 ]
 WEAK = [
-    contest("add", ADD, [("2 2\n", "4\n")]),
     contest("sort", SORT, [("1\n5\n", "5\n")]),
-    contest("count", COUNT, COUNT_TESTS[1:2]),
+    contest("count", COUNT, [("1\na\n", "a 1\n"), ("1\nb\n", "b 1\n")]),
 ]
 
 
@@ -123,7 +124,7 @@ def test_other_right_programs_agree(add, jail, program):
 
 def test_a_program_that_fails_only_beyond_the_tests_is_found_by_a_generated_input(jail):
     oracle = build_oracle(contest("sort", SORT, SORT_TESTS[:2]), None, jail, generated=40)
-    (labelled,) = label_programs(oracle, ["input()\nprint(*sorted(set(map(int, input().split()))))\n"], jail)
+    (labelled,) = label_programs(oracle, ["input()\nprint(*sorted(map(int, input().split()))[:3])\n"], jail)
     assert labelled.witness.source == "generated"
 
 
@@ -155,8 +156,8 @@ def holds(text, known):
     if known == "cases":
         pairs = list(zip(rows[::2], rows[1::2], strict=True))
         return len(pairs) == int(first) and all(int(size) == len(row.split()) for size, row in pairs)
-    if known == "grid":
-        height, width = map(int, first.split())
+    if known in ("grid", "square"):
+        height, width = map(int, first.split() if known == "grid" else [first, first])
         return len(rows) == height and all(len(row) == width and set(row) <= {"#", "."} for row in rows)
     low, high = map(int, first.split())
     return low <= high and not rows
@@ -167,6 +168,7 @@ def holds(text, known):
     [
         ("list", ["3\n3 1 2\n", "1\n5\n", "4\n9 9 1 0\n"]),
         ("cases", ["2\n3\n1 2 3\n1\n7\n", "1\n2\n5 5\n", "1\n1\n4\n"]),
+        ("square", ["3\n#.#\n..#\n###\n", "2\n.#\n##\n"]),
         ("grid", ["3 2\n#.\n..\n##\n", "2 3\n.##\n##.\n"]),
         ("ordered", ["2 9\n", "3 3\n", "-4 1\n"]),
     ],
@@ -185,7 +187,7 @@ def test_any_text_may_be_given(texts):
 
 
 def test_every_class_of_probe_is_made(jail):
-    line, probes = ProblemBuilder(SMALL, {}, {}, 1, jail).build(STRONG[1], 0)
+    line, probes = ProblemBuilder(SMALL, {}, {}, 9, jail).build(STRONG[1], 0)
     assert line.no_oracle == ""
     kinds = {kind: [each for each in probes if each.kind == kind] for kind in {each.kind for each in probes}}
     assert {"right", "mutant", "stub", "cheat", "control", "must-fail"} == kinds.keys()
@@ -196,52 +198,54 @@ def test_every_class_of_probe_is_made(jail):
     assert all(each.witness.call.endswith("\n") for each in wrong)
 
 
-@pytest.fixture(scope="module")
-def strong(tmp_path_factory):
-    return _assayed(tmp_path_factory, STRONG, [prefix_grader])
+def assayed(out, problems, graders=(), **battery):
+    (result,) = assay(problems=problems, profiles=["strict"], grader=graders, tests_as="stdio", out=out,
+                      battery=structs.replace(SMALL, **battery), workers=2)  # fmt: skip
+    strict = next(each for each in result.measures if each.grader.startswith("strict"))
+    return result, strict
 
 
-@pytest.fixture(scope="module")
-def weak(tmp_path_factory):
-    return _assayed(tmp_path_factory, WEAK, [])
+NATURAL = ("right", "mutants", "stubs", "must-fail")
 
 
-def _assayed(paths, problems, graders):
-    out = paths.mktemp("assay") / "own"
-    (result,) = assay(problems=problems, profiles=["strict"], grader=graders, tests_as="stdio", battery=SMALL,
-                      out=out, workers=2)  # fmt: skip
-    return result
+def test_strict_on_strong_tests(tmp_path):
+    result, strict = assayed(tmp_path, STRONG, classes=NATURAL)
+    shares = {share.kind: share for share in strict.shares}
+    assert (shares["right"].value, strict.fpr.value) == (1, 0)
+    assert shares["mutant"].probes >= 10
+    assert shares["must-fail"].accepted == 0
+    assert result.summary.witnesses["own"] >= 20
+
+
+def test_strict_on_weak_tests(tmp_path):
+    result, strict = assayed(tmp_path, WEAK, classes=("right", "mutants"), inputs=20)
+    assert {share.kind: share.value for share in strict.shares}["right"] == 1
+    assert strict.fpr.value > 0
+    assert result.summary.witnesses["generated"] > 0
 
 
 def prefix_grader(program, tests):
-    """Compares what both outputs begin with, so that an empty output is right."""
-    with Sandbox(Limits(cpu_s=2.0), allow_unsafe=True) as sandbox:
-        for given, output in zip(tests["inputs"], tests["outputs"], strict=True):
-            printed = sandbox.script(program, given).stdout.strip()
-            if not output.strip().startswith(printed) and not same_output(printed, output):
+    """Compares what both outputs begin with, so that an empty output is right; runs programs in its own process."""
+    for given, output in zip(tests["inputs"], tests["outputs"], strict=True):
+        read, printed = io.StringIO(given), io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+            patch.setattr("sys.stdin", read)
+            try:
+                exec(program, {"__name__": "__main__"})
+            except Exception:
                 return False
+        if not output.startswith(printed.getvalue().strip()):
+            return False
     return True
 
 
-def test_strict_on_strong_tests(strong):
-    measured = strong.measures[0]
-    assert strong.tpr.value == 1
-    assert measured.fpr.value == 0
-    assert measured.forgeable == ()
-    assert strong.fpr["mutant"].probes >= 15
-
-
-def test_strict_on_weak_tests(weak):
-    measured = weak.measures[0]
-    assert weak.tpr.value == 1
-    assert measured.fpr.value > 0.1
-    assert measured.forgeable == ()
-
-
-def test_a_comparison_of_prefixes_is_found(strong):
-    measured = strong.measures[1]
-    assert "truncation" in measured.forgeable
-    assert measured.j_adversarial <= 0
+def test_a_comparison_of_prefixes_is_found(tmp_path):
+    result, strict = assayed(tmp_path, STRONG[:1], [prefix_grader], classes=("right", "cheats"))
+    foreign = next(each for each in result.measures if each is not strict)
+    assert "truncation" in foreign.forgeable
+    channel = next(each for each in foreign.channels if each.channel == "truncation")
+    assert (channel.accepted, channel.inert_accepted) == (2, 0)
+    assert "truncation" not in strict.forgeable
 
 
 def test_a_label_of_an_assay_is_replayed(tmp_path):

@@ -21,8 +21,12 @@ _MOST_TOKENS = 400
 """Known inputs of more tokens are no patterns for new ones, which are to be short."""
 _GROUPS = (1, 2, 3)
 """Lines that one counted item may have: a test case of ``n`` and a list has two."""
+_HEAD = 3
+"""Tokens of a line that may say how much follows."""
 _LINES_BESIDES = 4
 """Lines that may stand between the first and those that it counts, or behind them."""
+_MOST_COMPARED = 6
+"""Numbers of a line whose order is looked at."""
 _NEAR = 10
 """What numbers may come to, however small the known ones are."""
 
@@ -84,8 +88,8 @@ class _Writer:
     def __init__(self, patterns: Sequence[Lines], rng: random.Random) -> None:
         self._patterns, self._rng = patterns, rng
         self._grammar = _grammar(patterns)
-        self._rules = frozenset.intersection(*(_possible(lines, self._grammar) for lines in patterns))
-        self._rules -= {rule for lines in patterns for rule in _broken(lines, self._grammar)}
+        asked = [each for lines in patterns for each in _asked(lines, self._grammar)]
+        self._rules = {rule for rule, _ in asked} - {rule for rule, holds in asked if not holds}
         self._values: dict[tuple[int, int], list[str]] = {}
         for lines in patterns:
             for line, tokens in enumerate(lines):
@@ -98,7 +102,8 @@ class _Writer:
         lines = [list(tokens) for tokens in self._rng.choice(self._patterns)]
         for _ in range(self._rng.randint(1, _MOST_CHANGES)):
             self._rng.choice(self._changes)(lines)
-        return None if self._rules & _broken(lines, self._grammar) else _text(lines)
+        broken = (rule in self._rules for rule, holds in _asked(lines, self._grammar) if not holds)
+        return None if any(broken) else _text(lines)
 
     def _token(self, lines: Lines) -> None:
         """Another value in one place."""
@@ -194,7 +199,7 @@ def _grammar(patterns: Sequence[Lines]) -> _Grammar:
     held: dict[tuple[int, int], bool] = {}
     for lines in patterns:
         for line, (tokens, following) in enumerate(pairwise([*lines, []])):
-            for position, token in enumerate(tokens[:3]):
+            for position, token in enumerate(tokens[:_HEAD]):
                 key = plain.place(line), position
                 held[key] = held.get(key, True) and _counts(token, len(following), 1)
     first = (0, 0) if groups else None
@@ -209,38 +214,31 @@ _Rule = tuple[str, int, int, int]
 """Name, place of the line, and two positions."""
 
 
-def _possible(lines: Lines, grammar: _Grammar) -> frozenset[_Rule]:
-    """The rules that an input can be asked about."""
-    return frozenset(rule for rule, _ in _asked(lines, grammar))
-
-
-def _broken(lines: Lines, grammar: _Grammar) -> frozenset[_Rule]:
-    """The rules that do not hold in an input."""
-    return frozenset(rule for rule, holds in _asked(lines, grammar) if not holds)
-
-
 def _asked(lines: Lines, grammar: _Grammar) -> Iterator[tuple[_Rule, bool]]:
     """Each rule, and whether it holds for one line."""
-    for position, token in enumerate(lines[0][:3]):
-        for besides in range(_LINES_BESIDES):
+    for position, token in enumerate(lines[0][:_HEAD]):
+        for besides in () if grammar.is_count(0, position) else range(_LINES_BESIDES):
             yield ("says how many lines", 0, position, besides), token == str(len(lines) - 1 - besides)
     widths: dict[int, int] = {}
     for line, tokens in enumerate(lines):
         if line and len(tokens) == 1 and not _is_int(tokens[0]):  # a text, or the row of a grid
             width, place = len(tokens[0]), grammar.place(line)
-            yield ("as long as others", place, 0, 0), widths.setdefault(place, width) == width
+            if place in widths:
+                yield ("as long as others", place, 0, 0), widths[place] == width
+            widths[place] = width
             for name, other in (("as long as the first line says", 0), ("as long as the line before says", line - 1)):
-                for position, token in enumerate(lines[other][:3]):
-                    yield (name, place, position, 0), token == str(width)
+                for position, token in enumerate(lines[other][:_HEAD]):
+                    if (token, width) != ("1", 1):  # which may be a coincidence
+                        yield (name, place, position, 0), token == str(width)
     for line, tokens in enumerate(lines):
         place, numeric = grammar.place(line), all(map(_is_int, tokens))
-        if grammar.counted(line):
+        if grammar.counted(line) and len(tokens) > 1:
             yield ("distinct", place, 0, 0), len(set(tokens)) == len(tokens)
             yield ("rising", place, 0, 0), tokens == sorted(tokens, key=_order)
             yield ("falling", place, 0, 0), tokens == sorted(tokens, key=_order, reverse=True)
             if numeric:
                 yield ("up to its count", place, 0, 0), all(int(token) <= len(tokens) for token in tokens)
-        elif numeric and len(tokens) <= 6:
+        elif numeric and len(tokens) <= _MOST_COMPARED and not grammar.counted(line):
             for one, other in combinations(range(len(tokens)), 2):
                 yield ("not above", place, one, other), int(tokens[one]) <= int(tokens[other])
                 yield ("not below", place, one, other), int(tokens[one]) >= int(tokens[other])
