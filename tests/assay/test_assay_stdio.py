@@ -42,6 +42,7 @@ for line in sys.stdin.read().split("\\n")[1:]:
 for word in sorted(count):
     print(word, count[word])
 """
+THREAD = "import threading\ndef go():\n    while True:\n        a = 1\nthreading.Thread(target=go).start()\n"
 ADD_TESTS = (("1 2\n", "3\n"), ("5 -3\n", "2\n"), ("0 0\n", "0\n"), ("-7 -8\n", "-15\n"))
 SORT_TESTS = (("3\n3 1 2\n", "1 2 3\n"), ("1\n5\n", "5\n"), ("4\n9 9 1 0\n", "0 1 9 9\n"), ("2\n-1 4\n", "-1 4\n"))
 COUNT_TESTS = (
@@ -95,7 +96,7 @@ def test_inputs_are_the_problems_own_and_generated_ones(add):
         ("x = 1 / 0\n", "1 2\n", "raises ZeroDivisionError: division by zero"),
         ("print(", "1 2\n", "does not compile"),
         ("a, b = map(int, input().split())\nprint(abs(a + b))\n", "-7 -8\n", "'15\\n'"),
-        (f"import threading\ndef main():\n    while True:\n        a = 1\nthreading.Thread(target=main).start()\n{ADD}",
+        (THREAD + ADD,
          "1 2\n", "does not end: more than 100000 steps"),
     ],
 )  # fmt: skip
@@ -114,7 +115,7 @@ def test_wrong_programs_have_a_witness_that_can_be_replayed(add, jail, program, 
     [
         ADD,
         "import sys\nsys.stdout.write('%d' % sum(map(int, open(0).read().split())))\nsys.exit()\n",
-        "if __name__ == '__main__':\n    print(sum(map(int, stdin.read().split())), '\\n')\n".replace("stdin", "sys.stdin"),
+        "if __name__ == '__main__':\n    print(sum(map(int, sys.stdin.read().split())), '\\n')\n",
         "a, b = map(int, input().split())\nprint(f'{a + b}.0')\n",
     ],
 )  # fmt: skip
@@ -181,7 +182,9 @@ def test_generated_inputs_keep_the_form_of_the_known_ones(known, texts):
     assert made == generated_texts(texts, seed=1, limit=30) != generated_texts(texts, seed=2, limit=30)
 
 
-@pytest.mark.parametrize("texts", [[], ["", "\n"], ["x " * 500], ["a\n\n\nb"], ["1 2 3\n\n", "1\n", "2\n"], ["1" * 30]])
+@pytest.mark.parametrize(
+    "texts", [[], ["", "\n"], ["x " * 500], ["a\n\n\nb"], ["1 2 3\n\n", "1\n", "2\n"], ["1" * 30]]
+)
 def test_any_text_may_be_given(texts):
     assert all(isinstance(text, str) for text in generated_texts(texts, seed=0, limit=5))
 
@@ -225,7 +228,7 @@ def test_strict_on_weak_tests(tmp_path):
 
 
 def prefix_grader(program, tests):
-    """Compares what both outputs begin with, so that an empty output is right; runs programs in its own process."""
+    """Compares what both outputs begin with, so that an empty output is right."""
     for given, output in zip(tests["inputs"], tests["outputs"], strict=True):
         read, printed = io.StringIO(given), io.StringIO()
         with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):

@@ -25,7 +25,7 @@ class ProblemOracle(msgspec.Struct, frozen=True, kw_only=True):
 
     problem_id: str
     entry_point: str
-    """Empty for a program on stdin: its one argument is the text that it reads, its value the text that it prints."""
+    """Empty for a program on stdin: its argument is the text that it reads, its value the one that it prints."""
     references: tuple[str, ...]
     """Whole programs, the benchmark's own first."""
     inputs: tuple[OracleInput, ...]

@@ -214,7 +214,7 @@ class _Builder:
             tried = generated_calls(known, self.references, seed=seed, limit=limit)
         else:
             texts = [text for (text,) in known]
-            tried = inputs_of(generated_texts(texts, seed=seed, limit=min(limit, MOST_TEXTS)))
+            tried = [*inputs_of(generated_texts(texts, seed=seed, limit=min(limit, MOST_TEXTS)))]
         self._take(self._new(tried), "generated", GENERATED_CPU_S)
 
     def _take(self, inputs: Sequence[Arguments], source: str, call_cpu_s: float) -> None:

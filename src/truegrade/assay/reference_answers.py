@@ -35,7 +35,7 @@ class AnswerRule(msgspec.Struct, frozen=True, kw_only=True):
     """How answers are asked for and compared."""
 
     entry_point: str
-    """Empty for a program on stdin: its one argument is the text that it reads, its value the text that it prints."""
+    """Empty for a program on stdin: its argument is the text that it reads, its value the one that it prints."""
     comparator: str
     atol: float = 0.0
 

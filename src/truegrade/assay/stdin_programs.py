@@ -69,7 +69,7 @@ def _of(outcome: Outcome, longest: float) -> Outcome:
 
 
 def watched_stdin(program: str, text: str) -> tuple[str, str]:
-    """A program and a call in it that runs another program on an input, in such a way that its steps are counted."""
+    """Source and a call in it that runs a program on an input in such a way that its steps are counted."""
     source = assemble(PREAMBLE, Answer(value=program, found=""))
     return f"SOURCE = {source!r}\n{_WATCHED}", f"_truegrade_run({text!r})"
 

@@ -212,36 +212,82 @@ def _counts(token: str, number: int, group: int) -> bool:
 
 _Rule = tuple[str, int, int, int]
 """Name, place of the line, and two positions."""
+_WHOLE = -1
+"""In place of a line: all numbers of an input of few."""
 
 
 def _asked(lines: Lines, grammar: _Grammar) -> Iterator[tuple[_Rule, bool]]:
-    """Each rule, and whether it holds for one line."""
+    """Each rule, and whether it holds in one place of an input."""
     for position, token in enumerate(lines[0][:_HEAD]):
         for besides in () if grammar.is_count(0, position) else range(_LINES_BESIDES):
             yield ("says how many lines", 0, position, besides), token == str(len(lines) - 1 - besides)
+    for line, tokens in enumerate(lines):
+        place = grammar.place(line)
+        if grammar.counted(line) and len(tokens) > 1:
+            yield from _of_list(tokens, place)
+        elif all(map(_is_int, tokens)) and len(tokens) <= _MOST_COMPARED and not grammar.counted(line):
+            yield from _of_numbers(list(map(int, tokens)), place)
+        yield from _of_head(lines, line, grammar)
+    every = [token for tokens in lines for token in tokens]
+    if len(lines) > 1 and len(every) <= _MOST_COMPARED and not grammar.group and all(map(_is_int, every)):
+        yield from _of_numbers(list(map(int, every)), _WHOLE)
+    yield from _of_columns(lines, grammar)
+    yield from _of_widths(lines, grammar)
+
+
+def _of_list(tokens: list[str], place: int) -> Iterator[tuple[_Rule, bool]]:
+    yield ("distinct", place, 0, 0), len(set(tokens)) == len(tokens)
+    yield ("rising", place, 0, 0), tokens == sorted(tokens, key=_order)
+    yield ("falling", place, 0, 0), tokens == sorted(tokens, key=_order, reverse=True)
+    if all(map(_is_int, tokens)):
+        yield ("up to its count", place, 0, 0), all(int(token) <= len(tokens) for token in tokens)
+
+
+def _of_numbers(numbers: list[int], place: int) -> Iterator[tuple[_Rule, bool]]:
+    for (one, value), (other, following) in combinations(enumerate(numbers), 2):
+        yield ("not above", place, one, other), value <= following
+        yield ("not below", place, one, other), value >= following
+        yield ("other than", place, one, other), value != following
+        yield ("next to", place, one, other), abs(value - following) == 1
+
+
+def _of_head(lines: Lines, line: int, grammar: _Grammar) -> Iterator[tuple[_Rule, bool]]:
+    """No number of a line is above one of the first line, as numbers of places are."""
+    for head, limit in enumerate(lines[0][:_HEAD] if line else []):
+        for position, token in enumerate(lines[line][:_MOST_TOKENS]):
+            if _is_int(limit) and _is_int(token):
+                slot = grammar.slot(line, position)
+                yield ("up to the first line's", *slot, head), int(token) <= int(limit)
+
+
+def _of_columns(lines: Lines, grammar: _Grammar) -> Iterator[tuple[_Rule, bool]]:
+    """Numbers below each other, in lines that play the same part."""
+    columns: dict[tuple[int, int], list[int]] = {}
+    for line in range(1, len(lines)):
+        for position, token in enumerate([] if grammar.counted(line) else lines[line][:_MOST_COMPARED]):
+            if _is_int(token):
+                columns.setdefault(grammar.slot(line, position), []).append(int(token))
+    for (place, position), values in columns.items():
+        if len(values) > 1:
+            yield ("distinct below", place, position, 0), len(set(values)) == len(values)
+            yield ("rising below", place, position, 0), values == sorted(values)
+            yield ("falling below", place, position, 0), values == sorted(values, reverse=True)
+
+
+def _of_widths(lines: Lines, grammar: _Grammar) -> Iterator[tuple[_Rule, bool]]:
+    """Lines of one word: texts, or the rows of a grid."""
     widths: dict[int, int] = {}
     for line, tokens in enumerate(lines):
-        if line and len(tokens) == 1 and not _is_int(tokens[0]):  # a text, or the row of a grid
-            width, place = len(tokens[0]), grammar.place(line)
-            if place in widths:
-                yield ("as long as others", place, 0, 0), widths[place] == width
-            widths[place] = width
-            for name, other in (("as long as the first line says", 0), ("as long as the line before says", line - 1)):
-                for position, token in enumerate(lines[other][:_HEAD]):
-                    if (token, width) != ("1", 1):  # which may be a coincidence
-                        yield (name, place, position, 0), token == str(width)
-    for line, tokens in enumerate(lines):
-        place, numeric = grammar.place(line), all(map(_is_int, tokens))
-        if grammar.counted(line) and len(tokens) > 1:
-            yield ("distinct", place, 0, 0), len(set(tokens)) == len(tokens)
-            yield ("rising", place, 0, 0), tokens == sorted(tokens, key=_order)
-            yield ("falling", place, 0, 0), tokens == sorted(tokens, key=_order, reverse=True)
-            if numeric:
-                yield ("up to its count", place, 0, 0), all(int(token) <= len(tokens) for token in tokens)
-        elif numeric and len(tokens) <= _MOST_COMPARED and not grammar.counted(line):
-            for one, other in combinations(range(len(tokens)), 2):
-                yield ("not above", place, one, other), int(tokens[one]) <= int(tokens[other])
-                yield ("not below", place, one, other), int(tokens[one]) >= int(tokens[other])
+        if not line or len(tokens) != 1 or _is_int(tokens[0]):
+            continue
+        width, place = len(tokens[0]), grammar.place(line)
+        if place in widths:
+            yield ("as long as others", place, 0, 0), widths[place] == width
+        widths[place] = width
+        for name, other in (("as long as the first line says", 0), ("as long as the line before says", line - 1)):
+            for position, token in enumerate(lines[other][:_HEAD]):
+                if (token, width) != ("1", 1):  # which may be a coincidence
+                    yield (name, place, position, 0), token == str(width)
 
 
 def _order(token: str) -> tuple[bool, int, str]:
