@@ -223,22 +223,24 @@ def _asked(lines: Lines, grammar: _Grammar) -> Iterator[tuple[_Rule, bool]]:
             yield ("says how many lines", 0, position, besides), token == str(len(lines) - 1 - besides)
     for line, tokens in enumerate(lines):
         place = grammar.place(line)
-        if grammar.counted(line) and len(tokens) > 1:
+        if grammar.counted(line):
             yield from _of_list(tokens, place)
         elif all(map(_is_int, tokens)) and len(tokens) <= _MOST_COMPARED and not grammar.counted(line):
             yield from _of_numbers(list(map(int, tokens)), place)
         yield from _of_head(lines, line, grammar)
     every = [token for tokens in lines for token in tokens]
-    if len(lines) > 1 and len(every) <= _MOST_COMPARED and not grammar.group and all(map(_is_int, every)):
+    fixed = not grammar.group and not grammar.counting
+    if fixed and len(lines) > 1 and len(every) <= _MOST_COMPARED and all(map(_is_int, every)):
         yield from _of_numbers(list(map(int, every)), _WHOLE)
     yield from _of_columns(lines, grammar)
     yield from _of_widths(lines, grammar)
 
 
 def _of_list(tokens: list[str], place: int) -> Iterator[tuple[_Rule, bool]]:
-    yield ("distinct", place, 0, 0), len(set(tokens)) == len(tokens)
-    yield ("rising", place, 0, 0), tokens == sorted(tokens, key=_order)
-    yield ("falling", place, 0, 0), tokens == sorted(tokens, key=_order, reverse=True)
+    if len(tokens) > 1:
+        yield ("distinct", place, 0, 0), len(set(tokens)) == len(tokens)
+        yield ("rising", place, 0, 0), tokens == sorted(tokens, key=_order)
+        yield ("falling", place, 0, 0), tokens == sorted(tokens, key=_order, reverse=True)
     if all(map(_is_int, tokens)):
         yield ("up to its count", place, 0, 0), all(int(token) <= len(tokens) for token in tokens)
 
