@@ -24,6 +24,7 @@ from truegrade.assay.probes.stubs import stubs
 from truegrade.assay.records import AssayFinding, Label, Probe, ProbeClass, Witness, probe_id
 from truegrade.assay.settings import Battery
 from truegrade.grading.executor import Executor
+from truegrade.grading.judgement import shortened
 from truegrade.records import ContestTask, Problem
 
 REFERENCE = "reference"
@@ -94,7 +95,8 @@ class _Making:
         self._labeller = None if oracle is None else OracleLabeller(oracle, executor)
         self._executor = executor
         self._reference = reference_of(problem)
-        self._entry_point: str = getattr(problem.task, "entry_point", "")
+        task = problem.task
+        self._entry_point: str = getattr(task, "entry_point", None) or getattr(task, "function", None) or ""
         self._equivalent = 0
         self._sent: set[str] = set()
         self.probes: list[Probe] = []
@@ -255,4 +257,7 @@ class _Making:
 
 
 def _said(witness: Witness | None) -> str:
-    return "" if witness is None else f"{witness.call} gives {witness.got}, expected {witness.expected}"
+    if witness is None:
+        return ""
+    call = shortened(repr(witness.call)) if "\n" in witness.call else witness.call  # the text of an input
+    return f"{call} gives {witness.got}, expected {witness.expected}"

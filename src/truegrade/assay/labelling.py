@@ -17,7 +17,8 @@ from truegrade.assay.oracle import OracleInput, ProblemOracle
 from truegrade.assay.oracle_building import rule_of
 from truegrade.assay.records import DOES_NOT_END, Label, Witness
 from truegrade.assay.reference_answers import answers_of
-from truegrade.assay.written_calls import read_call, shown_value, written_call
+from truegrade.assay.stdin_programs import EXIT_CODE, MOST_TRACED_CHARS, watched_stdin
+from truegrade.assay.written_calls import shown_value, written_call
 from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.builders.mutation.observing import observe_calls
 from truegrade.grading.executor import Executor
@@ -110,7 +111,7 @@ def replay(oracle: ProblemOracle, program: str, call: str, executor: Executor) -
     Raises:
         ValueError: the text is no call of plain values, or the reference gives no answer.
     """
-    one = OracleInput(arguments=read_call(call), source="own")
+    one = OracleInput(arguments=rule_of(oracle).read(call), source="own")
     labeller = OracleLabeller(msgspec.structs.replace(oracle, inputs=(one,)), executor)
     labelled = labeller.label(program)
     if not labeller.answered(range(1)):
@@ -198,13 +199,16 @@ class OracleLabeller:
             return difference is None
 
         asked = [self.inputs[number].arguments for number in numbers]
-        outcome = self._executor.call(*self._rule.adapted(program), asked, compare, cpu_s=cpu_s)
+        outcome = self._rule.ask(program, asked, compare, self._executor, cpu_s=cpu_s)
         return _Run(answered, difference, outcome)
 
     def _difference(self, number: int, result: CallResult) -> _Difference | None:
         """How an answer differs from that of the benchmark's own reference."""
         if result.error is not None:
-            return _Difference(number, self.expected(number), f"raises {result.error}")
+            ended = result.error.startswith(EXIT_CODE)
+            return _Difference(
+                number, self.expected(number), f"{'ends with' if ended else 'raises'} {result.error}"
+            )
         arguments = self.inputs[number].arguments
         found = self._rule.difference(self._expected[number], result, arguments, self._executor)
         return None if found is None else _Difference(number, *found, result)
@@ -261,6 +265,8 @@ class OracleLabeller:
                 return _Difference(number, expected, outcome.detail)
             case Reason.OUTPUT_LIMIT if self._too_large(number, outcome):
                 return _Difference(number, expected, outcome.detail)
+            case Reason.OUTPUT_LIMIT if not self._rule.entry_point:
+                return self._by_steps(program, number, expected, outcome)
             case Reason.TIME_LIMIT | Reason.MEMORY_LIMIT:
                 return self._by_steps(program, number, expected, outcome)
         return f"{outcome.status}: {outcome.detail}"
@@ -295,7 +301,13 @@ class OracleLabeller:
 
     def _traced(self, program: str, number: int, most: int) -> tuple[str, int]:
         """How one watched call ended, and its steps."""
-        call = written_call(self._rule.entry_point, self.inputs[number].arguments)
+        arguments = self.inputs[number].arguments
+        if self._rule.entry_point:
+            call = written_call(self._rule.entry_point, arguments)
+        elif len(arguments[0]) > MOST_TRACED_CHARS:
+            return "too long", 0
+        else:
+            program, call = watched_stdin(program, arguments[0])
         options = MutationOptions(max_steps=most, cpu_s=_TRACED_CPU_S)
         case = next(observe_calls(self._executor, program, [call], options))
         return case.kind, case.steps
@@ -303,7 +315,7 @@ class OracleLabeller:
     def _wrong(self, difference: _Difference, agreed: int) -> Labelled:
         one = self.inputs[difference.number]
         witness = Witness(
-            call=written_call(self._rule.entry_point, one.arguments),
+            call=self._rule.written(one.arguments),
             expected=difference.expected,
             got=difference.got,
             source=one.source,

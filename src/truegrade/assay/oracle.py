@@ -25,13 +25,14 @@ class ProblemOracle(msgspec.Struct, frozen=True, kw_only=True):
 
     problem_id: str
     entry_point: str
+    """Empty for a program on stdin: its argument is the text that it reads, its value the one that it prints."""
     references: tuple[str, ...]
     """Whole programs, the benchmark's own first."""
     inputs: tuple[OracleInput, ...]
     """Validated."""
     comparator: str = "equal"
-    """Of `truegrade.grading.oracles.COMPARATORS`, or of `truegrade.grading.suites.COMPARATORS`; never one that
-    accepts everything."""
+    """Of `truegrade.grading.oracles.COMPARATORS`, or of `truegrade.grading.suites.COMPARATORS`, or ``output`` for
+    programs on stdin; never one that accepts everything."""
     atol: float = 0.0
     ambiguous: tuple[str, ...] = ()
     """Calls on which references disagree: doubts about the statement, used for nothing."""

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from truegrade.assay.generators import generated_calls
+from truegrade.assay.generators.stdin_texts import MOST_TEXTS, generated_texts
 from truegrade.assay.oracle import OracleInput, ProblemOracle
 from truegrade.assay.oracle_inputs import KnownCalls, known_calls
 from truegrade.assay.reference_answers import AnswerRule, Arguments, ReferenceAnswers, answers_of
-from truegrade.assay.written_calls import is_plain, written_call
+from truegrade.assay.stdin_programs import inputs_of
+from truegrade.assay.written_calls import is_plain
 from truegrade.grading.executor import Executor
 from truegrade.records import Problem
 from truegrade.sandbox.outcome import CallResult
@@ -125,7 +127,7 @@ def valid_inputs(
         elif all(rule.same(expected, one, arguments, executor) for one in rest if one is not None):
             valid.inputs.append(arguments)
         else:
-            valid.ambiguous.append(written_call(rule.entry_point, arguments))
+            valid.ambiguous.append(rule.written(arguments))
     valid.refused += len(inputs) - len(answered)
     return valid
 
@@ -157,7 +159,7 @@ class _Builder:
         stricter = _STRICTER.get(rule.comparator)
         if stricter is not None:
             self.notes.append(f"the published comparison {rule.comparator} is replaced by {stricter}")
-        doubtful = [written_call(rule.entry_point, arguments) for arguments in _DOUBTFUL.get(rule.comparator, ())]
+        doubtful = [rule.written(arguments) for arguments in _DOUBTFUL.get(rule.comparator, ())]
         self._seen.update(doubtful)
         self.ambiguous += doubtful
         self.rule = AnswerRule(
@@ -196,7 +198,7 @@ class _Builder:
             else:
                 difference = not self.rule.same(expected, got, arguments, self._executor)
             if difference:
-                call = written_call(self.rule.entry_point, arguments)
+                call = self.rule.written(arguments)
                 self.notes.append(f"the extended benchmark's reference is not used: it disagrees on {call[:200]}")
                 return
         self.references.append(reference)
@@ -208,7 +210,11 @@ class _Builder:
     def take_generated(self, limit: int, seed: str) -> None:
         """Take generated inputs, near the known ones and at the edges of their domain."""
         known = [one.arguments for one in self.inputs]
-        tried = generated_calls(known, self.references, seed=seed, limit=limit)
+        if self.rule.entry_point:
+            tried = generated_calls(known, self.references, seed=seed, limit=limit)
+        else:
+            texts = [text for (text,) in known]
+            tried = [*inputs_of(generated_texts(texts, seed=seed, limit=min(limit, MOST_TEXTS)))]
         self._take(self._new(tried), "generated", GENERATED_CPU_S)
 
     def _take(self, inputs: Sequence[Arguments], source: str, call_cpu_s: float) -> None:
@@ -229,7 +235,7 @@ class _Builder:
             if not is_plain(arguments):
                 continue
             try:
-                call = written_call(self.rule.entry_point, arguments)
+                call = self.rule.written(arguments)
             except ValueError:  # an integer of thousands of digits: no witness could show it
                 continue
             if call not in self._seen:

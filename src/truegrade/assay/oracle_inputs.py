@@ -11,15 +11,17 @@ from typing import Any
 
 import msgspec
 
+from truegrade.assay.stdin_programs import MOST_INPUT_CHARS, OUTPUT, inputs_of
 from truegrade.assay.written_calls import is_plain
 from truegrade.benchmarks import humanevalplus, mbppplus
 from truegrade.benchmarks.table import find_benchmark
 from truegrade.datasets import source
 from truegrade.datasets.locate import find
 from truegrade.errors import UserError
+from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.suites import suite_of
-from truegrade.records import CasesTask, FunctionTask, OracleTask, Problem, Reason
+from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem, Reason
 from truegrade.sandbox.outcome import CallResult
 
 COMPANIONS: Mapping[str, str] = MappingProxyType(
@@ -37,6 +39,7 @@ class KnownCalls(msgspec.Struct, frozen=True, kw_only=True):
     """A problem as plain values."""
 
     entry_point: str
+    """Empty for a program on stdin, whose one argument is the text that it reads."""
     reference: str
     """Whole program."""
     own: Calls
@@ -59,6 +62,11 @@ def known_calls(problem: Problem, executor: Executor) -> KnownCalls | str:
             if isinstance(found, str):
                 return found
             known = _with_published_rule(problem, found)
+        case ContestTask(function=None) as task:
+            found = _of_stdin(task)
+            if isinstance(found, str):
+                return found
+            known = found
         case other:
             return f"a problem of kind {type(other).__name__} has no function and reference to compare"
     if not known.own:
@@ -85,6 +93,18 @@ def _of_cases(task: CasesTask) -> KnownCalls:
         own=tuple(case.arguments for number, case in enumerate(task.cases) if number not in left_out),
         comparator="equal" if task.comparator == "eq" else task.comparator,
     )
+
+
+def _of_stdin(task: ContestTask) -> KnownCalls | str:
+    if not isinstance(task.reference, str):
+        return "the data set has no right program for it"
+    try:
+        inputs = inputs_of(decode(task).inputs)
+    except UndecodableTests as error:
+        return str(error)
+    if not inputs:
+        return f"its tests have no input of up to {MOST_INPUT_CHARS:,} characters"
+    return KnownCalls(entry_point="", reference=task.reference, own=inputs, comparator=OUTPUT)
 
 
 def _of_function(task: FunctionTask, executor: Executor) -> KnownCalls | str:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from truegrade.assay.written_calls import shown_value
+from truegrade.assay.stdin_programs import OUTPUT, ask_stdin
+from truegrade.assay.written_calls import read_call, shown_value, written_call
 from truegrade.grading import oracles, suites
+from truegrade.grading.contests.output_comparison import same_output
 from truegrade.grading.executor import Executor
 from truegrade.records import Case, Reason
-from truegrade.sandbox.outcome import CallResult
+from truegrade.sandbox.outcome import CallResult, Outcome
 
 Arguments = tuple[Any, ...]
 
@@ -25,12 +27,15 @@ MOST_STOPS = 3
 """Calls that may end a reference's process; what stands behind the last of them is not asked."""
 _RUN_CPU_S = 150.0
 """CPU seconds of one process: the backstop."""
+_STDIN_CPU_S = 0.5
+"""Of a program on stdin at least, for which an interpreter has to start."""
 
 
 class AnswerRule(msgspec.Struct, frozen=True, kw_only=True):
     """How answers are asked for and compared."""
 
     entry_point: str
+    """Empty for a program on stdin: its argument is the text that it reads, its value the one that it prints."""
     comparator: str
     atol: float = 0.0
 
@@ -44,6 +49,53 @@ class AnswerRule(msgspec.Struct, frozen=True, kw_only=True):
         if self.comparator == "list":
             program = f"{program}\n\n{_LISTED.replace('ENTRY_POINT', self.entry_point)}"
         return program, self.asked
+
+    def ask(
+        self,
+        program: str,
+        inputs: Sequence[Arguments],
+        on_result: Callable[[int, CallResult], bool],
+        executor: Executor,
+        *,
+        cpu_s: float = _RUN_CPU_S,
+        call_cpu_s: float | None = None,
+    ) -> Outcome:
+        """Ask a program inputs, in one process; of a program on stdin each in its own, which ``cpu_s`` is for.
+
+        Args:
+            program: whole.
+            inputs: argument tuples.
+            on_result: as `Executor.call` has it.
+            executor: the jail.
+            cpu_s: CPU seconds of a process.
+            call_cpu_s: CPU seconds of one call, of a program that is trusted; what takes more counts as raising,
+                and ends the run of a program on stdin.
+        """
+        if not self.entry_point:
+            cpu_s = cpu_s if call_cpu_s is None else max(call_cpu_s, _STDIN_CPU_S)
+            return ask_stdin(program, inputs, on_result, executor, cpu_s=cpu_s)
+        program, asked = self.adapted(program)
+        if call_cpu_s is not None:
+            timed = _TIMED.replace("ASKED", asked).replace("CALL_CPU_S", str(call_cpu_s))
+            program += timed.replace("MOST_LATE", str(MOST_LATE)).replace("TIMES_CALL", str(TIMES_CALL))
+            asked = "_truegrade_timed"
+        return executor.call(program, asked, inputs, on_result, cpu_s=cpu_s)
+
+    def written(self, arguments: Arguments) -> str:
+        """An input as a witness has it.
+
+        Raises:
+            ValueError: it cannot be written.
+        """
+        return written_call(self.entry_point, arguments) if self.entry_point else str(arguments[0])
+
+    def read(self, call: str) -> Arguments:
+        """The input of a witness.
+
+        Raises:
+            ValueError: the text is none.
+        """
+        return read_call(call) if self.entry_point else (call,)
 
     def same(self, expected: CallResult, got: CallResult, arguments: Arguments, executor: Executor) -> bool:
         """Whether two answers of references, neither of them an exception, are the same one."""
@@ -103,7 +155,9 @@ _truegrade_left = MOST_LATE
 
 
 def _difference(got: Any, expected: Any, arguments: Arguments, rule: AnswerRule) -> tuple[str, str] | None:
-    if rule.comparator in suites.COMPARATORS:
+    if rule.comparator == OUTPUT:
+        same = same_output(got, expected)
+    elif rule.comparator in suites.COMPARATORS:
         same = suites.matches(rule.comparator, Case(arguments=arguments, expected=expected), got)
     else:
         same = oracles.compare(rule.comparator, arguments, expected, got, rule.atol)
@@ -133,10 +187,7 @@ def answers_of(
         executor: the jail.
         call_cpu_s: CPU seconds of one call; one that takes more counts as raising.
     """
-    answers, (program, asked) = ReferenceAnswers(), rule.adapted(program)
-    timed = _TIMED.replace("ASKED", asked).replace("CALL_CPU_S", str(call_cpu_s))
-    program += timed.replace("MOST_LATE", str(MOST_LATE)).replace("TIMES_CALL", str(TIMES_CALL))
-    first = 0
+    answers, first = ReferenceAnswers(), 0
     while first < len(inputs):
         arrived: list[CallResult] = []
 
@@ -144,7 +195,7 @@ def answers_of(
             arrived.append(result)
             return True
 
-        outcome = executor.call(program, "_truegrade_timed", inputs[first:], keep, cpu_s=_RUN_CPU_S)
+        outcome = rule.ask(program, inputs[first:], keep, executor, call_cpu_s=call_cpu_s)
         answers.cpu_s += outcome.cpu_s
         answers.results.update(enumerate(arrived, first))
         first += len(arrived)

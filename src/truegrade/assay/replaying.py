@@ -12,6 +12,8 @@ from truegrade.assay.opening import find_companions, load_benchmarks
 from truegrade.assay.oracle_building import build_oracle
 from truegrade.assay.records import Probe
 from truegrade.assay.running import LABEL_LIMITS
+from truegrade.benchmarks.own_rows import rows_benchmark
+from truegrade.benchmarks.table import REGISTRY
 from truegrade.errors import UserError
 from truegrade.sandbox import Sandbox
 from truegrade.store.journal import Notice, ignore
@@ -42,7 +44,9 @@ def replay(folder: str | Path, probe: str, *, data: str | Path | None = None, al
         raise UserError(f"{opened.path}: probe {one.id} {why}; there is nothing to run")
     recorded = opened.manifest().benchmark
     place = data or (recorded.data if Path(recorded.data).exists() else None)
-    (benchmark,) = load_benchmarks([recorded.name], (), place, recorded.args, notice)
+    rows = recorded.name not in REGISTRY.names() and str(place).endswith((".jsonl", ".jsonl.gz"))
+    given = rows_benchmark(Path(str(place))) if rows else recorded.name
+    (benchmark,) = load_benchmarks([given], (), place, recorded.args, notice)
     problem = benchmark.by_id()[one.problem_id]
     with Sandbox(LABEL_LIMITS, workers=1, allow_unsafe=unsafe_allowed(allow_unsafe)) as sandbox:
         companion = find_companions(benchmark, {problem.id: problem}, place, notice).get(problem.id)

@@ -12,7 +12,6 @@ from truegrade.assay.labelling import OracleLabeller
 from truegrade.assay.oracle import OracleInput, ProblemOracle
 from truegrade.assay.oracle_building import rule_of, valid_inputs
 from truegrade.assay.records import Witness
-from truegrade.assay.written_calls import written_call
 from truegrade.grading.executor import Executor
 
 BATCH = 100
@@ -68,5 +67,5 @@ def _differing(
     labelled = OracleLabeller(msgspec.structs.replace(oracle, inputs=asked), executor).label(program)
     if labelled.witness is None:
         return None
-    calls = {written_call(oracle.entry_point, one.arguments): one for one in asked}
+    calls = {rule_of(oracle).written(one.arguments): one for one in asked}
     return FoundWitness(input=calls[labelled.witness.call], witness=labelled.witness)
