@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 CODES: Mapping[str, str] = MappingProxyType(
     {
-        "accepts_anything": "every wrong program that was sent for the problem is accepted, stubs among them",
+        "accepts_anything": "every stub that returns a value is accepted for the problem, three of them at least",
         "ambiguous_statement": "references disagree on a valid input, which therefore decides nothing",
         "channel_open": "a cheat was accepted, its twin with the hook cut refused: the verdict can be forged",
         "cheat_stays": "after a cheat the verdict on another program changed: the cheat stays in the grader",

@@ -41,6 +41,8 @@ BASE_RATES = ("0.5", "0.1")
 """Shares of right programs at which the worth of an accepted one is told."""
 DOUBTFUL_FPR = 0.2
 VACUOUS_FPR = 0.5
+LEAST_STUBS = 3
+"""Stubs that return a value and are all accepted, from which on a problem is said to accept anything."""
 SHOWN = 20
 """Ids that a finding of a whole grader names."""
 
@@ -273,15 +275,26 @@ class _GraderOnBenchmark:
     def _of_problems(self) -> Iterable[AssayFinding]:
         """Problems at which nearly everything passes, stubs among the evidence."""
         counts = [count for count in self._counts(_WRONG) if count.wrong]
-        stubs = {count.problem_id for count in self._counts(("stub",)) if count.wrong}
         tails = [binomial_tail(count.wrong_accepted, count.wrong, VACUOUS_FPR) for count in counts]
         for count, p in zip(counts, holm(tails), strict=True):
             told = f"{count.problem_id}: {count.wrong_accepted} of {count.wrong} wrong programs are accepted"
             if p < (1 - self._confidence) / 2:
                 yield self._finding("vacuous_comparison", told, problem=count.problem_id)
-            if count.wrong_accepted == count.wrong and count.problem_id in stubs:
-                said = f"{told}, stubs among them"
-                yield self._finding("accepts_anything", said, problem=count.problem_id)
+        for problem, ids in self._answering_stubs().items():
+            if len(ids) >= LEAST_STUBS and all(ids.values()):
+                said = f"{problem}: every stub that returns a value is accepted ({len(ids)} of them)"
+                yield self._finding("accepts_anything", said, list(ids), problem)
+
+    def _answering_stubs(self) -> dict[str, dict[str, bool]]:
+        """Of each problem the wrong stubs that return a value, and whether they are accepted."""
+        found: dict[str, dict[str, bool]] = defaultdict(dict)
+        for probe in self._probes:
+            returns = probe.witness is None or not probe.witness.got.startswith("raises")
+            if probe.kind == "stub" and probe.label == "wrong" and returns:
+                accepted = self._acceptance.accepted(probe)
+                if accepted is not None:
+                    found[probe.problem_id][probe.id] = accepted
+        return found
 
 
 def _per_problem(
