@@ -15,6 +15,7 @@ WAYS = (
         r"tokenizers|pyarrow|zstd|ray\b|optuna|installed|extra|hub|package",
         "pip install -e '.[EXTRA]', the extra that the reason names",
     ),
+    (r"strace", "apt-get install strace (as root)"),
     (r"runc", "make runc (as root)"),
     (r"chromium", "make browser (as root)"),
     (r"root|ordinary user|rights", "run as the other kind of user"),
