@@ -150,7 +150,7 @@ def references_refused(measure: GraderMeasure) -> str:
     if measure.references_refused == measure.problems:
         return (
             "It refuses every reference, so nothing is measured of wrong programs: is it called as it expects,"
-            " with tests in its form (--call, --tests-as), and is its score on this scale (--pass-at)?"
+            " with tests in its form, and from which score on does it accept?"
         )
     problems = fmt.plural(measure.references_refused, "problem")
     return f"reference refused: {problems}, whose wrong programs are in no rate"
