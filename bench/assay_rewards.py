@@ -105,7 +105,7 @@ REWARDS: tuple[Reward, ...] = (
     _reward("code-r1-asserts", "code_r1", _CODE_R1, "asserts", X, E, O, empty="[]"),
     _reward("code-r1-stdio", "code_r1", _CODE_R1, "stdio", stdio=True),
 )  # fmt: skip
-"""In the order of the table. `O` of asserts: the tests stand in the text, file or frames that the program is in."""
+"""In the order of the table. `O` of asserts: the tests stand in the file or frames that the program is in."""
 
 NOT_RUN = {
     "verifiers legacy cp_task": "draws its tests at random and asks a paid sandbox",
