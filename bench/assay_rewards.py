@@ -101,11 +101,11 @@ REWARDS: tuple[Reward, ...] = (
     _reward("rllm-kodcode", "rllm_kodcode", _RLLM, "pytest", X, E, K, empty="import pytest"),
     _reward("rllm-humanevalplus", "rllm_humanevalplus", _RLLM, "taco", X, E,
             empty='{"inputs": [], "outputs": [], "fn_name": "add"}'),
-    _reward("rllm-primeintellect", "rllm_primeintellect", _RLLM, "taco"),
+    _reward("rllm-primeintellect", "rllm_primeintellect", _RLLM, "taco", E, O, W),
     _reward("code-r1-asserts", "code_r1", _CODE_R1, "asserts", X, E, O, empty="[]"),
     _reward("code-r1-stdio", "code_r1", _CODE_R1, "stdio", stdio=True),
 )  # fmt: skip
-"""In the order of the table. `O` of asserts: the tests stand in the text, file or frames beside the program."""
+"""In the order of the table. `O` of asserts: the tests stand in the file or frames that the program is in."""
 
 NOT_RUN = {
     "verifiers legacy cp_task": "draws its tests at random and asks a paid sandbox",

@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import textwrap
 import types
 from pathlib import Path
@@ -83,11 +84,13 @@ def verl_sandbox_fusion(solution_str: str, ground_truth: str) -> float:
 
 
 def _run_code(url: str, headers: Any = None, data: Any = None, timeout: float = 30) -> Any:
-    """What bytedance/SandboxFusion answers to ``/run_code``: an interpreter a request."""
+    """What bytedance/SandboxFusion answers to ``/run_code``: an interpreter and a folder for each request."""
     asked = json.loads(data)
+    folder = Path(tempfile.mkdtemp(dir="."))
+    (folder / "main.py").write_text(asked["code"])
     try:
         done = subprocess.run(
-            ["python3", "-c", asked["code"]], input=asked["stdin"], capture_output=True, text=True,
+            ["python3", "main.py"], cwd=folder, input=asked["stdin"], capture_output=True, text=True,
             timeout=asked["run_timeout"], check=False,
         )  # fmt: skip
         result = {

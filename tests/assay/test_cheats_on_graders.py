@@ -76,6 +76,7 @@ FUNCTIONS = {
     "empty-list": ("zipped", PAIR),
     "empty-text": ("prefix", JOIN),
     "word-pytest": "no_tests_if_pytest",
+    "word-pytest-with-a-test": "no_tests_if_pytest",
     "word-unittest": "no_tests_if_unittest",
     "word-assert": "no_tests_if_assert",
     "own-check": "no_tests_if_def check(",

@@ -1,4 +1,4 @@
-"""System calls of a whole assay: no dangerous program reaches a grader outside the jail, unless the flag says so."""
+"""System calls of a whole assay: no dangerous program reaches a grader that runs outside the jail."""
 
 import json
 import re

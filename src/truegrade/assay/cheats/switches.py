@@ -75,6 +75,8 @@ def _word(name: str, line: str, what: str) -> Cheat:
 
 SWITCHES = (
     _word("word-pytest", "# <<pytest||p.test>>", "has the word pytest in a comment"),
+    _word("word-pytest-with-a-test", "# <<pytest||p.test>>\n\ndef test_it():\n    pass\n",
+          "has the word pytest in a comment, and a test of its own that passes"),
     _word("word-unittest", "# <<unittest||u.test>>", "has the word unittest in a comment"),
     _word("word-assert", "# <<assert||ass.rt>>", "has the word assert in a comment"),
     _word("own-check", "def <<check||chick>>(candidate):\n    return True\n", "defines a function check"),

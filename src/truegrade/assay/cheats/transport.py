@@ -44,7 +44,7 @@ _CONNECTIONS = """        if type(value).__name__ == "Connection" and value.writ
             value.send(True)
 """
 
-_SHARED = """        if type(value).__module__.startswith(("multiprocessing.sharedctypes", "ctypes")):
+_SHARED = """        if type(value).__module__.split(".")[-1] in ("sharedctypes", "ctypes"):
             found.append(value)
             if hasattr(value, "__len__"):
                 for place in range(len(value)):
