@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
 from truegrade.assay.generators import generated_calls
 from truegrade.assay.generators.stdin_texts import MOST_TEXTS, generated_texts
@@ -20,6 +21,9 @@ OWN_CPU_S, PLUS_CPU_S, GENERATED_CPU_S = 10.0, 0.1, 0.01
 """CPU seconds of a reference on one input, by the input's source; one that takes longer is left out, so seconds
 decide which inputs are asked and never what an answer is worth."""
 
+MOST_CPU_S = 0.5
+"""CPU seconds that a reference may take on all inputs of one source: each of dozens of programs is asked them. Of
+more, every second, third, ... input is used."""
 _STRICTER = {"always": "equal", "not_none": "equal", "equal_or_zero": "equal"}
 """Published rules that accept any value, any object, or zero on every input, and what labels are decided by."""
 _DOUBTFUL: dict[str, tuple[Arguments, ...]] = {"equal_or_zero": ((1,),)}
@@ -36,6 +40,8 @@ class ValidInputs:
     """Calls on which they do not."""
     refused: int = 0
     """Inputs that a reference raises on, or does not end on in time."""
+    cpu_s: float = 0.0
+    """CPU seconds of one reference on all of them."""
 
 
 def rule_of(oracle: ProblemOracle) -> AnswerRule:
@@ -113,6 +119,7 @@ def valid_inputs(
     if not inputs:
         return valid
     first = answers_of(references[0], rule, inputs, executor, call_cpu_s=call_cpu_s)
+    valid.cpu_s = first.cpu_s
     answered = [number for number in first.results if first.results[number].error is None]
     again = _again(references[0], rule, inputs, answered, executor, call_cpu_s)
     others = [
@@ -219,8 +226,13 @@ class _Builder:
 
     def _take(self, inputs: Sequence[Arguments], source: str, call_cpu_s: float) -> None:
         valid = valid_inputs(self.references, self.rule, inputs, self._executor, call_cpu_s=call_cpu_s)
-        for arguments in valid.inputs:
+        kept = valid.inputs[:: max(1, ceil(valid.cpu_s / MOST_CPU_S))]
+        for arguments in kept:
             self._add(arguments, source)
+        if len(kept) < len(valid.inputs):
+            self.notes.append(
+                f"{len(kept)} of {len(valid.inputs)} {source} inputs are used: the reference is slow"
+            )
         self.ambiguous += valid.ambiguous
         if valid.refused:
             self.notes.append(f"a reference gives no answer on {valid.refused} of {len(inputs)} {source} inputs")
