@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import ceil
 
 from truegrade.assay.generators import generated_calls
 from truegrade.assay.generators.stdin_texts import MOST_TEXTS, generated_texts
 from truegrade.assay.oracle import OracleInput, ProblemOracle
 from truegrade.assay.oracle_inputs import KnownCalls, known_calls
 from truegrade.assay.reference_answers import AnswerRule, Arguments, ReferenceAnswers, answers_of
+from truegrade.assay.reference_steps import affordable
 from truegrade.assay.stdin_programs import inputs_of
 from truegrade.assay.written_calls import is_plain
 from truegrade.grading.executor import Executor
 from truegrade.records import Problem
 from truegrade.sandbox.outcome import CallResult
 
-OWN_CPU_S, PLUS_CPU_S, GENERATED_CPU_S = 10.0, 0.1, 0.01
-"""CPU seconds of a reference on one input, by the input's source; one that takes longer is left out, so seconds
-decide which inputs are asked and never what an answer is worth."""
+OWN_CPU_S, FURTHER_CPU_S, STDIN_CPU_S = 10.0, 2.0, 0.1
+"""CPU seconds of a reference on one input: of its own tests, of others, and of others on stdin. Those of others
+that take many steps are left out before (`truegrade.assay.reference_steps`), so that seconds decide little."""
 
-MOST_CPU_S = 0.5
-"""CPU seconds that a reference may take on all inputs of one source: each of dozens of programs is asked them. Of
-more, every second, third, ... input is used."""
 _STRICTER = {"always": "equal", "not_none": "equal", "equal_or_zero": "equal"}
 """Published rules that accept any value, any object, or zero on every input, and what labels are decided by."""
 _DOUBTFUL: dict[str, tuple[Arguments, ...]] = {"equal_or_zero": ((1,),)}
@@ -39,9 +36,7 @@ class ValidInputs:
     ambiguous: list[str] = field(default_factory=list)
     """Calls on which they do not."""
     refused: int = 0
-    """Inputs that a reference raises on, or does not end on in time."""
-    cpu_s: float = 0.0
-    """CPU seconds of one reference on all of them."""
+    """Inputs that a reference raises on, or takes too many steps for."""
 
 
 def rule_of(oracle: ProblemOracle) -> AnswerRule:
@@ -111,15 +106,15 @@ def valid_inputs(
     rule: AnswerRule,
     inputs: Sequence[Arguments],
     executor: Executor,
-    *,
-    call_cpu_s: float = GENERATED_CPU_S,
 ) -> ValidInputs:
     """Ask the references; the first is asked twice, in both orders, so that one that keeps a state is noticed."""
-    valid = ValidInputs()
+    valid, tried, call_cpu_s = ValidInputs(), len(inputs), STDIN_CPU_S
+    if rule.entry_point and inputs:
+        inputs = affordable(references[0], rule, inputs, executor)
+        call_cpu_s = FURTHER_CPU_S
     if not inputs:
         return valid
     first = answers_of(references[0], rule, inputs, executor, call_cpu_s=call_cpu_s)
-    valid.cpu_s = first.cpu_s
     answered = [number for number in first.results if first.results[number].error is None]
     again = _again(references[0], rule, inputs, answered, executor, call_cpu_s)
     others = [
@@ -135,7 +130,7 @@ def valid_inputs(
             valid.inputs.append(arguments)
         else:
             valid.ambiguous.append(rule.written(arguments))
-    valid.refused += len(inputs) - len(answered)
+    valid.refused += tried - len(answered)
     return valid
 
 
@@ -212,7 +207,7 @@ class _Builder:
 
     def take_plus(self, further: Iterable[Arguments]) -> None:
         """Take the inputs of the extended benchmark."""
-        self._take(self._new(further), "plus", PLUS_CPU_S)
+        self._take(self._new(further), "plus")
 
     def take_generated(self, limit: int, seed: str) -> None:
         """Take generated inputs, near the known ones and at the edges of their domain."""
@@ -222,17 +217,12 @@ class _Builder:
         else:
             texts = [text for (text,) in known]
             tried = [*inputs_of(generated_texts(texts, seed=seed, limit=min(limit, MOST_TEXTS)))]
-        self._take(self._new(tried), "generated", GENERATED_CPU_S)
+        self._take(self._new(tried), "generated")
 
-    def _take(self, inputs: Sequence[Arguments], source: str, call_cpu_s: float) -> None:
-        valid = valid_inputs(self.references, self.rule, inputs, self._executor, call_cpu_s=call_cpu_s)
-        kept = valid.inputs[:: max(1, ceil(valid.cpu_s / MOST_CPU_S))]
-        for arguments in kept:
+    def _take(self, inputs: Sequence[Arguments], source: str) -> None:
+        valid = valid_inputs(self.references, self.rule, inputs, self._executor)
+        for arguments in valid.inputs:
             self._add(arguments, source)
-        if len(kept) < len(valid.inputs):
-            self.notes.append(
-                f"{len(kept)} of {len(valid.inputs)} {source} inputs are used: the reference is slow"
-            )
         self.ambiguous += valid.ambiguous
         if valid.refused:
             self.notes.append(f"a reference gives no answer on {valid.refused} of {len(inputs)} {source} inputs")
