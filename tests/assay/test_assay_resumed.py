@@ -10,8 +10,18 @@ import time
 import pytest
 
 COMMAND = [
-    *(sys.executable, "-m", "truegrade", "assay", "micro-repair", "--as", "strict", "--as", "tests-inside"),
-    *("--limit", "3", "--per-problem", "5", "--inputs", "30", "--cheats-per-problem", "2", "--json"),
+    *(sys.executable, "-m", "truegrade", "assay", "micro-repair", "--as", "strict"),
+    *(
+        "--limit",
+        "2",
+        "--per-problem",
+        "4",
+        "--inputs",
+        "30",
+        "--probes",
+        "right,mutants,stubs,must-fail",
+        "--json",
+    ),
 ]
 JOURNALS = ("problems.jsonl", "probes.jsonl", "verdicts.jsonl")
 

@@ -40,13 +40,9 @@ class GraderVerdicts:
         """Probes that got a verdict more than once."""
         self.why: dict[str, str] = {}
         """Why a probe got no verdict, of those that never did: the least of the texts, whatever their order."""
-        self.cpu_s: dict[str, list[float]] = {}
-        """CPU seconds of each repetition, by id of the probe."""
 
     def add(self, row: Said) -> None:
         """Take one row; the order of rows does not matter."""
-        if row.cpu_s is not None:
-            self.cpu_s.setdefault(row.probe, []).append(row.cpu_s)
         if row.passed is None:
             self.why[row.probe] = min(self.why.get(row.probe, row.detail), row.detail)
         # NaN is no number to compare with.

@@ -117,7 +117,6 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """Probes whose verdict differed between repetitions."""
     references_refused: int = 0
     """Problems whose reference the grader refuses; their wrong programs are in no share."""
-    cpu_s: float | None = None
 
 
 class AssaySummary(msgspec.Struct, frozen=True, kw_only=True):

@@ -144,7 +144,6 @@ class _GraderOnBenchmark:
             operators=self._operators(),
             flaky=self._flaky,
             references_refused=len(self._acceptance.refused),
-            cpu_s=self._cpu_s(),
         )
 
     def _all_problems(self, counts: Sequence[GraderCount]) -> dict[str, int]:
@@ -212,11 +211,6 @@ class _GraderOnBenchmark:
             if counts and probe.problem_id not in self._acceptance.refused:
                 tally[probe.origin].append(accepted is True)
         return {origin: (sum(found), len(found)) for origin, found in sorted(tally.items())}
-
-    def _cpu_s(self) -> float | None:
-        """The exact sum, which does not depend on the order of the rows."""
-        known = [self._verdicts.cpu_s.get(probe.id, []) for probe in self._probes]
-        return fsum(seconds for each in known for seconds in each) if any(known) else None
 
     # ------------------------------------------------------------------------------------- findings
 

@@ -21,6 +21,8 @@ OWN_CPU_S, FURTHER_CPU_S, STDIN_CPU_S = 10.0, 2.0, 0.1
 """CPU seconds of a reference on one input: of its own tests, of others, and of others on stdin. Those of others
 that take many steps are left out before (`truegrade.assay.reference_steps`), so that seconds decide little."""
 
+SLOW_CPU_S = 5.0
+"""A problem on whose own tests the reference takes longer has no oracle: dozens of programs would take as long."""
 _STRICTER = {"always": "equal", "not_none": "equal", "equal_or_zero": "equal"}
 """Published rules that accept any value, any object, or zero on every input, and what labels are decided by."""
 _DOUBTFUL: dict[str, tuple[Arguments, ...]] = {"equal_or_zero": ((1,),)}
@@ -175,6 +177,8 @@ class _Builder:
             return "its tests pass arguments that are not plain values"
         first = answers_of(self._known.reference, self.rule, own, self._executor, call_cpu_s=OWN_CPU_S)
         answered = [number for number in first.results if first.results[number].error is None]
+        if first.cpu_s > SLOW_CPU_S:
+            return f"its reference takes over {SLOW_CPU_S:g} CPU seconds on its own tests"
         if not answered:
             return f"its reference answers none of its own inputs ({_why_not(first)})"
         again = _again(self._known.reference, self.rule, own, answered, self._executor, OWN_CPU_S)
