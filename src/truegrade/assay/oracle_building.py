@@ -21,7 +21,7 @@ OWN_CPU_S, FURTHER_CPU_S, STDIN_CPU_S = 10.0, 2.0, 0.1
 """CPU seconds of a reference on one input: of its own tests, of others, and of others on stdin. Those of others
 that take many steps are left out before (`truegrade.assay.reference_steps`), so that seconds decide little."""
 
-SLOW_CPU_S = 5.0
+SLOW_CPU_S = 1.0
 """A problem on whose own tests the reference takes longer has no oracle: dozens of programs would take as long."""
 _STRICTER = {"always": "equal", "not_none": "equal", "equal_or_zero": "equal"}
 """Published rules that accept any value, any object, or zero on every input, and what labels are decided by."""
