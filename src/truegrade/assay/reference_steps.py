@@ -14,8 +14,9 @@ from truegrade.sandbox.outcome import CallResult
 
 CALL_STEPS, ALL_STEPS = 50_000, 500_000
 """Lines that a reference may execute for one input, and for all inputs of one source together."""
-_CPU_S = 60.0
-"""The backstop, for calls that take long without executing lines."""
+_LONG_CPU_S, _CPU_S = 0.1, 60.0
+"""CPU seconds of one input, and of all: for calls that take long without executing lines, many times what lines
+take."""
 _COUNTED = '''
 
 class _TruegradeLate(BaseException):
@@ -25,6 +26,7 @@ class _TruegradeLate(BaseException):
 def _truegrade_counted(*args):
     """Lines executed; -1 where they are too many or the call raises, -2 where no more are to be counted."""
     import sys
+    import time
     global _truegrade_all
     if _truegrade_all > MOST_IN_ALL:
         return -2
@@ -38,9 +40,14 @@ def _truegrade_counted(*args):
                 raise _TruegradeLate
         return local
 
+    began = time.process_time()
     sys.settrace(lambda frame, event, arg: local)
     try:
         ASKED(*args)
+        if time.process_time() - began > LONG_CPU_S:  # in C, where no lines are counted
+            raise _TruegradeLate
+    except _TruegradeLate:
+        steps = -max(steps, MOST_IN_ALL // 10)
     except BaseException:
         steps = -steps
     finally:
@@ -78,5 +85,6 @@ def affordable(
     program, asked = rule.adapted(reference)
     counted = _COUNTED.replace("ASKED", asked)
     counted = counted.replace("MOST_A_CALL", str(CALL_STEPS)).replace("MOST_IN_ALL", str(ALL_STEPS))
+    counted = counted.replace("LONG_CPU_S", str(_LONG_CPU_S))
     executor.call(program + counted, "_truegrade_counted", [inputs[each] for each in order], keep, cpu_s=_CPU_S)
     return [inputs[each] for each in sorted(kept)]
