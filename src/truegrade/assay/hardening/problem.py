@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import msgspec
 
 from truegrade.assay.building import reference_of
 from truegrade.assay.generators import infer_domain
+from truegrade.assay.generators.searching import find_witness
 from truegrade.assay.hardening.choosing import choose_inputs, victims
 from truegrade.assay.hardening.new_tests import STATED, NewTest, with_tests
 from truegrade.assay.labelling import OracleLabeller
@@ -134,6 +135,7 @@ class _Work:
         self._executor, self._strict = executor, strict
         self._rule = rule_of(oracle)
         self._labeller = OracleLabeller(oracle, executor)
+        self._domain = infer_domain([one.arguments for one in oracle.inputs if one.source == "own"])
         reference = reference_of(problem)
         made, _ = mutants(
             problem.id, reference, oracle.entry_point, per_problem=options.mutants, seed=options.seed
@@ -157,9 +159,11 @@ class _Work:
     def tests(self) -> tuple[list[NewTest], list[str]]:
         """The tests chosen, without those that refuse a right program, and the calls of those."""
         inputs = self._candidates()
-        calls = [written_call(self._oracle.entry_point, arguments) for arguments in inputs]
         kills = self._kills(inputs)
         survivors = {probe.id for probe in self._wrong if self._accepts(self._problem, probe.code)}
+        further = self._further(survivors.difference(*kills))
+        inputs, kills = [*inputs, *further], [*kills, *self._kills(further)]
+        calls = [written_call(self._oracle.entry_point, arguments) for arguments in inputs]
         chosen = choose_inputs(kills, survivors, [len(call) for call in calls], most=self._options.most_tests)
         expected = self._expected([inputs[number] for number in chosen])
         refused = victims(kills, chosen)
@@ -200,14 +204,26 @@ class _Work:
     # --------------------------------------------------------------------------------------------- parts
 
     def _candidates(self) -> list[Arguments]:
-        """Generated inputs on which all references agree and that keep to what the known calls show."""
-        own = [one.arguments for one in self._oracle.inputs if one.source == "own"]
-        domain = infer_domain(own)
+        """Generated inputs on which all references agree; with a single one those that keep to the known calls."""
+        several = len(self._oracle.references) > 1
         return [
             one.arguments
             for one in self._oracle.inputs
-            if one.source == "generated" and domain.fits(one.arguments)
+            if one.source == "generated" and (several or self._domain.fits(one.arguments))
         ]
+
+    def _further(self, missed: Set[str]) -> list[Arguments]:
+        """Inputs searched for near the change of each wrong program that no candidate refuses."""
+        found: dict[str, Arguments] = {}
+        for probe in self._wrong:
+            if probe.id in missed:
+                shown = find_witness(
+                    self._oracle, self._domain, probe.code, self._executor,
+                    budget_inputs=self._options.inputs, seed=self._options.seed,
+                )  # fmt: skip
+                if shown is not None:
+                    found.setdefault(shown.witness.call, shown.input.arguments)
+        return list(found.values())
 
     def _kills(self, inputs: Sequence[Arguments]) -> list[set[str]]:
         """Of each input the ids of the wrong programs that it refuses."""
