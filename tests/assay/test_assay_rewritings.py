@@ -144,7 +144,7 @@ def test_strict_accepts_rewritten_references(name, every, data_dir):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "every", "least"), [("humaneval", 3, 500), ("mbpp-sanitized", 8, 500),
                                                       ("quixbugs", 10, 30)])  # fmt: skip
-def test_strict_accepts_rewritten_references(name, every, least, data_dir):
+def test_strict_accepts_many_rewritten_references(name, every, least, data_dir):
     """All of them were accepted once, 1,766, 4,310 and 410; here a part."""
     found, made = refused(problems_of(name, data_dir)[::every])
     assert found == [] and made.total() > least
