@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 
-DETECTIONS = 3
+DETECTIONS = 6
 """Tests that are to refuse each wrong program: a program that only resembles it is then refused more often."""
 
 

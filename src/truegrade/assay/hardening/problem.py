@@ -119,6 +119,15 @@ class ProblemHardener:
         tests, dropped = work.tests()
         return work.measured(tests, dropped, claims)
 
+    def held_out(self, problem: Problem, oracle: ProblemOracle) -> list[str]:
+        """The wrong mutants that measure what the new tests gain.
+
+        Args:
+            problem: with its tests.
+            oracle: of the problem.
+        """
+        return _Work(problem, oracle, self._options, self._executor, self._strict).held_out
+
 
 class _Work:
     """One problem under way."""
@@ -155,6 +164,11 @@ class _Work:
         self._wrong, self._wrong_held = _halves(wrong)
         self._right, self._right_held = _halves(right)
         self._others = oracle.references[1:]
+
+    @property
+    def held_out(self) -> list[str]:
+        """Wrong mutants that choose nothing, whole programs."""
+        return [probe.code for probe in self._wrong_held if probe.code not in self._endless]
 
     def tests(self) -> tuple[list[NewTest], list[str]]:
         """The tests chosen, without those that refuse a right program, and the calls of those."""
