@@ -77,8 +77,6 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     """Of a control: the id of the cheat that it follows."""
     change: str = ""
     """Of a mutant: what was changed, ``line 3: a < b -> a <= b``; of others a note for a person."""
-    held_out: bool = False
-    """Kept from hardening, to measure what hardening gained."""
 
 
 def probe_id(problem_id: str, kind: str, origin: str, code: str, *rest: object) -> str:
