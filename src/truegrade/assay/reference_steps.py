@@ -14,6 +14,8 @@ from truegrade.sandbox.outcome import CallResult
 
 CALL_STEPS, ALL_STEPS = 50_000, 500_000
 """Lines that a reference may execute for one input, and for all inputs of one source together."""
+_MOST_ITEMS = 50_000
+"""Of a value: dozens of programs are to send it and have it compared."""
 _LONG_CPU_S, _CPU_S = 0.1, 60.0
 """CPU seconds of one input, and of all: for calls that take long without executing lines, many times what lines
 take."""
@@ -43,8 +45,9 @@ def _truegrade_counted(*args):
     began = time.process_time()
     sys.settrace(lambda frame, event, arg: local)
     try:
-        ASKED(*args)
-        if time.process_time() - began > LONG_CPU_S:  # in C, where no lines are counted
+        value = ASKED(*args)
+        large = isinstance(value, (list, tuple, set, dict, str)) and len(value) > MOST_ITEMS
+        if large or time.process_time() - began > LONG_CPU_S:  # in C, where no lines are counted
             raise _TruegradeLate
     except _TruegradeLate:
         steps = -max(steps, MOST_IN_ALL // 10)
@@ -85,6 +88,6 @@ def affordable(
     program, asked = rule.adapted(reference)
     counted = _COUNTED.replace("ASKED", asked)
     counted = counted.replace("MOST_A_CALL", str(CALL_STEPS)).replace("MOST_IN_ALL", str(ALL_STEPS))
-    counted = counted.replace("LONG_CPU_S", str(_LONG_CPU_S))
+    counted = counted.replace("LONG_CPU_S", str(_LONG_CPU_S)).replace("MOST_ITEMS", str(_MOST_ITEMS))
     executor.call(program + counted, "_truegrade_counted", [inputs[each] for each in order], keep, cpu_s=_CPU_S)
     return [inputs[each] for each in sorted(kept)]
