@@ -15,7 +15,7 @@ APT    := { test "$$(id -u)" = 0 && { apt-get install -y bubblewrap || \
 # Whatever the caller's environment says: the tests start hundreds of interpreters, which would all compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo test test-fast costs quickstarts fuzz check docs jail runc browser wheel extras bench parity integrations train-check aarch64 lock clean
+.PHONY: help install demo test test-fast costs quickstarts fuzz check docs jail runc image browser wheel extras bench parity integrations trainers deploy-check train-check aarch64 lock clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -50,6 +50,9 @@ runc:  ## Install runc (a download of 3 MB), for the tests that run in a contain
 	@command -v runc >/dev/null 2>&1 || { test "$$(id -u)" = 0 && { apt-get install -y --no-install-recommends runc || \
 	    { apt-get update && apt-get install -y --no-install-recommends runc; }; }; } >/dev/null 2>&1 || \
 	    echo "note: runc is not installed, so the tests that run in a container are skipped"
+
+image:  ## Build the service's image without Docker, as root with debootstrap: BIND=files that pip's variables name.
+	$(PYTHON) -m tools.image service $(addprefix --bind ,$(BIND))
 
 browser:  ## Install chromium, for the tests that look at a report, where this user may.
 	@command -v chromium >/dev/null 2>&1 || { test "$$(id -u)" = 0 && { apt-get install -y chromium || \
@@ -107,6 +110,33 @@ build/integrations/.ready: pyproject.toml Makefile requirements/data.txt
 	$(PYTHON) -m venv build/integrations
 	build/integrations/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[zstd]' $(TOOLS)
 	build/integrations/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes --no-deps -r requirements/data.txt
+	@touch $@
+
+deploy-check: $(VENV)/.ready-dev build/deploy/.ready  ## Validate deploy/ with Kubernetes' schemas (70 MB) and Debian's promtool; `make image` first for the image.
+	PYTHONPATH=build/deploy/packages $(BIN)/python -m pytest tests/deploy
+
+build/deploy/.ready: Makefile
+	@command -v promtool >/dev/null 2>&1 || { test "$$(id -u)" = 0 && apt-get install -y --no-install-recommends prometheus; } || \
+	    echo "note: promtool is not installed, so alerts are not tried"
+	$(PYTHON) -m pip --disable-pip-version-check --quiet install --target build/deploy/packages --no-deps \
+	    kubernetes-validate==1.37.0 importlib-resources
+	@touch $@
+
+trainers: build/trainers/.ready jail  ## Reward replies from inside the trainers' own code: PEERS=folder of their checkouts.
+	@for file in tests/integrations/trainers/test_*.py; do \
+	    packages=; case $$file in *open_r1*) packages=$$PWD/build/trainers/open_r1:;; esac; \
+	    TRUEGRADE_PEERS=$(realpath $(PEERS)) PYTHONPATH=$$packages$$PWD/src build/trainers/bin/python -m pytest -W ignore $$file || exit 1; \
+	done
+
+# What the trainers' code imports on its way to a reward, not all that they need to train. Each file of tests has a
+# process of its own, since the checkouts' packages do not bear each other; open-r1 wants a TRL of its time besides.
+build/trainers/.ready: pyproject.toml Makefile requirements/trainers.txt requirements/open_r1.txt
+	$(PYTHON) -m venv build/trainers
+	cpu=$$(build/trainers/bin/python -m pip index versions torch 2>/dev/null | grep -om1 '[0-9.]*+cpu' | head -n1); \
+	    build/trainers/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[serve]' \
+	    $${cpu:+torch==$$cpu} -r requirements/trainers.txt
+	build/trainers/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --target build/trainers/open_r1 \
+	    -r requirements/open_r1.txt
 	@touch $@
 
 train-check: build/train/.ready jail  ## Train the embedded model at a reduced scale, and check what it learns.

@@ -72,7 +72,11 @@ _FUSION = ("verl-project+verl", "1dda039", ("verl/utils/reward_score/sandbox_fus
 _RLLM = ("rllm-org+rllm", "9beb6e0", ("rllm/rewards/", "rllm/env.py"))
 _SKYRL = ("NovaSky-AI+SkyRL", "a956457", ("skyrl-gym/skyrl_gym/envs/lcb/livecodebench.py",))
 _GYM = ("NVIDIA-NeMo+Gym", "07d6b0d", ("resources_servers/code_gen/lcb_integration/",))
-_OI = ("allenai+open-instruct", "e6c3044", ("open_instruct/code_utils/", "open_instruct/logger_utils.py"))
+_OI = (
+    "allenai+open-instruct",
+    "e6c3044",
+    ("open_instruct/code_utils/", "open_instruct/logger_utils.py", "open_instruct/ground_truth_utils.py"),
+)
 _R1 = ("huggingface+open-r1", "1416fa0", ("src/open_r1/rewards.py",))
 _CODE_R1 = ("ganler+code-r1", "443f8da", ("verl/utils/reward_score/coder1/",))
 

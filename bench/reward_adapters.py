@@ -8,6 +8,7 @@ the path does use is said where it is.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib
 import json
@@ -46,6 +47,15 @@ def _warm() -> None:
     """Import what a trainer's process has imported, before a guard takes functions of `os` away."""
     for name in ("numpy", "pandas"):
         importlib.import_module(name)
+
+
+def _method(repository: str, file: str, name: str) -> Any:
+    """A function out of a file whose imports are not there."""
+    tree = ast.parse((PEERS / repository / file).read_text())
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name]
+    names: dict[str, Any] = {"re": re}
+    exec(ast.unparse(found[0]), names)
+    return names[name]
 
 
 def _commands() -> None:
@@ -90,14 +100,14 @@ def _run_code(url: str, headers: Any = None, data: Any = None, timeout: float = 
     (folder / "main.py").write_text(asked["code"])
     try:
         done = subprocess.run(
-            ["python3", "main.py"], cwd=folder, input=asked["stdin"], capture_output=True, text=True,
+            ["python3", "main.py"], cwd=folder, input=(asked["stdin"] or "").encode(), capture_output=True,
             timeout=asked["run_timeout"], check=False,
         )  # fmt: skip
         result = {
             "status": "Finished",
             "return_code": done.returncode,
-            "stdout": done.stdout,
-            "stderr": done.stderr,
+            "stdout": done.stdout.decode(errors="replace"),
+            "stderr": done.stderr.decode(errors="replace"),
         }
     except subprocess.TimeoutExpired:
         result = {"status": "TimeLimitExceeded", "return_code": None, "stdout": "", "stderr": ""}
@@ -202,8 +212,9 @@ def open_instruct(solution_str: str, ground_truth: str) -> float:
     _package("open_instruct.code_utils", "allenai+open-instruct", "open_instruct/code_utils")
     reward = importlib.import_module("open_instruct.code_utils.code_utils")
     tests = json.loads(ground_truth)
-    blocks = re.findall(r"```(?:python)?(.*?)```", solution_str, re.DOTALL)
-    program = blocks[-1].strip() if blocks else solution_str
+    program = _method("allenai+open-instruct", "open_instruct/ground_truth_utils.py", "extract_python_code")(
+        None, solution_str
+    )
     if isinstance(tests, dict):
         tests = [{"input": one, "output": two} for one, two in zip(tests["inputs"], tests["outputs"], strict=True)]
         results, _ = _quietly(reward.get_successful_tests_stdio, program, tests, 6.0)
@@ -248,6 +259,11 @@ class _Provider:
 
 
 def code_r1(solution_str: str, ground_truth: str) -> float:
+    """``coder1``, with the tags that it wants around the reply."""
+    return code_r1_tagged(f"<think>\nso\n</think>\n<answer>\n{solution_str.strip()}\n</answer>", ground_truth)
+
+
+def code_r1_tagged(solution_str: str, ground_truth: str) -> float:
     """``coder1``; what firejail would run apart, runs."""
     _commands()
     _package("verl", "ganler+code-r1", "verl")
@@ -256,5 +272,4 @@ def code_r1(solution_str: str, ground_truth: str) -> float:
     reward = importlib.import_module("verl.utils.reward_score.coder1")
     tests = json.loads(ground_truth)
     truth = json.dumps({"functional": "\n".join(tests)}) if isinstance(tests, list) else ground_truth
-    reply = f"<think>\nso\n</think>\n<answer>\n{solution_str.strip()}\n</answer>"
-    return float(max(0.0, _quietly(reward.compute_score, reply, truth, {"prompt": ""}) - 0.1))
+    return float(max(0.0, _quietly(reward.compute_score, solution_str, truth, {"prompt": ""}) - 0.1))

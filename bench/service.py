@@ -2,18 +2,24 @@
 
     python bench/service.py HumanEval.jsonl.gz [--workers 2] [--rounds 3] [--batch 64] [--copies 4] [--limit 164]
     python bench/service.py HumanEval.jsonl.gz --requests 10000 [--hostile 0.01] [--clients 8]
+    python bench/service.py HumanEval.jsonl.gz --cases 600 [--clients 64] [--verl CHECKOUT --client-python PYTHON]
 
 The first grades every reference program ``copies`` times in this process and through a service of as many workers,
 alternating in one run, and prints samples/s and each as a share of the first. The second sends that many single
 requests of right, wrong and hostile programs from ``clients`` connections and counts those that got no answer
 (lost), no verdict (the grader failed), or another verdict than they must get (wrong); any of them makes its exit
-code 1. ``--limit`` and ``--requests`` scale them down: 20 problems and 300 requests take a minute.
+code 1. The third sends programs and inputs case by case to /run_code, in alternating rounds with `Sandbox.script`
+in this process: by the client code of a checkout of verl, which needs an interpreter with ``requests``, else by a
+plain client; it prints rates, latencies under ``clients`` connections, of lone ones and of one that runs nothing
+on a connection that is kept, and CPU time a case.
+``--limit`` and ``--requests`` scale them down: 20 problems and 300 requests take a minute.
 The service is a process of its own on loopback; a request that is told to come back does so.
 """
 
 from __future__ import annotations
 
 import argparse
+import http.client
 import json
 import random
 import statistics
@@ -25,6 +31,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import TruegradeError
@@ -32,7 +40,8 @@ from truegrade.integrations.client import Client
 from truegrade.pipeline.verdicts import verdict_on
 from truegrade.profiles import open_profile
 from truegrade.records import Completion, FunctionTask, OracleTask, Problem
-from truegrade.sandbox import Sandbox
+from truegrade.sandbox import Limits, Sandbox
+from truegrade.sandbox.limits import MIB
 from truegrade.web.service.messages import InlineProblem, Submission
 
 TOKEN = "token-of-the-benchmark"
@@ -46,6 +55,13 @@ HOSTILE = (
 )
 RIGHT, WRONG = "def double(x):\n    return 2 * x", "def double(x):\n    return 3 * x"
 HOSTILE_CPU_S = 1.0
+CASES_EACH = 12
+"""Cases of a completion."""
+CASE_S, CLIENT_S = 10.0, 30.0
+"""Time limit of a case, and for how long verl's client waits."""
+KEPT_REQUESTS = 101
+CASE_LIMITS = Limits(memory_bytes=1024 * MIB, output_bytes=4 * MIB)
+"""As `single_cases.py` asks for and the service gives."""
 
 
 def main() -> None:
@@ -53,7 +69,9 @@ def main() -> None:
     options = _options()
     problems = load_benchmark("humaneval", options.problems).problems[: options.limit]
     with _service(options) as address:
-        if options.requests:
+        if options.cases:
+            _single_cases(address, problems, options)
+        elif options.requests:
             _long(address, options)
         else:
             _compare(address, problems, options)
@@ -68,6 +86,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--copies", type=int, default=4)
     parser.add_argument("--limit", type=int, help="Problems of the comparison. [default: all]")
     parser.add_argument("--requests", type=int, default=0)
+    parser.add_argument("--cases", type=int, default=0)
+    parser.add_argument("--verl", type=Path, help="Checkout of verl, whose client sends the cases.")
+    parser.add_argument("--client-python", default=sys.executable, help="Interpreter of that client.")
     parser.add_argument("--hostile", type=float, default=0.01)
     parser.add_argument("--clients", type=int, default=8)
     return parser.parse_args()
@@ -75,7 +96,8 @@ def _options() -> argparse.Namespace:
 
 @contextmanager
 def _service(options: argparse.Namespace) -> Iterator[str]:
-    command = [sys.executable, "-m", "truegrade", "serve", "--port", "0", "--json", "--token", TOKEN]
+    token = ["--no-token"] if options.cases else ["--token", TOKEN]  # verl's client sends none
+    command = [sys.executable, "-m", "truegrade", "serve", "--port", "0", "--json", *token]
     known = ["--workers", str(options.workers), "--benchmark", f"humaneval={options.problems}"]
     with subprocess.Popen([*command, *known], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -153,6 +175,78 @@ def _served(address: str, problems: Sequence[Problem], options: argparse.Namespa
         wall_s = time.perf_counter() - began
     assert all(reward == 1.0 for batch in rewards for reward in batch)
     return len(sent) / wall_s
+
+
+# ----------------------------------------------------------------------------------------- single cases
+
+
+def _single_cases(address: str, problems: Sequence[Problem], options: argparse.Namespace) -> None:
+    completions = []
+    for number in range(max(1, options.cases // CASES_EACH)):
+        task = problems[number % len(problems)].task
+        assert isinstance(task, FunctionTask | OracleTask)
+        words = [f"nonce {number} {case}" for case in range(CASES_EACH)]
+        program = f"{task.reference}\nprint(input())  # {number}\n"
+        completions.append({"program": program, "inputs": words, "outputs": words})
+    pairs = [(it["program"], word) for it in completions for word in it["inputs"]]
+    found: dict[str, list[float]] = {"pool": [], "service": [], "p50": [], "p99": [], "client": [], "lone": []}
+    with Sandbox(CASE_LIMITS, workers=options.workers) as sandbox:
+        for _ in range(options.rounds + 1):
+            found["pool"].append(_cases_in_process(sandbox, pairs, options.workers))
+            said = _cases_served(address, completions, options, options.clients)
+            times = sorted(said["latencies_s"])
+            if said["wrong"] or times[-1] > CLIENT_S:
+                raise SystemExit(f"{said['wrong']} cases are wrong; the slowest took {times[-1]:.1f} s")
+            found["service"].append(len(times) / said["wall_s"])
+            found["client"].append(said["cpu_s"] / len(times))
+            found["p50"].append(times[len(times) // 2])
+            found["p99"].append(times[int(len(times) * 0.99)])
+            lone = _cases_served(address, [it | {"inputs": it["inputs"][:1]} for it in completions], options, 1)
+            own = []
+            for program, word in pairs[::CASES_EACH]:
+                began = time.perf_counter()
+                _case(sandbox, program, word)
+                own.append(time.perf_counter() - began)
+            found["lone"].append(statistics.median(lone["latencies_s"]) - statistics.median(own))
+    medians = {name: statistics.median(values[1:]) for name, values in found.items()}  # the first warms up
+    ratio = statistics.median(a / b for a, b in zip(found["service"][1:], found["pool"][1:], strict=True))
+    print(f"in this process {medians['pool']:.0f} cases/s, /run_code {medians['service']:.0f}: {ratio:.2f}")
+    print(f"p50 {1e3 * medians['p50']:.0f} ms, p99 {1e3 * medians['p99']:.0f} ms with {options.clients} under way")
+    print(f"a lone request takes {1e3 * medians['lone']:.1f} ms more")
+    print(f"the client takes {1e3 * medians['client']:.2f} CPU ms a case")
+    print(f"an answer without work on a kept connection takes {1e3 * _kept_s(address):.1f} ms")
+
+
+def _kept_s(address: str) -> float:
+    """Median seconds of a request that runs nothing, on one connection, as trainers' adapters keep them."""
+    connection, times = http.client.HTTPConnection(urlsplit(address).netloc, timeout=CLIENT_S), []
+    for _ in range(KEPT_REQUESTS):
+        began = time.perf_counter()
+        connection.request("GET", "/v1/ping")
+        connection.getresponse().read()
+        times.append(time.perf_counter() - began)
+    connection.close()
+    return statistics.median(times)
+
+
+def _case(sandbox: Sandbox, program: str, word: str) -> None:
+    outcome = sandbox.script(program, word, cpu_s=CASE_S, wall_s=CASE_S, deadline_s=CASE_S)
+    assert outcome.stdout.rstrip("\n") == word, outcome
+
+
+def _cases_in_process(sandbox: Sandbox, pairs: Sequence[tuple[str, str]], workers: int) -> float:
+    with ThreadPoolExecutor(workers) as threads:
+        began = time.perf_counter()
+        list(threads.map(lambda pair: _case(sandbox, *pair), pairs))
+        return len(pairs) / (time.perf_counter() - began)
+
+
+def _cases_served(address: str, completions: list[Any], options: argparse.Namespace, clients: int) -> Any:
+    asked = {"url": f"{address}/run_code", "clients": clients, "verl": str(options.verl) if options.verl else None}
+    asked["completions"] = [it | {"outputs": it["outputs"][: len(it["inputs"])]} for it in completions]
+    command = [options.client_python, str(Path(__file__).with_name("single_cases.py"))]
+    ended = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=True)
+    return json.loads(ended.stdout)
 
 
 # -------------------------------------------------------------------------------------------- long load

@@ -19,6 +19,7 @@ print('\n'.join(tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups'][
 " > requirements/dev.in
 compile "$1" pyproject.toml requirements/dev.in --output-file requirements/dev.txt
 rm requirements/dev.in
+awk '/^[a-z]/ {keep = /^prometheus-client==/} keep' requirements/dev.txt > requirements/serve.txt
 python3 -c "
 import tomllib
 print('\n'.join(tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']['parity']))

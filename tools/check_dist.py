@@ -15,9 +15,9 @@ from packaging.utils import parse_sdist_filename, parse_wheel_filename
 import truegrade
 
 ROOT = Path(__file__).resolve().parents[1]
-MUST_HOLD = ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "Dockerfile", "Makefile",
-             "pyproject.toml", "docs/index.md", "notebooks/execution_reasoning.ipynb", "requirements/core.txt",
-             "tests/conftest.py", "tools/check_dist.py")  # fmt: skip
+MUST_HOLD = ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "Makefile",
+             "pyproject.toml", "deploy/Dockerfile", "docs/index.md", "notebooks/execution_reasoning.ipynb",
+             "requirements/core.txt", "tests/conftest.py", "tools/check_dist.py")  # fmt: skip
 """Of the sdist, besides the package."""
 OF_PACKAGE = ("truegrade/py.typed", "truegrade/models/micro/weights/truegrade-micro/model.safetensors")
 """Files of the package that nothing else misses at once."""

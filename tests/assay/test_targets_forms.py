@@ -8,8 +8,8 @@ import types
 import pytest
 from targets_support import RIGHT, WRONG, add_problem, cases_problem, problem_of
 
-from truegrade.assay.targets import tests_forms as forms
 from truegrade.errors import UserError
+from truegrade.grading import tests_forms as forms
 from truegrade.records import ContestTask, FunctionTask, OracleTask
 
 CHECK = """METADATA = {}

@@ -7,19 +7,9 @@ import subprocess
 import sys
 
 import pytest
+from targets_support import LEAKY
 
 strace = shutil.which("strace")
-REWARD = """
-def reward(program, tests):
-    space = {}
-    try:
-        exec(program, space)
-        for test in tests:
-            exec(test, space)
-    except BaseException:
-        return 0.0
-    return 1.0
-"""
 SENDS = re.compile(r"(?:write|sendto|sendmsg|writev|pwrite64)\((?P<fd>\d+<[^>]*>), ?(?P<said>.*)")
 
 
@@ -37,7 +27,7 @@ def telling(probes, among):
 def watched(folder):
     """What processes said to others while the assay ran, journals left out; and the probes."""
     folder.mkdir()
-    (folder / "rewards.py").write_text(REWARD)
+    (folder / "rewards.py").write_text(LEAKY)
     out, log = folder / "out", folder / "log"
     command = [
         *(strace, "-f", "-y", "-s", "200000", "-e", "trace=write,sendto,sendmsg,writev,pwrite64", "-o", str(log)),

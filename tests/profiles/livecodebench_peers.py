@@ -54,12 +54,13 @@ def request_of(peer: str, rows: Sequence[dict], *, workers: int, timeout_s: int 
     return {"peer": peer, "rows": numbered, "samples": list(numbers), "workers": workers, "timeout": timeout_s}
 
 
-def jailed(peers: Path, *before: str) -> list[str]:
+def jailed(peers: Path, *before: str, driver: Path = DRIVER) -> list[str]:
     """The driver's command, in a jail: it reads a request and prints the answer.
 
     Args:
         peers: the folder of checkouts.
         before: words of a command that runs another, in the jail.
+        driver: the script.
 
     Raises:
         RuntimeError: there is no bubblewrap.
@@ -85,9 +86,9 @@ def jailed(peers: Path, *before: str) -> list[str]:
     jail += ["--tmpfs", "/tmp"]
     for place in (folder, *(str(link.resolve()) for link in Path(folder).iterdir() if link.is_symlink())):
         jail += ["--ro-bind", place, place]
-    moved = DRIVER.is_relative_to("/tmp")
-    jail += ["--ro-bind", str(DRIVER), "/tmp/driver.py"] if moved else []
-    script = "/tmp/driver.py" if moved else str(DRIVER)
+    moved = driver.is_relative_to("/tmp")
+    jail += ["--ro-bind", str(driver), "/tmp/driver.py"] if moved else []
+    script = "/tmp/driver.py" if moved else str(driver)
     return [*jail, *before, sys.executable, "-W", "ignore", script, folder]
 
 

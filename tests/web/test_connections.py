@@ -2,6 +2,7 @@
 
 import asyncio
 import http.client
+import os
 import socket
 import threading
 from contextlib import ExitStack, closing, contextmanager
@@ -37,7 +38,7 @@ class Slow(HttpServer):
 
         routes = [route("/", quick, "GET", "POST"), route("/wait", wait, "GET"), route("/fail", fail, "GET")]
         app = application(routes, lambda *_: Refusal(404, "nothing"))
-        super().__init__(app, listen("127.0.0.1", 0), max_connections=MOST, makes_room=True, **options)
+        super().__init__(app, listen("127.0.0.1", 0), max_connections=MOST, **options)
 
 
 @contextmanager
@@ -127,6 +128,14 @@ def test_a_trickle_of_bytes_puts_no_deadline_off(answered):
                 break
         else:
             pytest.fail("nobody hung up")
+
+
+def test_the_body_of_an_answer_does_not_wait_for_its_head_to_be_acknowledged():
+    with serving() as server, ExitStack() as stack:
+        connected(server, stack).sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert server.waiting.acquire(timeout=20)
+        sockets = [stack.enter_context(socket.socket(fileno=os.dup(number))) for number in server.descriptors]
+        assert [one.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for one in sockets[1:]] == [1]
 
 
 def test_a_failure_is_logged_and_not_told(caplog):

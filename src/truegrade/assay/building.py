@@ -8,6 +8,7 @@ from math import ceil
 
 from msgspec import structs
 
+from truegrade.assay.acceptance import REFERENCE
 from truegrade.assay.cheats import TaskForm, cheat_probes
 from truegrade.assay.folder import BuiltProblem
 from truegrade.assay.generators import infer_domain
@@ -20,14 +21,13 @@ from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.must_fail import must_fail_probes
 from truegrade.assay.probes.mutants import mutants
 from truegrade.assay.probes.right import rewrites
-from truegrade.assay.probes.stubs import stubs
+from truegrade.assay.probes.stubs import not_implemented, stubs
 from truegrade.assay.records import AssayFinding, Label, Probe, ProbeClass, Witness, probe_id
 from truegrade.assay.settings import Battery
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import shortened
 from truegrade.records import ContestTask, Problem
 
-REFERENCE = "reference"
 OTHER_REFERENCE = "other-reference"
 _SHOWN = 3
 
@@ -186,10 +186,11 @@ class _Making:
                     self._controls(probe.id)
 
     def _controls(self, after: str) -> None:
-        """What is sent right behind a cheat, to see whether it stays in the grader."""
-        wrong = (
-            f"def {self._entry_point}(*arguments):\n    raise NotImplementedError\n" if self._entry_point else ""
-        )
+        """What is sent right behind a cheat, to see whether it stays in the grader.
+
+        Both are programs that are sent by themselves as well, the wrong one as a stub, to be compared with.
+        """
+        wrong = not_implemented(self._entry_point) if self._entry_point else ""
         self.probes.append(self._probe("control", REFERENCE, self._reference, "right", after=after))
         self.probes.append(self._probe("control", "not-implemented", wrong, "wrong", after=after))
 
@@ -229,7 +230,6 @@ class _Making:
         origin: str,
         code: str,
         label: Label,
-        witness: Witness | None = None,
         after: str = "",
     ) -> Probe:
         rest = (after,) if after else ()
@@ -240,7 +240,6 @@ class _Making:
             origin=origin,
             code=code,
             label=label,
-            witness=witness,
             after=after,
         )
 

@@ -9,9 +9,8 @@ findings.jsonl, summary.json, report.html   made anew from these at the end
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,8 +20,8 @@ from truegrade.assay.measures import AssaySummary
 from truegrade.assay.records import AssayFinding, Probe, Said
 from truegrade.assay.settings import Battery
 from truegrade.errors import BadRecord, UserError
-from truegrade.files import run_log
 from truegrade.files.json_text import encode, read_json
+from truegrade.store.folder_lock import alone_in
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 from truegrade.store.manifest import write_atomically
 
@@ -107,27 +106,13 @@ class AssayFolder:
     def __init__(self, path: Path, *, notice: Notice = ignore) -> None:
         self.path, self.notice = path, notice
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> AbstractContextManager[None]:
         """Alone with the folder; the lock goes with its process, however that ends.
 
         Raises:
             UserError: another process is at work in it, or it cannot be made.
         """
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            file = (self.path / _LOCK).open("a")
-        except OSError as error:
-            raise UserError(f"{self.path}: {error.strerror}; choose another `out`") from None
-        with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise UserError(
-                    f"{self.path}: another process is assaying there; wait, or choose another `out`"
-                ) from None
-            run_log.begin(self.path)
-            yield
+        return alone_in(self.path, _LOCK, "assaying")
 
     def begin(self, manifest: AssayManifest) -> None:
         """Write down what this assay is, or see that it is the one that began here.

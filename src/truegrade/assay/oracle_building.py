@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from truegrade.assay.generators import generated_calls
+from truegrade.assay.generators import Domain, generated_calls
 from truegrade.assay.generators.stdin_texts import MOST_TEXTS, generated_texts
 from truegrade.assay.oracle import OracleInput, ProblemOracle
 from truegrade.assay.oracle_inputs import KnownCalls, known_calls
@@ -136,6 +136,31 @@ def valid_inputs(
     return valid
 
 
+def generated_inputs(
+    rule: AnswerRule,
+    known: Sequence[Arguments],
+    programs: Sequence[str],
+    *,
+    seed: str,
+    limit: int,
+    domain: Domain | None = None,
+) -> list[Arguments]:
+    """New inputs near known ones: calls of a function, or texts for a program on stdin.
+
+    Args:
+        rule: how programs are asked.
+        known: inputs.
+        programs: whose constants are of interest; not for texts.
+        seed: equal seeds give equal inputs.
+        limit: the most to give; of texts there are few.
+        domain: of the known calls, where it was inferred before.
+    """
+    if rule.entry_point:
+        return generated_calls(known, programs, seed=seed, limit=limit, domain=domain)
+    texts = [text for (text,) in known]
+    return [*inputs_of(generated_texts(texts, seed=seed, limit=min(limit, MOST_TEXTS)))]
+
+
 def _again(
     reference: str,
     rule: AnswerRule,
@@ -216,11 +241,7 @@ class _Builder:
     def take_generated(self, limit: int, seed: str) -> None:
         """Take generated inputs, near the known ones and at the edges of their domain."""
         known = [one.arguments for one in self.inputs]
-        if self.rule.entry_point:
-            tried = generated_calls(known, self.references, seed=seed, limit=limit)
-        else:
-            texts = [text for (text,) in known]
-            tried = [*inputs_of(generated_texts(texts, seed=seed, limit=min(limit, MOST_TEXTS)))]
+        tried = generated_inputs(self.rule, known, self.references, seed=seed, limit=limit)
         self._take(self._new(tried), "generated")
 
     def _take(self, inputs: Sequence[Arguments], source: str) -> None:

@@ -6,9 +6,8 @@ flight, and the same call goes on.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -16,12 +15,13 @@ import msgspec
 
 from truegrade.assay.acceptance import REFERENCE
 from truegrade.assay.building import ProblemBuilder
-from truegrade.assay.folder import SUMMARY, AssayFolder, AssayManifest, BuiltProblem
+from truegrade.assay.folder import SUMMARY, AssayFolder, AssayManifest
+from truegrade.assay.in_order import in_order
 from truegrade.assay.measures import AssaySummary
 from truegrade.assay.measuring import measure
 from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.must_fail import impossible
-from truegrade.assay.records import DANGERS, AssayFinding, Dispatch, Probe, Said
+from truegrade.assay.records import DANGERS, Dispatch, Probe, Said
 from truegrade.assay.targets.base import Target
 from truegrade.assay.targets.dry import dry
 from truegrade.assay.targets.readings import NOT_PUT, NOT_SENT
@@ -105,9 +105,9 @@ def write_battery(request: AssayRequest, folder: Path, progress: Progress) -> Pa
     """
     request.folder.begin(request.manifest)
     _build(request, progress)
-    sent: dict[str, Dispatch] = {}
+    probes, sent = list(request.folder.probes()), dict[str, Dispatch]()
     for target in request.targets:
-        sent |= {each.probe.id: each for each in _wanted(request, target, list(request.folder.probes()))}
+        sent |= {each.probe.id: each for each in _wanted(request, target, probes)}
     return dry(request.targets, list(sent.values()), folder)
 
 
@@ -126,32 +126,22 @@ def _build(request: AssayRequest, progress: Progress) -> None:
             return
         with (
             Sandbox(LABEL_LIMITS, workers=request.workers, allow_unsafe=request.allow_unsafe) as sandbox,
-            ThreadPoolExecutor(request.workers, thread_name_prefix="label") as threads,
             request.folder.append_problems() as problems,
             request.folder.append_probes() as journal,
         ):
             builder = ProblemBuilder(
                 request.manifest.battery, request.companions, request.claims, len(request.problems), sandbox
             )
-            under_way = deque[Future[tuple[BuiltProblem, list[Probe]]]]()
-            waiting = iter(missing)
-            try:
-                while True:
-                    while len(under_way) < 2 * request.workers and (each := next(waiting, None)) is not None:
-                        under_way.append(threads.submit(builder.build, each[1], each[0]))
-                    if not under_way:
-                        return
-                    line, probes = under_way.popleft().result()
+            made = in_order(
+                missing, lambda each: builder.build(each[1], each[0]), workers=request.workers, stop=sandbox.close
+            )
+            with closing(made):
+                for line, probes in made:
                     for probe in probes:
                         journal.append(probe)
                     journal.sync()  # the line below says that all of them are on the disk
                     problems.append(line)
                     progress.advance()
-            except BaseException:
-                for future in under_way:
-                    future.cancel()
-                sandbox.close()
-                raise
     finally:
         progress.finish()
 
@@ -282,7 +272,8 @@ def count(folder: AssayFolder, problems: Mapping[str, Problem], confidence: floa
     measures, findings = measure(
         probes, folder.said(), problems, confidence=confidence, pass_at=manifest.pass_at, graders=manifest.graders
     )
-    built = [folder.built()[name] for name in problems if name in folder.built()]
+    lines = folder.built()
+    built = [lines[name] for name in problems if name in lines]
     found = [*(each for line in built for each in line.findings), *findings]
     summary = AssaySummary(
         confidence=confidence,
@@ -296,6 +287,3 @@ def count(folder: AssayFolder, problems: Mapping[str, Problem], confidence: floa
     folder.write_findings(found)
     folder.write(SUMMARY, summary)
     return summary
-
-
-__all__ = ["ASSUMPTIONS", "AssayFinding", "AssayRequest", "Said", "count", "run_assay"]

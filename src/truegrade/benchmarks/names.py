@@ -38,10 +38,18 @@ def names_only_solution_binds(task_id: str, reference: str, tests: str, entry_po
     Raises:
         UserError: one of the two programs is no Python.
     """
-    provided = _bound(_symbols(task_id, reference))
+    needed = unbound_names(task_id, tests) - {entry_point}
+    return tuple(sorted(needed & _bound(_symbols(task_id, reference))))
+
+
+def unbound_names(task_id: str, tests: str) -> set[str]:
+    """Names that tests use and bind nowhere, built-in ones included.
+
+    Raises:
+        UserError: the tests are no Python.
+    """
     tested = _symbols(task_id, tests)
-    needed = set(_used(tested)) - _bound(tested) - {entry_point}
-    return tuple(sorted(needed & provided))
+    return set(_used(tested)) - _bound(tested)
 
 
 def _symbols(task_id: str, program: str) -> symtable.SymbolTable:

@@ -27,6 +27,7 @@ from truegrade.cli.options import (
     data_options,
     deciding_options,
     echo,
+    exclude_seen_option,
     generation_arguments,
     generation_options,
     grading_options,
@@ -41,6 +42,7 @@ from truegrade.cli.options import (
 )
 from truegrade.cli.replication import audit, check, replicate
 from truegrade.cli.report import report
+from truegrade.cli.rewards import rewards
 from truegrade.cli.sections import SectionedGroup
 from truegrade.cli.serving import serve, serve_model, view
 from truegrade.errors import TruegradeError
@@ -239,6 +241,13 @@ def generate(benchmark: str, model: str | None, profile: str, allow_unsafe: bool
     help="CPU seconds of a program, call or test, instead of the profiles' own limits: settles verdicts"
     " at or near a time limit.",
 )
+@click.option(
+    "--adapter",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Adapter that the completions were made with: problems that it learned from are refused.",
+)
+@exclude_seen_option
 @data_options
 @grading_options
 @json_option
@@ -323,6 +332,7 @@ main.add_command(check)
 main.add_command(assay)
 main.add_command(serve)
 main.add_command(evolve)
+main.add_command(rewards)
 main.add_command(serve_model)
 main.add_command(doctor)
 main.add_command(view)

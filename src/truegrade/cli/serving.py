@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from truegrade.cli.options import (
     adapter_option,
     echo,
     json_option,
+    names_of,
     print_json,
     unsafe_option,
 )
@@ -66,6 +66,11 @@ def _benchmark_files(
     "--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 selects a free one."
 )
 @click.option(
+    "--fd",
+    type=click.IntRange(min=0),
+    help="Descriptor of a TCP socket that listens, in place of --host and --port; 3 under systemd.",
+)
+@click.option(
     "--token",
     envvar="TRUEGRADE_SERVE_TOKEN",
     show_envvar=True,
@@ -90,7 +95,9 @@ def _benchmark_files(
     show_default=True,
     help="Profile for requests that name none. Repeatable.",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one per core]")
+@click.option("--workers", type=click.IntRange(min=1), help="Programs run at once. [default: one per usable core]")
+@click.option("--packages", callback=names_of, metavar="NAMES",
+              help="Installed packages that programs may import besides a profile's, as a,b,c.")  # fmt: skip
 @click.option(
     "--max-queue",
     default=4096,
@@ -127,7 +134,7 @@ def _benchmark_files(
     default=512,
     show_default=True,
     type=click.IntRange(min=2),
-    help="Maximum open connections; further ones get 503.",
+    help="Maximum requests to /v1/* under way; further ones get 503. Trainers' own routes are not bounded.",
 )
 @click.option(
     "--patience",
@@ -145,11 +152,30 @@ def _benchmark_files(
     type=Number(min=0),
     help="Seconds for running programs to finish after SIGTERM.",
 )
+@click.option(
+    "--shadow",
+    metavar="PROFILE",
+    help="Look for attempts to be paid for nothing: bait, or a leaky profile, which is asked as well.",
+)
+@click.option(
+    "--shadow-share",
+    default=0.05,
+    show_default=True,
+    type=Number(min=0, max=1),
+    help="Share of the replies without a reward that the shadow looks at.",
+)
+@click.option(
+    "--hacks",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Keep the first reply of each kind of attempt in FOLDER/hacks.jsonl.",
+)
 @unsafe_option
 @json_option
 def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: int, max_memory_mib: int,
           allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Grade and run programs over HTTP, in the sandbox (docs/service.md). SIGTERM or Ctrl-C drains it."""
+    from truegrade.sandbox.cores import usable_cores
     from truegrade.web.service.grading_server import new_token, serve_until_stopped
     from truegrade.web.service.service_settings import MIB, ServiceSettings
 
@@ -160,7 +186,7 @@ def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: 
         max_body_bytes=max_body_mib * MIB,
         max_memory_bytes=max_memory_mib * MIB,
         allow_unsafe=bool(allow_unsafe),
-        workers=workers or os.cpu_count() or 1,
+        workers=workers or usable_cores(),
         **options,
     )
 

@@ -35,8 +35,10 @@ def assemble(prefix: str, answer: Answer) -> str:
 
 
 def stub(prefix: str) -> str:
-    """The prefix as a whole program: its unfinished last function gets an empty body."""
-    return prefix.rstrip() + "\n    pass\n" if prefix.strip() else ""
+    """The prefix as a whole program: its unfinished last function, if it ends in one, gets an empty body."""
+    whole = prefix.rstrip()
+    unfinished = whole.endswith(":") or whole[whole.rfind("\n") + 1 :][:1].isspace()
+    return whole + ("\n    pass\n" if unfinished else "\n") if whole else ""
 
 
 class Arrangement(msgspec.Struct, frozen=True):

@@ -52,12 +52,12 @@ def suite_of(task: RepairTask) -> Suite:
             entry_point=task.entry_point, cases=task.cases, comparator=task.comparator, skipped=task.skipped
         )
     body = statements(task.tests)
-    tests = [node for node in body if _is_test(node)]
+    tests = [node for node in body if is_test(node)]
     cases = [case for node in tests if (case := _plain_case(node, task.entry_point)) is not None]
     # Calls are compared outside, several to a process; every other kind of test costs a run of its own.
     if len(cases) == len(body) and task.plain_arguments and not task.setup:
         return Suite(entry_point=task.entry_point, cases=tuple(cases))
-    context = ast.Module([node for node in body if not _is_test(node)], [])
+    context = ast.Module([node for node in body if not is_test(node)], [])
     arranged = arrange(task)
     return Suite(
         entry_point=task.entry_point,
@@ -68,7 +68,8 @@ def suite_of(task: RepairTask) -> Suite:
     )
 
 
-def _is_test(node: ast.stmt) -> bool:
+def is_test(node: ast.stmt) -> bool:
+    """Whether a top-level statement of tests is a test of its own."""
     return isinstance(node, ast.Assert) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call))
 
 

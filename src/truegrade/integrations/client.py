@@ -137,10 +137,10 @@ class Client:
             if reply is not None and reply.status_code == HTTPStatus.OK:
                 return msgspec.json.decode(reply.content, type=gives)
             if reply is not None and reply.status_code not in BUSY:
-                raise UserError(_told(reply))
+                raise UserError(told(reply))
             if attempt + 1 < self._attempts:
                 time.sleep(_wait_s(reply, attempt))
-        why = failure if reply is None else _told(reply)
+        why = failure if reply is None else told(reply)
         raise ServiceError(f"{self._http.base_url}{path}: {why} ({self._attempts} attempts)")
 
     def _try(self, path: str, content: bytes | None) -> tuple[httpx2.Response | None, str]:
@@ -158,8 +158,8 @@ def _wait_s(reply: httpx2.Response | None, attempt: int) -> float:
     return (float(asked) if asked.isdigit() else own) * random.uniform(1.0, 1.2)
 
 
-def _told(reply: httpx2.Response) -> str:
-    """The service's own words."""
+def told(reply: httpx2.Response) -> str:
+    """The service's own words about a request that it refuses."""
     try:
         problem = msgspec.json.decode(reply.content, type=ProblemDetails)
     except msgspec.DecodeError:

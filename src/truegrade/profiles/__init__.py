@@ -51,6 +51,16 @@ PROFILES: dict[str, str] = {
     "evalscope-sandbox": "truegrade.profiles.evalscope_sandbox:EvalscopeSandbox",
     "coralx": "truegrade.profiles.coralx:Coralx",
     "lm-eval-fork": "truegrade.profiles.lm_eval_fork:LmEvalFork",
+    "verl-prime": "truegrade.profiles.rewards.verl_prime:VerlPrime",
+    "rllm-lcb": "truegrade.profiles.rewards.rllm_lcb:RllmLcb",
+    "skyrl-lcb": "truegrade.profiles.rewards.skyrl_lcb:SkyrlLcb",
+    "nemo-gym": "truegrade.profiles.rewards.nemo_gym:NemoGym",
+    "open-instruct": "truegrade.profiles.rewards.open_instruct:OpenInstruct",
+    "open-r1": "truegrade.profiles.rewards.open_r1:OpenR1",
+    "verl-sandbox-fusion": "truegrade.profiles.rewards.verl_sandbox_fusion:VerlSandboxFusion",
+    "rllm-kodcode": "truegrade.profiles.rewards.rllm_kodcode:RllmKodcode",
+    "rllm-humanevalplus": "truegrade.profiles.rewards.rllm_humanevalplus:RllmHumanevalplus",
+    "code-r1": "truegrade.profiles.rewards.code_r1:CodeR1",
 }
 """Name -> ``module:class``; a new profile is one file and one line here."""
 

@@ -11,10 +11,11 @@ import builtins
 import sys
 from _io import StringIO
 from _socket import SHUT_WR, socketpair  # `socket` would be loaded into every program
-from marshal import loads
+from marshal import dumps, loads
 from mmap import MAP_PRIVATE, mmap
 from os import _exit, getpid, write
 
+from truegrade.sandbox.ending import leave
 from truegrade.sandbox.frames import (
     READY,
     THE_END,
@@ -24,6 +25,7 @@ from truegrade.sandbox.frames import (
     job_frame,
     pack,
     read_frame,
+    take_stdin,
     value_frame,
     write_frame,
 )
@@ -55,6 +57,8 @@ def f(*values, **more):
 """
 MAX_TEXT = 500
 MAX_ERROR_BYTES = 1 << 16
+MAX_CODE_BYTES = 1 << 16
+"""Of compiled code; a source that has more is compiled for each run."""
 _REAL_BUILTINS = vars(builtins)
 _EXCEPTIONS = {
     kind for kind in _REAL_BUILTINS.values() if isinstance(kind, type) and issubclass(kind, BaseException)
@@ -70,7 +74,8 @@ def main(fd: int) -> None:
     restrict(limits)
     reseed(source)
     if mode == "script":
-        script(fd, source, token)
+        take_stdin(fd)
+        script(fd, source, token, *details)
         return
     if mode == "inside":
         inside(fd, source, token, *details)
@@ -219,25 +224,38 @@ class Swallowed(StringIO):
         return False
 
 
-def script(fd: int, source: str, token: bytes) -> None:
-    """Run the source as ``__main__``, with the interpreter's own ending: exit code, threads, atexit."""
+def script(fd: int, source: str, token: bytes, known: bytes, asked: bool) -> None:
+    """Run the source as ``__main__``, with all that an interpreter's ending shows: exit code, threads, atexit.
+
+    Args:
+        known: its compiled code, if an earlier process of the same interpreter has sent it.
+        asked: whether to send it. That is said first of all, so nothing that the program says can pass for it.
+    """
     module: ModuleType = type(sys)("__main__")
     module.__dict__["__builtins__"] = builtins
     sys.modules["__main__"] = module
     try:
-        code = compile_source(source)
+        code, warned = (loads(known), "") if known else compile_warned(source)
     except SyntaxError as error:
         tell(fd, ("failed", token, SYNTAX_ERROR, describe(error)[3]))
         report_traceback(error, source)
+        leave(1)
         sys.exit(1)
+    if asked:
+        tell(fd, ("code", token, b"" if warned else marshalled(code)))
+    pid = getpid()
     try:
         exec(code, module.__dict__)
-    except SystemExit:
+    except SystemExit as error:
+        if type(error) is SystemExit and getpid() == pid:
+            leave(error.code)
         raise
     except BaseException as error:
         tell(fd, failed(token, error))
         report_traceback(error, source)
+        leave(1)
         sys.exit(1)
+    leave(0)
 
 
 # ------------------------------------------------------------------------------------------------- running
@@ -255,6 +273,29 @@ def compile_source(source: str) -> CodeType:
         raise
     except (ValueError, OverflowError, RecursionError, MemoryError) as error:
         raise SyntaxError(f"the source cannot be compiled: {type(error).__name__}: {error}") from None
+
+
+def compile_warned(source: str) -> tuple[CodeType, str]:
+    """The same, and what the compiler wrote to stderr: code that is kept would not warn again."""
+    stderr, held = sys.stderr, StringIO()
+    sys.stderr = held
+    try:
+        code = compile_source(source)
+    finally:
+        sys.stderr = stderr
+    warned = held.getvalue()
+    if warned:
+        stderr.write(warned)
+    return code, warned
+
+
+def marshalled(code: CodeType) -> bytes:
+    """Code as bytes, none if they would be too many."""
+    try:
+        data = dumps(code)
+    except (MemoryError, ValueError):
+        return b""
+    return data if len(data) <= MAX_CODE_BYTES else b""
 
 
 def attempt(source: str, namespace: dict[str, Any], token: bytes) -> Message | None:

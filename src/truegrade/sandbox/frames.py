@@ -7,6 +7,7 @@
                         ("digest", token, sha256)           what stands for a value too large to send
                         ("raised", token, type, base, args, text)   the exception it raised
                         ("failed", token, status, detail)   the run is over
+                        ("code", token, bytes)              of a script, before it runs, where asked for: its code
                         ("end", token)                      the source ran to its end
     to the judge        ("job", bytes)                      what to judge, marshalled; with the program's stream
     from the judge      ("lost",)                           the program's end of the stream is closed
@@ -18,8 +19,9 @@ A token is fresh random bytes, so an answer cannot be sent before its question. 
 from __future__ import annotations
 
 import struct
+from _socket import AF_UNIX, CMSG_SPACE, SCM_RIGHTS, SOCK_STREAM, SOL_SOCKET, socket
 from marshal import dumps, loads
-from os import read, write  # bound now: a published harness' guard may set names in `os` to None
+from os import close, dup2, read, write  # bound now: a published harness' guard may set names in `os` to None
 
 from truegrade.sandbox.decode import decode
 from truegrade.sandbox.encode import encode
@@ -51,6 +53,9 @@ _ATOMS = frozenset(map(type, (None, True, 0, 0.0, 0j, "", b"", ...)))
 CHUNK_BYTES = 1 << 20
 """Of a frame that does not arrive at once, read at a time."""
 HEADER = struct.Struct("<I")
+FD = struct.Struct("@i")
+STDIN = b"S"
+"""The byte that a descriptor comes with."""
 
 
 def pack(message: Message, max_bytes: int, *, strict: bool = False) -> bytes:
@@ -63,6 +68,26 @@ def job_frame(job: Job) -> bytes:
     """What to run, for a program's process; only the trusted side sends it."""
     payload = dumps(job)
     return HEADER.pack(len(payload)) + payload
+
+
+def give_stdin(stream: int, stdin: int) -> None:
+    """Pass a file on for a process to read, once it has its job."""
+    link = socket(AF_UNIX, SOCK_STREAM, 0, stream)
+    try:
+        link.sendmsg([STDIN], [(SOL_SOCKET, SCM_RIGHTS, FD.pack(stdin))])
+    finally:
+        link.detach()
+
+
+def take_stdin(stream: int) -> None:
+    """Read on from the file that `give_stdin` passed on."""
+    link = socket(AF_UNIX, SOCK_STREAM, 0, stream)
+    passed = link.recvmsg(len(STDIN), CMSG_SPACE(FD.size))[1]
+    link.detach()
+    if passed:
+        found = FD.unpack(passed[0][2])[0]
+        dup2(found, 0)
+        close(found)
 
 
 def call_frame(token: bytes, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:

@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import statuses
+from truegrade.sandbox.code_cache import CodeCache
 from truegrade.sandbox.foresight import DEVIATED
 from truegrade.sandbox.frames import TOKEN_BYTES, call_frame
 from truegrade.sandbox.kinds import kind_of
@@ -176,15 +177,23 @@ def run_inside(
     return PASSED
 
 
-def run_script(run: Supervisor, source: str, stdin: str) -> Stop:
+def run_script(run: Supervisor, source: str, stdin: str, cache: CodeCache) -> Stop:
     """Run the source as a script on this input, to the end of its process; the exit code is its own."""
     said: Stop | None = None
+    token = os.urandom(TOKEN_BYTES)
+    key = cache.key(source, run.limits.cpu_s, run.limits.memory_bytes)
+    known, asked = cache.look(key)
     with _input(stdin) as file:
-        run.prepare(kind_of(source), stdin=file)
-        run.instruct(_job(run.limits, "script", source, os.urandom(TOKEN_BYTES)))
+        run.prepare(kind_of(source))
+        run.instruct(_job(run.limits, "script", source, token, known, asked), file)
         run.converse()
         with suppress(Gone):
-            said = Stop(*statuses.of_program(run.receive()[2:]))
+            message = run.receive()
+            # The first that is said where code was asked for, so it is from before the program.
+            if asked and message[:2] == ("code", token):
+                cache.keep(key, message[2])
+                message = run.receive()
+            said = Stop(*statuses.of_program(message[2:]))
         run.wait_for_end()
     end = run.death()
     code = run.program.code if run.program is not None else None

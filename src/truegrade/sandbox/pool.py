@@ -13,6 +13,7 @@ from typing import Any, Self
 from truegrade.errors import SandboxError
 from truegrade.sandbox import modes
 from truegrade.sandbox.apart import Apart
+from truegrade.sandbox.code_cache import CodeCache
 from truegrade.sandbox.levels import GET_BUBBLEWRAP, NO_NAMESPACES, detect
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.outcome import SMALL_BYTES, CallResult, Outcome, Stop, conclude
@@ -34,6 +35,7 @@ class Sandbox:
         max_level: protection level not to go above.
         allow_unsafe: run programs even at level 1, where they can do whatever the user can.
         hash_seed: of the programs' interpreters; the order of a set of strings depends on it.
+        code: of scripts that come again; its own by default, and any number of sandboxes may share one.
     """
 
     def __init__(
@@ -44,11 +46,13 @@ class Sandbox:
         max_level: int = NAMESPACES,
         allow_unsafe: bool = False,
         hash_seed: int = 0,
+        code: CodeCache | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self._cores = _cores()
         self.workers = workers or len(self._cores)
         self._max_level, self._allow_unsafe, self._hash_seed = max_level, allow_unsafe, hash_seed
+        self._code = code or CodeCache()
         self._free = threading.BoundedSemaphore(self.workers)
         self._lock = threading.Lock()
         self._idle: list[Worker] = []
@@ -210,7 +214,7 @@ class Sandbox:
         def converse(run: Supervisor) -> Stop:
             nonlocal exit_code
             try:
-                return modes.run_script(run, source, stdin)
+                return modes.run_script(run, source, stdin, self._code)
             finally:
                 exit_code = None if run.program is None else run.program.code
                 written.update({name: data.decode("utf-8", "replace") for name, data in run.output.items()})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import IO
 
 from truegrade.sandbox import procfs
 from truegrade.sandbox.zygotes import Zygote, ZygoteLost
@@ -19,16 +18,15 @@ class Process:
 
     Args:
         zygote: what forks it; serves nothing else until `stop`.
-        stdin: what it reads; empty by default.
 
     Raises:
         ZygoteLost: the zygote has died.
         SandboxError: the process could not be forked.
     """
 
-    def __init__(self, zygote: Zygote, stdin: IO[bytes] | None = None) -> None:
+    def __init__(self, zygote: Zygote) -> None:
         self._zygote = zygote
-        self.stream, *outputs = zygote.start(None if stdin is None else stdin.fileno())
+        self.stream, *outputs = zygote.start()
         """Descriptor of our end of its stream; -1 once it is closed or given away."""
         self.outputs = outputs
         """Descriptors of its stdout and stderr, if they are pipes."""

@@ -19,7 +19,7 @@ from os.path import abspath, dirname, join
 _TALK = ("statuses", "values", "wire", "encode", "decode", "frames", "rlimits")
 _SERVE = ("syscalls", "seccomp", "landlock", "confine", "footprint", "sweep", "zygote")
 MODULES = {
-    "child": (*_TALK, "objects", *_SERVE, "child"),
+    "child": (*_TALK, "objects", *_SERVE, "ending", "child"),
     "judge": (*_TALK, "objects", *_SERVE, "foresight", "judging", "stateless", "judge"),
 }
 

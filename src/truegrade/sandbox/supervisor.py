@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Self
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import statuses
-from truegrade.sandbox.frames import REQUEST_BYTES, Inbox, job_frame, pack
+from truegrade.sandbox.frames import REQUEST_BYTES, Inbox, give_stdin, job_frame, pack
 from truegrade.sandbox.judges import Judge
 from truegrade.sandbox.limits import Limits
 from truegrade.sandbox.outcome import BAND, LOST, NEAR, Stop, death
@@ -97,11 +97,11 @@ class Supervisor:
 
     # ------------------------------------------------------------------------------------------ start, stop
 
-    def prepare(self, child: str, judge: str | None = None, stdin: IO[bytes] | None = None) -> None:
+    def prepare(self, child: str, judge: str | None = None) -> None:
         """Have a process for the program, and a judge if one is needed, of these kinds; the clock starts then."""
         if judge is not None:
             self.judge, self._judge_kind = self._worker.take_judge(judge), judge
-        self.program = self._worker.spawn("child", child, stdin)
+        self.program = self._worker.spawn("child", child)
         self._started = time.monotonic()
         self._clock(self.program, 0.0, self.limits.cpu_s * (1 + BAND), "child")
         for fd, kept in zip(self.program.outputs, self.output.values(), strict=True):
@@ -116,13 +116,20 @@ class Supervisor:
         del self._on[fd]
         self._poll.unregister(fd)
 
-    def instruct(self, job: Job) -> None:
-        """Tell the program's process what to run; it waits for that in code of ours, so this is soon done."""
+    def instruct(self, job: Job, stdin: IO[bytes] | None = None) -> None:
+        """Tell the program's process what to run; it waits for that in code of ours, so this is soon done.
+
+        Args:
+            job: what to run.
+            stdin: what a script reads; it goes after the job, for the process was there before it.
+        """
         assert self.program is not None
         left = memoryview(job_frame(job))
         try:
             while left:
                 left = left[os.write(self.program.stream, left) :]
+            if stdin is not None:
+                give_stdin(self.program.stream, stdin.fileno())
         except (BrokenPipeError, ConnectionResetError):  # found by reading
             return
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from typing import IO
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox.judges import Judge
@@ -33,7 +32,7 @@ class Worker:
         self._zygotes: dict[tuple[str, str], Zygote] = {}
         self._judges: dict[str, Judge] = {}
 
-    def spawn(self, role: str, kind: str, stdin: IO[bytes] | None = None) -> Process:
+    def spawn(self, role: str, kind: str) -> Process:
         """A process of this role and kind, of a zygote that is started if there is none or the last was given up.
 
         Raises:
@@ -42,7 +41,7 @@ class Worker:
         for _ in range(2):  # a zygote may have died since its last process, of whatever
             zygote = self.zygote(role, kind)
             try:
-                return Process(zygote, stdin)
+                return Process(zygote)
             except ZygoteLost:
                 _log.info("the process that %s programs are started from has died; another takes its place", kind)
                 zygote.close()

@@ -2,13 +2,13 @@
 
 It never holds a sample's data: program, inputs and answers travel over streams that it makes, hands out and keeps
 no end of. The process of the next sample is forked as soon as nothing is left of the last, and waits for its job,
-so that nobody waits for a fork. Over one socket the zygote announces and the supervisor asks:
+so that nobody waits for a fork. What it reads on stdin comes with the job (`truegrade.sandbox.frames.give_stdin`).
+Over one socket the zygote announces and the supervisor asks:
 
     b"N" with descriptors   the next process is there: its stream and, if piped, its stdout and stderr
     b"N" without            it could not be forked
     b"Q"                    has it ended? answers ``b"1"`` or ``b"0"``
     b"E"                    kill it and all it left, reap, empty the scratch; answers with a `REPORT`, then b"N"
-    b"S" with a descriptor  another instead, whose stdin this is; answers b"N"
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import sys
 # that is looked up in `os` instead of here.
 from _signal import SIG_DFL, SIGINT, SIGKILL, default_int_handler  # type: ignore[import-not-found]
 from _signal import signal as set_handler
-from _socket import CMSG_SPACE, SCM_RIGHTS, SOL_SOCKET, socket, socketpair
+from _socket import SCM_RIGHTS, SOL_SOCKET, socket, socketpair
 from os import (
     O_RDONLY,
     O_WRONLY,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-START, QUERY, END = b"S", b"Q", b"E"
+QUERY, END = b"Q", b"E"
 READY, NEXT = b"R", b"N"
 REPORT = Struct("<idB?")
 """Wait status; CPU seconds; processes left over, at most 255; whether the scratch is empty again."""
@@ -113,29 +113,24 @@ class ZygoteServer:
         gc.freeze()  # a collection in a child would touch, and so copy, every page of ours
         gc.disable()  # until `_enter` is done: none of what it makes is a cycle
         self._control.sendall(READY)
-        if self._fork(-1):
+        if self._fork():
             return
-        space = CMSG_SPACE(_FD.size)
         while True:
-            asked, passed, _, _ = self._control.recvmsg(1, space)
+            asked = self._control.recv(1)
             if asked == END:
                 self._control.sendall(self._finish())
-                if self._fork(-1):
+                if self._fork():
                     return
             elif asked == QUERY:
                 self._control.sendall(b"1" if self._ended() else b"0")
-            elif asked == START:
-                self._finish()
-                if self._fork(_FD.unpack(passed[0][2])[0]):
-                    return
             else:  # the supervisor is gone
                 self._finish()
                 _exit(0)
 
-    def _fork(self, stdin: int) -> bool:
-        """Fork the next process, on this stdin if there is one, and announce it; whether this is that process."""
+    def _fork(self) -> bool:
+        """Fork the next process and announce it; whether this is that process."""
         ours, theirs = socketpair()
-        fds = [open_fd("/dev/null", O_RDONLY) if stdin < 0 else stdin]
+        fds = [open_fd("/dev/null", O_RDONLY)]
         kept = [ours.detach()]
         if self._piped:
             for _ in (1, 2):

@@ -26,7 +26,7 @@ from truegrade.sandbox.scratch import make_scratch, remove_scratch
 from truegrade.sandbox.start import MODULES
 from truegrade.sandbox.tree import DEVICES, Tree, tree
 from truegrade.sandbox.users import spare_uid
-from truegrade.sandbox.zygote import END, NEXT, QUERY, READY, REPORT, START
+from truegrade.sandbox.zygote import END, NEXT, QUERY, READY, REPORT
 
 SCRIPT = Path(__file__).with_name("start.py")
 # Not -I: it would ignore PYTHONHASHSEED, and with it the order of a set would change from run to run. The
@@ -203,28 +203,13 @@ class Zygote:
 
     # ------------------------------------------------------------------------------------------------- asking
 
-    def start(self, stdin: int | None = None) -> list[int]:
+    def start(self) -> list[int]:
         """The next process: our ends of its stream and, of a program's, of its stdout and stderr.
-
-        Args:
-            stdin: what it reads; by default, nothing.
 
         Raises:
             ZygoteLost: there is no zygote any more.
             SandboxError: the process could not be forked.
         """
-        fds = self._next()
-        if stdin is not None:  # the one that waits has none
-            for fd in fds:
-                os.close(fd)
-            try:
-                socket.send_fds(self._socket, [START], [stdin])
-            except OSError as error:
-                raise ZygoteLost from error
-            fds = self._next()
-        return fds
-
-    def _next(self) -> list[int]:
         try:
             said, fds, _, _ = socket.recv_fds(self._socket, len(NEXT), MAX_FDS, CLOSE_ON_EXEC)
         except OSError as error:

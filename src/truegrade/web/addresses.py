@@ -5,13 +5,15 @@ from __future__ import annotations
 import errno
 import ipaddress
 import socket
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
 from truegrade.errors import UserError
 from truegrade.web.http_refusals import Refusal
 
-BACKLOG = 1024
+BACKLOG = 4096
+"""Connections that wait to be accepted, if the kernel's own bound (net.core.somaxconn) is no lower."""
 
 
 def is_loopback(host: str) -> bool:
@@ -53,13 +55,41 @@ def listen(host: str, port: int, *, else_free: bool = False) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         if else_free and error.errno == errno.EADDRINUSE:
             return listen(host, 0)
         raise UserError(
             f"cannot listen at {host}:{port} ({error.strerror}): choose another `port` or `host`"
         ) from None
+    # Its connections inherit this. asyncio sets it for sockets that name their protocol, which this one does not;
+    # without, the body of an answer can wait until the client has acknowledged the head, 40 ms later.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
+
+
+def listening_at(fd: int) -> socket.socket:
+    """The TCP socket of a descriptor that was opened by whoever started this process; left open where it is none.
+
+    Args:
+        fd: its number.
+
+    Raises:
+        UserError: it is no TCP socket that listens.
+    """
+    found = None
+    with suppress(OSError):  # it is not open, or no socket
+        found = socket.socket(fileno=fd)
+    if found is not None:
+        listens = found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        if listens and found.family in (socket.AF_INET, socket.AF_INET6):
+            found.set_inheritable(False)
+            return found
+        found.detach()
+    raise UserError(
+        f"`fd` {fd} must be a TCP socket that listens; have systemd open one (ListenStream=), or give `host`"
+        " and `port`"
+    )
 
 
 def http_address(bound: Any) -> str:

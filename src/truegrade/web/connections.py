@@ -68,7 +68,7 @@ class Connection(H11Protocol):
     malformed: Response
     """The answer to what is no HTTP."""
     places: Places | None = None
-    """None where uvicorn's own limit holds, which tells requests beyond it 503."""
+    """None where connections are not bounded."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, if there is a place."""

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
+
+Client = Literal["own", "verl", "oi", "openrlhf"]
+"""Who asks: ``own`` comes back after 429 and 503. The others make a reward of 0 of such an answer: trainers whose
+clients are not ours (``oi``: open-instruct)."""
+OWN: Client = "own"
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,3 +29,5 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """Content type of a text."""
     public: bool = False
     """Whether it needs no token."""
+    client: Client = OWN
+    """Whose protocol it is. A request of another's is held where one of ours would be refused."""

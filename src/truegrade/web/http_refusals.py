@@ -53,6 +53,11 @@ def unprocessable(detail: str, field: str) -> Refusal:
     return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, detail, field=field)
 
 
+def ask_again(why: str) -> Refusal:
+    """What a client is told that repeats a request after 504 alone."""
+    return Refusal(HTTPStatus.GATEWAY_TIMEOUT, f"{why}; ask again")
+
+
 def stopping() -> Refusal:
     """What a request is told that the service can no longer serve."""
     return Refusal(

@@ -58,7 +58,6 @@ class ModelServer(HttpServer):
             _application(self),
             listen(host, port),
             max_connections=MAX_CONNECTIONS,
-            makes_room=True,
             tell=_error,
         )
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 import uvicorn
 from starlette.applications import Starlette
 
-from truegrade.web.addresses import http_address
+from truegrade.web.addresses import BACKLOG, http_address
 from truegrade.web.application import Tell, problem_response
 from truegrade.web.connections import Connection, Places
 from truegrade.web.http_refusals import Refusal
@@ -19,6 +19,8 @@ from truegrade.web.http_refusals import Refusal
 HEADER_BYTES = 64 * 1024
 IDLE_S = 60.0
 """Seconds that a client of the viewer or of a model may take for its request, or between two."""
+LOOK_S = 0.02
+"""How often a server that leaves its socket looks for the requests of the last connections."""
 LAST_ANSWERS_S = 5
 """Seconds that the last answers have to be sent."""
 
@@ -29,9 +31,8 @@ class HttpServer:
     Args:
         app: what answers.
         listener: a socket that listens; closed at the end.
-        max_connections: at once.
-        makes_room: for one connection more, the one that has been idle for longest is closed; otherwise requests
-            beyond the bound are told 503.
+        max_connections: at once; for one more, the one that has been idle for longest is closed. None for as many
+            as the process may open.
         patience_s: seconds that a client may take for the head of a request, or between two requests.
         headers: of every answer.
         tell: how refusals are said.
@@ -42,8 +43,7 @@ class HttpServer:
         app: Starlette,
         listener: socket.socket,
         *,
-        max_connections: int,
-        makes_room: bool,
+        max_connections: int | None,
         patience_s: float = IDLE_S,
         headers: Mapping[str, str] | None = None,
         tell: Tell = problem_response,
@@ -54,7 +54,7 @@ class HttpServer:
             """uvicorn makes connections of a class alone."""
 
         Bounded.patience_s, Bounded.malformed = patience_s, malformed
-        self.places = Bounded.places = Places(max_connections) if makes_room else None
+        self.places = Bounded.places = None if max_connections is None else Places(max_connections)
         self._listener = listener
         self._address = listener.getsockname()
         config = uvicorn.Config(
@@ -69,7 +69,7 @@ class HttpServer:
             proxy_headers=False,
             server_header=False,
             headers=list((headers or {}).items()),
-            limit_concurrency=None if makes_room else max_connections,
+            backlog=BACKLOG,  # uvicorn listens once more
             timeout_graceful_shutdown=LAST_ANSWERS_S,
             timeout_keep_alive=int(patience_s) or 1,
             h11_max_incomplete_event_size=HEADER_BYTES,
@@ -92,6 +92,14 @@ class HttpServer:
         """``http://HOST:PORT``."""
         return http_address(self._address)
 
+    @property
+    def descriptors(self) -> list[int]:
+        """File descriptors of its sockets, which a forked process closes: they would outlive the server in it."""
+        connections = [
+            it.transport.get_extra_info("socket") for it in self._uvicorn.server_state.connections.copy()
+        ]
+        return [it.fileno() for it in (self._listener, *connections) if it is not None]
+
     def serve_forever(self, announce: Callable[[], None] = lambda: None) -> None:
         """Serve until the end; call it once.
 
@@ -108,6 +116,21 @@ class HttpServer:
     def close(self) -> None:
         """Close what was opened."""
         self._listener.close()
+
+    async def leave_socket(self, most_s: float) -> None:
+        """Accept no further connection, and wait for the first request of those that were accepted.
+
+        The socket stays open, since asyncio loses the connections whose acceptance is under way when it closes it.
+
+        Args:
+            most_s: seconds to wait at most.
+        """
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(self._listener)
+        deadline = loop.time() + most_s
+        await asyncio.sleep(LOOK_S)
+        while loop.time() < deadline and self._uvicorn.expects_requests:
+            await asyncio.sleep(LOOK_S)
 
     async def drain(self) -> None:
         """Called at the first signal: finish the work at hand. Requests are taken until this has returned."""
@@ -131,6 +154,11 @@ class _Uvicorn(uvicorn.Server):
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         self._loop = asyncio.get_running_loop()
         await super().serve(sockets=sockets)
+
+    @property
+    def expects_requests(self) -> bool:
+        """Whether a connection has not sent its first request yet."""
+        return any(isinstance(it, Connection) and it.cycle is None for it in self.server_state.connections)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)

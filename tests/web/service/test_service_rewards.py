@@ -119,7 +119,63 @@ def test_kinds_without_countable_tests_are_right_or_wrong(http):
 def test_behind_a_contest_test_out_of_time_none_is_run(http):
     looping = script(f"if n == 2:\n    {LOOP}\nprint(n * n)")
     body = rewarded(http, CONTEST, looping, partial=True, cpu_s=0.3)
-    assert body == {"rewards": [0.25], "reasons": ["time_limit"]}
+    assert (body["rewards"], body["pass_rates"], body["reasons"]) == ([0.25], [0.25], ["time_limit"])
+
+
+@pytest.mark.parametrize(
+    ("task", "wrong"),
+    [
+        (FUNCTION, function("    return n * n if n < 4 else 0")),
+        (ORACLE, function("    return n * n if n < 4 else 0")),
+        (CONTEST, script("print(n * n if n < 4 else 0)")),
+    ],
+    ids=["function", "oracle", "contest"],
+)
+def test_the_share_may_be_that_of_the_first_tests(http, task, wrong):
+    """As verl's prime_code pays: a program that fails behind them gets all, and is wrong none the less."""
+    for first, share in ((3, 1.0), (4, 0.75), (9, 0.75)):
+        body = rewarded(http, task, wrong, partial=True, first_tests=first)
+        assert (body["rewards"], body["pass_rates"]) == ([share], [share])
+        assert body["reasons"] != ["passed"] and body["details"][0]
+
+
+def test_a_function_fails_within_the_first_tests(http):
+    body = rewarded(http, FUNCTION, function("    return n * n if n > 1 else 0"), partial=True, first_tests=2)
+    assert body["pass_rates"] == [0.5]
+
+
+def test_completions_name_the_problems_that_are_sent_once(http):
+    other = {**FUNCTION, "tests": "assert f(3) == 27"}
+    body = http.post(
+        "/v1/reward",
+        json={
+            "problems": [{"id": "square", "task": FUNCTION}, {"id": "cube", "task": other}],
+            "completions": [
+                {"problem_id": name, "text": function(f"    return {body}")}
+                for name, body in (
+                    ("square", "n * n"),
+                    ("cube", "n * n"),
+                    ("cube", "n ** 3"),
+                    ("square", "n ** 3"),
+                )
+            ],
+        },
+    ).json()
+    assert body["rewards"] == [1.0, 0.0, 1.0, 0.0]
+    assert body["pass_rates"] == [1.0, None, 1.0, None]
+
+
+def test_a_program_that_writes_into_its_judge_is_told_apart(http):
+    text = function("    import os\n    for d in range(3, 64):\n        try: os.write(d, b'yes' * 99)\n"
+                    "        except OSError: pass\n    return n * n")  # fmt: skip
+    body = rewarded(http, FUNCTION, text)
+    assert (body["rewards"], body["reasons"]) == ([0.0], ["tampering"])
+
+
+def test_a_request_sets_the_memory_limit(http):
+    hungry = "    taken = bytearray(600 * 2**20)\n    return n * n"
+    assert rewarded(http, FUNCTION, function(hungry))["reasons"] == ["passed"]
+    assert rewarded(http, FUNCTION, function(hungry), memory_bytes=2**29)["reasons"] == ["memory_limit"]
 
 
 def test_a_request_sets_the_time_limit(http):
@@ -137,6 +193,8 @@ def test_a_request_sets_the_time_limit(http):
     [
         ({"cpu_s": 6}, "cpu_s", "at most 5"),
         ({"cpu_s": 0}, "cpu_s", "> 0"),
+        ({"memory_bytes": 2**40}, "memory_bytes", "at most"),
+        ({"first_tests": 0}, "first_tests", ">= 1"),
         ({"partial": "yes"}, "partial", "bool"),
         ({"partial": True, "profile": "human-eval"}, "partial", "'human-eval' does not count tests; strict does"),
         ({"profile": "strict+2s"}, "profile", "cpu_s of /v1/reward"),

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from truegrade.assay.generators import generated_calls
 from truegrade.assay.generators.domain import Arguments, Domain
 from truegrade.assay.labelling import OracleLabeller
 from truegrade.assay.oracle import OracleInput, ProblemOracle
-from truegrade.assay.oracle_building import rule_of, valid_inputs
+from truegrade.assay.oracle_building import generated_inputs, rule_of, valid_inputs
 from truegrade.assay.records import Witness
 from truegrade.grading.executor import Executor
 
@@ -48,9 +47,8 @@ def find_witness(
     """
     known = [one.arguments for one in oracle.inputs]
     programs = [program, *oracle.references]
-    fresh = generated_calls(
-        known, programs, seed=f"{seed} {oracle.problem_id} {program}", limit=budget_inputs, domain=domain
-    )
+    own_seed = f"{seed} {oracle.problem_id} {program}"
+    fresh = generated_inputs(rule_of(oracle), known, programs, seed=own_seed, limit=budget_inputs, domain=domain)
     for start in range(0, len(fresh), BATCH):
         found = _differing(oracle, program, fresh[start : start + BATCH], executor)
         if found is not None:

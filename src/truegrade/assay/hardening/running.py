@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 
@@ -16,7 +15,8 @@ from truegrade.api import unsafe_allowed
 from truegrade.assay.hardening.exporting import write_hardened
 from truegrade.assay.hardening.new_tests import with_tests
 from truegrade.assay.hardening.problem import AcceptedPrograms, HardenedProblem, HardeningOptions, ProblemHardener
-from truegrade.assay.oracle_inputs import load_companions
+from truegrade.assay.in_order import in_order
+from truegrade.assay.opening import find_companions
 from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
 from truegrade.assay.running import LABEL_LIMITS
 from truegrade.benchmarks import find_benchmark
@@ -112,13 +112,11 @@ def harden(
     for problem in chosen.values():
         if not isinstance(problem.task, FunctionTask | OracleTask | CasesTask):
             raise UserError(f"{loaded.name}: {type(problem.task).__name__} has no calls that a test could add")
-    found = load_companions(loaded.name, chosen.values(), folder)
-    if found.absent:
-        notice(f"{loaded.name}: {found.absent}; labels rest on its own inputs and on generated ones")
+    companions = find_companions(loaded, chosen, folder, notice)
     claims: dict[str, list[ClaimedProbe]] = {}
     for claimed in read_labels(Path(labels), chosen.keys()) if labels else ():
         claims.setdefault(claimed.probe.problem_id, []).append(claimed)
-    settings = sha256_json([options, loaded.dataset_sha256, sorted(found.problems), claims])
+    settings = sha256_json([options, loaded.dataset_sha256, sorted(companions), claims])
     journal = place.with_name(place.name.removesuffix(".jsonl") + JOURNAL_ENDING)
     journal.parent.mkdir(parents=True, exist_ok=True)
     lines = _begun(journal, settings, notice)
@@ -135,14 +133,16 @@ def harden(
             hardener = ProblemHardener(options, sandbox)
 
             def one(problem: Problem) -> HardenedProblem:
-                return hardener.harden(problem, found.problems.get(problem.id), claims.get(problem.id, ()))[0]
+                return hardener.harden(problem, companions.get(problem.id), claims.get(problem.id, ()))[0]
 
-            def keep(line: HardenedProblem) -> None:
-                lines[line.problem_id] = msgspec.structs.replace(line, settings_sha256=settings)
-                kept.append(lines[line.problem_id])
-                watch.advance()
+            def late() -> bool:
+                return deadline is not None and time.monotonic() > deadline
 
-            _each(missing, one, keep, crew, deadline)
+            with closing(in_order(missing, one, workers=crew, stop=sandbox.close, late=late)) as made:
+                for line in made:
+                    lines[line.problem_id] = msgspec.structs.replace(line, settings_sha256=settings)
+                    kept.append(lines[line.problem_id])
+                    watch.advance()
     finally:
         watch.finish()
     ordered = tuple(lines[name] for name in chosen if name in lines)
@@ -175,28 +175,3 @@ def _begun(journal: Path, settings: str, notice: Notice) -> dict[str, HardenedPr
     if any(line.settings_sha256 != settings for line in lines.values()):
         raise UserError(f"{journal}: belongs to other settings or data; remove it, or choose another `out`")
     return lines
-
-
-def _each(
-    problems: Sequence[Problem],
-    work: Callable[[Problem], HardenedProblem],
-    keep: Callable[[HardenedProblem], None],
-    workers: int,
-    deadline: float | None,
-) -> None:
-    """Work on several problems at once and keep what comes of them, in their order."""
-    waiting = iter(problems)
-    under_way = deque[Future[HardenedProblem]]()
-    with ThreadPoolExecutor(workers, thread_name_prefix="harden") as threads:
-        try:
-            while True:
-                late = deadline is not None and time.monotonic() > deadline
-                while not late and len(under_way) < workers + 1 and (problem := next(waiting, None)) is not None:
-                    under_way.append(threads.submit(work, problem))
-                if not under_way:
-                    return
-                keep(under_way.popleft().result())
-        except BaseException:
-            for future in under_way:
-                future.cancel()
-            raise

@@ -26,6 +26,7 @@ _OF_TYPE: dict[type[Any], tuple[Any, ...]] = {
 }
 """Constants of each type that a stub returns."""
 _ANNOTATED = {kind.__name__: kind for kind in _OF_TYPE} | {"List": list, "Tuple": tuple, "Dict": dict, "Set": set}
+_HEAD = "def {}(*arguments, **named):\n"
 _MOST_ECHOES = 3
 _MOST_ROWS = 20
 """Examples in a table; statements show fewer."""
@@ -68,7 +69,7 @@ def stubs(
 def _functions(
     entry_point: str, reference: str, examples: Sequence[tuple[tuple[Any, ...], Any]]
 ) -> Iterator[tuple[str, str]]:
-    head = f"def {entry_point}(*arguments, **named):\n"
+    head = _HEAD.format(entry_point)
     outputs = [output for _, output in examples if is_plain(output)]
     yield "none", f"{head}    return None\n"
     for value in _constants(outputs, _returned_type(reference, entry_point)):
@@ -81,7 +82,7 @@ def _functions(
         usual = _usual(outputs)
         yield "table", f"TABLE = {table}\n\n{head}    return TABLE.get(repr(arguments), {usual!r})\n"
     yield "empty", ""
-    yield "not-implemented", f"{head}    raise NotImplementedError\n"
+    yield "not-implemented", not_implemented(entry_point)
 
 
 def _scripts(examples: Sequence[tuple[tuple[Any, ...], Any]]) -> Iterator[tuple[str, str]]:
@@ -96,7 +97,13 @@ def _scripts(examples: Sequence[tuple[tuple[Any, ...], Any]]) -> Iterator[tuple[
         table = _table([(str(given).strip(), str(output)) for (given,), output in examples])
         found = f"TABLE.get(sys.stdin.read().strip(), {_usual(outputs)!r})"
         yield "table", f"import sys\nTABLE = {table}\nsys.stdout.write({found})\n"
-    yield "not-implemented", "raise NotImplementedError\n"
+    yield "not-implemented", not_implemented("")
+
+
+def not_implemented(entry_point: str) -> str:
+    """A program that raises where it is asked; of a program on stdin, whose entry point is empty, at once."""
+    head = f"{_HEAD.format(entry_point)}    " if entry_point else ""
+    return f"{head}raise NotImplementedError\n"
 
 
 def is_plain(value: object) -> bool:

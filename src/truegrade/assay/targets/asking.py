@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from typing import Any
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 from truegrade.assay.records import DANGERS, Danger, Dispatch, Said
 from truegrade.assay.targets.calls.base import Call, ProbeQuestion
 from truegrade.assay.targets.readings import NOT_PUT, NOT_SENT, Reading, no_verdict
-from truegrade.assay.targets.tests_forms import Outputs, TestsForm, tests_of
 from truegrade.errors import TruegradeError
+from truegrade.grading.tests_forms import Outputs, TestsForm, tests_of
 from truegrade.records import OracleTask, Problem
 from truegrade.sandbox import CallResult, Limits, Sandbox
 
@@ -108,3 +110,45 @@ class ProbeAsker:
         except TruegradeError:
             return None
         return list(zip(inputs, values, strict=True)) if len(values) == len(inputs) else None
+
+
+class AskedTarget:
+    """What every foreign grader has in common.
+
+    Args:
+        asker: words for probes.
+    """
+
+    keeps_state: ClassVar[bool] = True
+
+    def __init__(self, asker: ProbeAsker) -> None:
+        self._asker = asker
+
+    @property
+    def name(self) -> str:
+        """As it was named."""
+        return self._asker.name
+
+    @property
+    def danger(self) -> Danger:
+        """The most dangerous probes that it is sent."""
+        return self._asker.danger
+
+
+class OneByOneTarget(AskedTarget, ABC):
+    """A grader that is asked one probe after the other; groups may be graded from several threads."""
+
+    def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
+        """See `truegrade.assay.targets.base.Target`."""
+        for one in sent:
+            question = self._asker.question(one)
+            if isinstance(question, Said):
+                yield question
+                continue
+            began = time.monotonic()
+            reading = self._reading(question)
+            yield self._asker.said(one, reading, time.monotonic() - began)
+
+    @abstractmethod
+    def _reading(self, question: ProbeQuestion) -> Reading:
+        """What the grader says."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-import time
-from collections.abc import Iterator, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from truegrade.assay.records import Danger, Dispatch, Said
-from truegrade.assay.targets.asking import ProbeAsker
+from truegrade.assay.targets.asking import OneByOneTarget, ProbeAsker
 from truegrade.assay.targets.calls.base import ProbeQuestion
 from truegrade.assay.targets.readings import DIED, HUNG, RAISED, TEXT, Reading, no_verdict
 from truegrade.errors import UserError
@@ -22,7 +19,7 @@ SERVICE_PATHS = {"truegrade": "/v1/grade"}
 """Where a service is asked that was named by its address alone."""
 
 
-class HttpTarget:
+class HttpTarget(OneByOneTarget):
     """Asks a service, a probe after the other; groups may be graded from several threads.
 
     Args:
@@ -34,40 +31,18 @@ class HttpTarget:
         UserError: services are not called in this way.
     """
 
-    keeps_state: ClassVar[bool] = True
-
     def __init__(self, asker: ProbeAsker, address: str, token: str | None = None) -> None:
         import httpx2
 
         if asker.call.ask is None:
             raise UserError(f"`call`: {asker.call.name} is no way to ask an HTTP address")
-        self._asker, self._ask = asker, asker.call.ask
+        super().__init__(asker)
+        self._ask = asker.call.ask
         alone = urlsplit(address).path in {"", "/"}
         self._address = address.rstrip("/") + SERVICE_PATHS.get(asker.call.name, "") if alone else address
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._http = httpx2.Client(headers=headers, timeout=asker.timeout_s, trust_env=False)
         self._answered = False
-
-    @property
-    def name(self) -> str:
-        """The address."""
-        return self._asker.name
-
-    @property
-    def danger(self) -> Danger:
-        """The most dangerous probes that it is sent."""
-        return self._asker.danger
-
-    def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
-        """See `truegrade.assay.targets.base.Target`."""
-        for one in sent:
-            question = self._asker.question(one)
-            if isinstance(question, Said):
-                yield question
-                continue
-            began = time.monotonic()
-            reading = self._reading(question)
-            yield self._asker.said(one, reading, time.monotonic() - began)
 
     def close(self) -> None:
         """Hang up."""

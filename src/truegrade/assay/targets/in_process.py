@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
-from truegrade.assay.records import Danger, Dispatch, Said
 from truegrade.assay.targets import host
-from truegrade.assay.targets.asking import ProbeAsker
+from truegrade.assay.targets.asking import OneByOneTarget, ProbeAsker
 from truegrade.assay.targets.calls.base import ProbeQuestion
 from truegrade.assay.targets.readings import HUNG, RAISED, Reading, no_verdict
 from truegrade.errors import UserError
 
 
-class CallableTarget:
+class CallableTarget(OneByOneTarget):
     """Calls a function here. One that hangs is left behind in its thread, for nothing can end it.
 
     Args:
@@ -30,35 +28,13 @@ class CallableTarget:
         UserError: it cannot be called so.
     """
 
-    keeps_state: ClassVar[bool] = True
-
     def __init__(
         self, asker: ProbeAsker, function: Callable[..., Any], adapter: Callable[..., Any] | None
     ) -> None:
-        self._asker, self._function, self._adapter = asker, function, adapter
+        super().__init__(asker)
+        self._function, self._adapter = function, adapter
         if adapter is None and asker.call.arguments is None:
             raise UserError(f"`call`: {asker.call.name} is no way to call a Python function")
-
-    @property
-    def name(self) -> str:
-        """Of the function."""
-        return self._asker.name
-
-    @property
-    def danger(self) -> Danger:
-        """The most dangerous probes that it is sent."""
-        return self._asker.danger
-
-    def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
-        """See `truegrade.assay.targets.base.Target`."""
-        for one in sent:
-            question = self._asker.question(one)
-            if isinstance(question, Said):
-                yield question
-                continue
-            began = time.monotonic()
-            reading = self._reading(question)
-            yield self._asker.said(one, reading, time.monotonic() - began)
 
     def close(self) -> None:
         """Nothing was started."""

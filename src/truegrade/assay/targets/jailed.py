@@ -11,13 +11,13 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
-from truegrade.assay.records import Danger, Dispatch, Said
+from truegrade.assay.records import Dispatch, Said
 from truegrade.assay.targets import host
-from truegrade.assay.targets.asking import ProbeAsker
+from truegrade.assay.targets.asking import AskedTarget, ProbeAsker
 from truegrade.assay.targets.calls.base import ProbeQuestion
 from truegrade.assay.targets.readings import DIED, HUNG, RAISED, Reading, no_verdict
 from truegrade.errors import UserError
@@ -52,7 +52,7 @@ class Program(Protocol):
         """The error that says that it cannot be used, and what to do."""
 
 
-class HostedTarget:
+class HostedTarget(AskedTarget):
     """A grader whose process is ours to start and to end.
 
     Args:
@@ -65,8 +65,6 @@ class HostedTarget:
         allow_unsafe: whether it may run where the machine offers no jail.
     """
 
-    keeps_state: ClassVar[bool] = True
-
     def __init__(
         self,
         asker: ProbeAsker,
@@ -78,7 +76,8 @@ class HostedTarget:
         jailed: bool,
         allow_unsafe: bool,
     ) -> None:
-        self._asker, self._program = asker, program
+        super().__init__(asker)
+        self._program = program
         limits = Limits(
             cpu_s=CPU_S,
             wall_s=max(LOADING_S, 2 * asker.timeout_s),
@@ -93,16 +92,6 @@ class HostedTarget:
         else:
             self._sandbox = Sandbox(limits, workers, max_level=1, allow_unsafe=True)
         self._source = Path(host.__file__).read_text(encoding="utf-8")
-
-    @property
-    def name(self) -> str:
-        """As it was named."""
-        return self._asker.name
-
-    @property
-    def danger(self) -> Danger:
-        """The most dangerous probes that it is sent."""
-        return self._asker.danger
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
         """See `truegrade.assay.targets.base.Target`; raises SandboxError where nothing can be run."""

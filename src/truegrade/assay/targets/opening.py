@@ -18,8 +18,8 @@ from truegrade.assay.targets.http import HttpTarget, is_loopback
 from truegrade.assay.targets.in_process import CallableTarget
 from truegrade.assay.targets.jailed import HostedTarget, Program
 from truegrade.assay.targets.surroundings import tools
-from truegrade.assay.targets.tests_forms import tests_form
 from truegrade.errors import UserError
+from truegrade.grading.tests_forms import tests_form
 from truegrade.sandbox.levels import detect
 from truegrade.sandbox.protection import LIMITS_ONLY
 
@@ -53,7 +53,7 @@ def open_target(
         call: name of a way to call it (`truegrade.assay.targets.calls.CALLS`), or ``module:adapter``, a function
             that makes arguments of a problem, as plain values, and a reply: a tuple, a dictionary of named ones,
             or ``(tuple, dictionary)``. By default ``exit-code`` for commands, else ``plain``.
-        tests_as: shape of the tests (`truegrade.assay.targets.tests_forms`); by default the usual one of ``call``.
+        tests_as: shape of the tests (`truegrade.grading.tests_forms`); by default the usual one of ``call``.
         danger: the most dangerous probes to send.
         mine: whether a service on another machine is yours to send more than harmless probes.
         packages: names of installed packages that a jailed grader may import, with what they require.

@@ -25,10 +25,11 @@ class Alarm:
     Args:
         whole_seconds: set it with ``signal.alarm``, which cuts fractions, rather than ``signal.setitimer``.
         announced: print a line, into whatever is standard output, when it goes off.
+        deadly: end the process when it goes off, as where no handler was set.
     """
 
-    def __init__(self, *, whole_seconds: bool, announced: bool) -> None:
-        self._whole_seconds, self._announced = whole_seconds, announced
+    def __init__(self, *, whole_seconds: bool, announced: bool, deadly: bool = False) -> None:
+        self._whole_seconds, self._announced, self._deadly = whole_seconds, announced, deadly
         self._limit_s = self._started = self._waited = self._due = 0.0
         self._born = _now()
         self.longest_s = 0.0
@@ -55,6 +56,9 @@ class Alarm:
             _set_timer(_REAL, left_s)
             return
         self.fired = True
+        if self._deadly:
+            _set_handler(number, _DEFAULT)
+            _raise(number)
         if self._announced:
             print("timeout occured: alarm went off")  # part of what the program printed
         raise TimeoutException
@@ -87,3 +91,4 @@ def _waited_s() -> float:
 _now: Callable[[], float] = time.monotonic
 _list, _open, _read, _close = os.listdir, os.open, os.read, os.close
 _set_timer, _REAL = signal.setitimer, signal.ITIMER_REAL
+_set_handler, _raise, _DEFAULT = signal.signal, signal.raise_signal, signal.SIG_DFL

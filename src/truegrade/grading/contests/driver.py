@@ -24,6 +24,8 @@ from typing import Any
 
 from truegrade.grading.contests.clock import Alarm
 from truegrade.grading.contests.output_comparison import first_difference, get_stripped_lines
+from truegrade.grading.contests.prime import run_test
+from truegrade.grading.contests.programs import Observed, allclose, as_text, clean_if_name
 from truegrade.grading.contests.rules import Rules
 from truegrade.grading.contests.told import as_told
 from truegrade.grading.contests.worlds import Capturing, call_method
@@ -41,24 +43,6 @@ import_string = (
 
 Result = tuple[list[Any], dict[str, Any]]
 """One entry a test, to the first that fails; and the metadata."""
-
-
-class Observed:
-    """What the program did, told to the one outside who did not see it.
-
-    Args:
-        budget: characters that may be told.
-    """
-
-    def __init__(self, budget: int) -> None:
-        self.outputs: list[str | None] = []
-        self._budget = budget
-        self.syntax = False
-
-    def add(self, text: str) -> None:
-        """Keep one output; None stands for one too many."""
-        self._budget -= len(text)
-        self.outputs.append(text if self._budget >= 0 else None)
 
 
 def grade_sample(
@@ -84,11 +68,12 @@ def grade_sample(
     alarm = _prepare(rules)
     alarm.set(rules["timeout_s"])
     try:
-        graded = (
-            grade_stdio(code, all_inputs, all_outputs, rules, alarm, seen)
-            if fn_name is None
-            else grade_call_based(code, all_inputs, all_outputs, fn_name, rules, alarm, seen)
-        )
+        if rules.get("prime"):
+            graded: Result | None = run_test(code, all_inputs, all_outputs, fn_name, rules, alarm, seen)
+        elif fn_name is None:
+            graded = grade_stdio(code, all_inputs, all_outputs, rules, alarm, seen)
+        else:
+            graded = grade_call_based(code, all_inputs, all_outputs, fn_name, rules, alarm, seen)
         results, metadata = graded  # type: ignore[misc]  # None: unpacking it is the published error
     except Exception as error:
         seen.syntax = isinstance(error, SyntaxError)
@@ -116,7 +101,7 @@ def grade_call_based(
     seen: Observed,
 ) -> Result | None:
     """Call one function of one object on every input; plain ``==`` decides."""
-    compiled_sol = compile_code(import_string + "\n\n" + code, rules, alarm)
+    compiled_sol = compile_code(rules["preamble"] + "\n\n" + code, rules, alarm)
     method = get_function(compiled_sol, fn_name)
     if method is None:
         return None
@@ -135,12 +120,15 @@ def grade_call_based(
             if isinstance(prediction, tuple):
                 prediction = list(prediction)
             # Before it is compared: an object's __eq__ is shown the expected value.
-            seen.add(as_told(prediction) if watched else _as_text(prediction))
+            told = as_told(prediction) if watched else as_text(prediction)
+            seen.add(told or (as_text(prediction) if rules.get("close") else ""))
             tmp_result = True if watched else prediction == gt_out
+            if rules.get("close") and not watched:
+                tmp_result = tmp_result or close(prediction, gt_out)
             all_results.append(tmp_result)
             if not tmp_result:
-                told = {"output": prediction, "inputs": gt_inp, "expected": gt_out}
-                cut = {key: truncatefn(value) for key, value in told.items()}
+                shown = {"output": prediction, "inputs": gt_inp, "expected": gt_out}
+                cut = {key: truncatefn(value) for key, value in shown.items()}
                 return all_results, {**cut, "error_code": -2, "error_message": "Wrong Answer"}
         except Exception as error:
             return failed(error, all_results, gt_inp, gt_out, alarm)
@@ -153,7 +141,7 @@ def grade_stdio(
     code: str, all_inputs: list[str], all_outputs: list[str] | None, rules: Rules, alarm: Alarm, seen: Observed
 ) -> Result | None:
     """Call the program, made a function, on every input; compare what it prints."""
-    compiled_sol = compile_code(make_function(clean_if_name(code)), rules, alarm)
+    compiled_sol = compile_code(make_function(clean_if_name(code), rules["preamble"]), rules, alarm)
     method = get_function(compiled_sol, "wrapped_function")
     if method is None:
         return None
@@ -182,6 +170,16 @@ def grade_stdio(
             return all_results, {**cut, "error_code": -2, "error_message": wrong}
         all_results.append(True)
     return all_results, {"execution time": total_execution_time}
+
+
+def close(prediction: Any, gt_out: Any) -> bool:
+    """Whether two values are the same as JSON, or close as numbers; NVIDIA-NeMo/Gym@07d6b0d alone asks."""
+    with suppress(Exception):
+        if json.dumps(prediction) == json.dumps(gt_out):
+            return True
+    with suppress(Exception):
+        return allclose([float(prediction)], [float(gt_out)])
+    return False
 
 
 def wrong_answer(prediction: str, gt_out: str) -> str | None:
@@ -220,16 +218,7 @@ def truncatefn(value: object, length: int = 300) -> str:
 # ------------------------------------------------------------------------------------------- from text to function
 
 
-def clean_if_name(code: str) -> str:
-    """The program with a main block that ends it replaced by that block's body; an else is lost."""
-    with suppress(Exception):
-        *before, last = ast.parse(code).body
-        if isinstance(last, ast.If) and ast.unparse(last.test).strip() == "__name__ == '__main__'":
-            return ast.unparse(before) + "\n" + ast.unparse(last.body)  # type: ignore[arg-type]
-    return code
-
-
-def make_function(code: str) -> str:
+def make_function(code: str, preamble: str) -> str:
     """The preamble, the program's top-level imports, and all else as the body of ``wrapped_function``."""
     try:
         body = ast.parse(code).body
@@ -242,7 +231,7 @@ def make_function(code: str) -> str:
             decorator_list=[],
             lineno=-1,
         )
-        return f"{import_string}\n{ast.unparse(imports)}\n{ast.unparse(function)}"  # type: ignore[arg-type]
+        return f"{preamble}\n{ast.unparse(imports)}\n{ast.unparse(function)}"  # type: ignore[arg-type]
     except Exception:  # it does not parse: left as it is, it fails when compiled
         return code
 
@@ -283,18 +272,26 @@ def _prepare(rules: Rules) -> Alarm:
     sys.stdin.close()
     sys.stdin = open(null, encoding="utf-8", closefd=False)  # noqa: SIM115 - left open
     sys.set_int_max_str_digits(rules["int_digits"])
-    alarm = Alarm(whole_seconds=rules["whole_seconds"], announced=rules["announces_alarm"])
+    prime = rules.get("prime", False)
+    alarm = Alarm(whole_seconds=rules["whole_seconds"], announced=rules["announces_alarm"], deadly=prime)
     signal.signal(signal.SIGALRM, alarm.handle)
     for name in rules["preload"]:
         with suppress(ImportError):
             importlib.import_module(name)
     if rules["forked"] and "tempfile" in rules["preload"]:
         sys.modules["tempfile"].gettempdir()  # which is remembered, and under the guard could not be found out
+    rules["preamble"] = _importable(rules.get("preamble", import_string))
     _publish(rules["module"])
     os.environ["OMP_NUM_THREADS"] = "1"
     for name in rules["disabled"]:
         _disable(name)
     return alarm
+
+
+def _importable(preamble: str) -> str:
+    """The preamble without those packages that the program does not name, or that are not installed here."""
+    lines = (line for line in preamble.splitlines(keepends=True))
+    return "".join(line for line in lines if " as " not in line or line.split()[1] in sys.modules)
 
 
 def _disable(name: str) -> None:
@@ -338,14 +335,6 @@ def _end(rules: Rules, alarm: Alarm) -> None:
 
 def _carried(kind: type) -> bool:
     return kind in _CARRIED or kind.__module__ in {"numpy", "fractions", "decimal"}
-
-
-def _as_text(value: Any) -> str:
-    """A returned value as JSON, quickly; nothing, which is no JSON, if it is none."""
-    try:
-        return json.dumps(value)
-    except Exception:
-        return ""
 
 
 _MAX_OBSERVED, _MAX_WATCHED = 3 << 20, 24 << 20

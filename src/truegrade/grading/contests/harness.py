@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import msgspec
 
 from truegrade.grading.contests import inside
 from truegrade.grading.contests.rules import Rules
-from truegrade.grading.contests.screen import plain
+from truegrade.grading.contests.screen import plain, supplied
 from truegrade.grading.contests.tampering import contradicted, right
 from truegrade.grading.contests.tests import Tests
 from truegrade.grading.executor import Executor
@@ -34,10 +38,33 @@ class Harness(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds added to those of the whole process, (timeout + 1) a test."""
     runner_error: Callable[[str], dict[str, Any]]
     """Metadata where the grader itself raised this exception, or its child ended: the repr of the one it gets."""
+    passes: Callable[[list[Any]], bool] | None = None
+    """Whether results are a pass, or an exception where the harness raises one; None for LiveCodeBench's rule."""
+    right: Callable[..., bool] = right
+    """Whether one answer is right, seen from outside: as `truegrade.grading.contests.tampering.right`."""
+    all_tests_s: float | None = None
+    """Seconds for the whole process, whatever the number of tests."""
+    death_passes: bool = False
+    """Whether a process that ends without results passes where there is no test."""
 
     def limit_s(self, tests: int) -> float:
         """Seconds for the whole process."""
+        if self.all_tests_s is not None:
+            return self.all_tests_s
         return (self.rules["timeout_s"] + 1) * tests + self.added_s
+
+    def plain(self, code: str, *, stdin: bool) -> bool:
+        """Whether nothing in a program can reach this grader; see `screen.plain`."""
+        names = _offered(self.rules["preamble"]) if "preamble" in self.rules else frozenset()
+        return names.isdisjoint(_WORD.findall(code)) and plain(code, stdin=stdin)
+
+
+@cache
+def _offered(preamble: str) -> frozenset[str]:
+    """Names that a preamble offers and LiveCodeBench's does not, as `screen` knows it."""
+    names = {alias.asname or alias.name for node in ast.walk(ast.parse(preamble))
+             if isinstance(node, ast.Import | ast.ImportFrom) for alias in node.names}  # fmt: skip
+    return frozenset(names - supplied() - {"*"})
 
 
 class Published(msgspec.Struct, frozen=True):
@@ -53,6 +80,7 @@ class Published(msgspec.Struct, frozen=True):
     """Whether the process went on for longer than the harness waits for it."""
 
 
+_WORD = re.compile(r"\w+")
 _ATTEMPTS = 3
 """Runs without expected outputs in which a program may show that it is right."""
 DIED = "IndexError('list index out of range')"
@@ -113,7 +141,7 @@ def _run(
     """
     if limit_s is None:
         limit_s = harness.limit_s(len(tests.inputs))
-    died = Published([-2], harness.runner_error(DIED), passed=False)
+    died = Published([-2], harness.runner_error(DIED), passed=harness.death_passes and not tests.inputs)
     # Where a harness adds nothing to (timeout + 1) a test it waits 0 s for no tests, and finds no result.
     if limit_s <= 0:
         return died, None
@@ -123,7 +151,7 @@ def _run(
         answers.append(result.value)  # None if it raised
         return True
 
-    preloaded = inside.preload(code)
+    preloaded = inside.preload(code, harness.rules.get("preamble", ""))
     rules = {**harness.rules, "preload": preloaded}
     program, compiled = inside.grader(preloaded)
     expected = None if outputs is None else list(outputs)
@@ -151,6 +179,10 @@ def _settled(
     LiveCodeBench/LiveCodeBench@28fef95 ``lcb_runner/evaluation/compute_code_generation_metrics.py``
     ``evaluate_generations_by_problem``; ``pass_k_utils.py`` ``compute_metrics_from_results``.
     """
+    if harness.passes is not None:
+        with suppress(Exception):  # an array of several values is neither true nor false
+            return Published(raw, metadata, harness.passes(raw), observed, facts)
+        return Published(raw, metadata, None, observed, facts)
     # Plain results need no numpy, whose import costs more than grading most programs.
     if all(type(value) in (bool, int, float) for value in raw):
         return Published(raw, metadata, all(value > 0 for value in raw), observed, facts)
@@ -186,7 +218,10 @@ def _forged(
     if not tests.inputs:
         return False
     stdin = tests.function is None
-    if plain(code, stdin=stdin) and not contradicted(published.observed, tests.outputs, stdin=stdin):
+    seen = published.observed
+    if harness.plain(code, stdin=stdin) and not contradicted(
+        seen, tests.outputs, stdin=stdin, right=harness.right
+    ):
         return bool(published.facts["longest_s"] > _most_s(harness))  # nothing could touch the grader's own clock
     return not (
         _confirmed(harness, code, tests, outcome, executor)
@@ -212,7 +247,7 @@ def _confirmed(harness: Harness, code: str, tests: Tests, outcome: Outcome, exec
         wall_s = _PATIENCE * limit_s + _PATIENCE_S
         watched, again = _run(patient, code, tests, None, executor, limit_s=limit_s, wall_s=wall_s)
         if len(watched.observed) == len(tests.outputs) and all(
-            text is not None and right(text, wanted, stdin=tests.function is None)
+            text is not None and harness.right(text, wanted, stdin=tests.function is None)
             for text, wanted in zip(watched.observed, tests.outputs, strict=True)
         ):
             return True

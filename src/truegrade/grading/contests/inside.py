@@ -27,18 +27,25 @@ Imported later it fails, or keeps hold of the replaced `open`. All of it, always
 """
 _NUMPY = "try:\n    import numpy\nexcept ImportError:\n    pass\n"
 _TELLER = "told.py"
-_GRADER = ("clock.py", "output_comparison.py", "worlds.py", _TELLER, "driver.py")
+_GRADER = ("clock.py", "output_comparison.py", "worlds.py", _TELLER, "programs.py", "prime.py", "driver.py")
 _IMPORTED = "ast, faulthandler, importlib, pickle, random, shutil, signal, subprocess"
 """What the grader imports, said where the sandbox sees it and hands out a process that has it loaded; `random`,
 because a program may draw from it by the preamble's names alone."""
+_PACKAGE = re.compile(r"^import (\w+) as (\w+)$", re.MULTILINE)
 _OWN_IMPORT = re.compile(r"^from truegrade\..*\n", re.MULTILINE)
 
 
-def preload(code: str) -> list[str]:
-    """Modules to import ahead of the guard for this program."""
+def preload(code: str, preamble: str = "") -> list[str]:
+    """Modules to import ahead of the guard for this program.
+
+    Args:
+        code: the program.
+        preamble: what stands in front of it: its packages are imported where the program has their name or alias.
+    """
+    packages = {rf"{name}|{alias}": (name,) for name, alias in _PACKAGE.findall(preamble)}
     return [
         name
-        for words, names in _LOADED.items()
+        for words, names in {**_LOADED, **packages}.items()
         if re.search(rf"\b(?:{words})\b", code) is not None
         for name in names
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class Rules(TypedDict):
@@ -23,3 +23,10 @@ class Rules(TypedDict):
     """Whether its process inherits what the parent's `tempfile` has found out, which the guard would hide."""
     module: str
     """Under what name a program can import the grader."""
+    preamble: NotRequired[str]
+    """What stands in front of every program, where it is not LiveCodeBench's. Packages are imported as
+    ``import NAME as ALIAS``, and only where the program names one of both."""
+    close: NotRequired[bool]
+    """Whether returned values that are the same as JSON, or close as numbers, are right."""
+    prime: NotRequired[bool]
+    """Whether `prime` grades, the older form of the grader, with an alarm that nobody handles."""

@@ -249,7 +249,7 @@ class _Reader:
         # A variable named like a module hides it, but only where it is bound: elsewhere the module is still there.
         hidden = _PREAMBLE & self._bound - _NEVER_SHADOWED
         modules = {name: name for name in _PREAMBLE - hidden} | self._modules
-        unknown = (self._bound & _supplied()) - _PREAMBLE | self._loaded - self._bound - modules.keys()
+        unknown = (self._bound & supplied()) - _PREAMBLE | self._loaded - self._bound - modules.keys()
         if unknown - _NAMES or not self._bare.isdisjoint(modules):
             return False
         if any(name in modules and attribute not in _exports(modules[name]) for name, attribute in self._of_names):
@@ -368,7 +368,7 @@ def _simple_format(template: ast.expr) -> bool:
 
 
 @cache
-def _supplied() -> frozenset[str]:
+def supplied() -> frozenset[str]:
     """Every name that the preamble and the built-ins supply."""
     names: dict[str, Any] = dict(vars(builtins))
     imports = import_string.rpartition("sys.setrecursionlimit")[0]

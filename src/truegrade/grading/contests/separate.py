@@ -81,6 +81,28 @@ def count_passed(code: str, tests: Tests, executor: Executor) -> TestCount | Non
     return TestCount(passed, len(tests.inputs)) if tests.inputs else None
 
 
+def grade_script(code: str, given: str, expected: str, executor: Executor, *, cpu_s: float) -> Judgement:
+    """One test of a program on standard input.
+
+    Args:
+        code: the program, as extracted.
+        given: what it reads.
+        expected: what it is to print.
+        executor: runs it.
+        cpu_s: limit of the test.
+    """
+    program = assemble(PREAMBLE, Answer(value=code, found=""))
+    outcome, wrong = _read(program, given, expected, executor, cpu_s)
+    reason, detail = wrong or (Reason.PASSED, "")
+    return Judgement(
+        reason=reason,
+        detail=detail,
+        cpu_s=outcome.cpu_s,
+        wall_s=outcome.wall_s,
+        time_sensitive=outcome.time_sensitive,
+    )
+
+
 def _trials(
     code: str, tests: Tests, wanted: Sequence[Any], executor: Executor
 ) -> Iterator[tuple[Outcome, Failure | None]]:
@@ -94,8 +116,10 @@ def _trials(
             yield _call(code, tests.function, given, expected, value, executor)
 
 
-def _read(program: str, given: str, expected: str, executor: Executor) -> tuple[Outcome, Failure | None]:
-    outcome = executor.script(program, given)
+def _read(
+    program: str, given: str, expected: str, executor: Executor, cpu_s: float | None = None
+) -> tuple[Outcome, Failure | None]:
+    outcome = executor.script(program, given, cpu_s=cpu_s)
     if outcome.status != Reason.PASSED:
         return outcome, (Reason(outcome.status), outcome.detail)
     try:
@@ -108,14 +132,14 @@ def _read(program: str, given: str, expected: str, executor: Executor) -> tuple[
 
 
 def _call(
-    code: str, function: str, given: str, expected: str, wanted: object, executor: Executor
+    code: str, function: str, given: str, expected: str, wanted: Sequence[object], executor: Executor
 ) -> tuple[Outcome, Failure | None]:
     failures: list[Failure] = []
 
     def keep(_: int, result: CallResult) -> bool:
         if result.error is not None:
             failures.append(_raised(result.error))
-        elif (returned := executor.decide(_other, result, wanted)) is not None:
+        elif (returned := executor.decide(_other, result, *wanted)) is not None:
             words = f"{function} returned {returned}, expected {shortened(expected)}"
             failures.append((Reason.WRONG_ANSWER, words))
         return True
@@ -135,14 +159,15 @@ def _raised(error: str) -> Failure:
     return Reason.MEMORY_LIMIT if kind == "MemoryError" else reason, shortened(error)
 
 
-def _other(got: Any, wanted: object) -> str | None:
-    """What was returned, if it is another value."""
-    return None if as_json(got) == as_json(wanted) else shown(got)
+def _other(got: Any, *wanted: object) -> str | None:
+    """What was returned, if it is none of these values."""
+    value = as_json(got)
+    return None if any(value == as_json(one) for one in wanted) else shown(got)
 
 
 @lru_cache(maxsize=4)
-def _wanted(tests: Tests) -> tuple[Any, ...]:
-    """What a function is to return for each test, read once for all samples of a problem; nothing for programs.
+def _wanted(tests: Tests) -> tuple[tuple[Any, ...], ...]:
+    """Values that a function may return for each test, read once for all samples of a problem; none for programs.
 
     Raises:
         ValueError: a test is not JSON, whatever any program does; says which.
@@ -150,11 +175,12 @@ def _wanted(tests: Tests) -> tuple[Any, ...]:
     if tests.function is None:
         return ()
     wanted = []
-    for index, (given, expected) in enumerate(zip(tests.inputs, tests.outputs, strict=True)):
+    also = tests.or_outputs or (None,) * len(tests.inputs)
+    for index, (given, expected, other) in enumerate(zip(tests.inputs, tests.outputs, also, strict=True)):
         try:
             for line in given.strip("\n").split("\n"):
                 decoded(line)
-            wanted.append(decoded(expected))
+            wanted.append(tuple(decoded(text) for text in (expected, other) if text is not None))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"test {index + 1} is not JSON: {shortened(str(error))}") from None
     return tuple(wanted)

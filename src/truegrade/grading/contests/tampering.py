@@ -8,7 +8,7 @@ again where no expected output is, and has to give right answers there.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -23,13 +23,20 @@ _BY_NUMPY = re.compile(r"bool|u?int(?:8|16|32|64)|float(?:16|32|64)")
 _WORD = re.compile(r"\S+")
 
 
-def contradicted(observed: Sequence[str | None], expected: Sequence[str], *, stdin: bool) -> bool:
+def contradicted(
+    observed: Sequence[str | None],
+    expected: Sequence[str],
+    *,
+    stdin: bool,
+    right: Callable[..., bool],
+) -> bool:
     """Whether what was seen of a program that passed is wrong on some test.
 
     Args:
         observed: what the program printed, or returned as JSON; None where that was not told.
         expected: as stored.
         stdin: which of the two it is.
+        right: `right`, or another grader's in its place.
     """
     if len(observed) != len(expected):
         return True

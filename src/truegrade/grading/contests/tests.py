@@ -49,12 +49,15 @@ class Tests(msgspec.Struct, frozen=True, kw_only=True):
     outputs: tuple[str, ...]
     function: str | None
     """Method to call; None for programs on stdin."""
+    or_outputs: tuple[str | None, ...] = ()
+    """JSON that counts as well, test by test; of methods, where any test has such."""
 
 
 class _Test(msgspec.Struct, frozen=True):
     input: str
     output: str
     testtype: str = "stdin"
+    or_output: str | None = None
 
 
 @lru_cache(maxsize=_KEPT)
@@ -80,6 +83,7 @@ def decode(task: ContestTask, *, lenient: bool = False) -> Tests:
         inputs=tuple([test.input for test in found]),
         outputs=tuple([test.output for test in found]),
         function=task.function,
+        or_outputs=tuple([test.or_output for test in found]) if any(test.or_output for test in found) else (),
     )
 
 

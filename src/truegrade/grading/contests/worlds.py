@@ -5,7 +5,9 @@ and ``read`` are set on the *old* ``sys.stdin``, and only then is it replaced. A
 before sees the one, a program that says ``sys.stdin`` the other. Sources:
 
 ``whole``     LiveCodeBench/LiveCodeBench@28fef95 ``lcb_runner/evaluation/testing_util.py`` ``MockStdinWithBuffer``
-``string``    the same file @b95a71c; modelscope/evalscope@a2ecf3e8 and the lm-eval fork @af0ac9f7
+``iterated``  NVIDIA-NeMo/Gym@07d6b0d ``resources_servers/code_gen/lcb_integration/testing_util.py``
+``string``    the same as the first @b95a71c; modelscope/evalscope@a2ecf3e8 and the lm-eval fork @af0ac9f7; the
+              rewards of verl, rLLM and SkyRL
 ``encoded``   modelscope/evalscope@fde259d2 ``evalscope/benchmarks/live_code_bench/testing_util.py``
 
 Names of classes are the originals' where an exception's text shows them.
@@ -59,8 +61,19 @@ class MockStdinWithBuffer:
         return getattr(self._stringio, name)
 
 
+class MockStdinThatIterates(MockStdinWithBuffer):
+    """The same, and its lines one after another."""
+
+    def __iter__(self) -> "MockStdinThatIterates":
+        return self
+
+    def __next__(self) -> str:
+        return next(self._stringio)
+
+
 _WORLDS: dict[str, Callable[[str], Any]] = {
     "whole": MockStdinWithBuffer,
+    "iterated": MockStdinThatIterates,
     "string": StringIO,
     "encoded": lambda inputs: TextIOWrapper(BytesIO(inputs.encode("utf-8")), encoding="utf-8"),
 }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.base import Benchmark
-from truegrade.errors import UnknownName
+from truegrade.errors import UnknownName, UserError
 from truegrade.profiles import PROFILES, Profile, open_profile, unsupported
 from truegrade.profiles.base import has_rules
 from truegrade.records import ContestTask, FileSpan, FunctionTask, OracleTask, Problem, sha256_json
@@ -27,19 +28,25 @@ class NameCatalogue:
 
     Args:
         benchmarks: names and data files.
-        max_cpu_s: highest time limit that an inline problem may ask for.
+        max_cpu_s: highest time limit that a request may ask for.
+        max_memory_bytes: highest memory limit that a request may ask for.
 
     Raises:
         UserError: a benchmark cannot be loaded.
     """
 
-    def __init__(self, benchmarks: tuple[tuple[str, Path | None], ...], max_cpu_s: float) -> None:
-        self._max_cpu_s = max_cpu_s
+    def __init__(
+        self, benchmarks: tuple[tuple[str, Path | None], ...], max_cpu_s: float, max_memory_bytes: int
+    ) -> None:
+        self._max_cpu_s, self._max_memory_bytes = max_cpu_s, max_memory_bytes
         self.benchmarks: dict[str, Benchmark] = {}
         for name, data in benchmarks:
             loaded = load_benchmark(name, data)
             self.benchmarks[loaded.name] = loaded
         self._problems = {name: loaded.by_id() for name, loaded in self.benchmarks.items()}
+        self.loads = False
+        """Whether a benchmark, ``NAME`` or ``NAME=FILE``, is loaded once a request names it: only where whoever
+        asks may read this user's files."""
         self._profiles: dict[str, Profile] = {}
         self._limited: dict[str, Profile] = {}
 
@@ -67,17 +74,27 @@ class NameCatalogue:
             self._profiles[name] = self._profiles.setdefault(opened.name, opened)
         return self._profiles[name]
 
-    def limited(self, profile: Profile, cpu_s: float, field: str) -> Profile:
-        """The profile with a time limit in place of its own.
+    def limited(self, profile: Profile, cpu_s: float | None, memory_bytes: int | None) -> Profile:
+        """The profile with these limits in place of its own; None keeps those.
 
         Raises:
-            Refusal: it is higher than the service allows.
+            Refusal: one is higher than the service allows.
         """
-        self.within(cpu_s, field)
-        key = f"{profile.id}+{cpu_s!r}s"
+        if cpu_s is None and memory_bytes is None:
+            return profile
+        if cpu_s is not None:
+            self.within(cpu_s, "cpu_s")
+        if memory_bytes is not None and memory_bytes > self._max_memory_bytes:
+            raise unprocessable(
+                f"{memory_bytes} bytes; this service allows at most {self._max_memory_bytes}", "memory_bytes"
+            )
+        key = f"{profile.id}+{cpu_s!r}s+{memory_bytes}"
         if key not in self._limited:
             limited = copy(profile)
-            limited.timeout_s = cpu_s
+            limited.timeout_s = profile.timeout_s if cpu_s is None else cpu_s
+            if memory_bytes is not None:
+                # Of this instance, which hides the class' own.
+                vars(limited)["limits"] = replace(profile.limits, memory_bytes=memory_bytes)
             while len(self._limited) >= LIMITED_KEPT:
                 del self._limited[next(iter(self._limited))]
             self._limited[key] = limited
@@ -92,6 +109,8 @@ class NameCatalogue:
         served = ", ".join(self.benchmarks) or "none"
         if benchmark is None:
             raise unprocessable(f"name a benchmark (served here: {served}) or send a problem", field)
+        if benchmark not in self._problems and self.loads:
+            self._load(benchmark, field)
         if benchmark not in self._problems:
             raise unprocessable(
                 f"no benchmark {benchmark!r} here; served: {served}; the service loads what it is started with"
@@ -99,6 +118,13 @@ class NameCatalogue:
                 field,
             )
         return self._problems[benchmark]
+
+    def _load(self, benchmark: str, field: str) -> None:
+        name, _, file = benchmark.partition("=")
+        try:
+            self._problems[benchmark] = load_benchmark(name, Path(file) if file else None).by_id()
+        except UserError as error:
+            raise unprocessable(str(error), field) from None
 
     def inline(self, sent: InlineProblem, field: str) -> Problem:
         """The problem that came with a request.

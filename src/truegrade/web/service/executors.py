@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import Limits, Sandbox
+from truegrade.sandbox.code_cache import CodeCache
 
 KEPT = 4
 """Sandboxes that stay warm; each holds up to ``workers`` interpreters of some 30 MB."""
@@ -20,11 +22,17 @@ class Executors:
     Args:
         workers: of each sandbox.
         allow_unsafe: run programs even at protection level 1.
+        packages: installed packages that programs may import besides those of the limits.
         kept: sandboxes that stay warm.
     """
 
-    def __init__(self, workers: int, *, allow_unsafe: bool = False, kept: int = KEPT) -> None:
+    def __init__(
+        self, workers: int, *, allow_unsafe: bool = False, packages: Sequence[str] = (), kept: int = KEPT
+    ) -> None:
         self._workers, self._allow_unsafe, self._kept = workers, allow_unsafe, kept
+        self._packages = tuple(packages)
+        self.code = CodeCache()
+        """Of the programs of all of them."""
         self._open: OrderedDict[Limits, Sandbox] = OrderedDict()
         self._lent: dict[Limits, int] = {}
         self._lock = threading.Lock()
@@ -32,16 +40,20 @@ class Executors:
 
     @contextmanager
     def lend(self, limits: Limits) -> Iterator[Sandbox]:
-        """A sandbox of these limits, for as long as the block lasts.
+        """A sandbox of these limits and the packages, for as long as the block lasts.
 
         Raises:
             SandboxError: all have been closed.
         """
+        if self._packages:
+            limits = replace(limits, packages=tuple(dict.fromkeys((*limits.packages, *self._packages))))
         with self._lock:
             if self.closed:
                 raise SandboxError("the service is stopping")
             if limits not in self._open:
-                self._open[limits] = Sandbox(limits, self._workers, allow_unsafe=self._allow_unsafe)
+                self._open[limits] = Sandbox(
+                    limits, self._workers, allow_unsafe=self._allow_unsafe, code=self.code
+                )
             self._open.move_to_end(limits)
             self._lent[limits] = self._lent.get(limits, 0) + 1
             sandbox = self._open[limits]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
@@ -21,8 +21,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from truegrade.web.addresses import check_host
 from truegrade.web.application import JSON, application, as_response, route
 from truegrade.web.bodies import decode, read_body
-from truegrade.web.endpoint import Endpoint
-from truegrade.web.http_refusals import Refusal, stopping
+from truegrade.web.endpoint import OWN, Client, Endpoint
+from truegrade.web.http_refusals import Refusal, ask_again, stopping
 from truegrade.web.service.grading_routes import ROUTES
 from truegrade.web.service.grading_service import Service
 from truegrade.web.service.metrics import Metrics
@@ -37,30 +37,42 @@ UNKNOWN = "unknown"
 def grading_application(service: Service) -> Starlette:
     """The application of one service."""
     routes = [route(it.path, partial(_answer, service, it), it.method) for it in ROUTES]
-    counted = Middleware(Counted, metrics=service.metrics, paths={it.path for it in ROUTES})
+    clients = {it.path: it.client if it.takes is not None else None for it in ROUTES}
+    counted = Middleware(Counted, metrics=service.metrics, clients=clients)
     return application(routes, _nowhere, middleware=[counted])
 
 
 class Counted:
-    """Counts answers and how long they took, by path and status."""
+    """Counts answers and how long they took, by path and status.
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Container[str]) -> None:
-        self._app, self._metrics, self._paths = app, metrics, paths
+    Args:
+        app: what answers.
+        metrics: where it is counted.
+        clients: the paths there are, and whose they are where they take work.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, clients: Mapping[str, Client | None]) -> None:
+        self._app, self._metrics, self._clients = app, metrics, clients
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         began = time.monotonic()
-        path = scope["path"] if scope["path"] in self._paths else UNKNOWN
+        path = scope["path"] if scope["path"] in self._clients else UNKNOWN
+        client = self._clients.get(path)
 
         async def counting(event: Message) -> None:
             if event["type"] == "http.response.start":
-                self._metrics.answered(path, int(event["status"]), time.monotonic() - began)
+                self._metrics.answered(path, int(event["status"]), time.monotonic() - began, client)
+                if client == "oi":
+                    # It keeps connections, and never repeats a request that met one being closed for idleness.
+                    event["headers"] = [*event["headers"], (b"connection", b"close")]
             await send(event)
 
         try:
             await self._app(scope, receive, counting)
         except Exception:
-            self._metrics.answered(path, HTTPStatus.INTERNAL_SERVER_ERROR, time.monotonic() - began)
+            status = HTTPStatus.INTERNAL_SERVER_ERROR
+            self._metrics.answered(path, status, time.monotonic() - began, client)
             raise
 
 
@@ -69,16 +81,32 @@ async def _answer(service: Service, endpoint: Endpoint, request: Request) -> Res
         _authenticate(service.settings.token, request)
     if endpoint.takes is None:
         return as_response(await endpoint.handle(service, None))
-    if service.stopping:
-        raise stopping()
-    service.requests += 1
+    if endpoint.client == OWN:
+        _check_room(service)
+    service.requests[endpoint.client] += 1
     try:
         _check_kind(request)
         body = await read_body(request, service.settings.max_body_bytes, service.settings.patience_s)
         work = endpoint.handle(service, decode(body, endpoint.takes))
         return as_response(await _unless_left(work, request.receive))
+    except Refusal as refusal:
+        if endpoint.client == OWN or refusal.status != HTTPStatus.SERVICE_UNAVAILABLE:
+            raise
+        raise ask_again("the service is stopping") from None
     finally:
-        service.requests -= 1
+        service.requests[endpoint.client] -= 1
+
+
+def _check_room(service: Service) -> None:
+    """Refuse what cannot be taken now, of clients that come back."""
+    if service.stopping:
+        raise stopping()
+    if service.requests[OWN] >= service.settings.max_connections:
+        raise Refusal(
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            f"{service.settings.max_connections} requests are under way; come back later",
+            headers={"Retry-After": str(service.workload.retry_after_s)},
+        )
 
 
 def _nowhere(request: Request, error: HTTPException) -> Refusal:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
+
 from truegrade.errors import SandboxError
+from truegrade.grading.attempts.looking import attempts
+from truegrade.grading.first_tests import first_tests
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Reason, Verdict
@@ -22,9 +27,16 @@ Job = Callable[[], Verdict]
 class Rewarded(NamedTuple):
     """What a completion earns, and why."""
 
-    value: float | None
-    """0.0 to 1.0; None where the grader failed, so that no model is trained on it."""
-    reason: Reason
+    pass_rate: float | None
+    """Share of the tests that passed; None where they were not counted."""
+    verdict: Verdict
+
+    @property
+    def value(self) -> float | None:
+        """0.0 to 1.0; None where the grader failed, so that no model is trained on it."""
+        if self.verdict.reason is Reason.GRADER_ERROR:
+            return None
+        return 0.0 if self.pass_rate is None else self.pass_rate
 
 
 class JobGrader:
@@ -38,6 +50,8 @@ class JobGrader:
 
     def __init__(self, catalogue: NameCatalogue, executors: Executors, defaults: tuple[str, ...]) -> None:
         self._catalogue, self._executors, self._defaults = catalogue, executors, defaults
+        self.rewarded: Callable[[Completion, Problem, Profile, Verdict], None] = lambda *seen: None
+        """Told of each reward, in the thread that graded it."""
 
     def jobs(self, request: GradeRequest) -> list[Job]:
         """One job for each completion and profile.
@@ -57,24 +71,41 @@ class JobGrader:
         profile = self._catalogue.profile(request.profile or self._defaults[0], "profile")
         if request.partial and type(profile).tests_passed is Profile.tests_passed:
             raise unprocessable(f"profile {profile.name!r} does not count tests; strict does", "partial")
-        if request.cpu_s is not None:
-            profile = self._catalogue.limited(profile, request.cpu_s, "cpu_s")
-        return [
-            partial(self._reward, _completion(problem, submission), problem, profile, request.partial)
+        profile = self._catalogue.limited(profile, request.cpu_s, request.memory_bytes)
+        asked = [
+            (completion_of(problem, submission), problem, profile)
             for problem, submission, profile in self._asked(request, [(profile, "profile")])
         ]
+        if request.attempts:
+            return [partial(self._look, *each) for each in asked]
+        share_of = (request.first_tests or math.inf) if request.partial else 0
+        return [partial(self._reward, *each, share_of) for each in asked]
 
     def job(self, problem: Problem, submission: Submission, profile: Profile) -> Job:
         """The job that grades one completion under one profile."""
-        return partial(self._grade, _completion(problem, submission), problem, profile)
+        return partial(self._grade, completion_of(problem, submission), problem, profile)
+
+    def reward_job(self, problem: Problem, submission: Submission, profile: Profile) -> Job:
+        """The same where the verdict is a reward."""
+        completion = completion_of(problem, submission)
+
+        def graded() -> Verdict:
+            verdict = self._grade(completion, problem, profile)
+            self.rewarded(completion, problem, profile, verdict)
+            return verdict
+
+        return graded
 
     def _asked(
         self, request: GradeRequest | RewardRequest, profiles: list[tuple[Profile, str]]
     ) -> Iterator[tuple[Problem, Submission, Profile]]:
         """What is to be graded: completions in order, for each the profiles in order."""
         common = None if request.problem is None else self._catalogue.inline(request.problem, "problem")
+        several = request.problems if isinstance(request, RewardRequest) else []
+        sent = {it.id: self._catalogue.inline(it, f"problems[{index}]") for index, it in enumerate(several)}
         for index, submission in enumerate(request.completions):
-            problem = self._problem(request, submission, common, f"completions[{index}]")
+            named = None if submission.problem is not None else sent.get(submission.problem_id or "")
+            problem = named or self._problem(request, submission, common, f"completions[{index}]")
             for profile, field in profiles:
                 self._catalogue.check_covered(profile, problem, field)
                 yield problem, submission, profile
@@ -96,28 +127,58 @@ class JobGrader:
             raise unprocessable(f"the benchmark has no problem {submission.problem_id!r}", f"{field}.problem_id")
         return problems[submission.problem_id]
 
-    def _reward(self, completion: Completion, problem: Problem, profile: Profile, shares: bool) -> Rewarded:
-        """The reward of one completion; tests are counted of what failed alone, since that takes further runs."""
-        verdict = self._grade(completion, problem, profile)
-        if verdict.reason is Reason.GRADER_ERROR:
-            return Rewarded(None, verdict.reason)
-        if verdict.passed or not shares:
-            return Rewarded(float(verdict.passed), verdict.reason)
-        answer = answer_of(completion, problem, profile)
-        if answer.value is None or answer.reason is not None:
-            return Rewarded(0.0, verdict.reason)
+    def _look(self, completion: Completion, problem: Problem, profile: Profile) -> Rewarded:
+        """Whether a completion sets out to be paid for nothing: ``tampering``, its marks the channels."""
         executors = self._executors
         try:
+            answer = answer_of(completion, problem, profile)
             with executors.lend(limits_for(profile, [problem])) as sandbox:
-                counted = profile.tests_passed(problem, answer, sandbox)
+                found = attempts(problem, answer, sandbox)
         except Exception as error:  # as in `_grade`
             if executors.closed:
                 raise stopping() from error
-            return Rewarded(None, Reason.GRADER_ERROR)
+            return Rewarded(None, _failed(completion, profile, f"{type(error).__name__}: {error}"))
+        verdict = refused(completion, profile)
+        if found:
+            verdict = msgspec.structs.replace(verdict, reason=Reason.TAMPERING, marks=found)
+        return Rewarded(None, verdict)
+
+    def _reward(self, completion: Completion, problem: Problem, profile: Profile, share_of: float) -> Rewarded:
+        """The reward of one completion, which is told to whoever watches."""
+        rewarded = self._rewarded(completion, problem, profile, share_of)
+        self.rewarded(completion, problem, profile, rewarded.verdict)
+        return rewarded
+
+    def _rewarded(self, completion: Completion, problem: Problem, profile: Profile, share_of: float) -> Rewarded:
+        """The reward of one completion; tests are counted of what failed alone, since that takes further runs.
+
+        Args:
+            completion: of the problem.
+            problem: with the tests.
+            profile: one that counts tests, if any are to be counted.
+            share_of: how many, from the first one on: none, some or all.
+        """
+        verdict = self._grade(completion, problem, profile)
+        if verdict.passed or verdict.reason is Reason.GRADER_ERROR or not share_of:
+            return Rewarded(1.0 if verdict.passed else None, verdict)
+        answer = answer_of(completion, problem, profile)
+        if answer.value is None or answer.reason is not None:
+            return Rewarded(0.0, verdict)
+        executors = self._executors
+        try:
+            asked = problem if math.isinf(share_of) else first_tests(problem, int(share_of))
+            with executors.lend(limits_for(profile, [problem])) as sandbox:
+                counted = profile.tests_passed(asked, answer, sandbox)
+        except Exception as error:  # as in `_grade`
+            if executors.closed:
+                raise stopping() from error
+            return Rewarded(None, _failed(completion, profile, f"{type(error).__name__}: {error}"))
         if counted is None:
-            return Rewarded(0.0, verdict.reason)
-        # The verdict stands: whatever its tests give one by one, what failed does not get what a right one gets.
-        return Rewarded(min(counted.passed, counted.tests - 1) / counted.tests, verdict.reason)
+            return Rewarded(None, verdict)
+        # The verdict stands: whatever its tests give one by one, what failed does not get what a right one gets,
+        # unless the test that it fails is none of those that are asked for.
+        most = counted.tests if counted.tests == share_of else counted.tests - 1
+        return Rewarded(min(counted.passed, most) / counted.tests, verdict)
 
     def _grade(self, completion: Completion, problem: Problem, profile: Profile) -> Verdict:
         """A verdict, whatever happens; where the machinery fails for good it is a ``grader_error``.
@@ -142,7 +203,8 @@ class JobGrader:
             return _failed(completion, profile, f"{type(error).__name__}: {error}")
 
 
-def _completion(problem: Problem, submission: Submission) -> Completion:
+def completion_of(problem: Problem, submission: Submission) -> Completion:
+    """A completion as a request holds it."""
     return Completion(
         benchmark=problem.benchmark,
         dataset_sha256=problem.dataset_sha256,
@@ -156,6 +218,11 @@ def _completion(problem: Problem, submission: Submission) -> Completion:
         finish_reason=submission.finish_reason,
         model="",
     )
+
+
+def refused(completion: Completion, profile: Profile) -> Verdict:
+    """A verdict that says no more than that it was wrong."""
+    return msgspec.structs.replace(_failed(completion, profile, ""), reason=Reason.WRONG_ANSWER)
 
 
 def _failed(completion: Completion, profile: Profile, detail: str) -> Verdict:

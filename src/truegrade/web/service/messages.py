@@ -64,20 +64,36 @@ class RewardRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     completions: list[Submission]
     benchmark: str | None = None
     problem: InlineProblem | None = None
+    problems: list[InlineProblem] = []
+    """Several, which completions name by ``problem_id``: replies to the same prompt need not repeat its tests."""
     profile: str | None = None
     cpu_s: Seconds | None = None
     """CPU seconds in place of each limit of the profile: of a program, a call or a test."""
+    memory_bytes: Annotated[int, msgspec.Meta(ge=MIN_MEMORY_BYTES)] | None = None
+    """In place of the profile's limit."""
     partial: bool = False
     """Whether a wrong completion gets the share of tests that it passes, where they can be counted."""
+    first_tests: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """With `partial`: how many tests, from the first one on, the share is taken of; by default all."""
+
+    attempts: bool = False
+    """Instead of rewarding, look whether completions set out to be paid for nothing: the reason is ``tampering``
+    where one does, its marks are the channels, and ``wrong_answer`` where it does not. No reward counts."""
 
 
 class RewardResponse(msgspec.Struct, frozen=True, kw_only=True):
     """1.0 for a right completion, 0.0 for a wrong one; null where the grader failed and nothing is known."""
 
     rewards: list[float | None]
-    """With `partial`, a wrong completion's is below 1.0 by a test at least."""
+    """With `partial`, a wrong completion's is below 1.0 by a test at least, unless `first_tests` left some out."""
     reasons: list[str]
     """Why, one of the reasons of ``docs/formats.md`` each."""
+    pass_rates: list[float | None]
+    """Share of the tests that passed; null where they were not counted."""
+    marks: list[tuple[str, ...]]
+    """Of the verdict each."""
+    details: list[str]
+    """Of the verdict each: for people."""
 
 
 class ExecuteRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

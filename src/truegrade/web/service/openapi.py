@@ -10,13 +10,12 @@ import msgspec
 
 from truegrade import __version__
 from truegrade.web.application import JSON, PROBLEM
-from truegrade.web.endpoint import Endpoint
+from truegrade.web.endpoint import OWN, Endpoint
 from truegrade.web.http_refusals import ProblemDetails
 
 REFUSED = {
     401: "The token is missing or wrong.",
     421: "Without a token: the name asked for is not a loopback one.",
-    503: "The service is stopping, or has too many connections.",
 }
 WORK_REFUSED = {
     400: "The body is not JSON.",
@@ -24,9 +23,16 @@ WORK_REFUSED = {
     413: "The body is too large, or holds more gradings than the queue.",
     415: "The body is not called application/json.",
     422: "A field is not what it must be; `field` says which.",
-    429: "The queue is full; `Retry-After` says when to come back. Never of /run_code and /submit.",
-    504: "Of /run_code and /submit: no worker was done with it in time; ask again.",
 }
+OWN_REFUSED = {
+    429: "The queue is full; `Retry-After` says when to come back.",
+    503: "The service is stopping, or too many requests are under way.",
+}
+HELD_REFUSED = {
+    500: "The grader failed, and nothing is known of the program; or the service did, and its log says why.",
+    504: "No worker was done with it in time, or the service is stopping; ask again.",
+}
+"""Of routes whose clients would take the others for a verdict."""
 
 
 def document(routes: Sequence[Endpoint]) -> dict[str, Any]:
@@ -58,7 +64,7 @@ def document(routes: Sequence[Endpoint]) -> dict[str, Any]:
 def _operation(route: Endpoint) -> dict[str, Any]:
     refused = {} if route.public else dict(REFUSED)
     if route.takes is not None:
-        refused |= WORK_REFUSED
+        refused |= WORK_REFUSED | (OWN_REFUSED if route.client == OWN else HELD_REFUSED)
     responses: dict[str, Any] = {"200": {"description": "Success.", "content": _content(route)}}
     for status, text in sorted(refused.items()):
         responses[str(status)] = {

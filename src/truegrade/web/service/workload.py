@@ -6,22 +6,47 @@ import asyncio
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from truegrade.web.http_refusals import Refusal, stopping
+from truegrade.web.endpoint import OWN, Client
+from truegrade.web.http_refusals import Refusal, ask_again, stopping
 
 R = TypeVar("R")
 
 MAX_RETRY_AFTER_S = 60
 SMOOTHING = 0.05
 """Weight of the last job in the running mean of what a job takes."""
+URGENCY: dict[Client, int] = {"oi": 0, "verl": 1, "openrlhf": 1, "own": 2}
+"""Whose job begins first: that of a client that asks once, then of one that asks three or five times, then of one
+that is told when to come back. Jobs of the same urgency begin in the order they came."""
+TURN = 8
+"""Each job of so many is the least urgent one, so that none waits for ever."""
+
+
+class JobOrigin(NamedTuple):
+    """By which way jobs came."""
+
+    route: str = ""
+    """For the metrics."""
+    client: Client = OWN
+
+
+ORIGIN = JobOrigin()
+
+
+class _Queued(NamedTuple):
+    route: str
+    since: float
+    job: Callable[[], Any]
+    future: Future[Any]
 
 
 class Workload:
-    """Runs the jobs of requests in ``workers`` threads, in the order they came.
+    """Runs the jobs of requests in ``workers`` threads, the most urgent first.
 
     Args:
         workers: jobs run at once.
@@ -34,11 +59,20 @@ class Workload:
         """Jobs in a thread now."""
         self.unfinished = 0
         """Jobs that wait or run."""
+        self.waited: Callable[[str, float], None] = lambda route, seconds: None
+        """Told the route of each job that begins, and how many seconds it waited."""
         self._mean_s = 0.1
+        self._queues: list[deque[_Queued]] = [deque() for _ in range(1 + max(URGENCY.values()))]
+        """The most urgent first."""
+        self._begun = 0
+        self._closed = False
         self._lock = threading.Lock()
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="service")
+        self._queued = threading.Condition(self._lock)
+        # Not those of an executor: the interpreter waits for them at its end, until all that waits is worked off.
+        for number in range(workers):
+            threading.Thread(target=self._work, name=f"service_{number}", daemon=True).start()
 
-    async def run(self, jobs: Sequence[Callable[[], R]]) -> list[R]:
+    async def run(self, jobs: Sequence[Callable[[], R]], asked: JobOrigin = ORIGIN) -> list[R]:
         """Run all jobs of a request and return their results in order.
 
         If the request is cancelled, those of its jobs that have not begun never do. The first exception of a job
@@ -47,48 +81,41 @@ class Workload:
         Raises:
             Refusal: 429 if they do not fit into the queue now, 413 if they never will, 503 once it is closed.
         """
-        if not jobs:
-            return []
         self._admit(len(jobs))
-        return await self._run(jobs)
+        return await self._run(jobs, asked)
 
-    async def run_within(self, job: Callable[[], R], hold_s: float) -> R:
-        """Run one job for a client that takes a refusal for a result: it waits however full the queue is.
+    async def run_within(self, jobs: Sequence[Callable[[], R]], hold_s: float, asked: JobOrigin) -> list[R]:
+        """The same for a client that takes a refusal for a result: it waits however full the queue is.
 
-        How many wait so is bounded by the connections that the service keeps open.
+        How many wait so is bounded by the connections that the process may open alone.
 
         Args:
-            job: what to run.
+            jobs: what to run.
             hold_s: seconds, the waiting included, after which the client would hang up.
+            asked: by whom.
 
         Raises:
-            Refusal: 504 if it has not ended by then, 503 once the service is closed.
+            Refusal: 504 if they have not ended by then, 503 once the service is closed.
         """
         with self._lock:
-            self.unfinished += 1
+            self.unfinished += len(jobs)
         try:
             async with asyncio.timeout(hold_s):
-                return (await self._run([job]))[0]
+                return await self._run(jobs, asked)
         except TimeoutError:
-            raise Refusal(
-                HTTPStatus.GATEWAY_TIMEOUT, f"no worker was done with it within {hold_s:g} seconds; ask again"
-            ) from None
+            raise ask_again(f"no worker was done with it within {hold_s:g} seconds") from None
 
-    async def _run(self, jobs: Sequence[Callable[[], R]]) -> list[R]:
+    async def _run(self, jobs: Sequence[Callable[[], R]], asked: JobOrigin) -> list[R]:
         """Run jobs that are counted as unfinished already."""
-        try:
-            futures = [self._threads.submit(self._timed, job) for job in jobs]
-        except RuntimeError as error:  # closed
-            raise stopping() from error
+        if not jobs:
+            return []
+        futures = self._enqueue(jobs, asked)
         try:
             await _all_done(futures)
         except asyncio.CancelledError:
             for future in futures:
                 future.cancel()
             raise
-        finally:
-            for future in futures:
-                future.add_done_callback(self._forget)
         try:
             return [future.result() for future in futures]
         except CancelledError as error:
@@ -96,7 +123,14 @@ class Workload:
 
     def close(self) -> None:
         """Give up what waits; what runs is the caller's to end."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        with self._queued:
+            self._closed = True
+            given_up = [queued for queue in self._queues for queued in queue]
+            for queue in self._queues:
+                queue.clear()
+            self._queued.notify_all()
+        for queued in given_up:
+            queued.future.cancel()
 
     @property
     def waiting(self) -> int:
@@ -122,6 +156,48 @@ class Workload:
                     headers={"Retry-After": str(self.retry_after_s)},
                 )
             self.unfinished += count
+
+    def _enqueue(self, jobs: Sequence[Callable[[], R]], asked: JobOrigin) -> list[Future[R]]:
+        futures: list[Future[R]] = [Future() for _ in jobs]
+        for future in futures:
+            future.add_done_callback(self._forget)
+        now = time.monotonic()
+        with self._queued:
+            if not self._closed:
+                queue = self._queues[URGENCY[asked.client]]
+                queue.extend(_Queued(asked.route, now, *each) for each in zip(jobs, futures, strict=True))
+                self._queued.notify(len(futures))
+                return futures
+        for future in futures:
+            future.cancel()
+        raise stopping()
+
+    def _work(self) -> None:
+        while self._run_next():
+            pass
+
+    def _run_next(self) -> bool:
+        """Wait for a job and run it; False once the service is closed."""
+        with self._queued:
+            while not any(self._queues):
+                if self._closed:
+                    return False
+                self._queued.wait()
+            self._begun += 1
+            order = self._queues if self._begun % TURN else self._queues[::-1]
+            queued = next(filter(None, order)).popleft()
+        if queued.future.set_running_or_notify_cancel():
+            self._settle(queued)
+        return True
+
+    def _settle(self, queued: _Queued) -> None:
+        try:
+            self.waited(queued.route, time.monotonic() - queued.since)
+            result = self._timed(queued.job)
+        except BaseException as error:
+            queued.future.set_exception(error)
+        else:
+            queued.future.set_result(result)
 
     def _forget(self, _: Future[Any]) -> None:
         with self._lock:

@@ -59,7 +59,6 @@ class ViewServer(HttpServer):
             _application(self._site, self.local_only),
             listener,
             max_connections=MAX_CONNECTIONS,
-            makes_room=True,
             headers=HEADERS,
         )
 

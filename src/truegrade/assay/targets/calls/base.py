@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from truegrade.assay.targets.readings import Reading, read
-from truegrade.assay.targets.tests_forms import TestsForm
+from truegrade.grading.tests_forms import TestsForm
 from truegrade.records import Problem
 
 
@@ -21,7 +21,7 @@ class ProbeQuestion(msgspec.Struct, frozen=True, kw_only=True):
     reply: str
     """The probe as a model would have answered: in a fence, unless it is a reply already."""
     tests: Any
-    """In the shape that was asked for (`truegrade.assay.targets.tests_forms`)."""
+    """In the shape that was asked for (`truegrade.grading.tests_forms`)."""
     form: TestsForm
     """That shape."""
     timeout_s: float

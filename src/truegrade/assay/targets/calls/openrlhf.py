@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from truegrade.assay.targets.calls.base import Arguments, Call, Post, ProbeQuestion
-from truegrade.assay.targets.tests_forms import words_of
+from truegrade.grading.tests_forms import words_of
 
 
 def _lists(asked: ProbeQuestion) -> tuple[list[str], list[str], list[Any]]:

@@ -7,7 +7,7 @@ rllm-org/rllm@9beb6e0 ``rllm/rewards/code_reward.py`` ``RewardCodeFn.__call__``,
 from __future__ import annotations
 
 from truegrade.assay.targets.calls.base import Arguments, Call, ProbeQuestion, sources
-from truegrade.assay.targets.tests_forms import words_of
+from truegrade.grading.tests_forms import words_of
 
 
 def _arguments(asked: ProbeQuestion) -> Arguments:

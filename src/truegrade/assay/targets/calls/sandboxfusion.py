@@ -11,7 +11,7 @@ from typing import Any
 
 from truegrade.assay.targets.calls.base import Call, Post, ProbeQuestion
 from truegrade.assay.targets.readings import DIED, SCORE, Reading, no_verdict
-from truegrade.assay.targets.tests_forms import entry_point_of
+from truegrade.grading.tests_forms import entry_point_of
 
 MEMORY_MB = 1024
 

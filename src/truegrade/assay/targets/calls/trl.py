@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from truegrade.assay.targets.calls.base import Arguments, Call, ProbeQuestion, sources
-from truegrade.assay.targets.tests_forms import entry_point_of, words_of
+from truegrade.grading.tests_forms import entry_point_of, words_of
 
 TEST_COLUMNS = ("tests", "test_cases", "ground_truth", "answer", "solution", "label")
 

@@ -38,7 +38,7 @@ class PutTests(msgspec.Struct, frozen=True):
     """Empty where there are tests."""
 
 
-class _CannotPut(Exception):
+class CannotPut(Exception):
     """The tests of this problem have no such shape; says why."""
 
 
@@ -67,7 +67,7 @@ def tests_of(problem: Problem, form: TestsForm, outputs: Outputs | None = None) 
     """
     try:
         return PutTests(tests=_MAKERS[form](problem, outputs))
-    except _CannotPut as why:
+    except CannotPut as why:
         return PutTests(why_not=f"{problem.id}: {why}, so `tests_as={form}` cannot hold its tests")
 
 
@@ -91,25 +91,25 @@ def words_of(problem: Problem) -> str:
     return problem.id
 
 
-def _calls(problem: Problem, outputs: Outputs | None) -> tuple[Case, ...]:
+def calls_of(problem: Problem, outputs: Outputs | None) -> tuple[Case, ...]:
     """The tests as calls that return plain values."""
     task = problem.task
     if isinstance(task, CasesTask):
         if task.comparator != "eq":
-            raise _CannotPut(f"its outputs are compared by the rule {task.comparator!r}")
+            raise CannotPut(f"its outputs are compared by the rule {task.comparator!r}")
         return tuple(case for number, case in enumerate(task.cases) if number not in task.skipped)
     if isinstance(task, OracleTask):
         if task.comparator != "equal" or task.atol:
-            raise _CannotPut("its outputs are compared by a rule of its own")
+            raise CannotPut("its outputs are compared by a rule of its own")
         if outputs is None:
-            raise _CannotPut("it has a reference in place of expected values, which has not been run")
+            raise CannotPut("it has a reference in place of expected values, which has not been run")
         return tuple(Case(arguments=tuple(arguments), expected=value) for arguments, value in outputs)
     if isinstance(task, FunctionTask):
         cases = suite_of(task).cases or _cases_of_check(task)
         if not cases:
-            raise _CannotPut("its tests are more than calls that return plain values")
+            raise CannotPut("its tests are more than calls that return plain values")
         return cases
-    raise _CannotPut("it asks for no function")
+    raise CannotPut("it asks for no function")
 
 
 def _cases_of_check(task: FunctionTask) -> tuple[Case, ...]:
@@ -131,7 +131,7 @@ def _check(task: FunctionTask) -> ast.FunctionDef | None:
 def _stdin_tests(task: ContestTask) -> tuple[list[str], list[str]]:
     tests = decode(task)
     if not tests.inputs:
-        raise _CannotPut("it has no tests")
+        raise CannotPut("it has no tests")
     return list(tests.inputs), list(tests.outputs)
 
 
@@ -146,9 +146,9 @@ def _asserts(problem: Problem, outputs: Outputs | None) -> list[str]:
             return ["\n".join([*first, ast.unparse(node)]) for node in body]
         cases = _cases_of_check(task)
         if not cases:
-            raise _CannotPut("its tests are more than assert statements")
+            raise CannotPut("its tests are more than assert statements")
     else:
-        cases = _calls(problem, outputs)
+        cases = calls_of(problem, outputs)
     name = entry_point_of(problem)
     return [f"assert {_call(str(name), case)} == {_literal(case.expected)}" for case in cases]
 
@@ -162,7 +162,7 @@ def _check_source(problem: Problem, outputs: Outputs | None) -> str:
             if not (isinstance(node, ast.Expr) and ast.unparse(node).startswith("check("))
         ]
         return "\n\n".join([*filter(None, [task.setup.rstrip()]), *map(ast.unparse, body)]) + "\n"
-    cases = _calls(problem, outputs)
+    cases = calls_of(problem, outputs)
     lines = [f"    assert {_call('candidate', case)} == {_literal(case.expected)}" for case in cases]
     return "\n".join(["def check(candidate):", *(lines or ["    pass"])]) + "\n"
 
@@ -170,7 +170,7 @@ def _check_source(problem: Problem, outputs: Outputs | None) -> str:
 def _stdio(problem: Problem, outputs: Outputs | None) -> dict[str, Any]:
     task = problem.task
     if not isinstance(task, ContestTask) or task.function is not None:
-        raise _CannotPut("it asks for a function and not for a program on stdin")
+        raise CannotPut("it asks for a function and not for a program on stdin")
     inputs, wanted = _stdin_tests(task)
     return {"inputs": inputs, "outputs": wanted}
 
@@ -184,7 +184,7 @@ def _taco(problem: Problem, outputs: Outputs | None) -> dict[str, Any]:
         inputs = [[json.loads(line) for line in text.split("\n")] for text in asked]
         wanted = [[json.loads(text)] for text in told]
     else:
-        cases = _calls(problem, outputs)
+        cases = calls_of(problem, outputs)
         inputs = [[_json_value(value) for value in case.arguments] for case in cases]
         wanted = [[_json_value(case.expected)] for case in cases]
     return {"inputs": inputs, "outputs": wanted, "fn_name": entry_point_of(problem)}
@@ -195,7 +195,7 @@ def _lcb(problem: Problem, outputs: Outputs | None) -> list[dict[str, Any]]:
     if isinstance(task, ContestTask):
         pairs = list(zip(*_stdin_tests(task), strict=True))
     else:
-        cases = _calls(problem, outputs)
+        cases = calls_of(problem, outputs)
         pairs = [
             ("\n".join(json.dumps(_json_value(value)) for value in case.arguments),
              json.dumps(_json_value(case.expected)))
@@ -211,7 +211,7 @@ def _lcb(problem: Problem, outputs: Outputs | None) -> list[dict[str, Any]]:
 def _pytest(problem: Problem, outputs: Outputs | None) -> str:
     name = entry_point_of(problem)
     if name is None:
-        raise _CannotPut("it asks for a program on stdin")
+        raise CannotPut("it asks for a program on stdin")
     task = problem.task
     if isinstance(task, FunctionTask) and _check(task) is not None:
         body = f"{_check_source(problem, outputs)}\n\ndef test_check():\n    check({name})\n"
@@ -245,7 +245,7 @@ def _literal(value: object) -> str:
     """Source that gives the value back.
 
     Raises:
-        _CannotPut: there is none.
+        CannotPut: there is none.
     """
     text = repr(value)
     try:
@@ -253,14 +253,14 @@ def _literal(value: object) -> str:
             return text
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         pass
-    raise _CannotPut(f"the value {text[:60]} has no literal")
+    raise CannotPut(f"the value {text[:60]} has no literal")
 
 
 def _json_value(value: Any) -> Any:
     """The value as JSON has it: tuples as lists.
 
     Raises:
-        _CannotPut: JSON would change it otherwise.
+        CannotPut: JSON would change it otherwise.
     """
     if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
         return value
@@ -268,4 +268,4 @@ def _json_value(value: Any) -> Any:
         return [_json_value(item) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: _json_value(item) for key, item in value.items()}
-    raise _CannotPut(f"JSON has no {type(value).__name__} as in {str(value)[:60]}")
+    raise CannotPut(f"JSON has no {type(value).__name__} as in {str(value)[:60]}")

@@ -1,0 +1,1 @@
+"""Tests as the data sets of trainers hold them, read into tasks."""

@@ -1,0 +1,99 @@
+"""A script ends as in an interpreter of its own, whichever way its process is ended."""
+
+import subprocess
+import sys
+
+import pytest
+
+from truegrade.sandbox import Limits, Sandbox
+
+SCRIPTS = {
+    "nothing": "",
+    "output": "print(input())",
+    "exit codes": "import sys\nprint(1)\nsys.exit(7)",
+    "exit with a text": "raise SystemExit('words')",
+    "exit with a large number": "raise SystemExit(256 + 3)",
+    "exit with a negative number": "raise SystemExit(-1)",
+    "exit with true": "raise SystemExit(True)",
+    "an exit of one's own": "class Exit(SystemExit): pass\nraise Exit(4)",
+    "__del__ of a global": "class A:\n    def __del__(self): print('gone')\na = A()",
+    "__del__ of a slotted one": "class A:\n    __slots__ = ()\n    def __del__(self): print('gone')\na = A()",
+    "__del__ set later": "class A: pass\nsetattr(A, '__d' + 'el__', lambda self: print('gone'))\na = A()",
+    "__del__ in a cycle": "class A:\n    def __del__(self): print(len('abc'))\na = A()\na.a = a\ndel a",
+    "__del__ in an attribute of a module": "import math\nclass A:\n    def __del__(self): print(1)\nmath.a = A()",
+    "file over 1": "out = open(1, 'w', closefd=False)\nout.write('held')",
+    "file over 1, hidden": "import io\nout = getattr(io, 'op' + 'en')(1, 'wb', closefd=False)\nout.write(b'held')",
+    "stdout replaced": "import io, sys\n"
+    "sys.stdout = io.TextIOWrapper(open(1, 'wb', closefd=False))\nprint('held')",
+    "stdout replaced by an object": "import sys\nclass O:\n"
+    "    def write(self, t): sys.__stdout__.write(t.upper())\n"
+    "    def flush(self): sys.__stdout__.write('flushed')\nsys.stdout = O()\nprint('words')",
+    "suspended generator": "def g():\n    try: yield 1\n    finally: print('finally')\nh = g()\nnext(h)",
+    "coroutine": "async def f(): pass\nc = f()",
+    "atexit": "import atexit\natexit.register(print, 'at exit')\nprint('first')",
+    "weakref.finalize": "import weakref\nclass A: pass\na = A()\nweakref.finalize(a, print, 'final')",
+    "weakref with a callback": "import weakref\nclass A: pass\n"
+    "a = A()\nr = weakref.ref(a, lambda _: print('dead'))",
+    "thread": "import threading, time\n"
+    "threading.Thread(target=lambda: (time.sleep(0.05), print('late'))).start()\nprint('soon')",
+    "pool of threads": "from concurrent.futures import ThreadPoolExecutor as P\n"
+    "p = P(2)\np.submit(print, 'worked')",
+    "exception": "def f(x):\n    return 1 / x\nprint('before')\nf(0)",
+    "exception with __del__": "class A:\n    def __del__(self): print('gone')\na = A()\n1 / 0",
+    "chained": "try:\n    1 / 0\nexcept ZeroDivisionError:\n    {}['x']",
+    "syntax": "print(1\n",
+    "closed stdout": "import sys\nsys.stdout.close()",
+    "closed descriptor": "import os\nprint('lost')\nos.close(1)",
+    "isinstance": "from collections.abc import Sequence\nprint(isinstance([], Sequence), isinstance(1, Sequence))",
+    "large": "x = [[i] for i in range(200_000)]\nprint(len(x))",
+}
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox(Limits(cpu_s=10.0), workers=1) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_ends_as_in_an_interpreter_of_its_own(name, sandbox, tmp_path):
+    source = SCRIPTS[name]
+    (tmp_path / "program.py").write_text(source)
+    flags = ["-S", "-s", "-P"]
+    alone = subprocess.run(
+        [sys.executable, *flags, "program.py"],
+        input="words",
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=30,
+        env={"PYTHONHASHSEED": "0", "LANG": "C.UTF-8"},
+    )
+    outcome = sandbox.script(source, "words")
+    assert outcome.exit_code == alone.returncode
+    assert outcome.stdout == alone.stdout
+    theirs = alone.stderr.replace(f"{tmp_path}/program.py", "<program>").replace("program.py", "<program>")
+    assert _words(outcome.stderr) == _words(theirs)
+
+
+def _words(stderr: str) -> list[str]:
+    """Lines without the marks below a statement, and with no address in them."""
+    return [line.split(" at 0x")[0].rstrip() for line in stderr.splitlines() if line.strip(" ^~")]
+
+
+@pytest.mark.parametrize("size", [0, 1, 5_000_000])
+def test_what_a_script_reads_comes_after_its_job(size, sandbox):
+    text = "x" * size
+    outcome = sandbox.script("import sys\nprint(len(sys.stdin.read()), open('/dev/stdin').read() == '')", text)
+    assert outcome.stdout.split()[0] == str(size)
+
+
+def test_a_short_script_costs_no_ending_of_the_interpreter(sandbox):
+    runs = 20
+
+    def cost(source):
+        return sum(sandbox.script(source).cpu_s for _ in range(runs))
+
+    cost("1")
+    # The second is what an ending of the interpreter takes besides.
+    assert cost("1") < 0.6 * cost("class A:\n    def __del__(self): pass")

@@ -1,0 +1,39 @@
+"""Packages that the service offers to every program, whichever way it comes."""
+
+import subprocess
+import sys
+
+USES = "import click\ndef double(x):\n    return 2 * x if click.echo else 0"
+
+
+def test_a_package_is_offered_to_executed_and_graded_programs(serve, doubling):
+    graded = {"problem": doubling, "completions": [{"text": f"```python\n{USES}\n```"}]}
+    tested = {"program": USES, "tests": ["assert double(2) == 4"]}
+    run = {"code": f"{USES}\nprint(double(1))", "language": "python"}
+    offered = []
+    for options in (("--packages", "numpy,click"), ()):
+        with serve(*options) as service, service.http() as http:
+            offered.append((
+                http.post("/v1/reward", json=graded).json()["rewards"],
+                http.post("/test_program", json=tested).json()["results"],
+                http.post("/run_code", json=run).json()["run_result"]["stdout"],
+            ))  # fmt: skip
+    assert offered == [([1.0], [1], "2\n"), ([0.0], [0], "")]
+
+
+def test_a_package_that_is_not_installed_is_refused_at_the_start():
+    command = [
+        sys.executable,
+        "-m",
+        "truegrade",
+        "serve",
+        "--no-token",
+        "--port",
+        "0",
+        "--packages",
+        "no-such-one",
+    ]
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    (sentence,) = refused.stderr.splitlines()
+    assert "--packages no-such-one: not installed" in sentence

@@ -1,0 +1,21 @@
+"""The soak of bench/rewards.py with few requests: right, wrong and hostile programs, kills and a restart."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).parents[3] / "bench/rewards.py"
+
+
+@pytest.mark.slow
+def test_a_short_soak_loses_nothing_and_leaves_nothing(tmp_path):
+    out = tmp_path / "soak.json"
+    options = ["--requests", "400", "--kill-every", "50", "--connections", "16", "--workers", "2", "--out", out]
+    ended = subprocess.run([sys.executable, BENCH, "soak", *options], capture_output=True, text=True, timeout=300)
+    found = json.loads(out.read_text()) if out.exists() else ended.stderr
+    assert not any(found["faults"].values()), found["said"]
+    assert (found["sent"]["restarts"], found["sent"]["killed"] >= 6) == (1, True)
+    assert (found["processes_left"], found["files_left"], found["descriptors_left"] <= 0) == ([], [], True)
