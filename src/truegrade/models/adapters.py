@@ -1,7 +1,7 @@
 """Which folder holds an adapter, and what identifies it: the same for every engine that takes one.
 
-An adapter is two files, as PEFT writes them. Its hash enters the name of the model, so that a run with another
-adapter is another run, whatever its path.
+An adapter is two files, as PEFT writes them, or for llama.cpp one GGUF file. Its hash enters the name of the
+model, so that a run with another adapter is another run, whatever its path.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from truegrade.records import sha256_json
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 """The two files of an adapter."""
+
+GGUF_SUFFIX = ".gguf"
 
 ARGUMENT = "adapter"
 """The model argument (``-M``) that names the folder, and the option of the same name."""
@@ -36,11 +38,13 @@ def check_adapter(folder: Path) -> None:
 
 
 def adapter_sha256(folder: Path) -> str:
-    """Hash of both files.
+    """Hash of both files, or of the one where it is a GGUF file.
 
     Raises:
         UserError: one is missing.
     """
+    if folder.suffix == GGUF_SUFFIX and folder.is_file():
+        return hashlib.sha256(folder.read_bytes()).hexdigest()
     check_adapter(folder)
     return sha256_json(
         {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in (CONFIG, WEIGHTS)}

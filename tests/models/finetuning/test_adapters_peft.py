@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from truegrade.datasets.learned import LearnedFrom
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.evolution.training.base import TrainingOrder
 from truegrade.evolution.training.folders import write_adapter
@@ -48,7 +49,7 @@ def saved(adapter, kind, folder, modules=ALL, rank=4, alpha=6.0):
     genes = AdapterGenes(kind=kind, rank=rank, alpha=alpha, dropout=0.0, modules=modules)
     training = TrainingGenes(learning_rate=1e-3, epochs=1)
     order = TrainingOrder(base="embedded/x", adapter=genes, training=training, seed=0)
-    write_adapter(folder, order, adapter.tensors(), {"made_by": "test"})
+    write_adapter(folder, order, adapter.tensors(), {"made_by": "test"}, LearnedFrom())
     return folder
 
 

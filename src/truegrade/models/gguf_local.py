@@ -1,0 +1,261 @@
+"""``gguf/PATH`` and ``gguf/smollm2-135m``: a GGUF file in this process, run by llama.cpp through xllamacpp.
+
+Written against xllamacpp 2026.10's `CommonParams` and `Server`, whose ``handle_…`` methods take and give what
+llama.cpp's own server does (``tools/server/README.md``). `Server` also opens a port of the loopback device, which
+no setting leaves out: a key that nobody is told shuts it. One reply at a time is computed unless the user asks for
+more, because llama.cpp rounds the rows of a batch otherwise than a row alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from truegrade.errors import UserError
+from truegrade.models.adapters import adapted_name
+from truegrade.models.gguf_file import GgufHead, read_head
+from truegrade.models.gguf_options import USUAL_CONTEXT, GgufOptions, gguf_path, read_options, threads_of
+from truegrade.models.local import Generated, LocalModel
+from truegrade.models.providers import require_client
+from truegrade.records import Prompt, Usage, sha256_json
+from truegrade.records.config import RequestPolicy, Sampling
+
+_SAMPLERS = ["penalties", "temperature", "top_k", "top_p"]
+"""In the order of transformers, as for the other models of this process; llama.cpp's own has temperature last."""
+
+_RANDOM_SEED = 2**32 - 1
+"""What llama.cpp takes for "any seed"."""
+
+_SHOWN = 16
+"""Characters of the file's hash in the name of the model."""
+
+_Job = tuple[dict[str, Any], Future[Generated]]
+"""Body of a request, and who waits for it."""
+
+
+class GgufEngine:
+    """A model in llama.cpp, and as many threads as it writes replies at once.
+
+    Args:
+        name: a file, or a name of `truegrade.models.gguf_options.SHIPPED`.
+        options: the user's arguments.
+
+    Raises:
+        UserError: xllamacpp or the weights are not installed, or a file is missing, damaged, of another kind, or
+            nothing that llama.cpp can run.
+    """
+
+    def __init__(self, name: str, options: GgufOptions) -> None:
+        require_client("xllamacpp", "gguf")
+        path = gguf_path(name)
+        self._head = _model_head(path, f"gguf/{name}")
+        adapter = None if options.adapter is None else Path(options.adapter)
+        if adapter is not None:
+            _check_adapter(adapter, self._head)
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        self._name = adapted_name(f"gguf/{_short(name)}@{digest[:_SHOWN]}", adapter)
+        self._options = options
+        self._context = options.context_length or min(self._head.context_length or USUAL_CONTEXT, USUAL_CONTEXT)
+        self._server = _start(path, options, self._context, f"gguf/{name}")
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """``gguf/NAME@HASH`` with the file's hash, and the hash of the adapter."""
+        return self._name
+
+    @property
+    def parallel(self) -> int:
+        """Replies under way at once."""
+        return self._options.batch_size
+
+    def submit(self, prompt: Prompt, sampling: Sampling, sample: int = 0) -> Future[Generated]:
+        """See `truegrade.models.local.Engine`; without a temperature the likeliest token is taken."""
+        body = self._body(prompt, sampling, sample)
+        future: Future[Generated] = Future()
+        with self._lock:
+            while len(self._threads) < self._options.batch_size:
+                self._threads.append(threading.Thread(target=self._work, name="gguf", daemon=True))
+                self._threads[-1].start()
+            self._jobs.put((body, future))
+        return future
+
+    def close(self) -> None:
+        """End the threads once what was asked has been answered; safe to call twice."""
+        with self._lock:
+            threads, self._threads = self._threads, []
+        for _ in threads:
+            self._jobs.put(None)
+        for thread in threads:
+            thread.join()
+
+    def _body(self, prompt: Prompt, sampling: Sampling, sample: int) -> dict[str, Any]:
+        """The request as llama.cpp's server takes it; every parameter that decides a token is named."""
+        seed = sample if sampling.seed is None else sampling.seed
+        own = sampling.in_process_only
+        wanted: dict[str, Any] = {
+            "temperature": _first(sampling.temperature, self._head.temperature, 0.0),
+            "top_p": _first(sampling.top_p, self._head.top_p, 1.0),
+            "top_k": own.get("top_k", 0),
+            "min_p": 0.0,
+            "repeat_penalty": own.get("repetition_penalty", 1.0),
+            "repeat_last_n": self._context,
+            "samplers": _SAMPLERS,
+            "seed": _mixed(seed, prompt),
+            "max_tokens": sampling.max_tokens or -1,
+            "stop": list(dict.fromkeys(stop for stop in (*prompt.stop, *sampling.stop) if stop)),
+            "cache_prompt": False,
+        }
+        if prompt.style == "text":
+            return wanted | {"prompt": prompt.messages[0].content}
+        return wanted | self._chat(prompt, sampling.reasoning_effort)
+
+    def _chat(self, prompt: Prompt, effort: str | None) -> dict[str, Any]:
+        """What a chat has besides: llama.cpp renders the template that the file holds."""
+        template = self._head.chat_template
+        if template is None:
+            raise UserError(
+                f"{self.name} has no chat template: it is a base model, ask it with `task_args` prompt=base"
+            )
+        if effort is not None and "reasoning_effort" not in template:
+            raise UserError(f"{self.name} knows no reasoning effort: leave `reasoning_effort` out")
+        messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
+        return {
+            "messages": messages,
+            **({"chat_template_kwargs": {"reasoning_effort": effort}} if effort else {}),
+        }
+
+    def _work(self) -> None:
+        """Answer one request after another, until told to end."""
+        while (job := self._jobs.get()) is not None:
+            body, future = job
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(self._answer(body))
+            except Exception as error:  # whoever waits must be told
+                future.set_exception(error)
+
+    def _answer(self, body: dict[str, Any]) -> Generated:
+        chat = "messages" in body
+        ask = self._server.handle_chat_completions if chat else self._server.handle_completions
+        said = ask(body)
+        if (fault := said.get("error")) is not None:
+            if fault.get("type") != "exceed_context_size_error":
+                raise RuntimeError(f"llama.cpp: {fault.get('message', fault)}")
+            tokens = fault["n_prompt_tokens"]
+            note = (
+                f"the prompt's {tokens} tokens leave no room in a context of {self._context}; `model_args`"
+                " context_length=N makes more"
+            )
+            return Generated(text="", finish_reason="length", usage=Usage(input_tokens=tokens), note=note)
+        choice, counted = said["choices"][0], said["usage"]
+        text = (choice["message"]["content"] if chat else choice["text"]) or ""
+        # llama.cpp gives a begun reply with its beginning.
+        if chat and body["messages"][-1]["role"] == "assistant":
+            text = text.removeprefix(body["messages"][-1]["content"])
+        if choice["finish_reason"] not in {"stop", "length"}:
+            raise RuntimeError(f"llama.cpp ended a request with finish_reason {choice['finish_reason']!r}")
+        usage = Usage(input_tokens=counted["prompt_tokens"], output_tokens=counted["completion_tokens"])
+        return Generated(text=text, finish_reason=choice["finish_reason"], usage=usage)
+
+
+def open_gguf(model: str, request_policy: RequestPolicy, args: Mapping[str, Any]) -> LocalModel:
+    """Open a GGUF file.
+
+    Raises:
+        UserError: as `GgufEngine`, or an argument has a wrong value.
+        UnknownName: there is no such argument.
+    """
+    return LocalModel(GgufEngine(model, read_options(args)), request_policy)
+
+
+def _short(name: str) -> str:
+    """A file by its name alone: its hash says which it is, wherever it lies."""
+    return Path(name).name
+
+
+def _first(*values: float | None) -> float | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _mixed(seed: int, prompt: Prompt) -> int:
+    """The seed of one request: with one seed for all, samples of different problems would draw the same noise."""
+    return int(sha256_json([seed, prompt.sha256])[:16], 16) % _RANDOM_SEED
+
+
+def _model_head(path: Path, name: str) -> GgufHead:
+    head = read_head(path, name)
+    if head.kind != "model":
+        raise UserError(f"{name}: {path} holds no model, its kind is {head.kind!r}; name the model's own file")
+    return head
+
+
+def _check_adapter(path: Path, model: GgufHead) -> None:
+    """See that a file is an adapter for the model's architecture.
+
+    Raises:
+        UserError: it is not.
+    """
+    what = f"`model_args` adapter={path}"
+    if path.is_dir():
+        raise UserError(
+            f"{what}: a folder that PEFT has written must first be made a GGUF file: convert_lora_to_gguf.py"
+        )
+    head = read_head(path, what)
+    if head.kind != "adapter":
+        raise UserError(f"{what}: it holds no adapter, its kind is {head.kind!r}")
+    if head.architecture != model.architecture:
+        raise UserError(f"{what}: it is made for {head.architecture}, and the model is {model.architecture}")
+
+
+def _start(path: Path, options: GgufOptions, context: int, name: str) -> Any:
+    """Load the weights.
+
+    Raises:
+        UserError: llama.cpp cannot, or there is no GPU to put layers on.
+    """
+    import xllamacpp
+
+    kinds = xllamacpp.ggml_backend_dev_type
+    gpus = (kinds.GGML_BACKEND_DEVICE_TYPE_GPU, kinds.GGML_BACKEND_DEVICE_TYPE_IGPU)
+    if options.gpu_layers and not any(device["type"] in gpus for device in xllamacpp.get_device_info()):
+        raise UserError(
+            f"`model_args` gpu_layers={options.gpu_layers}: the installed xllamacpp finds no GPU; leave it out, or"
+            " install its build for your GPU"
+        )
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(path)
+    parameters.n_ctx = context * options.batch_size
+    parameters.n_parallel = options.batch_size
+    for cores in (parameters.cpuparams, parameters.cpuparams_batch):
+        cores.n_threads = threads_of(options)
+    if options.gpu_layers is not None:
+        parameters.n_gpu_layers = options.gpu_layers
+    if options.adapter is not None:
+        lora = xllamacpp.CommonAdapterLoraInfo(str(options.adapter), options.adapter_scale)
+        parameters.lora_adapters = [lora]
+    parameters.fit_params = False  # what was asked for, or an error: not what fits
+    parameters.cache_prompt = False  # a reused prefix was computed in other batches, and so is not bit-equal
+    parameters.cache_ram_mib = parameters.n_ctx_checkpoints = 0
+    parameters.reasoning_format = xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_NONE
+    parameters.ui = parameters.warmup = False
+    parameters.api_keys = [secrets.token_hex(32)]
+    parameters.verbosity = -1
+    try:
+        return xllamacpp.Server(parameters)
+    except RuntimeError:
+        adapted = "" if options.adapter is None else f", or its adapter {options.adapter} is of another shape"
+        raise UserError(
+            f"{name}: llama.cpp cannot run {path}: its weights are damaged, too large for the memory at a context"
+            f" of {context}, or of an architecture that it does not know{adapted}"
+        ) from None
