@@ -9,7 +9,14 @@ import pytest
 from truegrade.errors import UserError
 from truegrade.evolution.contamination import Contamination
 from truegrade.evolution.coralx_split import TEST, TRAINING, WITHOUT_JSON
-from truegrade.evolution.final_look import FILE, Ledger, look_at_final, looks
+from truegrade.evolution.final_look import (
+    FILE,
+    Ledger,
+    corrected_confidence,
+    corrected_p,
+    look_at_final,
+    looks,
+)
 from truegrade.evolution.micro_roles import MicroSizes, micro_roles
 from truegrade.evolution.mutant_problems import fresh_mutants
 from truegrade.evolution.quixbugs_roles import quixbugs_roles
@@ -151,7 +158,7 @@ def test_the_final_problems_are_looked_at_once(tmp_path):
         look_at_final(tmp_path, "b" * 64)
     assert looks(tmp_path) == (first,)
     second = look_at_final(tmp_path, "b" * 64, again=True, notice=said.append)
-    assert second.number == 2 and "evaluation 2" in said[0]
+    assert second.number == 2 and "evaluation 2" in said[0] and "97.5 % confidence" in said[0]
     assert looks(tmp_path) == (first, second)
 
 
@@ -178,9 +185,40 @@ def test_another_folder_is_no_way_round_the_one_look(tmp_path):
     assert second.number == 2 and "evaluation 2" in said[-1]
     (folders[2] / FILE).unlink()  # nor is deleting the folder's own record
     assert look_at_final(folders[2], "two", ledger=longer, again=True).number == 2
+    assert look_at_final(folders[1], "one", ledger=same).number == 1  # the first result is still resumed
+    same.refuse_other()
+    with pytest.raises(UserError, match=r"counts evaluation 3, .* to 98\.33 % confidence"):
+        ledger("final", "longest").refuse_other()
     fresh = ledger("other problems or another base", "long")
     fresh.refuse_other()
     assert look_at_final(folders[3], "three", ledger=fresh).number == 1
+
+
+def test_a_part_of_the_final_problems_is_no_way_round_the_one_look(tmp_path):
+    """A set of another size begins with the same problems; two seeds share a few by chance."""
+
+    def ledger(name, marks):
+        return Ledger(name, name, marks=[str(mark) for mark in marks], path=tmp_path / "state" / FILE)
+
+    folder = tmp_path / "out"
+    folder.mkdir()
+    assert look_at_final(folder, "one", ledger=ledger("hundred", range(100))).number == 1
+    ledger("another seed", range(97, 197)).refuse_other()
+    for marks in (range(200), range(50), range(90, 290)):
+        with pytest.raises(UserError, match="counts evaluation 2"):
+            ledger("other", marks).refuse_other()
+
+
+def test_the_error_advises_no_way_round_the_one_look(tmp_path):
+    look_at_final(tmp_path, "a" * 64)
+    with pytest.raises(UserError) as refused:
+        look_at_final(tmp_path, "b" * 64)
+    assert "seed" not in str(refused.value) and "`out`" not in str(refused.value)
+
+
+def test_intervals_and_p_values_are_corrected_for_the_looks():
+    assert [corrected_confidence(look) for look in (1, 2, 5)] == [0.95, 0.975, 0.99]
+    assert [corrected_p(0.02, look) for look in (1, 2)] == [0.02, 0.04] and corrected_p(0.4, 3) == 1.0
 
 
 def test_a_ledger_that_cannot_be_written_is_said_and_stops_nothing(tmp_path):

@@ -29,8 +29,12 @@ ALLOWED = {
     "evolution/reporting/problems_html.py": "a style",
     "assay/cheats/runner.py": "options of pytest",
     "assay/cheats/environment.py": "options of pytest",
+    "models/gguf_options.py": "an option of pip",
+    "profiles/rewards/rllm_kodcode.py": "options of pytest",
 }
-NOT_ARGUMENTS = {"`audit`", "`field`", "`grade`", "`longest`", "`published`"}
+OF_REWARDS = {"`limits`", "`on_error`", "`retry_s`", "`scheme`", "`step_replies`", "`truncated`", "`unknown`"}
+"""Arguments of `RewardGrader`, which no command has."""
+NOT_ARGUMENTS = {"`audit`", "`field`", "`grade`", "`longest`", "`published`"} | OF_REWARDS
 """Commands and values between backquotes."""
 
 

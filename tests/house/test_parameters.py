@@ -18,6 +18,8 @@ from truegrade.assay.reporting.exports import export_assay
 from truegrade.cli import main
 from truegrade.evolution.running import evolve
 from truegrade.evolution.settings import EvolutionSettings
+from truegrade.evolution.testbed import running as testbed_runs
+from truegrade.evolution.testbed.records import TestbedSettings
 from truegrade.models import DEFAULT_MODEL
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.comparison_export import export_comparison
@@ -34,6 +36,7 @@ FUNCTIONS = {
     "export": [api.export],
     "compare": [compare_runs, standings, export_comparison],
     "evolve": [evolve, EvolutionSettings],
+    "rewards testbed": [testbed_runs.testbed, TestbedSettings],
     "assay measure": [assay, Battery],
     "assay harden": [harden],
     "assay verdicts": [corrected_runs],
@@ -55,14 +58,22 @@ OTHERWISE = {
     ("assay measure", "classes"): "battery",
     ("assay verdicts", "assay_folder"): "assay",
     ("evolve", "quick"): "settings",
+    ("rewards testbed", "quick"): "settings",
     ("evolve", "init"): "settings",
     ("evolve", "searcher"): "search",
     ("evolve", "no_baselines"): "baselines",
 }
 """Options that make a part of an argument, or one of several of a kind."""
 
-MODELS = {"run": {"model": ((), DEFAULT_MODEL)}, "generate": {"model": (None, DEFAULT_MODEL)}}
-"""No model is the default one: options that differ from the parameter by that alone."""
+_TESTBED = TestbedSettings()
+UNLESS_GIVEN = {
+    "run": {"model": ((), DEFAULT_MODEL)},
+    "generate": {"model": (None, DEFAULT_MODEL)},
+    "rewards testbed": {"arms": ((), _TESTBED.arms)}
+    | {name: (None, getattr(_TESTBED, name)) for name in ("seeds", "rounds", "prompts", "samples", "hard")},
+}
+"""Options that differ from the parameter in this alone: no model is the default one, and what is not given is
+--quick's to decide."""
 
 TAKES = {"run": ["x"], "generate": ["x"], "grade": ["x"], "check": ["1", "x"], "report": ["x"], "compare": ["x"],
          "export": ["x", "--format", "x"], "evolve": ["x"], "assay harden": ["x", "--out", "x"],
@@ -109,7 +120,7 @@ def test_every_option_is_a_parameter_with_the_same_default(command, monkeypatch)
         and (command, each.name) not in OTHERWISE
         and not same(command, given[each.name], known[each.name])
     }
-    assert differing == MODELS.get(command, {})
+    assert differing == UNLESS_GIVEN.get(command, {})
 
 
 def test_the_exceptions_are_needed():

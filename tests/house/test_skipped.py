@@ -9,6 +9,7 @@ from support import skipped
     ("reason", "way"),
     [
         ("peers not present: set TRUEGRADE_PEERS", "make parity"),
+        ("trainers not present: set TRUEGRADE_PEERS", "make trainers"),
         ("the extra [inspect] is not installed", "make integrations"),
         ("training needs the extra [train]: torch, safetensors, tokenizers", "make train-check"),
         ("torch is not installed", "pip install -e '.[local]'"),

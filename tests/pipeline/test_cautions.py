@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -164,17 +163,15 @@ def test_one_sample_is_warned_of_where_another_run_would_draw_others() -> None:
 # -------------------------------------------------------------------------------------------- reply form
 
 
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(workers=1) as box:
-        yield box
-
-
 FUNCTION_PROFILES = [name for name in PROFILES if "function" in open_profile(name).covers]
 
 
+WRAPPED = {"code-r1": "<think>\nso\n</think>\n<answer>\n{}\n</answer>"}
+"""Rewards for replies of a form of their own."""
+
+
 @pytest.mark.parametrize("name", FUNCTION_PROFILES)
-def test_what_a_profile_says_it_takes_is_what_it_takes(name: str, sandbox: Sandbox) -> None:
+def test_what_a_profile_says_it_takes_is_what_it_takes(name: str) -> None:
     profile = open_profile(name)
     task = FunctionTask(
         prompt=HEAD, entry_point="triple", prefix=HEAD, tests=TESTS + "check(triple)", reference=HEAD + BODY
@@ -184,10 +181,12 @@ def test_what_a_profile_says_it_takes_is_what_it_takes(name: str, sandbox: Sandb
     def passes(text: str) -> bool:
         completion = Completion(
             benchmark="humaneval", dataset_sha256="d" * 64, problem_id="HumanEval/0", sample=0,
-            config_sha256="c" * 64, prompt_sha256="p" * 64, text=text, model="m",
+            config_sha256="c" * 64, prompt_sha256="p" * 64, text=WRAPPED.get(name, "{}").replace("{}", text),
+            model="m",
         )  # fmt: skip
         answer = profile.answer(problem, completion)
-        return answer.value is not None and profile.judgement(problem, answer, sandbox).reason == "passed"
+        with Sandbox(profile.limits, workers=1) as sandbox:
+            return answer.value is not None and profile.judgement(problem, answer, sandbox).reason == "passed"
 
     assert (passes(FENCED), passes(BODY)) == {
         "continuation": (False, True),

@@ -60,4 +60,4 @@ def test_which_last_words_name_a_missing_package(detail, mark):
 def test_doctor_names_the_packages_of_programs_with_versions():
     found = [item.detail for item in examine() if item.name == "packages of programs"]
     assert any(detail.startswith("numpy 2") for detail in found)
-    assert any("pandas" in detail and "livecodebench-exec" in detail for detail in found)
+    assert any("pandas" in detail and "pytest" in detail and "rllm-kodcode" in detail for detail in found)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from truegrade.agents import Agent
 from truegrade.analysis import claim_check
 from truegrade.api.stored import as_path, compare, export, load, report, report_files
 from truegrade.benchmarks.base import BenchmarkSpec
+from truegrade.datasets.learned import past_of
 from truegrade.errors import UserError
 from truegrade.models import DEFAULT_MODEL
 from truegrade.models.base import Model
 from truegrade.pipeline.deciding import stop_request
 from truegrade.pipeline.graders import open_grader
-from truegrade.pipeline.importing import RUNS, benchmark_of, import_file
+from truegrade.pipeline.importing import RUNS, benchmark_of, import_file, note_past
 from truegrade.pipeline.importing import opened as opened_source
 from truegrade.pipeline.loading import load_announced, load_for, problems_of
 from truegrade.pipeline.progress import Progress
@@ -76,6 +78,7 @@ def run(
     cache: bool | None = None,
     probe: bool = False,
     batch: bool = False,
+    exclude_seen: bool = False,
     out: str | Path | None = None,
     ks: Sequence[int] | None = None,
     workers: int | None = None,
@@ -100,7 +103,7 @@ def run(
         model: ``provider/name``, a preset, ``replay:FILE``, ``baseline/NAME``, or a Model.
         profiles: rules to grade under; the first also words the prompt.
         n, data, task_args, limit, ids, sampling, request_policy, base_url, model_args, agent, agent_args, reuse,
-            cache, probe, batch, out: as for `generate`.
+            cache, probe, batch, exclude_seen, out: as for `generate`.
         ks: the k of pass@k; None for 1, 5, 10, 25, 50, 100 as far as ``n`` allows.
         workers: programs run at once; None for one a core.
         executor: where they run: ``local``, ``ray`` or ``ray:ADDRESS`` (`truegrade.pipeline.graders.open_grader`).
@@ -130,7 +133,8 @@ def run(
     request = RunRequest(
         benchmark=benchmark, model=model, n=n, data=data, task_args=task_args, limit=limit, ids=ids,
         sampling=sampling, request_policy=request_policy, base_url=base_url, model_args=model_args, agent=agent,
-        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, batch=batch, out=out,
+        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, batch=batch,
+        exclude_seen=exclude_seen, out=out,
         stop=stop_request(stop_when_decided, order_seed, alpha),
     )  # fmt: skip
     asked = ask(
@@ -163,6 +167,7 @@ def generate(
     cache: bool | None = None,
     probe: bool = False,
     batch: bool = False,
+    exclude_seen: bool = False,
     out: str | Path | None = None,
     allow_unsafe: bool | None = None,
     progress: Progress | None = None,
@@ -190,6 +195,7 @@ def generate(
             None to keep those of a provider's own address.
         batch: ask through the service's batches, which cost half and are answered within a day; the model must be
             one of ``openai/`` or ``anthropic/``.
+        exclude_seen: leave out the problems that the adapter learned from instead of refusing them.
         probe: look first which parameters the server honours; the manifest keeps what was found.
         out: folder of the run; None for one named by what is asked, under ``runs``.
         allow_unsafe: as for `run`; only an agent runs programs here.
@@ -202,7 +208,7 @@ def generate(
     request = RunRequest(
         benchmark=benchmark, model=model, n=n, data=data, task_args=task_args, limit=limit, ids=ids,
         sampling=sampling, request_policy=request_policy, base_url=base_url, model_args=model_args, agent=agent,
-        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, batch=batch,
+        agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, batch=batch, exclude_seen=exclude_seen,
         out=out,
     )  # fmt: skip
     return ask(
@@ -228,6 +234,8 @@ def grade(
     cutoff: str | None = None,
     packages: Sequence[str] = (),
     timeout_s: float | None = None,
+    adapter: str | Path | None = None,
+    exclude_seen: bool = False,
     log_to: Sequence[str] = (),
     progress: Progress | None = None,
     notice: Notice = ignore,
@@ -249,6 +257,9 @@ def grade(
         workers, executor, allow_unsafe, cutoff, packages, log_to: as for `run`.
         timeout_s: CPU seconds of a program, or of each call or test where the rules limit those, in place of the
             profiles' own limits; the verdicts stand in a column of their own, ``human-eval@6d43fb9+30s``.
+        adapter: folder of the adapter that the completions were made with: problems that it learned from are
+            refused.
+        exclude_seen: leave them out instead.
         progress: watches the stages.
         notice: told what a person should know.
 
@@ -262,6 +273,8 @@ def grade(
     grader = open_grader(executor, workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe))
     watch = progress or Silent()
     check_cutoff(cutoff)
+    made_with = None if adapter is None else _adapter(adapter)
+    past = partial(past_of, None, made_with, exclude_seen=exclude_seen)
     if is_pack(path):
         path = unpack_for_grading(path, as_path(out), RUNS)
     if (path / "manifest.json").exists():
@@ -271,6 +284,8 @@ def grade(
         window = window_of(run_.manifest, task_args or {})
         loaded = load_for(run_, benchmark, as_path(data), notice, download_progress)
         refuse_uncovered(opened, loaded.problems)
+        if made_with is not None:
+            note_past(run_, problems_of(run_, loaded), made_with, past)
     else:
         with completion_file(path, notice) as file, opened_source(file) as source:
             importer = find_format(source, file_format)
@@ -283,7 +298,7 @@ def grade(
             chosen_rows = select(loaded, limit, rows=True) if limit is not None else None
             run_ = import_file(
                 source, importer, loaded, chosen_rows, out=as_path(out), progress=watch, notice=notice,
-                read_by=importer_origin(file_format),
+                read_by=importer_origin(file_format), past=past if made_with else None,
             )  # fmt: skip
     problems = problems_of(run_, loaded)
     chosen = narrow(with_packages(problems, packages), window)
@@ -347,6 +362,13 @@ def check(
         out=as_path(out), workers=workers, allow_unsafe=unsafe_allowed(allow_unsafe),
         progress=progress or Silent(), notice=notice,
     )  # fmt: skip
+
+
+def _adapter(given: str | Path) -> Path:
+    folder = Path(given)
+    if not folder.exists():
+        raise UserError(f"`adapter` {folder}: no such folder; name the one that the completions were made with")
+    return folder
 
 
 def unsafe_allowed(allowed: bool | None = None) -> bool:

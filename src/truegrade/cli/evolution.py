@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from truegrade.cli.options import echo, json_option, notice, print_json, unsafe_option
+from truegrade.cli.options import echo, exclude_seen_option, json_option, notice, print_json, unsafe_option
 
 if TYPE_CHECKING:
     from truegrade.evolution.settings import EvolutionSettings
@@ -43,7 +43,12 @@ if TYPE_CHECKING:
     "--executor", default="local", show_default=True, metavar="NAME[:ADDRESS]",
     help="Where genomes are evaluated: local; ray (a cluster of this machine's cores); ray:auto; ray://HOST:PORT.",
 )  # fmt: skip
-@click.option("--again", is_flag=True, help="Evaluate the final problems again; the report states this.")
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Evaluate the final problems again: counted, shown, and corrected for by wider intervals.",
+)
+@exclude_seen_option
 @unsafe_option
 @json_option
 def evolve(

@@ -132,6 +132,11 @@ adapter_option = click.option(
     help="LoRA or DoRA adapter in PEFT format; for embedded/NAME and hf/NAME (-M adapter=FOLDER).",
 )  # fmt: skip
 
+exclude_seen_option = click.option(
+    "--exclude-seen", is_flag=True,
+    help="Leave out the problems that the adapter learned from, instead of refusing them.",
+)  # fmt: skip
+
 model_args_option = click.option(
     "-M", "model_args", multiple=True, callback=_json_pairs, metavar="K=V",
     help="Model argument, passed on to the service. Repeatable.",
@@ -143,6 +148,7 @@ models_option = click.option("--model", "-m", multiple=True, help=f"{MODEL_HELP}
 
 generation_options = together(
     adapter_option,
+    exclude_seen_option,
     click.option("--agent", metavar="NAME",
                  help="Agent that calls the model in several steps: agentcoder, self-repair."),
     click.option("-A", "agent_args", multiple=True, callback=_json_pairs, metavar="K=V",
@@ -223,6 +229,7 @@ def generation_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
         "cache",
         "probe",
         "batch",
+        "exclude_seen",
         "out",
     )
     return {

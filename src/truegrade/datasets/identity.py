@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from truegrade.datasets.docstrings import without_docstrings
@@ -25,23 +26,77 @@ def identity(program: str) -> str:
     return sha256_json(_spelled(_Plain(bound).visit(tree)))
 
 
-def _spelled(node: object) -> str:
+def _spelled(node: object, named: Callable[[str], str] = str) -> str:
     """The tree as ``ast.dump`` of CPython 3.11 writes it, under every version.
 
     Identities are compared with those of other machines and years: they decide which programs no model was trained
     on. ``ast.dump`` writes ``type_params=[]`` since 3.12 and leaves empty lists out since 3.13.
+
+    Args:
+        node: of the tree.
+        named: gives every identifier its name; those of modules to import and constants are none.
     """
     if isinstance(node, list):
-        return f"[{', '.join(map(_spelled, node))}]"
+        return f"[{', '.join(_spelled(each, named) for each in node)}]"
     if not isinstance(node, ast.AST):
-        return repr(node)
+        return repr(named(node) if isinstance(node, str) else node)
     written = []
     for name in node._fields:
         value = getattr(node, name, None)
         left_out = value is None and getattr(type(node), name, ...) is None
         if not (left_out or (name == "type_params" and not value)):
-            written.append(f"{name}={_spelled(value)}")
+            fixed = isinstance(node, ast.Constant) or (type(node), name) in _MODULES
+            written.append(f"{name}={_spelled(value, str if fixed else named)}")
     return f"{type(node).__name__}({', '.join(written)})"
+
+
+_MODULES = frozenset({(ast.ImportFrom, "module"), (ast.alias, "name")})
+"""Fields that name what lies outside the program."""
+
+
+@lru_cache(maxsize=8192)
+def name_free_identity(source: str) -> str:
+    """Hash that programs share which differ in the names that they give, layout, annotations and docstrings apart.
+
+    `program_identity` leaves out the names of functions, parameters and variables. Here also those of attributes,
+    caught exceptions, imports, and matched values are numbered in the order of their appearance. What the program
+    only reads, such as built-ins, methods of built-in types and what its imports hold, keeps its name.
+    Text that does not parse has the hash of `program_identity`.
+    """
+    text = without_notes(source)
+    try:
+        with quietly():
+            tree = without_docstrings(ast.parse(text))
+            given = set(_given_names(tree))
+            plain = _Plain({name: name for name in given}).visit(tree)
+            numbers: dict[str, str] = {}
+
+            def named(name: str) -> str:
+                return numbers.setdefault(name, f"_{len(numbers)}") if name in given else name
+
+            return sha256_json(["name-free", _spelled(plain, named)])
+    except (SyntaxError, ValueError, RecursionError):
+        return program_identity(source)
+
+
+def _given_names(tree: ast.AST) -> Iterator[str]:
+    """Every name that the program gives to something of its own."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case (
+                ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store())
+            ):
+                yield name
+            case (
+                ast.ExceptHandler(name=str(name))
+                | ast.alias(asname=str(name))
+                | ast.MatchAs(name=str(name))
+                | ast.MatchStar(name=str(name))
+                | ast.MatchMapping(rest=str(name))
+            ):
+                yield name
 
 
 def _bound_names(tree: ast.AST) -> list[str]:

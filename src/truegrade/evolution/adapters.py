@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from truegrade.errors import UserError
-from truegrade.evolution.genomes import Fidelity, Genome, TrainingGenes
+from truegrade.evolution.collecting import Collector, FoundLessons
+from truegrade.evolution.genomes import DataGenes, Fidelity, Genome, TrainingGenes
 from truegrade.evolution.settings import Training
 from truegrade.evolution.survival import FULL
 from truegrade.evolution.training.base import Lesson, Trained, Trainer, TrainingOrder
@@ -28,6 +29,23 @@ class Adapter(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens are those of everything that had to be trained for it."""
     cached: bool
     """Whether nothing had to be."""
+    lessons: tuple[Lesson, ...]
+    """What it learned from; of a merge, what its parts did."""
+    sampled: int = 0
+    """Tokens generated to find lessons."""
+    asked: int = 0
+    """Problems without a lesson of their own that were asked for one, or whose reference was learned."""
+
+
+class _Taught(msgspec.Struct, frozen=True, kw_only=True):
+    """An adapter in the cache, and what it took."""
+
+    cached: Cached
+    lessons: tuple[Lesson, ...]
+    tokens: int
+    """Learned by all trainings."""
+    sampled: int = 0
+    asked: int = 0
 
 
 class Workshop:
@@ -38,10 +56,19 @@ class Workshop:
         lessons: what every adapter learns.
         common: settings that no genome varies.
         cache: where adapters are kept.
+        collector: finds further lessons, for genomes that ask for them.
     """
 
-    def __init__(self, trainer: Trainer, lessons: Sequence[Lesson], common: Training, cache: AdapterCache) -> None:
-        self._trainer, self._lessons, self._common, self._cache = trainer, lessons, common, cache
+    def __init__(
+        self,
+        trainer: Trainer,
+        lessons: Sequence[Lesson],
+        common: Training,
+        cache: AdapterCache,
+        collector: Collector | None = None,
+    ) -> None:
+        self._trainer, self._lessons, self._common, self._cache = trainer, tuple(lessons), common, cache
+        self._collector = collector
 
     @contextmanager
     def adapter(
@@ -59,10 +86,17 @@ class Workshop:
             UserError: it cannot be made, or its files are not those that were made.
         """
         if not genome.merge:
-            cached = self._trained(genome, seed, fidelity)
+            taught = self._taught(genome, seed, fidelity)
+            cached = taught.cached
             _verify(cached)
             yield Adapter(
-                folder=cached.trained.folder, sha256=cached.sha256, trained=cached.trained, cached=cached.hit
+                folder=cached.trained.folder,
+                sha256=cached.sha256,
+                trained=msgspec.structs.replace(cached.trained, tokens=taught.tokens),
+                cached=cached.hit,
+                lessons=taught.lessons,
+                sampled=taught.sampled,
+                asked=taught.asked,
             )
             return
         with TemporaryDirectory(prefix="truegrade-merge-") as scratch:
@@ -71,22 +105,54 @@ class Workshop:
     def keys(
         self, genome: Genome, parts: Sequence[Genome], seed: int, fidelity: Fidelity = FULL
     ) -> tuple[str, ...]:
-        """Under which keys the cache keeps what `adapter` takes from it: of a merge, its parts."""
+        """Under which keys the cache keeps what `adapter` takes from it: of a merge, its parts.
+
+        What a genome that finds lessons takes is not known before it has found them.
+        """
         merged = {name for name, _ in genome.merge}
         wanted = [(part, FULL) for part in parts if part.id in merged] if merged else [(genome, fidelity)]
-        orders = [self._order(one, _epochs(one, share), seed) for one, share in wanted]
+        known = [(one, share) for one, share in wanted if one.data == DataGenes()]
+        orders = [self._order(one, _epochs(one, share), seed) for one, share in known]
         return tuple(dict.fromkeys(adapter_key(self._trainer, order, self._lessons) for order in orders))
 
-    def _trained(self, genome: Genome, seed: int, fidelity: Fidelity) -> Cached:
+    def _taught(self, genome: Genome, seed: int, fidelity: Fidelity) -> _Taught:
         order = self._order(genome, _epochs(genome, fidelity), seed)
-        return self._cache.trained(self._trainer, order, self._lessons)
+        if genome.data == DataGenes():
+            cached = self._cache.trained(self._trainer, order, self._lessons)
+            return _Taught(cached=cached, lessons=self._lessons, tokens=cached.trained.tokens)
+        if self._collector is None:
+            raise UserError(f"genome {genome.id} finds lessons of its own, which nothing here collects")
+        return self._taught_more(genome.data, order, seed, self._collector)
+
+    def _taught_more(self, data: DataGenes, order: TrainingOrder, seed: int, collector: Collector) -> _Taught:
+        """Train on the lessons and on those found by the base; each round adds those found by the last adapter.
+
+        Every training begins from the base: one that goes on from the last adapter would keep what that had
+        learned from fewer lessons.
+        """
+        begun = [collector.replayed(data, seed), *([collector.references(data)] if data.references else [])]
+        given = (*self._lessons, *(lesson for one in begun for lesson in one.lessons))
+        lessons, made, rounds = given, [self._cache.trained(self._trainer, order, given)], list[FoundLessons]()
+        for number in range(data.rounds):
+            last = made[-1]
+            rounds.append(collector.found(data, last.trained.folder, last.sha256, number, seed))
+            lessons = (*given, *rounds[-1].lessons)
+            made.append(self._cache.trained(self._trainer, order, lessons))
+        return _Taught(
+            cached=msgspec.structs.replace(made[-1], hit=all(one.hit for one in made)),
+            lessons=lessons,
+            tokens=sum(one.trained.tokens for one in made),
+            sampled=sum(one.tokens for one in (*begun, *rounds)),
+            asked=sum(one.asked for one in (*begun, *rounds[:1])),  # each round asks the same problems
+        )
 
     def _merged(self, genome: Genome, parts: Sequence[Genome], seed: int, folder: Path) -> Adapter:
         known = {part.id: part for part in parts}
         missing = [name for name, _ in genome.merge if name not in known]
         if missing:
             raise UserError(f"genome {genome.id} merges {', '.join(missing)}, which this search has not evaluated")
-        made = [self._trained(known[name], seed, FULL) for name, _ in genome.merge]
+        taught = [self._taught(known[name], seed, FULL) for name, _ in genome.merge]
+        made = [one.cached for one in taught]
         for cached in made:
             _verify(cached)
         weighted = [
@@ -94,12 +160,15 @@ class Workshop:
             for cached, (_, weight) in zip(made, genome.merge, strict=True)
         ]
         built = build_merged(weighted, self._order(genome, 0, seed), folder)
-        tokens = sum(cached.trained.tokens for cached in made)
+        tokens = sum(one.tokens for one in taught)
         return Adapter(
             folder=folder,
             sha256=adapter_sha256(folder),
             trained=msgspec.structs.replace(built, tokens=tokens),
             cached=all(cached.hit for cached in made),
+            lessons=tuple(dict.fromkeys(lesson for one in taught for lesson in one.lessons)),
+            sampled=sum(one.sampled for one in taught),
+            asked=max(one.asked for one in taught),
         )
 
     def _order(self, genome: Genome, epochs: int, seed: int) -> TrainingOrder:

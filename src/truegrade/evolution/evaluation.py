@@ -12,6 +12,7 @@ import msgspec
 
 from truegrade.errors import SandboxError, UserError
 from truegrade.evolution.adapters import Adapter, Workshop
+from truegrade.evolution.collecting import Collector
 from truegrade.evolution.genomes import Fidelity, Genome, Scores
 from truegrade.evolution.objectives.anchors import graded_reply
 from truegrade.evolution.objectives.coralx import CoralxObjectives
@@ -23,11 +24,13 @@ from truegrade.evolution.survival import FULL
 from truegrade.evolution.training.cache import AdapterCache
 from truegrade.evolution.workplace import Workplace
 from truegrade.pipeline.verdicts import limits_for
-from truegrade.profiles import find_profile
+from truegrade.profiles import Profile, find_profile
 from truegrade.records import Problem, Reason
 from truegrade.sandbox import Sandbox
 
 THOUSAND = 1000.0
+FOUND = "found"
+"""Folder of lessons that were found, beside the adapters."""
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,9 +74,11 @@ class Evaluator:
             CoralxObjectives() if settings.objectives.kind == "coralx" else MeasuredObjectives()
         )
         self._stack = ExitStack()
-        self._sandbox = self._stack.enter_context(
-            Sandbox(limits_for(self._profile, ()), workers=1, allow_unsafe=workplace.allow_unsafe)
-        )
+        self._sandbox = self._stack.enter_context(self._jail(self._profile))
+        learned_by = find_profile(settings.training.filter)
+        same = learned_by.id == self._profile.id
+        self._filtering = self._sandbox if same else self._stack.enter_context(self._jail(learned_by))
+        """The jail of what is learned: with the limits of the filter."""
         self._subject: Subject | None = None
 
     @property
@@ -135,7 +140,14 @@ class Evaluator:
         return AdapterCache(self._workplace.adapters)
 
     def _workshop(self) -> Workshop:
-        return Workshop(self.subject.trainer, self._workplace.lessons, self.settings.training, self.cache())
+        cache, training = self.cache(), self.settings.training
+        collector = Collector(
+            self.subject, self.settings, self._workplace.roles, self._filtering, cache.folder / FOUND
+        )
+        return Workshop(self.subject.trainer, self._workplace.lessons, training, cache, collector)
+
+    def _jail(self, profile: Profile) -> Sandbox:
+        return Sandbox(limits_for(profile, ()), workers=1, allow_unsafe=self._workplace.allow_unsafe)
 
     def anchor(self, name: str) -> Scores:
         """Scores of replies that need no model."""
@@ -146,8 +158,9 @@ class Evaluator:
     def _scored(self, job: Job, adapter: Adapter | None) -> Scores:
         settings = self.settings
         problems = self._problems(job)
+        learns_pool = self._learns_pool(job)
         for problem in problems:
-            self._workplace.roles.check(problem)
+            self._workplace.roles.check(problem, learns_pool=learns_pool)
         examination = Examination(self.subject, self._profile, settings.variant, settings.samples, self._sandbox)
         sampling = settings.base_sampling.genes if job.genome is None else job.genome.sampling
         folder = None if adapter is None else adapter.folder
@@ -161,7 +174,14 @@ class Evaluator:
         roles = self._workplace.roles
         if job.role == "report":
             return (*roles.final, *roles.forgetting)
-        return roles.selection[: ceil(len(roles.selection) * job.fidelity.problems)]
+        # All searches see the same problems: those who do not learn from the pool select by it.
+        seen = roles.selection if self._learns_pool(job) else (*roles.selection, *roles.pool)
+        return seen[: ceil(len(seen) * job.fidelity.problems)]
+
+    def _learns_pool(self, job: Job) -> bool:
+        """Whether the pool is no measure of a job's adapter, nor of those that the search compares it with."""
+        own = job.genome is not None and any(one.data.learns_pool for one in (job.genome, *job.parts))
+        return own or self.settings.space.rounds[1] > 0
 
     def _all_scores(
         self, problems: Sequence[Problem], samples: Sequence[GradedReply], adapter: Adapter | None
@@ -185,6 +205,9 @@ class Evaluator:
                 "tokens_generated": float(sum(sample.tokens or 0 for sample in samples)),
                 "parameters": float(parameters),
                 "tokens_learned": float(tokens),
+                "tokens_sampled": float(0 if adapter is None else adapter.sampled),
+                "lessons": float(0 if adapter is None else len(adapter.lessons)),
+                "problems_asked": float(0 if adapter is None else adapter.asked),
                 "lessons_cut": float(0 if trained is None else trained.cut),
                 **losses,
             },

@@ -121,7 +121,7 @@ class SelectedGenome(msgspec.Struct, frozen=True, kw_only=True):
     genome: Genome
     adapter_sha256: str
     selection: float
-    """Pass rate on the selection problems: flattered."""
+    """Pass rate on the selection problems, those of the pool apart: flattered."""
     final: Estimate
     against_base: PassRateDifference
     forgetting: PassRateDifference | None
@@ -140,14 +140,16 @@ class Contest(msgspec.Struct, frozen=True, kw_only=True):
     """Replicates in which what the search chose passed more."""
     losses: int
     sign_p: float
-    """Two-sided exact sign test over replicates; 1 where there is one."""
+    """Two-sided exact sign test over replicates, corrected for `Final.look`; 1 where there is one."""
 
 
 class Final(msgspec.Struct, frozen=True, kw_only=True):
     """The final report: one evaluation, at the end."""
 
     look: int
-    """1, or more where the final problems were evaluated again."""
+    """1, or more where the final problems were evaluated again, by whatever folder of the same user."""
+    confidence: float = 0.95
+    """Of every interval: 1 - 0.05 / look (Bonferroni), by which the p-values are corrected too."""
     rule: str
     """How each search chose, as a sentence."""
     chosen: str

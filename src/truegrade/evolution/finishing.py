@@ -6,17 +6,17 @@ import shutil
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from truegrade.datasets.learned import write_learned
+from truegrade.datasets.learned import learned_places, read_learned, write_learned
 from truegrade.errors import UserError
 from truegrade.evolution.choosing import Chosen, choose, rule
 from truegrade.evolution.evaluation import Evaluator, Job
 from truegrade.evolution.events import FINAL, Contest, Final, PassRateDifference, SelectedGenome
-from truegrade.evolution.final_look import Ledger, look_at_final, looks
+from truegrade.evolution.final_look import Ledger, corrected_confidence, corrected_p, look_at_final, looks
 from truegrade.evolution.folder import BEST, EvolutionFolder
 from truegrade.evolution.workers import GenomeMap
 from truegrade.evolution.workplace import Workplace
-from truegrade.models.adapters import CONFIG, WEIGHTS, adapter_sha256
-from truegrade.records import Problem, sha256_json
+from truegrade.models.adapters import ARGUMENT, CONFIG, WEIGHTS, adapter_sha256
+from truegrade.records import Estimate, Problem, sha256_json
 from truegrade.statistics import TaskTally, compare_paired, mcnemar_p
 from truegrade.statistics.tally import pass_at_k
 
@@ -46,6 +46,8 @@ class Finish:
         self._workplace, self._settings, self._roles = workplace, workplace.settings, workplace.roles
         self._folder, self._evaluations, self._evaluator = folder, evaluations, evaluator
         self._ledger = ledger
+        self._look = 1
+        """Which evaluation of the final problems this is: intervals and p-values are corrected for it."""
 
     def report(self, *, again: bool = False) -> Final:
         """Select, log the access to the final problems, evaluate, compare, and write ``final.json``.
@@ -70,7 +72,8 @@ class Finish:
         if before is not None and (subject, before.look) in {(look.subject, look.number) for look in looks(path)}:
             return before
         look = look_at_final(path, subject, ledger=self._ledger, again=again, notice=notice)
-        final = self._compared(chosen, look.number)
+        self._look = look.number
+        final = self._compared(chosen)
         self._export(self._best(chosen))
         self._folder.write(FINAL, final)
         return final
@@ -84,7 +87,7 @@ class Finish:
     def _reported(self) -> tuple[Problem, ...]:
         return (*self._roles.final, *self._roles.forgetting)
 
-    def _compared(self, chosen: Sequence[Chosen], look: int) -> Final:
+    def _compared(self, chosen: Sequence[Chosen]) -> Final:
         jobs = [Job(seed=self._settings.seed, role="report"), *map(self._job, chosen)]
         shares = [
             {name: scores["solved"] for name, scores in result.scores.problems.items()}
@@ -92,10 +95,11 @@ class Finish:
         ]
         base, found = shares[0], shares[1:]
         return Final(
-            look=look,
+            look=self._look,
+            confidence=corrected_confidence(self._look),
             rule=rule(self._settings),
             chosen=self._settings.search.title,
-            base=pass_at_k(self._tallies(self._roles.final, base), 1),
+            base=self._rate(base),
             base_passed=base,
             selected=tuple(self._selected(one, base, own) for one, own in zip(chosen, found, strict=True)),
             contests=self._contests(chosen, found),
@@ -112,12 +116,16 @@ class Finish:
             replicate=one.event.replicate,
             genome=one.event.evaluated.genome,
             adapter_sha256=one.event.adapter_sha256,
-            selection=one.event.evaluated.scores.objectives["solved"],
-            final=pass_at_k(self._tallies(roles.final, own), 1),
+            selection=one.event.evaluated.scores.mean("solved", [problem.id for problem in roles.selection]),
+            final=self._rate(own),
             against_base=self._difference(roles.final, base, own),
             forgetting=self._difference(roles.forgetting, base, own) if roles.forgetting else None,
             passed=dict(own),
         )
+
+    def _rate(self, shares: Shares) -> Estimate:
+        """Of the final problems."""
+        return pass_at_k(self._tallies(self._roles.final, shares), 1, corrected_confidence(self._look))
 
     def _tallies(self, problems: Sequence[Problem], shares: Shares, replicates: int = 1) -> list[TaskTally]:
         """Shares as counts; every share is of the same number of replies."""
@@ -132,7 +140,9 @@ class Finish:
     ) -> PassRateDifference:
         """Second minus first."""
         compared = compare_paired(
-            self._tallies(problems, base, replicates), self._tallies(problems, own, replicates)
+            self._tallies(problems, base, replicates),
+            self._tallies(problems, own, replicates),
+            corrected_confidence(self._look),
         )
         return PassRateDifference(
             value=compared.difference,
@@ -166,7 +176,7 @@ class Finish:
                     difference=self._difference(final, means[name], means[own], replicates),
                     wins=wins,
                     losses=losses,
-                    sign_p=mcnemar_p(wins, losses),
+                    sign_p=corrected_p(mcnemar_p(wins, losses), self._look),
                 )
             )
         return tuple(contests)
@@ -186,7 +196,11 @@ class Finish:
         with self._evaluator.adapter(job) as adapter:
             for name in (CONFIG, WEIGHTS):
                 shutil.copyfile(adapter.folder / name, partial / name)
-        write_learned(partial, self._roles.benchmark, self._roles.train)
+            known = {lesson.problem for lesson in adapter.lessons}
+            bases = learned_places(self._settings.model, self._settings.model_args.get(ARGUMENT))
+            earlier = [read_learned(place) for place in (adapter.folder, *bases)]
+        learned = [problem for problem in self._roles.learned if problem.id in known]
+        write_learned(partial, self._roles.benchmark, learned, earlier=earlier)
         if adapter_sha256(partial) != best.event.adapter_sha256:
             raise UserError(
                 f"{target}: the adapter of genome {job.genome.id} came out otherwise than when it was scored"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from truegrade.errors import UserError
@@ -20,9 +18,9 @@ from truegrade.evolution.events import (
     Evolution,
     Final,
 )
-from truegrade.files import run_log
 from truegrade.files.json_text import encode, read_json
 from truegrade.registry import refuse_another_file
+from truegrade.store.folder_lock import alone_in
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 from truegrade.store.manifest import write_atomically
 
@@ -42,27 +40,13 @@ class EvolutionFolder:
     def __init__(self, path: Path, *, notice: Notice = ignore) -> None:
         self.path, self.notice = path, notice
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> AbstractContextManager[None]:
         """Alone with the folder; the lock goes with its process, however that ends.
 
         Raises:
             UserError: another process is at work in it, or it cannot be made.
         """
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            file = (self.path / _LOCK).open("a")
-        except OSError as error:
-            raise UserError(f"{self.path}: {error.strerror}; choose another `out`") from None
-        with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise UserError(
-                    f"{self.path}: another process is evolving there; wait, or choose another `out`"
-                ) from None
-            run_log.begin(self.path)
-            yield
+        return alone_in(self.path, _LOCK, "evolving")
 
     def begin(self, evolution: Evolution) -> None:
         """Write down what this evolution is, or see that it is the one that began here.
@@ -82,7 +66,10 @@ class EvolutionFolder:
             ("problems", before.roles, evolution.roles),
         ):
             if old != new:
-                raise UserError(f"{self.path} holds another evolution: its {what} differ; choose another `out`")
+                raise UserError(
+                    f"{self.path} holds another evolution: its {what} differ; resume it as it began, or begin this"
+                    " one in a folder of its own (evaluations of the final problems are counted over all folders)"
+                )
         for name, origin in (before.origins or {}).items():
             refuse_another_file(str(self.path), origin, (evolution.origins or {}).get(name))
         for name, version in evolution.versions.items():

@@ -1,7 +1,9 @@
-"""The genome: an adapter, its training and its sampling parameters."""
+"""The genome: an adapter, what it learns from, its training and its sampling parameters."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from statistics import fmean
 from typing import Literal
 
 import msgspec
@@ -40,6 +42,29 @@ class TrainingGenes(msgspec.Struct, frozen=True, kw_only=True):
     epochs: int
 
 
+class DataGenes(msgspec.Struct, frozen=True, kw_only=True):
+    """What the adapter learns from besides the lessons."""
+
+    rounds: int = 0
+    """Of expert iteration (arXiv 1705.08439): the model's own replies to the problems of the pool that pass every
+    test become lessons of the next training, which begins from the base. None for 0."""
+    pool: float = 1.0
+    """Share of the pool that is asked."""
+    samples: int = 4
+    """Replies to each problem of the pool, besides a greedy one; the first that passes is learned."""
+    temperature: float = 0.8
+    """Of these; the greedy one has 0."""
+    replay: float = 0.0
+    """Share of the replay problems that the bare base is asked; its replies that pass are lessons too."""
+    references: bool = False
+    """Learn the references of the pool instead of replies: an upper mark, not a method that may be compared."""
+
+    @property
+    def learns_pool(self) -> bool:
+        """Whether problems of the pool are learned from, so that nothing may be chosen by them."""
+        return self.rounds > 0 or self.references
+
+
 class SamplingGenes(msgspec.Struct, frozen=True, kw_only=True):
     """How the adapted model is asked: what needs no training to be changed."""
 
@@ -57,6 +82,7 @@ class Genome(msgspec.Struct, frozen=True, kw_only=True):
     adapter: AdapterGenes
     training: TrainingGenes
     sampling: SamplingGenes = SamplingGenes()
+    data: DataGenes = DataGenes()
     automaton: Automaton | None = None
     """The automaton that the genes were derived from, where one was."""
     origin: str
@@ -69,8 +95,10 @@ class Genome(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> str:
         """Hash of the genes; where they came from does not count."""
-        genes = [self.adapter, self.training, self.sampling, self.automaton]
-        return sha256_json([*genes, self.merge] if self.merge else genes)[:ID_CHARS]
+        genes: list[object] = [self.adapter, self.training, self.sampling, self.automaton]
+        genes += [self.merge] if self.merge else []
+        genes += [self.data] if self.data != DataGenes() else []
+        return sha256_json(genes)[:ID_CHARS]
 
 
 class Fidelity(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,6 +118,10 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True):
     facts: dict[str, float] = {}
     """What was seen beside them: CPU seconds, tokens, adapter parameters, training loss, ..."""
 
+    def mean(self, objective: str, problems: Iterable[str]) -> float:
+        """An objective over some of the problems; those that were not scored are left out."""
+        return fmean(self.problems[name][objective] for name in problems if name in self.problems)
+
 
 class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
     """A genome with its scores: one event of a search."""
@@ -100,3 +132,8 @@ class Evaluated(msgspec.Struct, frozen=True, kw_only=True):
     genome: Genome
     scores: Scores
     fidelity: Fidelity = Fidelity()
+
+
+def tokens_of(scores: Scores) -> float:
+    """Tokens that an evaluation learned and generated."""
+    return sum(scores.facts.get(name, 0.0) for name in ("tokens_learned", "tokens_sampled", "tokens_generated"))

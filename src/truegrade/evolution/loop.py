@@ -15,7 +15,7 @@ from truegrade.evolution.archive import Archive
 from truegrade.evolution.evaluation import Job, Result
 from truegrade.evolution.events import EVENTS, Clock, Event
 from truegrade.evolution.folder import EvolutionFolder
-from truegrade.evolution.genomes import Evaluated, Fidelity, Genome, Scores
+from truegrade.evolution.genomes import Evaluated, Fidelity, Genome, Scores, tokens_of
 from truegrade.evolution.searchers import open_searcher
 from truegrade.evolution.searchers.base import recipe
 from truegrade.evolution.searching import Searcher
@@ -111,14 +111,15 @@ class _Run:
         """Ask until the budget is spent or the searcher has had enough."""
         settings = self._loop.settings
         self._loop.watcher.search(self._search.title, self._replicate, self._done(), _total(settings))
-        spent, generation = 0, 0
-        while spent < settings.budget:
+        spent, generation, tokens = 0, 0, 0.0
+        while spent < settings.budget and (settings.tokens is None or tokens < settings.tokens):
             asked = self._searcher.ask(generation, min(settings.population, settings.budget - spent))
             if not asked:
                 return
             told = self._generation(generation, spent, asked)
             self._searcher.tell(told)
             spent, generation = spent + len(told), generation + 1
+            tokens += sum(tokens_of(one.scores) for one in told)
 
     def _generation(self, number: int, spent: int, asked: Sequence[Genome]) -> list[Evaluated]:
         fidelity = self._searcher.fidelity(number)

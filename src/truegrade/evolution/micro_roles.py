@@ -29,6 +29,8 @@ class MicroSizes(msgspec.Struct, frozen=True, kw_only=True):
     selection: int = 64
     final: int = 200
     forgetting: int = 100
+    pool: int = 0
+    replay: int = 0
 
 
 def micro_roles(seed: int, sizes: MicroSizes | None = None) -> Roles:
@@ -48,6 +50,8 @@ def micro_roles(seed: int, sizes: MicroSizes | None = None) -> Roles:
         ("selection", _UNSEEN, sizes.selection),
         ("train", _TRAINED, sizes.train),
         ("forgetting", _SEEN, sizes.forgetting),
+        ("pool", _TRAINED, sizes.pool),
+        ("replay", _SEEN, sizes.replay),
     ):
         drawn[role] = tuple(_draw(role, splits, size, seed, frozenset(taken)))
         for problem in drawn[role]:

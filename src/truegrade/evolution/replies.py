@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from truegrade.errors import SandboxError
 from truegrade.evolution.genomes import SamplingGenes
 from truegrade.evolution.objectives.scorers import GradedReply, sample_of
 from truegrade.evolution.subject import Ask, Subject
@@ -14,7 +15,7 @@ from truegrade.grading.executor import Executor
 from truegrade.models.local import Generated
 from truegrade.pipeline.verdicts import verdict_on
 from truegrade.profiles import Profile
-from truegrade.records import Completion, Problem, Prompt
+from truegrade.records import Completion, Problem, Prompt, Reason, Verdict
 from truegrade.records.config import Sampling
 
 
@@ -45,7 +46,7 @@ class Examination:
         """
         prompts = [self._profile.render_prompt(problem, self._variant) for problem in problems]
         asks = [
-            Ask(prompt=prompt, sampling=_sampling(sampling, seed + sample), sample=sample)
+            Ask(prompt=prompt, sampling=sampling_by(sampling, seed + sample), sample=sample)
             for prompt in prompts
             for sample in range(self._samples)
         ]
@@ -79,6 +80,18 @@ def completion(problem: Problem, prompt: Prompt, sample: int, generated: Generat
     )
 
 
-def _sampling(genes: SamplingGenes, seed: int) -> Sampling:
+def sound_verdict(reply: Completion, problem: Problem, profile: Profile, executor: Executor) -> Verdict:
+    """The verdict on a reply.
+
+    Raises:
+        SandboxError: the grader failed, which is never counted as the model's.
+    """
+    verdict = verdict_on(reply, problem, profile, executor)
+    if verdict.reason is Reason.GRADER_ERROR:
+        raise SandboxError(f"{problem.id}: {verdict.detail}; the same command goes on from here")
+    return verdict
+
+
+def sampling_by(genes: SamplingGenes, seed: int) -> Sampling:
     """Genes have the names of the parameters that they set."""
     return Sampling(seed=seed, **msgspec.structs.asdict(genes))

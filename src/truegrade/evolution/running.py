@@ -18,11 +18,14 @@ from truegrade.evolution.searchers import REGISTRY
 from truegrade.evolution.settings import EvolutionSettings
 from truegrade.evolution.watching import SearchWatcher, Unwatched
 from truegrade.evolution.workers import GenomeMap, open_map
-from truegrade.evolution.workplace import Workplace, prepare
+from truegrade.evolution.workplace import ROLES, Workplace, prepare
 from truegrade.pipeline.importing import RUNS, origins
 from truegrade.profiles import find_profile
 from truegrade.records import sha256_json
 from truegrade.store.journal import Notice, ignore
+
+_MARK = 12
+"""Characters of a final problem's hash in the ledger: enough to tell some thousands apart."""
 
 ANCHORS: tuple[AnchorName, ...] = ("base", "identity", "stub", "reference")
 
@@ -37,6 +40,7 @@ def evolve(
     executor: str = LOCAL,
     allow_unsafe: bool = False,
     again: bool = False,
+    exclude_seen: bool = False,
     watcher: SearchWatcher | None = None,
     notice: Notice = ignore,
 ) -> tuple[Path, Final]:
@@ -50,7 +54,10 @@ def evolve(
         workers: processes; results do not depend on it.
         executor: where genomes are evaluated, see `truegrade.evolution.machines.open_machines`.
         allow_unsafe: run programs even where only resource limits protect this machine (protection level 1).
-        again: look at the final problems although another choice was looked at; the report says so.
+        again: look at the final problems although another choice was looked at; the report says so, and its
+            intervals are corrected for the number of looks.
+        exclude_seen: leave out the problems to be tested that the base model, or an adapter that it comes with,
+            learned from, instead of refusing them.
         watcher: told of everything.
         notice: told of what a person should know.
 
@@ -67,7 +74,9 @@ def evolve(
     for search in settings.searches:
         open_plan(settings, search, 0)  # a bad argument is found before anything is trained
     watching.stage("draw the problems")
-    workplace = prepare(settings, data=data, adapters=adapters, allow_unsafe=allow_unsafe)
+    workplace = prepare(
+        settings, data=data, adapters=adapters, allow_unsafe=allow_unsafe, exclude_seen=exclude_seen
+    )
     folder = EvolutionFolder(out or default_folder(settings), notice=notice)
     with ExitStack() as stack:
         evaluator = stack.enter_context(closing(Evaluator(workplace)))
@@ -76,7 +85,7 @@ def evolve(
         with folder.locked():
             identity = _identity(workplace, evaluator)
             folder.begin(identity)
-            ledger = Ledger(_looked_at(workplace, identity), settings.sha256, notice=notice)
+            ledger = _ledger(workplace, identity, notice)
             if not again:
                 ledger.refuse_other()
             watching.stage("score the anchors")
@@ -86,10 +95,12 @@ def evolve(
             return folder.path, Finish(workplace, folder, evaluations, evaluator, ledger).report(again=again)
 
 
-def _looked_at(workplace: Workplace, identity: Evolution) -> str:
-    """Hash of the final problems, by their programs, and of the base model."""
+def _ledger(workplace: Workplace, identity: Evolution, notice: Notice) -> Ledger:
+    """The user's ledger for the final problems, by their programs, with this base model."""
     programs = sorted(sorted(repair_of(problem).programs) for problem in workplace.roles.final)
-    return sha256_json([identity.base_sha256, programs])
+    marks = [sha256_json([identity.base_sha256, each])[:_MARK] for each in programs]
+    looked_at = sha256_json([identity.base_sha256, programs])
+    return Ledger(looked_at, workplace.settings.sha256, marks=marks, notice=notice)
 
 
 def default_folder(settings: EvolutionSettings) -> Path:
@@ -125,10 +136,7 @@ def _identity(workplace: Workplace, evaluator: Evaluator) -> Evolution:
             for place, search in enumerate(settings.searches)
         ),
         replicates=settings.replicates,
-        roles={
-            role: tuple(problem.id for problem in getattr(roles, role))
-            for role in ("train", "selection", "final", "forgetting")
-        },
+        roles={role: tuple(problem.id for problem in getattr(roles, role)) for role in ROLES},
         notes=roles.notes,
         contamination=overlap,
         origins=origins(**{each.searcher: REGISTRY.find(each.searcher).origin for each in settings.searches}),

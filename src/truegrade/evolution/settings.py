@@ -13,6 +13,7 @@ from truegrade.evolution.genomes import SamplingGenes
 from truegrade.evolution.searchers import check_searcher
 from truegrade.evolution.space import Space
 from truegrade.files.json_text import place_of
+from truegrade.profiles import find_profile
 from truegrade.records import sha256_json
 
 CONFIGS = Path(__file__).parent / "configs"
@@ -65,6 +66,10 @@ class RoleSizes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     selection: Positive = 64
     final: Positive = 200
     forgetting: NotNegative = 100
+    pool: NotNegative = 0
+    """With tests: expert iteration learns its own replies to these, and every other genome is selected by them."""
+    replay: NotNegative = 0
+    """Of the kinds that the base can do, whose own replies it may learn once more."""
     mutants: NotNegative = 2
     """New ones of each QuixBugs program that was not trained on."""
     json_only: bool = False
@@ -80,6 +85,8 @@ class Training(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     batch_size: Positive = 8
     longest: Positive = 512
     """Tokens of a lesson."""
+    filter: str = "strict"
+    """Profile by which a reply of the model's own becomes a lesson. One that can be deceived teaches deceiving."""
 
 
 class BaseSampling(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -115,6 +122,8 @@ class EvolutionSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     population: Positive = 8
     generations: Positive = 6
     """``population * generations`` evaluations is the budget of every search."""
+    tokens: Positive | None = None
+    """Tokens, generated and learned, after which a search begins no other generation; None for no such bound."""
     workers: Positive | None = None
     """Processes; None for one a core. Results do not depend on it."""
     objectives: Objectives
@@ -240,5 +249,9 @@ def _check(settings: EvolutionSettings, path: Path) -> None:
     for title in titles:
         if titles.count(title) > 1:
             raise BadRecord(path, f"two searches are called {title!r}: give one a name", field="baselines.name")
+    try:
+        find_profile(settings.training.filter)
+    except UserError as error:
+        raise BadRecord(path, str(error), field="training.filter") from None
     if settings.training.lessons == "coralx" and settings.task != "quixbugs":
         raise BadRecord(path, "the seed's lessons are of quixbugs: use as-tested", field="training.lessons")

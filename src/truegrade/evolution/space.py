@@ -11,7 +11,7 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.evolution.dimensions import Choices, Dimension, NumberRange
-from truegrade.evolution.genomes import AdapterGenes, Automaton, Genome, SamplingGenes, TrainingGenes
+from truegrade.evolution.genomes import AdapterGenes, Automaton, DataGenes, Genome, SamplingGenes, TrainingGenes
 
 Genes = dict[str, float]
 """Positions on the axes of a space, by name."""
@@ -19,6 +19,15 @@ Genes = dict[str, float]
 QUERY_VALUE = ("q_proj", "v_proj")
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
 EVERYWHERE = (*ATTENTION, "gate_proj", "up_proj", "down_proj")
+
+_DATA_GENES = {
+    "rounds": "rounds",
+    "pool": "pool",
+    "pool_samples": "samples",
+    "pool_temperature": "temperature",
+    "replay": "replay",
+}
+"""Axis -> field of `DataGenes`."""
 
 
 class Space(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
@@ -44,6 +53,12 @@ class Space(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     top_k: tuple[int, int] | None = None
     repetition_penalty: tuple[float, float] = (1.0, 1.0)
     max_tokens: tuple[int, int] = (256, 256)
+    rounds: tuple[int, int] = (0, 0)
+    """Of expert iteration; this and the next four are `DataGenes`."""
+    pool: tuple[float, float] = (1.0, 1.0)
+    pool_samples: tuple[int, int] = (4, 4)
+    pool_temperature: tuple[float, float] = (0.8, 0.8)
+    replay: tuple[float, float] = (0.0, 0.0)
 
     def __post_init__(self) -> None:
         for name in ("kinds", "ranks", "dropouts", "modules", "alphas" if self.alphas else "alpha_ratios"):
@@ -63,13 +78,17 @@ class Space(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             self.top_k or (1, 1),
             self.top_p,
             self.repetition_penalty,
+            self.pool,
+            self.pool_samples,
+            self.pool_temperature,
         ):
             if not 0 < span[0] <= span[1]:
                 raise UserError(f"space: the range {list(span)} needs positive bounds, the lower one first")
-        if not 0 <= self.temperature[0] <= self.temperature[1]:
-            raise UserError(
-                f"space: the range {list(self.temperature)} needs bounds from 0 up, the lower one first"
-            )
+        for span in (self.temperature, self.rounds, self.replay):
+            if not 0 <= span[0] <= span[1]:
+                raise UserError(f"space: the range {list(span)} needs bounds from 0 up, the lower one first")
+        if max(self.pool[1], self.replay[1]) > 1:
+            raise UserError("space: pool and replay are shares of problems, so at most 1")
         if self.ranks[0] < 1 or min(self.alphas or self.alpha_ratios) <= 0 or not _shares(self.dropouts):
             raise UserError("space: ranks are whole and from 1, alphas positive, dropouts from 0 and below 1")
 
@@ -98,7 +117,16 @@ class Space(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         ]
         if self.top_k is not None:
             axes.append(NumberRange(name="top_k", low=self.top_k[0], high=self.top_k[1], whole=True))
-        return tuple(axes)
+        # Only those that vary, so that what a search draws does not depend on what it leaves alone.
+        return (*axes, *(axis for axis in self._data_axes if axis.low < axis.high))
+
+    @cached_property
+    def _data_axes(self) -> tuple[NumberRange, ...]:
+        whole = {"rounds", "pool_samples"}
+        return tuple(
+            NumberRange(name=name, low=getattr(self, name)[0], high=getattr(self, name)[1], whole=name in whole)
+            for name in _DATA_GENES
+        )
 
     @property
     def size(self) -> float:
@@ -114,6 +142,7 @@ class Space(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ) -> Genome:
         """What the genes stand for."""
         values: dict[str, Any] = {axis.name: axis.read(genes[axis.name]) for axis in self.dimensions}
+        data = {_DATA_GENES[axis.name]: values.get(axis.name, axis.low) for axis in self._data_axes}
         alpha = values["alpha"] if self.alphas else values["rank"] * values["alpha_ratio"]
         return Genome(
             adapter=AdapterGenes(
@@ -131,6 +160,7 @@ class Space(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
                 repetition_penalty=values["repetition_penalty"],
                 max_tokens=values["max_tokens"],
             ),
+            data=DataGenes(**data),
             automaton=automaton,
             origin=origin,
             parents=parents,
@@ -148,6 +178,7 @@ class Space(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             "modules": adapter.modules,
             **msgspec.structs.asdict(training),
             **msgspec.structs.asdict(sampling),
+            **{axis: getattr(genome.data, gene) for axis, gene in _DATA_GENES.items()},
         }
         return {axis.name: axis.write(values[axis.name]) for axis in self.dimensions}
 

@@ -11,7 +11,6 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.evolution.training.base import Trainer
-from truegrade.models import IN_PROCESS
 from truegrade.models.local import Engine, Generated
 from truegrade.records import Prompt
 from truegrade.records.config import Sampling
@@ -113,7 +112,7 @@ def open_subject(model: str, args: Mapping[str, Any]) -> Subject:
     Raises:
         UserError: it is not one that runs in this process, or cannot be loaded.
     """
-    if not model.startswith(IN_PROCESS):
+    if not model.startswith(("embedded/", "hf/")):
         raise UserError(f"{model!r} cannot be evolved: adapters need a model in this process, embedded/ or hf/")
     if model.startswith("hf/"):
         return TransformersSubject(model, args)

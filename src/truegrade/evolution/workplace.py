@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.benchmarks import load_benchmark
+from truegrade.datasets.learned import past_of
 from truegrade.errors import UserError
 from truegrade.evolution.micro_roles import BENCHMARK as MICRO_REPAIR
 from truegrade.evolution.micro_roles import MicroSizes, micro_roles
@@ -16,11 +17,13 @@ from truegrade.evolution.settings import EvolutionSettings
 from truegrade.evolution.training.base import Lesson
 from truegrade.evolution.training.coralx_lessons import coralx_lessons
 from truegrade.evolution.training.lessons import lessons_of
+from truegrade.models.adapters import ARGUMENT
 from truegrade.profiles import find_profile, open_profile
 from truegrade.records import Problem
 from truegrade.sandbox import Sandbox
 
-ROLES = ("train", "selection", "final", "forgetting")
+TESTED = ("selection", "final", "forgetting")
+ROLES = ("train", *TESTED, "pool", "replay")
 """What a problem's tag ``role`` may say, in a benchmark file of one's own."""
 
 
@@ -41,6 +44,7 @@ def prepare(
     data: Path | None = None,
     adapters: Path | None = None,
     allow_unsafe: bool = False,
+    exclude_seen: bool = False,
 ) -> Workplace:
     """Draw the roles and word the lessons.
 
@@ -49,12 +53,15 @@ def prepare(
         data: local data file or folder of quixbugs.
         adapters: folder of the adapter cache.
         allow_unsafe: as for `truegrade.sandbox.Sandbox`.
+        exclude_seen: leave out the problems to be tested that the base model learned from; else they are refused.
 
     Raises:
         Contamination: something is trained on and tested on.
         UserError: data or a profile is missing, or does not fit the task.
     """
-    roles = _roles(settings, data, allow_unsafe)
+    roles = _unseen(_roles(settings, data, allow_unsafe), settings, exclude_seen=exclude_seen)
+    if not roles.pool:
+        _refuse_without_pool(settings)
     if settings.training.lessons == "coralx":
         lessons = coralx_lessons(roles.train, json_only=settings.roles.json_only)
     else:
@@ -62,12 +69,28 @@ def prepare(
     return Workplace(settings=settings, roles=roles, lessons=lessons, adapters=adapters, allow_unsafe=allow_unsafe)
 
 
+def _unseen(roles: Roles, settings: EvolutionSettings, *, exclude_seen: bool) -> Roles:
+    """The roles without what the base model learned from, by the record in its folder or its adapter's."""
+    adapter = settings.model_args.get(ARGUMENT)
+    notes, left = [], {}
+    for role in TESTED:
+        asked: tuple[Problem, ...] = getattr(roles, role)
+        past = past_of(settings.model, adapter, asked, exclude_seen=exclude_seen)
+        left[role] = tuple(problem for problem in asked if problem.id not in past.seen)
+        if past.seen:
+            notes.append(f"left out of {role}, because the base learned from them: {', '.join(past.seen)}")
+        if past.training_data == "unknown" and asked:
+            notes.append(f"the base wears an adapter whose training data is unknown: {role} may hold what it saw")
+    return msgspec.structs.replace(roles, notes=(*roles.notes, *notes), **left)
+
+
 def _roles(settings: EvolutionSettings, data: Path | None, allow_unsafe: bool) -> Roles:
     sizes = settings.roles
     if settings.task == MICRO_REPAIR:
         wanted = MicroSizes(
-            train=sizes.train, selection=sizes.selection, final=sizes.final, forgetting=sizes.forgetting
-        )
+            train=sizes.train, selection=sizes.selection, final=sizes.final, forgetting=sizes.forgetting,
+            pool=sizes.pool, replay=sizes.replay,
+        )  # fmt: skip
         return micro_roles(settings.seed, wanted)
     if settings.task == "quixbugs":
         profile = open_profile("strict")  # mutants must fail and references pass under rules without defects
@@ -82,6 +105,17 @@ def _roles(settings: EvolutionSettings, data: Path | None, allow_unsafe: bool) -
     raise UserError(
         f"task {settings.task!r} cannot be evolved on: name micro-repair, quixbugs or a benchmark file"
     )
+
+
+def _refuse_without_pool(settings: EvolutionSettings) -> None:
+    """Expert iteration without problems to answer would train on the lessons twice, and say nothing."""
+    for search in settings.searches:
+        own = search.args.get("rounds", search.searcher == "expert-iteration") or search.args.get("references")
+        if own or settings.space.rounds[1]:
+            raise UserError(
+                f"{search.title} learns from problems of the role 'pool', and there is none: set roles.pool of"
+                " micro-repair, or give problems of a benchmark file that role"
+            )
 
 
 def _tagged(benchmark: str, problems: tuple[Problem, ...]) -> Roles:

@@ -102,6 +102,14 @@ CODES: Mapping[str, CodeMeaning] = MappingProxyType(
         "trained-on": CodeMeaning(
             "the model was trained on programs of this data set", "use the data that was held out"
         ),
+        "training-data-unknown": CodeMeaning(
+            "the adapter does not say what it was trained on, so problems that it saw cannot be told",
+            "train it with `truegrade evolve`, or see to it that none of the problems was trained on",
+        ),
+        "seen": CodeMeaning(
+            "problems were left out, because the adapter learned from their programs",
+            "say so beside the number; it is about the other problems",
+        ),
         "not-trained": CodeMeaning("the model was not trained for this kind of problem", "use another model"),
         "reasoning": CodeMeaning(
             "a metric of execution reasoning needs a remark", "see the definitions in reasoning.md"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,9 @@ from msgspec import UNSET, UnsetType
 
 from truegrade.benchmarks import known_benchmark
 from truegrade.benchmarks.base import Benchmark
+from truegrade.datasets.learned import AdapterPast
 from truegrade.errors import UserError
+from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.pipeline.progress import Progress
 from truegrade.records import Completion, ContestTask, FunctionTask, OracleTask, Problem, sha256_json
 from truegrade.registry import Origin
@@ -54,6 +56,7 @@ def import_file(
     progress: Progress,
     notice: Notice,
     read_by: Origin | None = None,
+    past: Callable[[Sequence[Problem]], AdapterPast] | None = None,
 ) -> Run:
     """Make a run of a file of completions, in one pass; the run is written once the file's end is read.
 
@@ -66,6 +69,7 @@ def import_file(
         progress: watches the copying.
         notice: told how much of the benchmark the file covers.
         read_by: where the importer was found, where the user named it.
+        past: says of the problems that it answers which are left out, and refuses.
 
     Raises:
         BadRecord: a row is at fault; names file, line and field.
@@ -89,6 +93,10 @@ def import_file(
         if not covered:
             which = f"the {len(known)} problems of {loaded.name}" if chosen is None else "the problems of `limit`"
             raise UserError(f"{path}: answers none of {which}, so there is nothing to grade")
+        if past is not None:
+            answered = {facts.problem_id for facts in spool.facts}
+            found = past([problem for problem in loaded.problems if problem.id in answered])
+            manifest = msgspec.structs.replace(manifest, excluded=found.seen, training_data=found.training_data)
         name = f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{source.sha256()[:8]}"
         run = Run.create_or_resume(out or RUNS / name, manifest, notice=notice)
         scored = len(known) if run.manifest.selected is None else len(run.manifest.selected)
@@ -107,6 +115,28 @@ def import_file(
             finally:
                 progress.finish()
     return run
+
+
+def note_past(
+    run: Run, problems: Mapping[str, Problem], adapter: Path, past: Callable[[Sequence[Problem]], AdapterPast]
+) -> None:
+    """Leave out of a run what its adapter learned from, and write down whether that is known.
+
+    Args:
+        run: whose completions were made with the adapter.
+        problems: that it is to be counted over, by id.
+        adapter: where the adapter lies.
+        past: says which problems are left out, and refuses.
+
+    Raises:
+        UserError: the run was made with another adapter, or problems are refused.
+    """
+    made = run.manifest.generation.model_args if run.manifest.generation else {}
+    recorded = recorded_arguments({ARGUMENT: adapter})[ARGUMENT] if ARGUMENT in made else None
+    if recorded is not None and made[ARGUMENT] != recorded:
+        raise UserError(f"{run.given}: its completions were made with another adapter than `adapter` {adapter}")
+    found = past(list(problems.values()))
+    run.update(excluded=run.manifest.excluded | found.seen, training_data=found.training_data)
 
 
 def _manifest(

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import UNSET
 
 from truegrade.datasets.identity import identity
+from truegrade.datasets.learned import FILE, REASON
+from truegrade.errors import first_few
 from truegrade.models.micro.shown import was_shown
 from truegrade.pipeline.cautions import Caution, caution
 from truegrade.pipeline.populations import POPULATIONS
@@ -20,6 +22,8 @@ from truegrade.store.facts import VerdictFacts
 
 IN_THE_BOX = "embedded/truegrade-micro"
 """How the names of the models that come with the package begin."""
+SHOWN = 5
+"""Problems that a warning names before it says how many more there are."""
 
 
 def data_cautions(manifest: Manifest, problems: Mapping[str, Problem], window: Window) -> list[Caution]:
@@ -28,6 +32,7 @@ def data_cautions(manifest: Manifest, problems: Mapping[str, Problem], window: W
         *_modified(manifest),
         *_partial(manifest, len(problems), window),
         *_trained_on(manifest, problems),
+        *_adapters_past(manifest),
         *_not_trained(manifest, problems),
     ]
 
@@ -68,6 +73,20 @@ def _trained_on(manifest: Manifest, problems: Mapping[str, Problem]) -> list[Cau
     kept = "seed 0 of `truegrade data build dsl-list` was held out"
     said = f"{generation.model} was trained on programs of this data set: {counts}; {kept}"
     return [caution("trained-on", said, shown.total(), asked.total())]
+
+
+def _adapters_past(manifest: Manifest) -> list[Caution]:
+    """The warnings on what the adapter learned from: unknown, or left out."""
+    found = []
+    if manifest.training_data == "unknown":
+        said = f"training data unknown: the adapter has no {FILE}, so it may have seen these problems"
+        found.append(caution("training-data-unknown", said))
+    seen = [problem for problem, why in manifest.excluded.items() if why == REASON]
+    if seen:
+        said = f"left out, because the adapter learned from them: {first_few(seen, SHOWN)}"
+        asked = manifest.benchmark.problems if manifest.selected is None else len(manifest.selected)
+        found.append(caution("seen", said, len(seen), asked))
+    return found
 
 
 def _is_shipped(model: str) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 from truegrade.agents import Agent
 from truegrade.agents.model import AgentPrompts
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.datasets.learned import leave_out_learned
+from truegrade.datasets.learned import past_of
 from truegrade.errors import ModelError, UserError, first_few
 from truegrade.files.writing import require_writable
 from truegrade.models.adapters import ARGUMENT, recorded_arguments
@@ -86,6 +86,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     probe: bool
     batch: bool
     out: str | Path | None
+    exclude_seen: bool = False
     stop: StopRequest | None = None
     """None to ask everything."""
     under: Path = RUNS
@@ -279,10 +280,10 @@ def prepare(
         notice(chosen)
     if grading:
         refuse_uncovered(profiles, selected)
-    learned = leave_out_learned(model_args.get(ARGUMENT), selected)
-    left = [problem for problem in selected if problem.id not in learned]
+    past = past_of(request.model, model_args.get(ARGUMENT), selected, exclude_seen=request.exclude_seen)
+    left = [problem for problem in selected if problem.id not in past.seen]
     prompt_set = render_prompts(loaded, left, AgentPrompts(worker) if worker else profiles[0], variant)
-    excluded = prompt_set.excluded | learned
+    excluded = prompt_set.excluded | past.seen
     for reason, named in _by_reason(excluded):
         notice(f"not scored ({reason}): {named}")
     asked = open_asked(
@@ -306,6 +307,7 @@ def prepare(
         samples_per_task=request.n,
         selected=None if len(selected) == len(loaded.problems) else tuple(p.id for p in selected),
         excluded=excluded,
+        training_data=past.training_data,
         environment=environment(),
         origins=origins(benchmark=loaded.origin, **asked_origins(request.model, request.agent)),
     )

@@ -10,6 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -22,6 +23,9 @@ from truegrade.records.config import GenerationConfig
 from truegrade.registry import Origin
 from truegrade.statistics.sequential import AnytimeTest
 from truegrade.store.probe_report import ProbeReport
+
+TrainingData = Literal["recorded", "unknown"]
+"""Whether an adapter came with a record of what it learned from."""
 
 
 class BenchmarkIdentity(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,6 +108,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What the model's server honours, where the probe asked; the latest."""
     stopping: Stopping | UnsetType = UNSET
     """Set where the run was to stop once a comparison is decided."""
+    training_data: TrainingData | UnsetType = UNSET
+    """Whether the adapter says what it learned from (``learned_from.json``); unset where there is no adapter."""
     environment: dict[str, str] = {}
 
     def origin(self, of: str) -> Origin | None:

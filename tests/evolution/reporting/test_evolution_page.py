@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 from evolution_folders import OBJECTIVES, build_folder
+from rich.console import Console
 from test_evolution_numbers import brute_front, optuna_volume, rows
 
 from truegrade.cli import main
@@ -18,6 +19,8 @@ from truegrade.evolution.events import EVOLUTION, FINAL, SearchPlan
 from truegrade.evolution.reporting.page import render, write_report
 from truegrade.evolution.reporting.search_material import gather
 from truegrade.evolution.reporting.summary_text import markdown_summary, print_summary
+from truegrade.evolution.reporting.verdict import verdict
+from truegrade.report import format as fmt
 
 sys.path.append(str(Path(__file__).parents[2] / "report"))
 from report_parsing import StrictPage
@@ -159,14 +162,37 @@ def test_one_objective_is_enough(tmp_path):
 def test_a_second_look_is_marked(tmp_path):
     folder = build_folder(tmp_path / "run", plans=WITHOUT_OPTUNA, generations=2, population=3)
     final = msgspec.json.decode((folder / FINAL).read_bytes())
-    (folder / FINAL).write_bytes(msgspec.json.encode({**final, "look": 2}))
+    (folder / FINAL).write_bytes(msgspec.json.encode({**final, "look": 2, "confidence": 0.975}))
     text = StrictPage(write_report(gather(folder)).read_text()).text
-    assert "This is evaluation 2 on the final problems" in text
+    said = "This is evaluation 2 of these final problems with this base"
+    assert said in text and "97.5 % CI" in text and "p-values are multiplied by 2" in text
+    out = io.StringIO()
+    print_summary(gather(folder), Console(file=out, width=200))
+    assert said in out.getvalue() and "(evaluation 2, 97.5 % confidence)" in out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("above", "ends"), [(0.2, "selection flatters by 20.0 points."), (-0.1, "no selection bias.")]
+)
+def test_the_bases_own_difference_is_no_selection_bias(folder, above, ends):
+    """In the terminal and on the page alike: what the score falls by, less what the base's falls by."""
+    material = gather(folder)
+    easier = material.anchor("base").scores.objectives["solved"] - material.final.base.value
+    chosen = material.chosen
+    chosen = msgspec.structs.replace(chosen, selection=chosen.final.value + easier + above)
+    final = msgspec.structs.replace(material.final, selected=(chosen,), contests=())
+    material = msgspec.structs.replace(material, final=final)
+    out = io.StringIO()
+    print_summary(material, Console(file=out, width=300))
+    page = render(material)
+    for text in (out.getvalue(), StrictPage(page).text):
+        assert f"the base, which was not selected, differs by {fmt.points(easier)} points: {ends}" in text
+    assert fmt.points(above) in StrictPage(page).text
+    without = verdict(msgspec.structs.replace(material, anchors=())).sentences
+    assert any("a different set of problems" in sentence for sentence in without) is (easier + above > 0)
 
 
 def test_markdown_and_terminal_say_the_same(folder):
-    from rich.console import Console
-
     markdown = markdown_summary(gather(folder))
     assert "| search | selection | final | minus base | forgetting |" in markdown
     out = io.StringIO()

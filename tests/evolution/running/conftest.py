@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from truegrade.cli import main
-from truegrade.evolution.settings import RoleSizes, read_settings
+from truegrade.evolution.settings import RoleSizes, Search, read_settings
 from truegrade.evolution.workplace import prepare
 from truegrade.models.micro import WEIGHTS
 
@@ -101,7 +101,9 @@ def make_workplace(llama_folder, tmp_path):
 
     def make(adapters="adapters", **sizes):
         settings = read_settings("micro-quick")
-        settings = msgspec.structs.replace(settings, model=f"embedded/{llama_folder}", roles=RoleSizes(**sizes))
+        settings = msgspec.structs.replace(
+            settings, model=f"embedded/{llama_folder}", roles=RoleSizes(**sizes), search=Search(searcher="random")
+        )
         return prepare(settings, adapters=tmp_path / adapters, allow_unsafe=True)
 
     return make

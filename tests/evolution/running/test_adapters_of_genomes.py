@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from truegrade.datasets.learned import read_learned
 from truegrade.errors import BadRecord, UserError
 from truegrade.evolution.adapters import Workshop
 from truegrade.evolution.genomes import AdapterGenes, Fidelity, Genome, TrainingGenes
 from truegrade.evolution.settings import Training
 from truegrade.evolution.subject import Ask, EmbeddedSubject, open_subject
-from truegrade.evolution.training.base import Lesson
+from truegrade.evolution.training.base import Lesson, learned_from_lessons
 from truegrade.evolution.training.cache import AdapterCache
 from truegrade.models.adapters import adapter_sha256
 from truegrade.models.micro.micro_adapters import merge_adapter
@@ -59,6 +60,9 @@ def test_a_merge_is_the_weighted_sum_of_updates(workshop, llama_folder):
         found = weights(llama_folder, merged.folder)
         assert merged.cached and merged.sha256 == adapter_sha256(merged.folder)
         assert merged.trained.tokens == one.trained.tokens + other.trained.tokens
+        learned = learned_from_lessons(LESSONS)
+        assert len(learned.exact) == 5 and learned.problems == tuple("01234")
+        assert read_learned(one.folder) == read_learned(merged.folder) == learned
     assert not merged.folder.exists()
     changed = 0
     for name, tensor in base.items():

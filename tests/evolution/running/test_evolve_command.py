@@ -127,20 +127,31 @@ def test_the_best_adapter_answers_a_run(evolved, final, tmp_path):
 
 def test_the_best_adapter_is_not_tested_on_what_it_learned_from(evolved, tmp_path):
     learned = json.loads((evolved.folder / "best" / "learned_from.json").read_text())
-    assert learned["problems"] == json.loads((evolved.folder / "evolution.json").read_text())["roles"]["train"]
-    assert len(learned["programs"]) == 16
+    assert set(json.loads((evolved.folder / "evolution.json").read_text())["roles"]["train"]) == set(
+        learned["problems"]
+    )
+    assert [len(learned[kind]) for kind in ("exact", "programs", "name_free")] == [16, 16, 16]
     asked = load_benchmark("micro-repair").problems[:3]
     best = shutil.copytree(evolved.folder / "best", tmp_path / "best")
     write_learned(best, "micro-repair", asked[:2])
     arguments = ["run", "micro-repair", "--model", "embedded/truegrade-micro", "--adapter", best, "--limit"]
-    ran = CliRunner().invoke(main, list(map(str, [*arguments, 3, "--out", tmp_path / "run", "--json"])))
+    for limit, more in ((3, ()), (2, ("--exclude-seen",))):
+        refused = CliRunner().invoke(main, list(map(str, [*arguments, limit, "--out", tmp_path / "none", *more])))
+        assert refused.exit_code == 2 and "CONTAMINATION" in refused.output and asked[1].id in refused.output
+        assert not (tmp_path / "none").exists()
+    more = [3, "--exclude-seen", "--out", tmp_path / "run", "--json"]
+    ran = CliRunner().invoke(main, list(map(str, [*arguments, *more])))
     assert ran.exit_code == 0, ran.output
     assert f"not scored (the adapter learned from this program): {asked[0].id}, {asked[1].id}" in ran.stderr
-    assert set(json.loads(ran.stdout)["excluded"]) == {asked[0].id, asked[1].id}
+    summary = json.loads(ran.stdout)
+    assert set(summary["excluded"]) == {asked[0].id, asked[1].id}
+    assert f"left out, because the adapter learned from them: {asked[0].id}, {asked[1].id}" in [
+        warning["sentence"] for warning in summary["warnings"]
+    ]
     assert len((tmp_path / "run" / "completions.jsonl").read_text().splitlines()) == 1
-    refused = CliRunner().invoke(main, list(map(str, [*arguments, 2, "--out", tmp_path / "none"])))
-    assert refused.exit_code == 2 and "CONTAMINATION" in refused.output
-    assert not (tmp_path / "none").exists()
+    (best / "learned_from.json").unlink()
+    unknown = CliRunner().invoke(main, list(map(str, [*arguments, 1, "--out", tmp_path / "unknown", "--json"])))
+    assert "training-data-unknown" in [warning["code"] for warning in json.loads(unknown.stdout)["warnings"]]
 
 
 def test_other_settings_in_another_folder_are_refused_before_anything_is_trained(evolved, tmp_path):
@@ -151,6 +162,32 @@ def test_other_settings_in_another_folder_are_refused_before_anything_is_trained
     assert refused.exit_code == 2
     assert f"in {evolved.folder}" in " ".join(refused.output.split()) and "--again" in refused.output
     assert not (tmp_path / "adapters").exists() and not (tmp_path / "out" / "events.jsonl").exists()
+
+
+def test_a_second_look_is_counted_shown_and_corrected_for(evolved, final, tmp_path, monkeypatch):
+    """Two commands that differ in their generations, in two folders; the first one's own record is gone."""
+    ledger = tmp_path / "state" / "truegrade" / "final-looks.jsonl"
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    first = ["evolve", evolved.config, "--adapters", evolved.adapters, "--workers", 1, "--no-baselines"]
+    began = CliRunner().invoke(main, list(map(str, [*first, "--generations", 1, "--out", tmp_path / "e1"])))
+    assert began.exit_code == 0, began.output
+    assert "evaluation 1" not in began.output and "95 % confidence intervals" in began.output
+    (tmp_path / "e1" / "final-looks.jsonl").unlink()
+    second = [*first, "--generations", 2, "--out", tmp_path / "e2"]
+    refused = CliRunner().invoke(main, list(map(str, second)))
+    told = " ".join(refused.output.split())
+    assert refused.exit_code == 2 and f"in {tmp_path / 'e1'}" in told and "counts evaluation 2" in told
+    assert "--out" not in told and "--seed" not in told and not (tmp_path / "e2" / "events.jsonl").exists()
+    looked = CliRunner().invoke(main, list(map(str, [*second, "--again"])))
+    assert looked.exit_code == 0, looked.output
+    assert "evaluation 2 of these final problems" in looked.output and "97.5 % confidence" in looked.output
+    assert "This is evaluation 2 of these final problems" in (tmp_path / "e2" / "report.html").read_text()
+    again = read_json(tmp_path / "e2" / "final.json", Final)
+    assert (again.look, again.confidence, again.base.confidence) == (2, 0.975, 0.975)
+    assert (final.look, final.confidence) == (1, 0.95) and final.base.value == again.base.value
+    assert again.base.low < final.base.low
+    resumed = CliRunner().invoke(main, list(map(str, second)))  # what was looked at needs no leave
+    assert resumed.exit_code == 0 and len(ledger.read_text().splitlines()) == 2
 
 
 def test_the_same_command_again_computes_nothing(evolved):

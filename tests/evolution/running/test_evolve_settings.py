@@ -181,8 +181,9 @@ def test_all_shipped_configurations_read():
     for name in shipped():
         assert read_settings(name).name == name
     micro = read_settings("micro")
-    assert micro.population >= 8 and micro.generations >= 6 and micro.space.kinds == ("lora", "dora")
-    assert {search.searcher for search in micro.baselines} >= {"random", "tpe"}
+    assert micro.replicates == 5 and micro.roles.selection >= 256 and micro.objectives.names == ("solved",)
+    assert micro.search.searcher == "expert-iteration" and micro.training.filter == "strict"
+    assert {search.searcher for search in micro.baselines} == {"recipe", "random", "tpe", "nsga2", "coralx"}
 
 
 def test_the_seeds_configuration_is_the_seeds():

@@ -1,16 +1,19 @@
 """Problems and lessons of an evolution, and what must never be tested."""
 
 import re
+import shutil
 
 import msgspec
 import pytest
 from click.testing import CliRunner
 
 from truegrade.cli import main
+from truegrade.datasets.learned import FILE as LEARNED
+from truegrade.datasets.learned import write_learned
 from truegrade.errors import UserError
 from truegrade.evolution.contamination import Contamination
 from truegrade.evolution.evaluation import Evaluator, Job
-from truegrade.evolution.settings import read_settings
+from truegrade.evolution.settings import RoleSizes, Search, read_settings
 from truegrade.evolution.workplace import prepare
 
 FILE = """
@@ -45,7 +48,9 @@ ROWS = [("one", 1, "train"), ("two", 2, "train"), ("three", 3, "selection"), ("f
 def own_settings(tmp_path, rows):
     benchmark = tmp_path / "mine.py"
     benchmark.write_text(FILE.format(rows=rows))
-    return msgspec.structs.replace(read_settings("micro-quick"), task=str(benchmark))
+    return msgspec.structs.replace(
+        read_settings("micro-quick"), search=Search(searcher="random"), task=str(benchmark)
+    )
 
 
 def test_a_benchmark_file_with_roles(tmp_path):
@@ -98,7 +103,7 @@ class _Smuggled:
 
 class _Roles:
     def __init__(self, roles):
-        self.check, self.selection = roles.check, roles.train
+        self.check, self.selection, self.pool = roles.check, roles.train, ()
 
 
 @pytest.mark.parametrize(
@@ -115,7 +120,11 @@ def test_roles_that_are_missing(tmp_path, rows, message):
 
 def test_unknown_tasks():
     with pytest.raises(UserError, match=r"task .humaneval. cannot be evolved on"):
-        prepare(msgspec.structs.replace(read_settings("micro-quick"), task="humaneval"))
+        prepare(
+            msgspec.structs.replace(
+                read_settings("micro-quick"), search=Search(searcher="random"), task="humaneval"
+            )
+        )
 
 
 @pytest.mark.slow
@@ -124,3 +133,34 @@ def test_the_seeds_workplace(data_dir):
     assert (len(made.roles.train), len(made.roles.selection), len(made.lessons)) == (24, 8, 96)
     assert {lesson.prompt.messages[0].content[:16] for lesson in made.lessons} == {"### Instruction:"}
     assert len(made.roles.final) > 8
+
+
+def test_a_base_that_learned_from_problems_to_be_tested_is_refused_or_they_are_left_out(llama_folder, tmp_path):
+    """Whatever the role that they have, and with the names that the record of the base's folder does not hold."""
+    base = shutil.copytree(llama_folder, tmp_path / "base")
+    sizes = RoleSizes(train=2, selection=3, final=4, forgetting=2)
+    settings = msgspec.structs.replace(
+        read_settings("micro-quick"), search=Search(searcher="random"), model=f"embedded/{base}", roles=sizes
+    )
+    roles = prepare(settings, allow_unsafe=True).roles
+    seen = (roles.selection[0], roles.final[1])
+    write_learned(base, "micro-repair", seen)
+    with pytest.raises(UserError, match=f"CONTAMINATION: .* was trained on {seen[0].id} "):
+        prepare(settings, allow_unsafe=True)
+    left = prepare(settings, allow_unsafe=True, exclude_seen=True).roles
+    assert (left.train, left.forgetting) == (roles.train, roles.forgetting)
+    assert left.selection == roles.selection[1:] and left.final == (roles.final[0], *roles.final[2:])
+    assert f"left out of final, because the base learned from them: {seen[1].id}" in left.notes
+    (base / LEARNED).unlink()
+    (base / "adapter_config.json").write_text("{}")
+    assert "an adapter whose training data is unknown" in " ".join(
+        prepare(settings, allow_unsafe=True).roles.notes
+    )
+
+
+def test_expert_iteration_needs_problems_to_answer():
+    settings = read_settings("micro-quick")
+    with pytest.raises(
+        UserError, match="expert-iteration learns from problems of the role 'pool', and there is none"
+    ):
+        prepare(msgspec.structs.replace(settings, roles=msgspec.structs.replace(settings.roles, pool=0)))

@@ -71,4 +71,4 @@ def _looks(material: SearchMaterial) -> Markup:
     if not material.looks:
         return el("p", "The final problems have not been evaluated.", class_="note")
     listed = ", ".join(f"number {look.number} on {look.created[:10]}" for look in material.looks)
-    return el("p", f"Evaluations of the final problems: {listed}.", class_="note")
+    return el("p", f"Evaluations of the final problems from this folder: {listed}.", class_="note")

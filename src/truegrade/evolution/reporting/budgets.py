@@ -57,6 +57,13 @@ def cached(material: SearchMaterial) -> int:
     return sum(clock.cached for clock in material.clocks.values())
 
 
+def spent_s(material: SearchMaterial, track: Track) -> float | None:
+    """CPU seconds of a whole track, each adapter charged whoever made it; None where the clock lacks some."""
+    if any(_key(event) not in material.clocks for event in track.events):
+        return None
+    return _spent_s(material, track, _first_costs(material))[-1]
+
+
 def _by_search(material: SearchMaterial, spent: Sequence[Sequence[float]]) -> list[Budgeted]:
     found = []
     for plan in dict.fromkeys(track.plan.name for track in material.tracks):

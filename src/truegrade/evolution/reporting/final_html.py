@@ -6,7 +6,12 @@ from collections.abc import Sequence
 
 from truegrade.evolution.events import Final, PassRateDifference, SelectedGenome
 from truegrade.evolution.reporting.front_html import search_names
-from truegrade.evolution.reporting.search_comparison import SearchReplicates, contenders
+from truegrade.evolution.reporting.search_comparison import (
+    SearchReplicates,
+    base_on_selection,
+    contenders,
+    easier_by,
+)
 from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart, inline
@@ -15,8 +20,7 @@ from truegrade.report.charts.svg_dumbbells import Dumbbell, dumbbells
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.page_parts import figure, section, table
 
-PASSING = "solved"
-"""The objective that is a pass rate over replies, as the final problems are scored; where it was recorded."""
+COSTS = ("k tokens", "CPU s", "problems seen")
 
 
 def final_section(material: SearchMaterial) -> Markup:
@@ -24,10 +28,11 @@ def final_section(material: SearchMaterial) -> Markup:
     final, found = material.final, contenders(material)
     if final is None or not found:
         return Markup()
-    look = "once" if final.look == 1 else f"{final.look} times; this is the last evaluation"
+    look = "once" if final.look == 1 else f"{final.look} times; this is evaluation {final.look}"
+    corrected = "" if final.look == 1 else f", corrected for {final.look} evaluations by Bonferroni's rule"
     words = (
         f"{fmt.plural(final.base.tasks, 'problem')}, evaluated {look}. {final.rule.rstrip('.')}."
-        f" {100 * final.base.confidence:g} % confidence intervals ({final.base.method})."
+        f" {100 * final.base.confidence:.4g} % confidence intervals ({final.base.method}){corrected}."
     )
     return section(
         "final",
@@ -57,12 +62,18 @@ def label(selected: SelectedGenome, among: SearchReplicates) -> str:
 
 def _comparison(final: Final, found: Sequence[SearchReplicates]) -> Markup:
     """A row for the base and for every search and replicate; a search's first row compares it with ours."""
-    rows: list[list[Child]] = [["base", fmt.estimate(final.base), *["–"] * 5]]
+    rows: list[list[Child]] = [["base", fmt.estimate(final.base), *["–"] * 8]]
     for one in found:
         for place, selected in enumerate(one.selected):
             gains = change(selected.against_base), change(selected.forgetting)
             rows.append(
-                [label(selected, one), fmt.estimate(selected.final), *gains, *_contest(one, first=place == 0)]
+                [
+                    label(selected, one),
+                    fmt.estimate(selected.final),
+                    *gains,
+                    *_contest(one, first=place == 0),
+                    *costs(one, first=place == 0),
+                ]
             )
     ours = found[0].search
     head = [
@@ -73,13 +84,23 @@ def _comparison(final: Final, found: Sequence[SearchReplicates]) -> Markup:
         f"{ours} minus this",
         "problems better : worse",
         "replicates better : worse",
+        *COSTS,
     ]
     note = (
-        "All searches have the same budget; differences in percentage points. The last three columns compare"
-        f" {ours}"
-        " with each search, on means over replicates; p is from the sign test over replicates."
+        f"Differences in percentage points. Three columns compare {ours} with each search, on means over"
+        " replicates; p is from the sign test over replicates. Tokens are those learned and generated, CPU seconds"
+        " those of training and generation, both means over replicates; problems seen are those learned from,"
+        " asked or selected by."
     )
     return join(el("p", note, class_="note"), table("Final comparison", head, rows, class_="lasting"))
+
+
+def costs(one: SearchReplicates, *, first: bool) -> list[str]:
+    """What a search took, in its first row."""
+    if not first:
+        return ["–"] * len(COSTS)
+    cpu_s = "–" if one.cost.cpu_s is None else fmt.quantity(one.cost.cpu_s)
+    return [f"{one.cost.tokens / 1000:.0f}", cpu_s, fmt.count(one.cost.seen)]
 
 
 def _contest(one: SearchReplicates, *, first: bool) -> list[str]:
@@ -91,23 +112,29 @@ def _contest(one: SearchReplicates, *, first: bool) -> list[str]:
 
 def _fresh(material: SearchMaterial, final: Final, found: Sequence[SearchReplicates]) -> Markup:
     """Pass rates on selection and on final problems: the selection bias."""
-    base = material.anchor("base")
-    rate = None if base is None else base.scores.objectives.get(PASSING)
+    rate = base_on_selection(material)
     drawn = [] if rate is None else [Dumbbell(name="base, not selected", before=rate, after=final.base.value)]
     drawn += [
         Dumbbell(name=label(selected, one), before=selected.selection, after=selected.final.value)
         for one in found
         for selected in one.selected
     ]
+    easier = easier_by(material)
     rows: list[list[Child]] = [
-        [row.name, fmt.percent(row.before), fmt.percent(row.after), fmt.points(row.after - row.before)]
+        [
+            row.name,
+            fmt.percent(row.before),
+            fmt.percent(row.after),
+            fmt.points(row.after - row.before),
+            "–" if easier is None or row is drawn[0] else fmt.points(row.before - row.after - easier),
+        ]
         for row in drawn
     ]
-    head = ["", "selection problems", "final problems", "difference, points"]
+    head = ["", "selection problems", "final problems", "difference, points", "selection flatters by, points"]
     caption = [
         el("b", "Selection and final problems."),
         " The score by which a genome was selected is biased upwards (winner's curse). ",
-        "The base was not selected: its difference is that of the problems.",
+        "The base was not selected: its difference is that of the problems, and is taken off what selection adds.",
     ]
     chart = dumbbells(drawn, "Selection and final problems", "selection problems", "final problems")
     return figure(chart, caption, table("Pass rates", head, rows, class_="numeric"))

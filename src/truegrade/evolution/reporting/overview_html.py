@@ -6,7 +6,7 @@ from truegrade.evolution.reporting.budgets import total_cpu_s
 from truegrade.evolution.reporting.front_html import search_names
 from truegrade.evolution.reporting.lineage import described, focus
 from truegrade.evolution.reporting.search_material import SearchMaterial
-from truegrade.evolution.reporting.verdict import SearchVerdict, verdict
+from truegrade.evolution.reporting.verdict import SearchVerdict, confidence_of, verdict
 from truegrade.report import format as fmt
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.page_parts import facts, folded, section
@@ -33,13 +33,14 @@ def overview(material: SearchMaterial) -> Markup:
 
 
 def _number(material: SearchMaterial) -> Child:
-    chosen = material.chosen
-    if chosen is None:
+    chosen, final = material.chosen, material.final
+    if chosen is None or final is None:
         return None
     gain = chosen.against_base
+    interval = f"{confidence_of(final)} % CI {fmt.bounds(gain.low, gain.high)}"
     return [
         el("p", fmt.points(gain.value), " ", el("small", "points relative to the base"), class_="value"),
-        el("p", f"CI {fmt.bounds(gain.low, gain.high)}, {gain.method}", class_="interval-text"),
+        el("p", f"{interval}, {gain.method}", class_="interval-text"),
     ]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from truegrade.evolution.live import described
-from truegrade.evolution.reporting.final_html import change, label
+from truegrade.evolution.reporting.final_html import COSTS, change, costs, label
 from truegrade.evolution.reporting.search_comparison import contenders
 from truegrade.evolution.reporting.search_material import SearchMaterial
-from truegrade.evolution.reporting.verdict import verdict
+from truegrade.evolution.reporting.verdict import confidence_of, verdict
 from truegrade.report import format as fmt
 from truegrade.report.exhibit_text import as_markdown
 from truegrade.report.exhibits import Cell, Exhibit
@@ -54,7 +54,9 @@ def markdown_summary(material: SearchMaterial) -> str:
 
 def tables(material: SearchMaterial) -> list[Exhibit]:
     """The final comparison, or the progress of the searches."""
-    return [_final(material)] if material.final is not None else [_so_far(material)]
+    if material.final is None:
+        return [_so_far(material)]
+    return [_final(material), *([_compared(material)] if len(contenders(material)) > 1 else [])]
 
 
 def _final(material: SearchMaterial) -> Exhibit:
@@ -73,8 +75,30 @@ def _final(material: SearchMaterial) -> Exhibit:
         for selected in one.selected
     ]
     head = ("search", "selection", "final", "minus base", "forgetting")
-    caption = f"Pass rates on {fmt.plural(final.base.tasks, 'final problem')}; differences in points"
+    caption = (
+        f"Pass rates on {fmt.plural(final.base.tasks, 'final problem')}; differences in points;"
+        f" {confidence_of(final)} % confidence intervals"
+    )
     return Exhibit(slug="final", caption=caption, head=head, rows=rows)
+
+
+def _compared(material: SearchMaterial) -> Exhibit:
+    found = contenders(material)
+    rows: list[list[Cell]] = [
+        [
+            one.search,
+            fmt.percent(one.final),
+            change(None if one.contest is None else one.contest.difference),
+            *costs(one, first=True),
+        ]
+        for one in found
+    ]
+    head = ("search", "final", "difference", *COSTS)
+    caption = (
+        f"Means over {fmt.plural(len(found[0].selected), 'replicate')}; the difference is {found[0].search} minus"
+        " the search, in points; costs are of one replicate"
+    )
+    return Exhibit(slug="compared", caption=caption, head=head, rows=rows)
 
 
 def _so_far(material: SearchMaterial) -> Exhibit:

@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from truegrade.evolution.events import PassRateDifference, SelectedGenome
-from truegrade.evolution.reporting.search_comparison import SearchReplicates, best_baseline, contenders
+from truegrade.evolution.events import Final, PassRateDifference, SelectedGenome
+from truegrade.evolution.reporting.search_comparison import SearchReplicates, best_baseline, contenders, easier_by
 from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.report import format as fmt
 
@@ -88,7 +88,8 @@ def _gain(chosen: SelectedGenome, material: SearchMaterial) -> str:
         "worse": "the interval excludes 0",
         "unclear": "the interval includes 0",
     }
-    return f"{said}; {ends[judged(gain)]}."
+    look = f" (evaluation {final.look}, {confidence_of(final)} % confidence)" if final.look > 1 else ""
+    return f"{said}{look}; {ends[judged(gain)]}."
 
 
 def _replicates(found: list[SearchReplicates]) -> list[str]:
@@ -102,31 +103,47 @@ def _replicates(found: list[SearchReplicates]) -> list[str]:
 
 
 def _against_baselines(found: list[SearchReplicates]) -> list[str]:
-    best = best_baseline(found)
+    best, marks = best_baseline(found), [_mark(one) for one in found if one.upper_mark]
     if best is None or best.contest is None:
-        return ["No baseline was run, so the search cannot be compared with simpler ones."]
+        return ["No baseline was run, so the search cannot be compared with simpler ones.", *marks]
     gap, ours = best.contest.difference, found[0].search
     said = (
-        f"The best baseline at the same budget, {best.search}, reaches {fmt.percent(best.final)}; {ours}"
-        f" minus {best.search}: {_change(gap)} ({best.won} problems better, {best.lost} worse)"
+        f"The best baseline, {best.search}, reaches {fmt.percent(best.final)} with {_share(best, found[0])} the"
+        f" tokens; {ours} minus {best.search}: {_change(gap)} ({best.won} problems better, {best.lost} worse)"
     )
     ends = {
         "real": "the search beat the baseline",
         "worse": "the search did not beat the baseline, which is significantly better",
         "unclear": "the search did not beat the baseline significantly",
     }
-    return [f"{said}; {ends[judged(gap)]}."]
+    return [f"{said}; {ends[judged(gap)]}.", *marks]
+
+
+def _share(one: SearchReplicates, own: SearchReplicates) -> str:
+    return f"{one.cost.tokens / own.cost.tokens:.1f} times" if own.cost.tokens else "none of"
+
+
+def _mark(one: SearchReplicates) -> str:
+    said = f"An upper mark, {one.search}, which learned references that no other method is given, reaches"
+    return f"{said} {fmt.percent(one.final)}."
 
 
 def _flattery(chosen: SelectedGenome, material: SearchMaterial) -> str:
-    fall = chosen.selection - chosen.final.value
-    if fall <= 0:
-        return ""
+    """By how much selection flatters: what the score falls by, less what the base's falls by."""
+    fall, easier = chosen.selection - chosen.final.value, easier_by(material)
     kept = len(material.evolution.roles.get("selection", ()))
-    return (
-        f"On the {fmt.plural(kept, 'selection problem')} it scored {fmt.percent(chosen.selection)},"
-        f" {100 * fall:.1f} points more: selection bias, and a different set of problems."
-    )
+    compared = f"{100 * abs(fall):.1f} points {'more' if fall >= 0 else 'less'} than on the final ones"
+    said = f"On the {fmt.plural(kept, 'selection problem')} it scored {fmt.percent(chosen.selection)}, {compared}"
+    if easier is None:
+        return f"{said}: selection bias, and a different set of problems." if fall > 0 else ""
+    base = f"{said}; the base, which was not selected, differs by {fmt.points(easier)} points"
+    bias = fall - easier
+    return f"{base}: " + (f"selection flatters by {100 * bias:.1f} points." if bias > 0 else "no selection bias.")
+
+
+def confidence_of(final: Final) -> str:
+    """Confidence of the intervals in percent, without the sign."""
+    return f"{100 * final.confidence:.4g}"
 
 
 def _who(chosen: SelectedGenome, material: SearchMaterial) -> str:
@@ -157,9 +174,9 @@ def _final_doubts(material: SearchMaterial) -> list[str]:
     assert final is not None
     if final.look > 1:
         doubts.append(
-            f"This is evaluation {final.look} on the final problems: choices made after an earlier evaluation"
-            " may bias"
-            " it."
+            f"This is evaluation {final.look} of these final problems with this base, so this choice may depend on"
+            f" what an earlier one showed: intervals have {confidence_of(final)} % confidence and p-values are"
+            f" multiplied by {final.look} (Bonferroni). Compare the earlier results at the same confidence."
         )
     number = len(material.evolution.roles.get("final", ()))
     if number < FEW_PROBLEMS:

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from truegrade.datasets.learned import LearnedFrom, learned_from_texts
 from truegrade.evolution.genomes import AdapterGenes, TrainingGenes
 from truegrade.records import Prompt
 
@@ -19,6 +20,15 @@ class Lesson(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the problem it was made from."""
     prompt: Prompt
     reply: str
+
+
+def learned_from_lessons(lessons: Sequence[Lesson]) -> LearnedFrom:
+    """The record of what an adapter learned from: the programs in prompts, replies, and prompts gone on with."""
+    texts: list[str] = []
+    for one in lessons:
+        said = [message.content for message in one.prompt.messages]
+        texts += [*said, one.reply, said[-1] + one.reply]
+    return learned_from_texts((one.problem for one in lessons), texts)
 
 
 class TrainingOrder(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade.datasets.learned import FILE as LEARNED
 from truegrade.errors import BadRecord
 from truegrade.evolution.training.base import Trained
 from truegrade.files.json_text import UNREADABLE
@@ -42,8 +43,8 @@ class CacheEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sha256(self) -> str:
-        """Of the files: the adapter's identity, whenever and wherever it was trained."""
-        return sha256_json({name: file.sha256 for name, file in self.files.items()})
+        """Of the files but the record of its training: the adapter's identity, wherever it was trained."""
+        return sha256_json({name: file.sha256 for name, file in self.files.items() if name != LEARNED})
 
     @property
     def bytes(self) -> int:

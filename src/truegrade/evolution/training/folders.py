@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from truegrade.datasets.learned import FILE, LearnedFrom, encoded
 from truegrade.errors import UserError
 from truegrade.evolution.training.base import TrainingOrder
 from truegrade.evolution.training.cache_entry import sync
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def write_adapter(
-    folder: Path, order: TrainingOrder, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]
+    folder: Path,
+    order: TrainingOrder,
+    tensors: Mapping[str, NDArray[Any]],
+    metadata: Mapping[str, str],
+    learned: LearnedFrom,
 ) -> None:
     """Write an adapter as PEFT does, beside its place, and rename it there.
 
@@ -30,6 +35,7 @@ def write_adapter(
         order: what the adapter was trained to.
         tensors: its weights under PEFT's names; stored as float32.
         metadata: texts stored beside them.
+        learned: what it was trained on.
 
     Raises:
         UserError: the folder holds something, or cannot be written.
@@ -37,6 +43,7 @@ def write_adapter(
     files = {
         CONFIG: msgspec.json.format(msgspec.json.encode(peft_config(order)), indent=2),
         WEIGHTS: encode_tensors(tensors, metadata),
+        FILE: encoded(learned),
     }
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from truegrade.datasets.learned import joined, read_learned
 from truegrade.errors import BadRecord, UserError
 from truegrade.evolution.training.base import Trained, TrainingOrder
 from truegrade.evolution.training.folders import write_adapter
@@ -54,7 +55,8 @@ def build_merged(parts: Sequence[WeightedAdapter], order: TrainingOrder, folder:
     tensors: dict[str, NDArray[Any]] = {}
     for module in sorted({module for update in updates for module in update}):
         tensors |= _stacked(module, updates, ranks)
-    write_adapter(folder, order, tensors, _metadata(parts))
+    learned = joined(read_learned(part.folder) for part in parts)
+    write_adapter(folder, order, tensors, _metadata(parts), learned)
     return Trained(folder=folder, parameters=sum(t.size for t in tensors.values()), losses=(), tokens=0, cpu_s=0.0)
 
 

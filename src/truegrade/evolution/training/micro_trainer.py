@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from truegrade import __version__
 from truegrade.errors import UserError
-from truegrade.evolution.training.base import Lesson, Trained, TrainingOrder
+from truegrade.evolution.training.base import Lesson, Trained, TrainingOrder, learned_from_lessons
 from truegrade.evolution.training.folders import write_adapter
 from truegrade.models.embedded import embedded_folder
 from truegrade.models.micro.blas import library, use_one_thread
@@ -102,7 +102,8 @@ class EmbeddedTrainer:
             losses = fit(Network(self._shape, self._tensors, adapter), adapter, examples, fitting, on_epoch)
         finally:
             restore_threads()
-        write_adapter(folder, order, adapter.tensors(), {BASE_SHA256: self._weights_sha256})
+        learned = learned_from_lessons(lessons)
+        write_adapter(folder, order, adapter.tensors(), {BASE_SHA256: self._weights_sha256}, learned)
         return Trained(
             folder=folder,
             parameters=adapter.values.size,

@@ -8,10 +8,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from truegrade.datasets.learned import FILE, LearnedFrom, encoded
 from truegrade.store.manifest import write_atomically
 
 
-def write_adapter(folder: Path, adapted: Any, base: str) -> int:
+def write_adapter(folder: Path, adapted: Any, base: str, learned: LearnedFrom) -> int:
     """Write an adapter as PEFT reads it, the same bytes for the same weights; return the number of parameters.
 
     PEFT's own writer keeps target modules in a set, whose order differs from process to process.
@@ -20,6 +21,7 @@ def write_adapter(folder: Path, adapted: Any, base: str) -> int:
         folder: created; its files are replaced.
         adapted: a PeftModel.
         base: name of the model that it is for, by which PEFT loads it: ``ORG/NAME``, or a folder.
+        learned: what it was trained on.
     """
     import torch
     from peft import get_peft_model_state_dict
@@ -33,6 +35,7 @@ def write_adapter(folder: Path, adapted: Any, base: str) -> int:
     config = {name: _plain(value) for name, value in adapted.peft_config["default"].to_dict().items()}
     config |= {"base_model_name_or_path": base, "inference_mode": True}
     content = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False)
+    write_atomically(folder / FILE, encoded(learned))
     save_file(weights, folder / "adapter_model.safetensors", metadata={"format": "pt"})
     write_atomically(folder / "adapter_config.json", f"{content}\n".encode())
     return sum(tensor.numel() for tensor in weights.values())

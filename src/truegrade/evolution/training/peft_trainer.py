@@ -16,7 +16,7 @@ import msgspec
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.evolution.genomes import AdapterGenes
-from truegrade.evolution.training.base import Lesson, Trained, TrainingOrder
+from truegrade.evolution.training.base import Lesson, Trained, TrainingOrder, learned_from_lessons
 from truegrade.evolution.training.cache import adapter_key
 from truegrade.evolution.training.model_hash import model_sha256
 from truegrade.evolution.training.peft_examples import encode, usable
@@ -105,7 +105,7 @@ class PeftTrainer:
         progress = self._progress_file(order, lessons)
         with self._adapted(order) as adapted:
             losses, cpu_s = learn(adapted, order, examples, self._settings.rows, progress, on_epoch)
-            parameters = write_adapter(folder, adapted, self._name)
+            parameters = write_adapter(folder, adapted, self._name, learned_from_lessons(lessons))
         if progress is not None:
             progress.unlink(missing_ok=True)
         return Trained(
