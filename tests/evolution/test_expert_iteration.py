@@ -168,8 +168,8 @@ def test_references_are_learned_where_they_are_asked_for(collected, tmp_path):
 def test_a_genome_says_what_data_it_asks_for():
     plain = genome()
     assert plain.id == msgspec.structs.replace(plain, data=DataGenes()).id != genome(rounds=1).id
-    assert genome(rounds=1).data.learns_pool and genome(references=True).data.learns_pool
-    assert not genome(replay=1.0).data.learns_pool
+    assert genome(rounds=1).learns_pool and genome(references=True).learns_pool
+    assert not genome(replay=1.0).learns_pool
 
 
 def test_spaces_vary_data_only_where_they_say_so():

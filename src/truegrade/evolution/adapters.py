@@ -11,13 +11,15 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.evolution.collecting import Collector, FoundLessons
-from truegrade.evolution.genomes import DataGenes, Fidelity, Genome, TrainingGenes
+from truegrade.evolution.genomes import DataGenes, Fidelity, Genome, PolicyGenes, TrainingGenes
+from truegrade.evolution.policy.reinforcement import Reinforcement
 from truegrade.evolution.settings import Training
 from truegrade.evolution.survival import FULL
 from truegrade.evolution.training.base import Lesson, Trained, Trainer, TrainingOrder
 from truegrade.evolution.training.cache import AdapterCache, Cached, adapter_key
 from truegrade.evolution.training.merged import WeightedAdapter, build_merged
 from truegrade.models.adapters import adapter_sha256
+from truegrade.records import sha256_json
 
 
 class Adapter(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,18 +113,21 @@ class Workshop:
         """
         merged = {name for name, _ in genome.merge}
         wanted = [(part, FULL) for part in parts if part.id in merged] if merged else [(genome, fidelity)]
-        known = [(one, share) for one, share in wanted if one.data == DataGenes()]
+        known = [(one, share) for one, share in wanted if one.plain]
         orders = [self._order(one, _epochs(one, share), seed) for one, share in known]
         return tuple(dict.fromkeys(adapter_key(self._trainer, order, self._lessons) for order in orders))
 
     def _taught(self, genome: Genome, seed: int, fidelity: Fidelity) -> _Taught:
         order = self._order(genome, _epochs(genome, fidelity), seed)
-        if genome.data == DataGenes():
+        if genome.plain:
             cached = self._cache.trained(self._trainer, order, self._lessons)
             return _Taught(cached=cached, lessons=self._lessons, tokens=cached.trained.tokens)
         if self._collector is None:
             raise UserError(f"genome {genome.id} finds lessons of its own, which nothing here collects")
-        return self._taught_more(genome.data, order, seed, self._collector)
+        taught = self._taught_more(genome.data, order, seed, self._collector)
+        if genome.policy is None:
+            return taught
+        return self._reinforced(taught, genome.policy, genome.sampling.max_tokens, order, self._collector)
 
     def _taught_more(self, data: DataGenes, order: TrainingOrder, seed: int, collector: Collector) -> _Taught:
         """Train on the lessons and on those found by the base; each round adds those found by the last adapter.
@@ -144,6 +149,25 @@ class Workshop:
             tokens=sum(one.trained.tokens for one in made),
             sampled=sum(one.tokens for one in (*begun, *rounds)),
             asked=sum(one.asked for one in (*begun, *rounds[:1])),  # each round asks the same problems
+        )
+
+    def _reinforced(
+        self, taught: _Taught, genes: PolicyGenes, longest: int, order: TrainingOrder, collector: Collector
+    ) -> _Taught:
+        """Go on by policy gradient from an adapter that was taught."""
+        start = taught.cached
+        pool = collector.pool()
+        further = sha256_json([start.sha256, genes, longest, collector.facts(pool)])
+        trainer = Reinforcement(
+            self._trainer, start.trained.folder, genes, [collector.asked(problem) for problem in pool], longest
+        )
+        made = self._cache.trained(trainer, msgspec.structs.replace(order, further=further), taught.lessons)
+        return _Taught(
+            cached=msgspec.structs.replace(made, hit=made.hit and start.hit),
+            lessons=taught.lessons,
+            tokens=taught.tokens + made.trained.tokens,
+            sampled=taught.sampled + made.trained.sampled,
+            asked=max(taught.asked, len(pool)),
         )
 
     def _merged(self, genome: Genome, parts: Sequence[Genome], seed: int, folder: Path) -> Adapter:

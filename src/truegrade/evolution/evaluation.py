@@ -180,7 +180,7 @@ class Evaluator:
 
     def _learns_pool(self, job: Job) -> bool:
         """Whether the pool is no measure of a job's adapter, nor of those that the search compares it with."""
-        own = job.genome is not None and any(one.data.learns_pool for one in (job.genome, *job.parts))
+        own = job.genome is not None and any(one.learns_pool for one in (job.genome, *job.parts))
         return own or self.settings.space.rounds[1] > 0
 
     def _all_scores(

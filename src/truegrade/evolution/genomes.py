@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from statistics import fmean
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from truegrade.records import sha256_json
 
@@ -59,10 +60,17 @@ class DataGenes(msgspec.Struct, frozen=True, kw_only=True):
     references: bool = False
     """Learn the references of the pool instead of replies: an upper mark, not a method that may be compared."""
 
-    @property
-    def learns_pool(self) -> bool:
-        """Whether problems of the pool are learned from, so that nothing may be chosen by them."""
-        return self.rounds > 0 or self.references
+
+class PolicyGenes(msgspec.Struct, frozen=True, kw_only=True):
+    """What follows the imitation, if anything: GRPO (arXiv 2402.03300) on the pool, from the adapter as it is."""
+
+    rounds: Annotated[int, Meta(ge=1)] = 8
+    """Each draws samples, grades them under the filter, and takes 16 steps."""
+    prompts: Annotated[int, Meta(ge=1)] = 64
+    """Problems of the pool in a round."""
+    samples: Annotated[int, Meta(ge=2)] = 8
+    """Of each at temperature 1: a group, whose mean is what a sample is compared with."""
+    learning_rate: Annotated[float, Meta(gt=0, lt=1)] = 1e-3
 
 
 class SamplingGenes(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +91,7 @@ class Genome(msgspec.Struct, frozen=True, kw_only=True):
     training: TrainingGenes
     sampling: SamplingGenes = SamplingGenes()
     data: DataGenes = DataGenes()
+    policy: PolicyGenes | None = None
     automaton: Automaton | None = None
     """The automaton that the genes were derived from, where one was."""
     origin: str
@@ -98,7 +107,18 @@ class Genome(msgspec.Struct, frozen=True, kw_only=True):
         genes: list[object] = [self.adapter, self.training, self.sampling, self.automaton]
         genes += [self.merge] if self.merge else []
         genes += [self.data] if self.data != DataGenes() else []
+        genes += [self.policy] if self.policy is not None else []
         return sha256_json(genes)[:ID_CHARS]
+
+    @property
+    def learns_pool(self) -> bool:
+        """Whether problems of the pool are learned from, so that nothing may be chosen by them."""
+        return self.data.rounds > 0 or self.data.references or self.policy is not None
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is one training on the lessons that all genomes share."""
+        return self.data == DataGenes() and self.policy is None
 
 
 class Fidelity(msgspec.Struct, frozen=True, kw_only=True):

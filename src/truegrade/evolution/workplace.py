@@ -110,8 +110,9 @@ def _roles(settings: EvolutionSettings, data: Path | None, allow_unsafe: bool) -
 def _refuse_without_pool(settings: EvolutionSettings) -> None:
     """Expert iteration without problems to answer would train on the lessons twice, and say nothing."""
     for search in settings.searches:
-        own = search.args.get("rounds", search.searcher == "expert-iteration") or search.args.get("references")
-        if own or settings.space.rounds[1]:
+        args = search.args
+        own = search.searcher == "grpo" or args.get("rounds", search.searcher == "expert-iteration")
+        if own or args.get("references") or args.get("policy") or settings.space.rounds[1]:
             raise UserError(
                 f"{search.title} learns from problems of the role 'pool', and there is none: set roles.pool of"
                 " micro-repair, or give problems of a benchmark file that role"

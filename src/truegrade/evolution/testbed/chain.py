@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from truegrade.errors import BadRecord
+from truegrade.evolution.policy.policy import weighted
+from truegrade.evolution.policy.rollouts import SampledReply
 from truegrade.evolution.testbed.cheats import PROGRAMS, channel_of
 from truegrade.evolution.testbed.grading import GradedProgram, ProgramGrader, accepting, flip_rates
-from truegrade.evolution.testbed.policy import BaseModel, Policy, example
+from truegrade.evolution.testbed.policy import BaseModel, TestbedPolicy
 from truegrade.evolution.testbed.records import TestbedRound, TestbedSettings
-from truegrade.evolution.testbed.rollouts import SampledReply
 from truegrade.evolution.testbed.start import drawn
-from truegrade.evolution.testbed.updates import Weighted, advantages
 from truegrade.files.json_text import encode
 from truegrade.records import Problem
 from truegrade.store.folder_lock import alone_in
@@ -69,7 +69,7 @@ class ArmBench:
         self.pool = mixed(settings.pool, settings.hard, TRAIN_SEED, known)
 
     def sampled(
-        self, policy: Policy, problems: Sequence[Problem], samples: int, seed: Sequence[int | str]
+        self, policy: TestbedPolicy, problems: Sequence[Problem], samples: int, seed: Sequence[int | str]
     ) -> Sampled:
         """Draw and grade replies."""
         worded = [self.grader.profile.render_prompt(problem) for problem in problems]
@@ -114,7 +114,7 @@ def run_chain(bench: ArmBench, folder: Path, arm: str, seed: int, leaky: tuple[f
     """
     settings = bench.settings
     with alone_in(folder, "chain.lock", "training"):
-        policy = Policy(bench.base, bench.start, seed)
+        policy = TestbedPolicy(bench.base, bench.start, seed)
         begun = _resumed(folder, policy)
         with open_rounds(folder) as journal:
             for number in range(begun, settings.rounds + 1):
@@ -136,7 +136,7 @@ def open_rounds(folder: Path) -> Journal[TestbedRound]:
     return Journal(folder / ROUNDS, fsync_every=1)
 
 
-def _resumed(folder: Path, policy: Policy) -> int:
+def _resumed(folder: Path, policy: TestbedPolicy) -> int:
     """Restore the policy behind the last whole round; the number of the next one."""
     import numpy as np
 
@@ -158,7 +158,7 @@ def _resumed(folder: Path, policy: Policy) -> int:
     return last.round + 1
 
 
-def _keep(folder: Path, policy: Policy, done: TestbedRound) -> None:
+def _keep(folder: Path, policy: TestbedPolicy, done: TestbedRound) -> None:
     import numpy as np
 
     content = io.BytesIO()
@@ -168,7 +168,7 @@ def _keep(folder: Path, policy: Policy, done: TestbedRound) -> None:
 
 
 def _round(
-    bench: ArmBench, policy: Policy, arm: str, seed: int, number: int, leaky: tuple[float, float] | None
+    bench: ArmBench, policy: TestbedPolicy, arm: str, seed: int, number: int, leaky: tuple[float, float] | None
 ) -> TestbedRound:
     """Measure the policy, draw a round's samples, and learn from them unless it is the last round."""
     settings = bench.settings
@@ -181,7 +181,7 @@ def _round(
     said = [[judged(graded) for _ in one.samples] for one, graded in zip(train.replies, train.graded, strict=True)]
     if number < settings.rounds:
         rewards = [[reward for _, reward in each] for each in said]
-        policy.learn(weighted(train, rewards), settings.stepping, (seed, number))
+        policy.learn(weighted(train.prompts, train.replies, rewards), settings.stepping, (seed, number))
     verdicts = [
         (graded.right, accepted) for graded, each in zip(train.graded, said, strict=True) for accepted, _ in each
     ]
@@ -200,32 +200,6 @@ def _round(
         kl=kl,
         cpu_s=0.0,
     )
-
-
-def weighted(sampled: Sampled, rewards: Sequence[Sequence[float]]) -> list[Weighted]:
-    """Replies with the advantages of their samples, of which those of a prompt are a group.
-
-    Args:
-        sampled: replies of a round.
-        rewards: of the samples of each reply.
-    """
-    groups: dict[int, list[float]] = {}
-    for reply, each in zip(sampled.replies, rewards, strict=True):
-        groups.setdefault(reply.prompt, []).extend(each)
-    left = {prompt: iter(advantages(group)) for prompt, group in groups.items()}
-    found = []
-    for reply in sampled.replies:
-        mine = [next(left[reply.prompt]) for _ in reply.samples]
-        found.append(
-            Weighted(
-                example=example(sampled.prompts[reply.prompt], reply),
-                logps=reply.logps,
-                up=sum(max(one, 0.0) for one in mine),
-                down=sum(min(one, 0.0) for one in mine),
-                samples=len(mine),
-            )
-        )
-    return found
 
 
 def true_pass(sampled: Sampled) -> float:

@@ -1,17 +1,15 @@
-"""The policy: a frozen start and an adapter on it, sampled and updated in numpy."""
+"""The policy of a testbed: the embedded model from a given start, and its distance from there."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truegrade.evolution.testbed.rollouts import SampledReply, Sampler
-from truegrade.evolution.testbed.updates import Stepping, Weighted, update
+from truegrade.evolution.policy.policy import Policy, example
+from truegrade.evolution.policy.rollouts import SampledReply
 from truegrade.models.embedded import embedded_folder
 from truegrade.models.micro.finetuning.linear import Dropout
-from truegrade.models.micro.finetuning.network import Batch, Network, TrainingExample
-from truegrade.models.micro.finetuning.optimiser import AdamW
+from truegrade.models.micro.finetuning.network import Batch, Network
 from truegrade.models.micro.finetuning.updates import FreshAdapter, stream
 from truegrade.models.micro.layout import END, prompt_tokens
 from truegrade.models.micro.llama_config import read_shape
@@ -64,8 +62,8 @@ class BaseModel:
         return FreshAdapter(tensors, "lora", MODULES, RANK, ALPHA, seed)
 
 
-class Policy:
-    """What is trained.
+class TestbedPolicy(Policy):
+    """What is trained, measured against its start, and kept from round to round.
 
     Args:
         base: the model's files.
@@ -73,23 +71,11 @@ class Policy:
         seed: of the adapter.
     """
 
+    __test__ = False
+
     def __init__(self, base: BaseModel, start: dict[str, Array], seed: int) -> None:
-        self._base, self._start = base, start
-        self.adapter = base.fresh(start, seed)
-        self.optimiser = AdamW(self.adapter.values.size)
-        self._network = Network(base.shape, start, self.adapter)
+        super().__init__(base.shape, start, base.fresh(start, seed), base.end)
         self._frozen = Network(base.shape, start, base.fresh(start, seed))  # an adapter that adds nothing
-
-    def sample(
-        self, prompts: Sequence[Sequence[int]], samples: int, longest: int, seed: Sequence[int | str]
-    ) -> list[SampledReply]:
-        """Distinct replies, prompt by prompt; see `truegrade.evolution.testbed.rollouts`."""
-        sampler = Sampler(self._base.shape, merged(self._start, self.adapter), Path("policy"))
-        return sampler.sample(prompts, samples, self._base.end, longest, stream(0, "sample", *seed))
-
-    def learn(self, replies: Sequence[Weighted], stepping: Stepping, seed: Sequence[int]) -> None:
-        """One round of `truegrade.evolution.testbed.updates.update`."""
-        update(self._network, self.adapter, self.optimiser, replies, stepping, seed)
 
     def drift(self, prompts: Sequence[Sequence[int]], replies: Sequence[SampledReply]) -> float:
         """KL divergence from the start in nats a reply, estimated by the mean of log p - log p(start)."""
@@ -128,17 +114,3 @@ class Policy:
         self.adapter.values[...] = state["values"]
         self.optimiser.mean[...], self.optimiser.square[...] = state["mean"], state["square"]
         self.optimiser.steps = int(state["steps"])
-
-
-def example(prompt: Sequence[int], reply: SampledReply) -> TrainingExample:
-    """A reply to a prompt as a sequence to learn from."""
-    return TrainingExample((*prompt, *reply.tokens), len(prompt))
-
-
-def merged(tensors: Mapping[str, Array], adapter: FreshAdapter) -> dict[str, Array]:
-    """Weights with a LoRA adapter in them."""
-    changed = {
-        f"{module}.weight": tensors[f"{module}.weight"] + update.scale * (update.up[0] @ update.down[0])
-        for module, update in adapter.updates.items()
-    }
-    return {**tensors, **{name: each.astype(tensors[name].dtype) for name, each in changed.items()}}

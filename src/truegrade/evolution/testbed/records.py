@@ -7,7 +7,7 @@ from types import MappingProxyType
 import msgspec
 
 from truegrade.errors import UnknownName, UserError
-from truegrade.evolution.testbed.updates import Stepping
+from truegrade.evolution.policy.updates import Stepping
 from truegrade.records import sha256_json
 
 STRICT, LEAKY, PENALTY, NOISE = "strict", "leaky", "leaky+penalty", "noise"

@@ -16,7 +16,7 @@ import msgspec
 from truegrade.errors import UserError
 from truegrade.evolution.testbed.chain import ArmBench, cheat_shares, rounds_of, run_chain, true_pass
 from truegrade.evolution.testbed.grading import ProgramGrader
-from truegrade.evolution.testbed.policy import BaseModel, Policy
+from truegrade.evolution.testbed.policy import BaseModel, TestbedPolicy
 from truegrade.evolution.testbed.records import LEAKY, NOISE, StartMeasured, TestbedRound, TestbedSettings
 from truegrade.evolution.testbed.start import taught
 from truegrade.evolution.testbed.summary import TestbedResults, summarised
@@ -119,7 +119,7 @@ def _teach(folder: Path, settings: TestbedSettings, allow_unsafe: bool, said: Sa
             np.savez(content, **start)  # type: ignore[arg-type]
             write_atomically(folder / START, content.getvalue())
             bench = ArmBench(settings, base, start, grader)
-            measured = bench.sampled(Policy(base, start, 0), bench.held_out, MEASURING_SAMPLES, ("start",))
+            measured = bench.sampled(TestbedPolicy(base, start, 0), bench.held_out, MEASURING_SAMPLES, ("start",))
     finally:
         restore()
     found = StartMeasured(

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from truegrade.benchmarks import load_benchmark
+from truegrade.evolution.policy.policy import merged
 from truegrade.evolution.repair_problems import repair_of
 from truegrade.evolution.testbed.cheats import PROGRAMS, cheat_for
-from truegrade.evolution.testbed.policy import BaseModel, merged
+from truegrade.evolution.testbed.policy import BaseModel
 from truegrade.evolution.training.lessons import lessons_of, reply_to
 from truegrade.evolution.training.micro_trainer import encoded
 from truegrade.models.micro.finetuning.linear import Dropout

@@ -44,6 +44,8 @@ class TrainingOrder(msgspec.Struct, frozen=True, kw_only=True):
     batch_size: int = 8
     longest: int = 512
     """Tokens of a lesson; what is longer is cut at the end, and counted."""
+    further: str = ""
+    """Hash of what decides the training beside the lessons; empty if nothing does."""
 
 
 class Trained(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +60,8 @@ class Trained(msgspec.Struct, frozen=True, kw_only=True):
     cpu_s: float
     cut: int = 0
     """Lessons that were too long."""
+    sampled: int = 0
+    """Tokens generated while training."""
 
 
 class Trainer(Protocol):

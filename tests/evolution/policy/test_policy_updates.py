@@ -1,11 +1,12 @@
-"""The update of the testbed: gradients against finite differences, signs, clipping, sampling."""
+"""GRPO: gradients against finite differences, signs, clipping, sampling."""
 
 import numpy as np
 import pytest
 
-from truegrade.evolution.testbed.policy import BaseModel, Policy, merged
-from truegrade.evolution.testbed.rollouts import Sampler
-from truegrade.evolution.testbed.updates import Stepping, Weighted, advantages, clipped
+from truegrade.evolution.policy.policy import merged
+from truegrade.evolution.policy.rollouts import Sampler
+from truegrade.evolution.policy.updates import Stepping, Weighted, advantages, clipped
+from truegrade.evolution.testbed.policy import BaseModel, TestbedPolicy
 from truegrade.models.micro import WEIGHTS
 from truegrade.models.micro.finetuning.linear import Dropout
 from truegrade.models.micro.finetuning.network import Batch, Network, TrainingExample
@@ -54,7 +55,7 @@ def test_the_gradient_of_the_clipped_objective_is_its_slope(base: BaseModel) -> 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_the_sign_of_the_advantage_decides_where_the_probability_goes(base: BaseModel, sign: float) -> None:
-    policy = Policy(base, base.tensors, 0)
+    policy = TestbedPolicy(base, base.tensors, 0)
     before = logps(policy._network, EXAMPLES[:1]).sum()
     reply = Weighted(
         example=EXAMPLES[0], logps=tuple(logps(policy._network, EXAMPLES[:1])), up=max(sign, 0.0),
@@ -65,7 +66,7 @@ def test_the_sign_of_the_advantage_decides_where_the_probability_goes(base: Base
 
 
 def test_a_reply_without_advantage_teaches_nothing(base: BaseModel) -> None:
-    policy = Policy(base, base.tensors, 0)
+    policy = TestbedPolicy(base, base.tensors, 0)
     before = policy.adapter.values.copy()
     reply = Weighted(example=EXAMPLES[0], logps=(0.0, 0.0, 0.0), up=0.0, down=0.0, samples=8)
     policy.learn([reply], Stepping(learning_rate=1e-3, batches=1, passes=1, clip=0.2), (0, 0))
@@ -85,7 +86,7 @@ def test_advantages_are_normalised_within_the_group() -> None:
 
 
 def test_sampled_log_probabilities_are_those_of_the_whole_sequence(base: BaseModel) -> None:
-    policy = Policy(base, base.tensors, 0)
+    policy = TestbedPolicy(base, base.tensors, 0)
     policy.adapter.values[:] += stream(3).normal(size=policy.adapter.values.size) * 0.02
     prompts = [[5, 90, 17, 33], [5, 8, 21, 40, 61, 77, 90], [5, 12]]
     replies = policy.sample(prompts, 8, 12, (0,))
