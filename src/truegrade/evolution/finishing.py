@@ -73,7 +73,7 @@ class Finish:
             return before
         look = look_at_final(path, subject, ledger=self._ledger, again=again, notice=notice)
         self._look = look.number
-        final = self._compared(chosen)
+        final = self.compared(chosen)
         self._export(self._best(chosen))
         self._folder.write(FINAL, final)
         return final
@@ -87,7 +87,8 @@ class Finish:
     def _reported(self) -> tuple[Problem, ...]:
         return (*self._roles.final, *self._roles.forgetting)
 
-    def _compared(self, chosen: Sequence[Chosen]) -> Final:
+    def compared(self, chosen: Sequence[Chosen]) -> Final:
+        """Evaluate the base and what was chosen, and compare; nothing is logged or written."""
         jobs = [Job(seed=self._settings.seed, role="report"), *map(self._job, chosen)]
         shares = [
             {name: scores["solved"] for name, scores in result.scores.problems.items()}

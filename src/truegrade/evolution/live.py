@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from truegrade.evolution.archive import Archive
 from truegrade.evolution.events import Clock, Event
-from truegrade.evolution.genomes import DataGenes, Genome
+from truegrade.evolution.genomes import Genome
 from truegrade.report import format as fmt
 from truegrade.report.terminal import open_terminal
 
@@ -110,15 +110,17 @@ def described(genome: Genome) -> str:
     modules = "+".join(name.removesuffix("_proj") for name in adapter.modules)
     return (
         f"{adapter.kind} r{adapter.rank} alpha {adapter.alpha:g} {modules} dropout {adapter.dropout:g},"
-        f" lr {training.learning_rate:.2g}, {fmt.plural(training.epochs, 'epoch')}{_learned_from(genome.data)}"
+        f" lr {training.learning_rate:.2g}, {fmt.plural(training.epochs, 'epoch')}{_learned_from(genome)}"
     )
 
 
-def _learned_from(data: DataGenes) -> str:
+def _learned_from(genome: Genome) -> str:
     """What it learns from besides the lessons."""
+    data, policy = genome.data, genome.policy
     parts = [f"{fmt.plural(data.rounds, 'round')} of own replies"] if data.rounds else []
     parts += ["references of the pool"] if data.references else []
     parts += ["replay"] if data.replay else []
+    parts += [f"{fmt.plural(policy.rounds, 'round')} of GRPO"] if policy is not None else []
     return "".join(f", {part}" for part in parts)
 
 

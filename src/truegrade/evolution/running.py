@@ -84,10 +84,10 @@ def evolve(
         stack.callback(watching.finish)
         with folder.locked():
             identity = _identity(workplace, evaluator)
-            folder.begin(identity)
             ledger = _ledger(workplace, identity, notice)
             if not again:
-                ledger.refuse_other()
+                ledger.refuse_other()  # before the folder is begun: what is refused leaves none behind
+            folder.begin(identity)
             watching.stage("score the anchors")
             _score_anchors(folder, evaluator, evaluations)
             Loop(settings, folder, evaluations, watching).run()

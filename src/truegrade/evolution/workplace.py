@@ -60,8 +60,7 @@ def prepare(
         UserError: data or a profile is missing, or does not fit the task.
     """
     roles = _unseen(_roles(settings, data, allow_unsafe), settings, exclude_seen=exclude_seen)
-    if not roles.pool:
-        _refuse_without_pool(settings)
+    _refuse_impossible(settings, pool=bool(roles.pool))
     if settings.training.lessons == "coralx":
         lessons = coralx_lessons(roles.train, json_only=settings.roles.json_only)
     else:
@@ -107,15 +106,24 @@ def _roles(settings: EvolutionSettings, data: Path | None, allow_unsafe: bool) -
     )
 
 
-def _refuse_without_pool(settings: EvolutionSettings) -> None:
-    """Expert iteration without problems to answer would train on the lessons twice, and say nothing."""
+def _refuse_impossible(settings: EvolutionSettings, *, pool: bool) -> None:
+    """Refuse strategies that the model or the problems do not allow, before anything is trained.
+
+    Expert iteration without problems to answer would train on the lessons twice, and say nothing.
+    """
     for search in settings.searches:
         args = search.args
-        own = search.searcher == "grpo" or args.get("rounds", search.searcher == "expert-iteration")
-        if own or args.get("references") or args.get("policy") or settings.space.rounds[1]:
+        policy = search.searcher == "grpo" or args.get("policy")
+        own = policy or args.get("rounds", search.searcher == "expert-iteration") or args.get("references")
+        if not pool and (own or settings.space.rounds[1]):
             raise UserError(
                 f"{search.title} learns from problems of the role 'pool', and there is none: set roles.pool of"
                 " micro-repair, or give problems of a benchmark file that role"
+            )
+        if policy and not settings.model.startswith("embedded/"):
+            raise UserError(
+                f"{search.title}: {settings.model} cannot be trained by policy gradient, only by imitation: name"
+                " an embedded/ model, or leave out grpo and args.policy"
             )
 
 

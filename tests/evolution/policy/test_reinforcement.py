@@ -115,16 +115,16 @@ def test_an_imitating_trainer_is_refused() -> None:
         Reinforcement(Imitates(), Path(), ROUNDS, [], 10)
 
 
-def test_without_a_pool_it_is_refused() -> None:
-    settings = read_settings("micro-quick")
-    settings = msgspec.structs.replace(
-        settings,
-        roles=msgspec.structs.replace(settings.roles, pool=0),
-        search=msgspec.structs.replace(settings.search, searcher="grpo", args={}),
-        baselines=(),
-    )
-    with pytest.raises(UserError, match="grpo learns from problems of the role 'pool'"):
-        prepare(settings, allow_unsafe=True)
+@pytest.mark.parametrize(("name", "args"), [("grpo", {}), ("recipe", {"policy": {"rounds": 1}})])
+def test_what_the_problems_or_the_model_do_not_allow_is_refused_first(name: str, args: dict[str, object]) -> None:
+    quick = read_settings("micro-quick")
+    search = msgspec.structs.replace(quick.search, searcher=name, args=args)
+    settings = msgspec.structs.replace(quick, search=search, baselines=())
+    poor = msgspec.structs.replace(settings, roles=msgspec.structs.replace(settings.roles, pool=0))
+    with pytest.raises(UserError, match="learns from problems of the role 'pool'"):
+        prepare(poor, allow_unsafe=True)
+    with pytest.raises(UserError, match="hf/some cannot be trained by policy gradient"):
+        prepare(msgspec.structs.replace(settings, model="hf/some"), allow_unsafe=True)
 
 
 def test_grpo_is_a_recipe_with_a_policy() -> None:

@@ -15,6 +15,7 @@ from truegrade.errors import BadRecord, UserError
 from truegrade.evolution.events import CLOCK, EVENTS, EVOLUTION, FINAL, Event, SearchPlan
 from truegrade.evolution.reporting.budgets import by_cpu_s, by_evaluations, cached, total_cpu_s
 from truegrade.evolution.reporting.lineage import ancestry, focus, origins
+from truegrade.evolution.reporting.page import render
 from truegrade.evolution.reporting.problems_html import grouped
 from truegrade.evolution.reporting.search_comparison import averaged, best_baseline, contenders
 from truegrade.evolution.reporting.search_material import gather
@@ -121,6 +122,20 @@ def test_budgets_rise_and_end_where_the_first_replicate_ends(folder, material):
         for replicate in (0, 1)
     ]
     assert first.budget[-1] == pytest.approx(min(spent[0][-1], spent[1][-1]))
+
+
+def test_replicates_of_one_evaluation_have_one_point(tmp_path):
+    """Their costs differ, so there is no budget that both have spent exactly."""
+    folder = build_folder(tmp_path / "run", generations=1, population=1)
+    clocks = [msgspec.json.decode(line) for line in (folder / CLOCK).read_bytes().splitlines()]
+    for number, clock in enumerate(clocks):
+        clock["cpu_s"] = 1.0 + number
+    (folder / CLOCK).write_bytes(b"".join(msgspec.json.encode(clock) + b"\n" for clock in clocks))
+    material = gather(folder)
+    for one in by_cpu_s(material):
+        slowest = max(clock["cpu_s"] for clock in clocks if clock["search"] == one.search)
+        assert one.budget[-1] >= slowest and len(one.mean) == len(one.budget) == 1 and one.replicates == 2
+    assert render(material)
 
 
 def test_who_finds_an_adapter_made_is_charged_for_it(folder, material):

@@ -5,11 +5,13 @@ import json
 import msgspec
 import pytest
 
+from truegrade.datasets.learned import read_learned
 from truegrade.evolution.events import Final
 from truegrade.evolution.folder import EvolutionFolder, read_json
 from truegrade.evolution.running import evolve
-from truegrade.evolution.settings import RoleSizes, read_settings
+from truegrade.evolution.settings import RoleSizes, Search, read_settings
 from truegrade.models.adapters import adapter_sha256
+from truegrade.models.embedded import embedded_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
@@ -39,6 +41,29 @@ def test_the_seeds_way_with_a_tiny_code_llama(code_llama, tmp_path):
     assert adapter_sha256(folder / "best") == final.selected[0].adapter_sha256
     assert all(event.evaluated.genome.sampling.top_k >= 20 for event in events)
     assert adapter_base(folder / "best") == str(code_llama)  # PEFT looks for it under that very name
+
+
+def test_expert_iteration_learns_its_own_replies_by_peft(tmp_path):
+    """The embedded model's weights, run by transformers: what they repair becomes lessons."""
+    for package in ("peft", "transformers"):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    quick = read_settings("micro-quick")
+    settings = msgspec.structs.replace(
+        quick,
+        model=f"hf/{embedded_folder('truegrade-micro-early')}",
+        model_args={"device": "cpu", "dtype": "float32"},
+        search=Search(searcher="expert-iteration", args={"samples": 1, "epochs": 1}),
+        baselines=(),
+        roles=RoleSizes(train=8, pool=6, replay=4, selection=2, final=2, forgetting=1),
+    )
+    folder, _ = evolve(settings, out=tmp_path / "out", adapters=tmp_path / "adapters", allow_unsafe=True)
+    (event,) = EvolutionFolder(folder).events()
+    facts = event.evaluated.scores.facts
+    assert facts["lessons"] > 8 and facts["problems_asked"] == 6 + 4 and facts["tokens_sampled"] > 0
+    learned = read_learned(folder / "best")
+    assert any("/pool/" in name for name in learned.problems) and any(
+        "/replay/" in name for name in learned.problems
+    )
 
 
 def adapter_base(folder):

@@ -74,10 +74,7 @@ class Reinforcement:
         self, trainer: Trainer, start: Path, genes: PolicyGenes, pool: Sequence[AskedPrompt], longest: int
     ) -> None:
         if not isinstance(trainer, PolicyTrainer):
-            raise UserError(
-                f"{trainer.base} cannot be trained by policy gradient, only by imitation: name an embedded/ model,"
-                " or leave out grpo and `policy`"
-            )
+            raise UserError(f"{trainer.base} cannot be trained by policy gradient, only by imitation")
         self._trainer, self._start, self._genes, self._longest = trainer, start, genes, longest
         self._pool = pool
         self.base, self.base_sha256, self.versions = trainer.base, trainer.base_sha256, trainer.versions

@@ -78,7 +78,8 @@ def _by_search(material: SearchMaterial, spent: Sequence[Sequence[float]]) -> li
 
 
 def _band(search: str, tracks: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Budgeted:
-    start, end = max(budget[0] for budget, _ in tracks), min(budget[-1] for budget, _ in tracks)
+    start = max(budget[0] for budget, _ in tracks)
+    end = max(start, min(budget[-1] for budget, _ in tracks))  # replicates of one evaluation each share no stretch
     budget = sorted({spent for track, _ in tracks for spent in track if start <= spent <= end})
     columns = [[_at(spent, *track) for track in tracks] for spent in budget]
     return Budgeted(
