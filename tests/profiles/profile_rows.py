@@ -67,11 +67,11 @@ def extracted(profile, task, text, form="reply"):
     return profile.extract(task, completion(text, form)).value or ""
 
 
-def grade_all(profile, rows):
+def grade_all(profile, rows, form="reply"):
     """Judgements of (problem, reply) rows; None where the reply holds nothing to grade."""
     judgements, sandbox = [], sandbox_of(profile.limits)
     for task, reply in rows:
-        answer = profile.extract(task, completion(reply))
+        answer = profile.extract(task, completion(reply, form))
         judgements.append(None if answer.value is None else profile.judgement(task, answer, sandbox))
     return judgements
 
@@ -84,8 +84,8 @@ def sandbox_of(limits):
     return sandbox
 
 
-def passed(profile, rows):
-    return [judgement is not None and judgement.passed for judgement in grade_all(profile, rows)]
+def passed(profile, rows, form="reply"):
+    return [judgement is not None and judgement.passed for judgement in grade_all(profile, rows, form)]
 
 
 def both(benchmark, data_dir):

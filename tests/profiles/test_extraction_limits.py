@@ -28,8 +28,10 @@ PROGRAM = "def f(x):\n    return x\n"
 
 def problems(benchmark):
     """One problem of each kind that a benchmark has."""
-    if benchmark == "micro-repair":
+    if benchmark in {"micro-repair", "humanevalfix"}:
         return [problem(benchmark, buggy="def add(a, b):\n    return a - b\n")]
+    if benchmark == "humanevalsynthesize":
+        return [problem(benchmark, prefix="def add(a, b):\n")]
     if benchmark in {"humaneval", "mbpp", "mbpp-sanitized"}:
         return [problem(benchmark)]
     if benchmark in {"humanevalplus", "mbppplus"}:

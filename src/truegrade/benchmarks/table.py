@@ -23,6 +23,8 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "humaneval": "truegrade.benchmarks.humaneval:HUMANEVAL",
         "mbpp": "truegrade.benchmarks.mbpp:MBPP",
         "mbpp-sanitized": "truegrade.benchmarks.mbpp:MBPP_SANITIZED",
+        "humanevalfix": "truegrade.benchmarks.humanevalpack:HUMANEVALFIX",
+        "humanevalsynthesize": "truegrade.benchmarks.humanevalpack:HUMANEVALSYNTHESIZE",
         "cruxeval-output": "truegrade.benchmarks.cruxeval:CRUXEVAL_OUTPUT",
         "cruxeval-input": "truegrade.benchmarks.cruxeval:CRUXEVAL_INPUT",
         "livecodebench-execution": "truegrade.benchmarks.livecodebench_execution:LIVECODEBENCH_EXECUTION",

@@ -186,6 +186,21 @@ _TABLE = (
         citation="Gu et al., CRUXEval: Code Reasoning, Understanding, and Execution Evaluation, arXiv:2401.03065",
     ),
     PinnedFile(
+        name="humanevalpack",
+        file="humanevalpack.jsonl",
+        url=(
+            "https://github.com/bigcode-project/octopack/raw/e17a8f6470264286bc6a52eb8263582083bf3bf6"
+            "/evaluation/create/humaneval-x/data/python/data/humanevalpack.jsonl"
+        ),
+        sha256="b1376d72be4bd016a62ad043d9de3846edb8d63edf1222da802a31330c14c3a7",
+        content_sha256="b1376d72be4bd016a62ad043d9de3846edb8d63edf1222da802a31330c14c3a7",
+        id_field="task_id",
+        id_prefix="Python/",
+        id_numbers="0-163",
+        licence="MIT",
+        citation="Muennighoff et al., OctoPack: Instruction Tuning Code Large Language Models, arXiv:2308.07124",
+    ),
+    PinnedFile(
         name="quixbugs",
         file="quixbugs.jsonl",
         url="https://github.com/jkoppel/QuixBugs/tree/4257f44b0ff1181dedaedee6a447e133219fcebf",

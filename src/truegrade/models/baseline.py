@@ -132,8 +132,8 @@ def cut_at_stop(text: str, stops: tuple[str, ...]) -> str:
 def _reference(problem: Problem, prompt: Prompt) -> str:
     """The right answer, out of the problem."""
     match problem.task:
-        case FunctionTask(reference=reference, prefix=prefix) | OracleTask(reference=reference, prefix=prefix):
-            return _code(prompt, _continuation(prompt, reference, prefix))
+        case FunctionTask(reference=reference) | OracleTask(reference=reference):
+            return _code(prompt, _continuation(prompt, reference, problem.task))
         case CasesTask(reference=reference):
             return _code(prompt, reference)
         case ContestTask(reference=reference):
@@ -175,8 +175,9 @@ def _empty(prompt: Prompt) -> str:
 def _buggy(problem: Problem, prompt: Prompt) -> str:
     """The program to repair, as it was given."""
     task = problem.task
-    buggy = task.buggy if isinstance(task, FunctionTask | CasesTask) else ""
-    return _code(prompt, buggy) if buggy else NO_PROGRAM
+    if isinstance(task, FunctionTask) and task.buggy:
+        return _code(prompt, _continuation(prompt, task.buggy, task))
+    return _code(prompt, task.buggy) if isinstance(task, CasesTask) else NO_PROGRAM
 
 
 def prompt_text(prompt: Prompt) -> str:
@@ -189,14 +190,14 @@ def continues(prompt: Prompt) -> bool:
     return prompt.style == "text" or prompt.messages[-1].role == "assistant"
 
 
-def _continuation(prompt: Prompt, reference: str, prefix: str) -> str:
-    """The part of a reference that the prompt lacks, where the prompt ends with the code it starts with."""
-    begun = prefix.rstrip()
-    if not (begun and continues(prompt) and reference.startswith(begun)):
-        return reference
+def _continuation(prompt: Prompt, code: str, task: FunctionTask | OracleTask) -> str:
+    """The part of a program that the prompt lacks, where the prompt ends with the code it starts with."""
+    begun = (task.prefix or task.prompt).rstrip()
+    if not (begun and continues(prompt) and code.startswith(begun)):
+        return code
     if not prompt_text(prompt).rstrip().endswith(begun):
-        return reference
-    return reference[len(begun) :].lstrip("\n")
+        return code
+    return code[len(begun) :].lstrip("\n")
 
 
 def _code(prompt: Prompt, code: str) -> str:

@@ -30,6 +30,7 @@ PROFILES: dict[str, str] = {
     "evalplus-base": "truegrade.profiles.evalplus:EvalplusBase",
     "bigcode": "truegrade.profiles.bigcode:Bigcode",
     "bigcode-instruct": "truegrade.profiles.bigcode:BigcodeInstruct",
+    "humanevalpack": "truegrade.profiles.humanevalpack:HumanEvalPack",
     "lm-eval": "truegrade.profiles.lm_eval:LmEval",
     "lm-eval-instruct": "truegrade.profiles.lm_eval:LmEvalInstruct",
     "simple-evals": "truegrade.profiles.simple_evals:SimpleEvals",

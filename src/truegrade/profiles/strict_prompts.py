@@ -76,7 +76,7 @@ def _code_prompts(
 ) -> dict[str, RenderPrompt]:
     if isinstance(task, CasesTask) or (isinstance(task, FunctionTask) and task.buggy):
         return repair_prompts(task)
-    if isinstance(task, FunctionTask) and not task.prefix:
+    if isinstance(task, FunctionTask) and task.prefix != task.prompt:  # words, and not code to continue
         return _description_prompts(task, examples)
     choices: dict[str, RenderPrompt] = {"default": lambda: chat("strict.function.user", {"prompt": task.prompt})}
     if task.prefix:

@@ -1,0 +1,134 @@
+"""HumanEvalPack in Python: HumanEval's functions with a bug to repair, and with an instruction to follow.
+
+Muennighoff et al., OctoPack: Instruction Tuning Code Large Language Models, arXiv:2308.07124;
+bigcode-project/octopack@e17a8f6 ``evaluation/create/humaneval-x/data/python/``. The prompts are those of HumanEval
+but for that of task 142.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
+from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED, choice
+from truegrade.benchmarks.names import names_only_solution_binds
+from truegrade.benchmarks.pinned import Item, load_pinned
+from truegrade.datasets import SOURCES
+from truegrade.records import FunctionTask
+
+FIX, SYNTHESIZE = "humanevalfix", "humanevalsynthesize"
+DOCS, TESTS = "docs", "tests"
+
+_SOURCE = SOURCES["humanevalpack"]
+_FIX_ARGS = {
+    "show": "what says what is right: docs (default), the docstring; or tests, and no docstring: only the prompt"
+    " of the profile humanevalpack shows them",
+    **ALLOW_MODIFIED,
+}
+
+
+class HumanEvalPackRow(msgspec.Struct, frozen=True):
+    """A row as upstream stores it, as far as it is read here."""
+
+    task_id: str
+    prompt: str
+    """Up to the docstring's end."""
+    declaration: str
+    """Up to the signature's end."""
+    canonical_solution: str
+    buggy_solution: str
+    bug_type: str
+    failure_symptoms: str
+    entry_point: str
+    instruction: str
+    test: str
+    """Ends with the call of ``check``."""
+
+
+def load_fix(data: Path | None, args: Mapping[str, str]) -> Benchmark:
+    """Read the 164 functions with a bug.
+
+    Raises:
+        UserError: the file is not found or not the pinned one, or an argument is not known.
+    """
+    shown = choice(args, "show", (DOCS, TESTS))
+
+    def item(row: HumanEvalPackRow) -> Item:
+        head = row.prompt if shown == DOCS else row.declaration
+        return Item(
+            id=_id(row),
+            task=FunctionTask(
+                prompt=head,
+                entry_point=row.entry_point,
+                setup=_helpers(row),
+                tests=row.test,
+                shown_tests=(row.test,) if shown == TESTS else (),
+                reference=head + row.canonical_solution,
+                buggy=head + row.buggy_solution,
+            ),
+            tags={"bug_type": row.bug_type, "failure_symptoms": row.failure_symptoms},
+        )
+
+    return load_pinned(FIX, _SOURCE, HumanEvalPackRow, item, data, args, known=_FIX_ARGS)
+
+
+def load_synthesize(data: Path | None, args: Mapping[str, str]) -> Benchmark:
+    """Read the 164 instructions.
+
+    Raises:
+        UserError: the file is not found or not the pinned one, or an argument is not known.
+    """
+    return load_pinned(SYNTHESIZE, _SOURCE, HumanEvalPackRow, _instructed, data, args)
+
+
+def _instructed(row: HumanEvalPackRow) -> Item:
+    """The code behind the instruction holds helpers that the tests of 32, 38 and 50 call."""
+    return Item(
+        id=_id(row),
+        task=FunctionTask(
+            prompt=f"{row.instruction.strip()}\n\n{row.prompt}".strip(),
+            entry_point=row.entry_point,
+            prefix=row.prompt,
+            tests=row.test,
+            reference=row.prompt + row.canonical_solution,
+        ),
+    )
+
+
+def _helpers(row: HumanEvalPackRow) -> str:
+    """What the tests of 32, 38 and 50 call and only the code before the function defines; else nothing."""
+    code = row.declaration + row.canonical_solution
+    if not names_only_solution_binds(row.task_id, code, row.test, row.entry_point):
+        return ""
+    return row.declaration[: row.declaration.rindex(f"def {row.entry_point}(")]
+
+
+def _id(row: HumanEvalPackRow) -> str:
+    return row.task_id.replace("Python/", "HumanEvalPack/")
+
+
+HUMANEVALFIX = BenchmarkSpec(
+    name=FIX,
+    summary="Repair a Python function with a bug of six types; graded by HumanEval's hidden asserts.",
+    tasks="repair",
+    size=_SOURCE.size,
+    licence=_SOURCE.licence,
+    citation=_SOURCE.citation,
+    source=_SOURCE.name,
+    load=load_fix,
+    args=_FIX_ARGS,
+)
+HUMANEVALSYNTHESIZE = BenchmarkSpec(
+    name=SYNTHESIZE,
+    summary="Write a Python function by an instruction; HumanEval's tasks, graded by its hidden asserts.",
+    tasks="function",
+    size=_SOURCE.size,
+    licence=_SOURCE.licence,
+    citation=_SOURCE.citation,
+    source=_SOURCE.name,
+    load=load_synthesize,
+    args=dict(ALLOW_MODIFIED),
+)

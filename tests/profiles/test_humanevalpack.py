@@ -1,0 +1,162 @@
+"""HumanEvalPack: the benchmarks, the harness' rules, and parity with its code."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from peer_process import ask
+from profile_rows import completion, extracted, passed
+
+from truegrade.benchmarks import load_benchmark
+from truegrade.benchmarks.humanevalpack import HumanEvalPackRow
+from truegrade.errors import UserError
+from truegrade.profiles import open_profile
+from truegrade.profiles.humanevalpack import STOP, first_function
+
+PACK, STRICT = open_profile("humanevalpack"), open_profile("strict")
+HELPER = "def twice(n: int) -> int:\n    return 2 * n\n\n\n"
+DOC = '    """ Four times n.\n    >>> four(1)\n    4\n    """\n'
+
+
+def row(number: int, helper: str, body: str, bug: str, checks: str) -> dict[str, str]:
+    declaration = f"{helper}def four(n: int) -> int:\n"
+    return {
+        "task_id": f"Python/{number}",
+        "declaration": declaration,
+        "prompt": declaration + DOC,
+        "canonical_solution": body,
+        "buggy_solution": bug,
+        "bug_type": "value misuse",
+        "failure_symptoms": "incorrect output",
+        "entry_point": "four",
+        "instruction": "Write a Python function `four(n: int) -> int` to do this:\nFour times n.\n",
+        "test": f"\n\ndef check(four):\n{checks}\ncheck(four)\n",
+        "example_test": "",
+    }
+
+
+ROWS = [
+    row(0, "", "    return 4 * n\n", "    return 3 * n\n", "    assert four(1) == 4\n    assert four(2) == 8\n"),
+    row(1, HELPER, "    return twice(twice(n))\n", "    return twice(n)\n", "    assert four(3) == twice(6)\n"),
+]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    file = tmp_path / "humanevalpack.jsonl"
+    file.write_text("".join(json.dumps(each) + "\n" for each in ROWS))
+    return file
+
+
+def problems(data: Path, name: str, **args: str):
+    return load_benchmark(name, data, {"allow_modified": "true", **args}).problems
+
+
+@pytest.mark.parametrize("show", ["docs", "tests"])
+def test_bugs_fail_and_repairs_pass(data, show):
+    for problem in problems(data, "humanevalfix", show=show):
+        task = problem.task
+        assert problem.tags == {"bug_type": "value misuse", "failure_symptoms": "incorrect output"}
+        assert ('"""' in task.buggy) == (show == "docs")
+        for profile in (STRICT, PACK):
+            programs = [(problem, code) for code in (task.reference, task.buggy)]
+            assert passed(profile, programs, "program") == [True, False], profile.name
+
+
+def test_cheats_fail_under_strict(data):
+    equal = "class E:\n    def __eq__(self, other):\n        return True\n\n\ndef four(n):\n    return E()\n"
+    cheats = [equal, "import os\nos._exit(0)\n", "import sys\nsys.exit(0)\n", "def four(n):\n    check = None\n"]
+    for name in ("humanevalfix", "humanevalsynthesize"):
+        for problem in problems(data, name):
+            assert not any(passed(STRICT, [(problem, f"```python\n{cheat}\n```") for cheat in cheats])), name
+
+
+def test_prompts(data):
+    first, second = problems(data, "humanevalfix", show="tests")
+    said = PACK.render_prompt(first).messages[0].content
+    assert said == (
+        "def four(n: int) -> int:\n    return 3 * n\n\n\n\ndef check(four):\n    assert four(1) == 4\n"
+        "    assert four(2) == 8\n\ncheck(four)\n\nFix bugs in four.\n\ndef four(n: int) -> int:"
+    )
+    asked = problems(data, "humanevalsynthesize")[1]
+    assert PACK.render_prompt(asked, "continue").messages[0].content == (second.task.prompt + DOC).strip()
+    assert PACK.render_prompt(asked).messages[0].content.startswith("Write a Python function `four(n: int)")
+    ours = STRICT.render_prompt(asked).messages[-1].content
+    assert HELPER.strip() in ours and "Write the Python function `four` that does this." in ours
+    with pytest.raises(UserError, match="continue"):
+        PACK.render_prompt(first, "continue")
+
+
+def test_only_the_first_function_is_read(data):
+    asked = problems(data, "humanevalsynthesize")[0]
+    assert first_function("\n    return 4 * n\n\nx = 1\n    y\n") == "\n    return 4 * n\n"
+    assert extracted(PACK, asked, "\n    return 4 * n\n#end", "completion").endswith('"""\n    return 4 * n')
+    assert passed(PACK, [(asked, "\n    return 4 * n\nprint(1)\n")]) == [True]
+    assert passed(PACK, [(asked, "Here it is:\n    return 4 * n\n")]) == [False]  # prose is no indented line
+
+
+def test_other_benchmarks_are_refused():
+    with pytest.raises(UserError, match="humanevalpack"):
+        PACK.extract(load_benchmark("micro-repair", args={"size": "1"}).problems[0], completion("x"))
+
+
+def _real() -> Path:
+    folder = os.environ.get("TRUEGRADE_DATA", "")
+    if not (Path(folder) / "humanevalpack.jsonl").is_file():
+        pytest.skip("humanevalpack.jsonl is not in TRUEGRADE_DATA: truegrade data pull humanevalpack")
+    return Path(folder)
+
+
+@pytest.mark.slow
+def test_every_reference_is_right_and_every_bug_wrong():
+    fix, synthesize = (load_benchmark(name, _real()).problems for name in ("humanevalfix", "humanevalsynthesize"))
+    assert len(fix) == len(synthesize) == 164
+    for profile in (STRICT, PACK):
+        assert all(passed(profile, [(each, each.task.reference) for each in (*fix, *synthesize)], "program"))
+    assert not any(passed(PACK, [(each, each.task.buggy) for each in fix], "program"))
+
+
+# ------------------------------------------------------------------------------------------------- parity
+
+
+def _cases(rows):
+    """Replies to each row: right, wrong, with text behind, in a fence, cheats."""
+    leaving = "\n    import os\n    os._exit(0)\n"
+    equal = "\n    return type('E', (), {'__eq__': lambda s, o: True})()\n"
+    for each in rows:
+        right, wrong = "\n" + each["canonical_solution"], "\n" + each["buggy_solution"]
+        for reply in (right, wrong, f"{right}\nassert False\n", f"```python{right}```", leaving, equal):
+            yield from ((style, each, reply) for style in ("docs", "tests", "instruct", "continue"))
+
+
+@pytest.mark.slow
+def test_parity(data, tmp_path, monkeypatch):
+    monkeypatch.setenv("SCRATCH", str(tmp_path))
+    file, every = data, 1
+    folder = Path(os.environ.get("TRUEGRADE_DATA", ""))
+    if (folder / "humanevalpack.jsonl").is_file():
+        file, every = folder / "humanevalpack.jsonl", 1 if os.environ.get("TRUEGRADE_PARITY_ROWS") == "all" else 20
+    stored = [json.loads(line) for line in file.read_text().splitlines()][::every]
+    cases = list(_cases(stored))
+    peer = ask("humanevalpack", {"cases": cases})
+    assert list(dict.fromkeys(peer["stops"])) == list(STOP)  # every task appends to one list
+    known = {}
+    for style, name, args in (
+        ("docs", "humanevalfix", {"show": "docs"}), ("tests", "humanevalfix", {"show": "tests"}),
+        ("instruct", "humanevalsynthesize", {}), ("continue", "humanevalsynthesize", {}),
+    ):  # fmt: skip
+        for problem in problems(file, name, **args):
+            known[style, problem.id.rpartition("/")[2]] = problem
+    for (style, each, reply), theirs in zip(cases, peer["answers"], strict=True):
+        problem = known[style, each["task_id"].rpartition("/")[2]]
+        variant = "continue" if style == "continue" else None
+        assert PACK.render_prompt(problem, variant).messages[0].content == theirs["prompt"]
+        assert extracted(PACK, problem, reply, "completion") == theirs["program"]
+        (ours,) = passed(PACK, [(problem, reply)], "completion")
+        assert ours == theirs["passed"], (style, each["task_id"], reply)
+    assert {theirs["passed"] for theirs in peer["answers"]} == {True, False}
+
+
+def test_rows_are_read_as_upstream_writes_them():
+    assert set(HumanEvalPackRow.__struct_fields__) <= set(ROWS[0])
