@@ -31,7 +31,7 @@ def names(*words):
 @pytest.mark.parametrize("words", [["run"], ["generate"], ["grade", "x.jsonl", "--benchmark"], ["serve", "-b"]])
 def test_benchmarks(words):
     assert names(*words, "") == set(BENCHMARKS.built_in)
-    assert names(*words, "humaneval") == {"humaneval", "humanevalplus"}
+    assert names(*words, "cruxeval") == {"cruxeval-input", "cruxeval-output"}
 
 
 @pytest.mark.parametrize(

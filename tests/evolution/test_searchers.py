@@ -23,7 +23,7 @@ POPULATION, GENERATIONS = 6, 5
 SPACE = Space()
 NEEDS_OPTUNA = {"tpe", "optuna-nsga2"}
 
-RECIPES = ("recipe", "expert-iteration")
+RECIPES = ("recipe", "expert-iteration", "grpo")
 NAMES = tuple(REGISTRY.built_in)
 SEARCHING = tuple(name for name in NAMES if name not in RECIPES)
 
