@@ -38,7 +38,7 @@ def print_standings(found: Sequence[RunStanding], *, console: Console | None = N
 def print_pairs(
     found: Sequence[PairStanding], *, console: Console | None = None, worded: Callable[[str], str] = str
 ) -> None:
-    """Print models by benchmarks, each headline with its interval; then the cost and folder of every pair.
+    """Print models by benchmarks, each headline with its interval; then folder, cost and warnings of every pair.
 
     Args:
         found: the pairs, in the order asked.
@@ -60,7 +60,9 @@ def print_pairs(
         out.print(table)
     for pair in found:
         cost = "" if pair.cost_usd is None else f", {fmt.usd(pair.cost_usd)}"
-        out.print(Text(f"{pair.benchmark} with {pair.model}: {pair.run}{cost}"), soft_wrap=True)
+        codes = ", ".join(dict.fromkeys(one.code for one in pair.warnings))
+        warned = f"; {fmt.plural(len(pair.warnings), 'warning')}: {codes}" if codes else ""
+        out.print(Text(f"{pair.benchmark} with {pair.model}: {pair.run}{cost}{warned}"), soft_wrap=True)
     for pair in found:
         if pair.failure is not None:
             failed = f"! {pair.benchmark} with {pair.model} is not complete: {worded(pair.failure)}"
