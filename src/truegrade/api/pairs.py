@@ -38,7 +38,7 @@ from truegrade.store.manifest import now, read_manifest
 from truegrade.store.run import refuse_mixing
 from truegrade.store.trackers import NotTracked, open_trackers
 
-NOT_YET = "not run yet"
+NOT_YET = "its turn has not come, or the command was stopped before its end; the same command goes on"
 """Why a pair is not complete whose turn has not come."""
 
 

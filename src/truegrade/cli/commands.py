@@ -52,7 +52,7 @@ from truegrade.errors import TruegradeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from truegrade.analysis.standings import PairStanding
+    from truegrade.analysis.standings import LeftOutBenchmark, PairStanding
     from truegrade.pipeline.selection import Limit
     from truegrade.store import Run
 
@@ -189,7 +189,7 @@ def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str,
         from truegrade.api.suites import run_suite
 
         found = run_suite(benchmark, models=model, skip_missing=skip_missing, **of_suite(arguments))
-        code = _show_pairs(found.pairs, found if as_json else None, found.folder)
+        code = _show_pairs(found.pairs, found if as_json else None, found.folder, found.left_out)
     elif skip_missing:
         raise click.UsageError("--skip-missing leaves benchmarks of a suite out, and no suite is named.")
     elif len(benchmark) * len(models) > 1:
@@ -414,7 +414,9 @@ def _print(finished: Run, as_json: bool) -> int:
     return code
 
 
-def _show_pairs(found: Sequence[PairStanding], as_json: object, folder: Path) -> int:
+def _show_pairs(
+    found: Sequence[PairStanding], as_json: object, folder: Path, left_out: Sequence[LeftOutBenchmark] = ()
+) -> int:
     """Print what every pair has come to, as JSON where there is something to print so; the exit code: 1 where one
     is not complete."""
     if as_json is not None:
@@ -422,7 +424,7 @@ def _show_pairs(found: Sequence[PairStanding], as_json: object, folder: Path) ->
     else:
         from truegrade.report.standings_text import print_pairs
 
-        print_pairs(found, worded=with_flags)
+        print_pairs(found, left_out, worded=with_flags)
         echo(f"{folder}: suite.html, suite.json")
     return EXIT_INCOMPLETE if any(pair.failure for pair in found) else 0
 
