@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from click.shell_completion import get_completion_class
 
-from truegrade.benchmarks.suites import SUITES
 from truegrade.benchmarks.table import REGISTRY as BENCHMARKS
 from truegrade.cli import main
 from truegrade.cli.completion import VARIABLE
 from truegrade.models import list_models
+from truegrade.pipeline.suites import SUITES
 from truegrade.profiles import PROFILES
 
 TRUEGRADE = str(Path(sys.executable).with_name("truegrade"))

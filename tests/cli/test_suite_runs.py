@@ -17,7 +17,7 @@ import pytest
 import truegrade
 from support import scripted_server as scripted
 from truegrade.api.suites import run_suite
-from truegrade.benchmarks.suites import Suite, SuiteBenchmark
+from truegrade.pipeline.suites import BenchmarkSuite, SuiteBenchmark
 
 RIGHT = "```python\ndef inc(x):\n    return x + 1\n```"
 SUITE = """name = "mine"
@@ -130,7 +130,9 @@ def test_a_suite_beside_benchmarks_is_expanded_and_the_same_twice_is_one(cli):
 
 def test_models_are_the_command_s_else_the_suite_s():
     entries = (SuiteBenchmark(name="one.jsonl"),)
-    suite = Suite(name="s", description="d", benchmarks=entries, models=("baseline/empty", "baseline/reference"))
+    suite = BenchmarkSuite(
+        name="s", description="d", benchmarks=entries, models=("baseline/empty", "baseline/reference")
+    )
     assert [pair.model for pair in run_suite(suite).pairs] == ["baseline/empty", "baseline/reference"]
     assert [pair.model for pair in run_suite(suite, models=["baseline/empty"]).pairs] == ["baseline/empty"]
 
@@ -278,7 +280,9 @@ def test_many_benchmarks_stand_down_the_page():
     for number in range(6):
         Path(f"b{number}.jsonl").write_text(Path("one.jsonl").read_text())
         entries.append(SuiteBenchmark(name=f"b{number}.jsonl"))
-    run_suite(Suite(name="many", description="Six.", benchmarks=tuple(entries)), models=["baseline/empty"])
+    run_suite(
+        BenchmarkSuite(name="many", description="Six.", benchmarks=tuple(entries)), models=["baseline/empty"]
+    )
     head = re.search(r"<thead>.*?</thead>", Path("runs/many/suite.html").read_text())[0]
     assert re.findall(r"<th [^>]*>([^<]*)", head) == ["benchmark", "baseline/empty"]
 

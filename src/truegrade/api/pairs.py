@@ -61,7 +61,7 @@ class WantedBenchmark(msgspec.Struct, frozen=True, kw_only=True):
         return titled(name, self.task_args or {})
 
 
-class Evaluation(msgspec.Struct, frozen=True, kw_only=True):
+class AskedPairs(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be evaluated, and how its page is headed."""
 
     name: str
@@ -92,7 +92,7 @@ class _Pair(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def evaluate(
-    asked: Evaluation,
+    asked: AskedPairs,
     shared: Mapping[str, Any],
     *,
     progress: Progress,
@@ -131,7 +131,7 @@ def evaluate(
     return so_far
 
 
-def _checked(asked: Evaluation, shared: Mapping[str, Any], missing: dict[str, str], notice: Notice) -> list[_Pair]:
+def _checked(asked: AskedPairs, shared: Mapping[str, Any], missing: dict[str, str], notice: Notice) -> list[_Pair]:
     """Open everything of every pair and refuse what cannot end well; to ``missing`` come those without data.
 
     Raises:

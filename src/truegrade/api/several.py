@@ -9,7 +9,7 @@ from typing import Any
 from truegrade.agents import Agent
 from truegrade.analysis.standings import PairStanding
 from truegrade.api import DEFAULT_PROFILES, unsafe_allowed
-from truegrade.api.pairs import Evaluation, WantedBenchmark, evaluate
+from truegrade.api.pairs import AskedPairs, WantedBenchmark, evaluate
 from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.errors import UserError
 from truegrade.models import DEFAULT_MODEL, find_preset
@@ -118,7 +118,7 @@ def run_all(
         "executor": executor, "allow_unsafe": unsafe_allowed(allow_unsafe), "packages": packages,
         "log_to": log_to, "stop_when_decided": stop_when_decided, "order_seed": order_seed, "alpha": alpha,
     }  # fmt: skip
-    asked = Evaluation(
+    asked = AskedPairs(
         name=", ".join(each.title for each in wanted),
         description="Several benchmarks or models of one command.",
         wanted=wanted, models=models, out=Path(out or RUNS),

@@ -12,12 +12,10 @@ import msgspec
 from truegrade.agents import Agent
 from truegrade.analysis.standings import LeftOutBenchmark, SuiteStanding
 from truegrade.api import DEFAULT_PROFILES, unsafe_allowed
-from truegrade.api.pairs import Evaluation, WantedBenchmark, evaluate
+from truegrade.api.pairs import AskedPairs, WantedBenchmark, evaluate
 from truegrade.api.several import refuse_shared
 from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.benchmarks.benchmark_args import limit_of
-from truegrade.benchmarks.suites import Suite, SuiteBenchmark, find_suite, is_suite
-from truegrade.benchmarks.suites.suite import argument
 from truegrade.benchmarks.table import find_benchmark
 from truegrade.datasets import source
 from truegrade.datasets.locate import find
@@ -28,6 +26,8 @@ from truegrade.models.base import Model
 from truegrade.pipeline.importing import RUNS, slug
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.selection import Limit
+from truegrade.pipeline.suites import BenchmarkSuite, SuiteBenchmark, find_suite, is_suite
+from truegrade.pipeline.suites.suite import argument
 from truegrade.profiles import AnyProfile
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.registry import Found
@@ -55,7 +55,7 @@ class _Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_suite(
-    suites: str | Suite | Sequence[str | Suite | BenchmarkSpec],
+    suites: str | BenchmarkSuite | Sequence[str | BenchmarkSuite | BenchmarkSpec],
     *,
     models: Sequence[str | Model] = (),
     profiles: Sequence[AnyProfile] = (),
@@ -110,7 +110,7 @@ def run_suite(
         UserError: a name, file or number is at fault, or data are not on this machine; the message says which, and
             what to do. Nothing was asked.
     """
-    named = [suites] if isinstance(suites, str | Suite) else list(suites)
+    named = [suites] if isinstance(suites, str | BenchmarkSuite) else list(suites)
     found = [_found(each) for each in named]
     of_suites = [each for each in found if isinstance(each, Found)]
     given = _Given(
@@ -133,7 +133,7 @@ def run_suite(
         "log_to": log_to, "stop_when_decided": None, "order_seed": 0, "alpha": 0.05,
     }  # fmt: skip
     titles = [each if isinstance(each, str) else each.name for each in found]
-    asked = Evaluation(
+    asked = AskedPairs(
         name=", ".join(titles), description=" ".join(each.value.description for each in of_suites),
         origins={each.name: str(each.origin) for each in of_suites},
         wanted=[entry.wanted for entry in entries], models=asked_models,
@@ -144,28 +144,30 @@ def run_suite(
     return evaluate(asked, shared, progress=progress or Silent(), notice=notice)
 
 
-def _found(each: str | Suite | BenchmarkSpec) -> Found[Suite] | str | BenchmarkSpec:
+def _found(each: str | BenchmarkSuite | BenchmarkSpec) -> Found[BenchmarkSuite] | str | BenchmarkSpec:
     """A suite opened; a benchmark as it was named."""
-    if isinstance(each, Suite) or (isinstance(each, str) and is_suite(each)):
+    if isinstance(each, BenchmarkSuite) or (isinstance(each, str) and is_suite(each)):
         return find_suite(each)
     return each
 
 
-def missing_of(found: Found[Suite]) -> dict[str, str]:
+def missing_of(found: Found[BenchmarkSuite]) -> dict[str, str]:
     """By benchmark, how to get its data where they are not on this machine; nothing is loaded."""
     nothing = _Given(profiles=(), n=None, data=None, task_args={}, limit=None, sampling=Sampling(), cutoff=None)
     wanted = [entry.wanted for entry in _entries(found, nothing)]
     return {str(each.benchmark): why for each in wanted if (why := _to_get(each)) is not None}
 
 
-def _entries(each: Found[Suite] | str | BenchmarkSpec, given: _Given) -> list[_Entry]:
+def _entries(each: Found[BenchmarkSuite] | str | BenchmarkSpec, given: _Given) -> list[_Entry]:
     """The benchmarks of a suite, or the one that is named beside suites."""
     if isinstance(each, Found):
         return [_entry(entry, entry.name, each.value, given) for entry in each.value.benchmarks]
-    return [_entry(SuiteBenchmark(name="-"), each, Suite(name="-", description="-", benchmarks=()), given)]
+    return [
+        _entry(SuiteBenchmark(name="-"), each, BenchmarkSuite(name="-", description="-", benchmarks=()), given)
+    ]
 
 
-def _entry(entry: SuiteBenchmark, benchmark: str | BenchmarkSpec, suite: Suite, given: _Given) -> _Entry:
+def _entry(entry: SuiteBenchmark, benchmark: str | BenchmarkSpec, suite: BenchmarkSuite, given: _Given) -> _Entry:
     """A benchmark with its settings: the call's before its own, and these before the suite's."""
     shared = {"temperature": suite.temperature, "max_tokens": suite.max_tokens}
     unset = {name: value for name, value in shared.items() if getattr(given.sampling, name) is None}

@@ -166,8 +166,8 @@ def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str,
     fails later does not stop the others.
     """
     from truegrade import api
-    from truegrade.benchmarks.suites import is_suite
     from truegrade.models import DEFAULT_MODEL
+    from truegrade.pipeline.suites import is_suite
 
     models = model or (DEFAULT_MODEL,)
     arguments: dict[str, Any] = {

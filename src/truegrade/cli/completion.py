@@ -18,7 +18,7 @@ def _benchmarks() -> Iterable[str]:
 
 
 def _suites() -> Iterable[str]:
-    from truegrade.benchmarks.suites.table import REGISTRY
+    from truegrade.pipeline.suites.table import REGISTRY
 
     return REGISTRY.names()
 

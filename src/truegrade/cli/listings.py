@@ -193,7 +193,7 @@ def suites(ctx: click.Context, as_json: bool) -> None:
     """List the suites: benchmarks that `run` runs together; `suites show NAME` prints the settings of one."""
     if ctx.invoked_subcommand is not None:
         return
-    from truegrade.benchmarks.suites.table import REGISTRY
+    from truegrade.pipeline.suites.table import REGISTRY
 
     listed = usable(REGISTRY)
     if as_json:
@@ -214,7 +214,7 @@ def suites_show(name: str, as_json: bool) -> None:
     from msgspec import to_builtins
 
     from truegrade.api.suites import missing_of
-    from truegrade.benchmarks.suites import find_suite
+    from truegrade.pipeline.suites import find_suite
 
     found = find_suite(name)
     missing = missing_of(found)

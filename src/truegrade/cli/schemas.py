@@ -9,7 +9,7 @@ import msgspec
 
 from truegrade.agents.steps import Step
 from truegrade.benchmarks.own_rows import BenchmarkRow
-from truegrade.benchmarks.suites import Suite
+from truegrade.pipeline.suites import BenchmarkSuite
 from truegrade.pipeline.summary import Summary
 from truegrade.records import Completion, Verdict
 from truegrade.store import Manifest
@@ -25,7 +25,7 @@ _TYPES: dict[str, type[msgspec.Struct]] = {
     "verdict": Verdict,
     "summary": Summary,
     "benchmark-row": BenchmarkRow,
-    "suite": Suite,
+    "suite": BenchmarkSuite,
 }
 
 

@@ -7,7 +7,7 @@ from itertools import groupby, repeat, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from truegrade.benchmarks.suites.suite import argument as as_argument
+from truegrade.pipeline.suites.suite import argument as as_argument
 from truegrade.profiles.base import coverage
 from truegrade.report import format as fmt
 from truegrade.report.tables import fact_grid, open_console, plain_table, row
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from truegrade.benchmarks.base import BenchmarkSpec
-    from truegrade.benchmarks.suites import Suite
     from truegrade.datasets import ListedDataset
     from truegrade.models import ModelInfo
+    from truegrade.pipeline.suites import BenchmarkSuite
     from truegrade.profiles import Profile
     from truegrade.profiles.base import Rule
     from truegrade.profiles.difference import ProfileDifference
@@ -81,7 +81,7 @@ def print_benchmarks(
         _print_rest(out, len(listed) - len(shown), "benchmarks", "licences, and the arguments of -T")
 
 
-def print_suites(suites: Iterable[tuple[Suite, str]], *, console: Console | None = None) -> None:
+def print_suites(suites: Iterable[tuple[BenchmarkSuite, str]], *, console: Console | None = None) -> None:
     """Print suites and where they come from: what each is, and its benchmarks."""
     table = plain_table("suite", "content", "benchmarks")
     for suite, origin in suites:
@@ -92,7 +92,9 @@ def print_suites(suites: Iterable[tuple[Suite, str]], *, console: Console | None
     out.print("truegrade suites show NAME: settings, and which data are on this machine", highlight=False)
 
 
-def print_suite(suite: Suite, origin: str, missing: Mapping[str, str], *, console: Console | None = None) -> None:
+def print_suite(
+    suite: BenchmarkSuite, origin: str, missing: Mapping[str, str], *, console: Console | None = None
+) -> None:
     """Print a suite whole.
 
     Args:

@@ -49,7 +49,11 @@ def render_suite(found: SuiteStanding, folder: Path) -> str:
         el("nav", (el("a", words, href=f"#{name}") for name, words in titles), aria_label="Sections"),
     ]
     return page(
-        f"Suite · {found.name}", header, body, styles=("leaderboard.css", "suite.css"), scripts=("leaderboard.js",)
+        f"Suite · {found.name}",
+        header,
+        body,
+        styles=("leaderboard.css", "suite.css"),
+        scripts=("leaderboard.js",),
     )
 
 

@@ -30,7 +30,7 @@ class SuiteBenchmark(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Left out where its data are not on this machine; the page says so."""
 
 
-class Suite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class BenchmarkSuite(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Benchmarks and the settings that they share: a TOML file of these fields, or an object."""
 
     name: _Name

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from truegrade.benchmarks.benchmark_args import limit_of
-from truegrade.benchmarks.suites.suite import Suite, SuiteBenchmark
 from truegrade.benchmarks.table import BENCHMARKS, READERS, known_benchmark
 from truegrade.errors import BadRecord, UnknownName, UserError
 from truegrade.files.json_text import convert, place_of
+from truegrade.pipeline.suites.suite import BenchmarkSuite, SuiteBenchmark
 from truegrade.profiles import find_profile
 from truegrade.registry import names_file_or_module
 from truegrade.statistics.windows import check_cutoff
@@ -27,7 +27,7 @@ _KEY = re.compile(r"""\s*["']?([\w-]+)["']?\s*[.=]""")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 
 
-def read_suite(path: Path) -> Suite:
+def read_suite(path: Path) -> BenchmarkSuite:
     """The suite that a file describes, files in it as seen from the file's folder.
 
     The names of built-in and installed benchmarks and profiles are looked up, and the task arguments of built-in
@@ -41,7 +41,7 @@ def read_suite(path: Path) -> Suite:
     except (OSError, UnicodeDecodeError) as error:
         raise BadRecord(path, f"cannot be read: {error}; give the TOML file of a suite") from None
     try:
-        suite = convert(_dates_as_text(tomllib.loads(text)), Suite)
+        suite = convert(_dates_as_text(tomllib.loads(text)), BenchmarkSuite)
     except tomllib.TOMLDecodeError as error:
         said, _, place = str(error).partition(" (at line ")
         line = int(place.partition(",")[0]) if place[:1].isdigit() else None
@@ -65,14 +65,14 @@ def _told(error: msgspec.ValidationError) -> tuple[str, str]:
     problem, place = place_of(error)
     place = place or ""
     if unknown := _UNKNOWN.fullmatch(problem):
-        known = (SuiteBenchmark if place else Suite).__struct_fields__
+        known = (SuiteBenchmark if place else BenchmarkSuite).__struct_fields__
         close = get_close_matches(unknown[1], known, n=1)
         guess = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
         problem, place = f"no key {unknown[1]!r}, {guess}", f"{place}.{unknown[1]}".lstrip(".")
     return problem, place
 
 
-def _wrong_values(suite: Suite) -> Iterator[tuple[str, str]]:
+def _wrong_values(suite: BenchmarkSuite) -> Iterator[tuple[str, str]]:
     """Fields whose names nothing answers to, or that mean nothing, each with the reason."""
     yield from _wrong_settings("", suite)
     try:
@@ -95,7 +95,7 @@ def _wrong_values(suite: Suite) -> Iterator[tuple[str, str]]:
                 yield f"{field}.args.{name}", str(UnknownName(f"{entry.name} argument", name, known))
 
 
-def _wrong_settings(within: str, of: Suite | SuiteBenchmark) -> Iterator[tuple[str, str]]:
+def _wrong_settings(within: str, of: BenchmarkSuite | SuiteBenchmark) -> Iterator[tuple[str, str]]:
     """What both the suite and each of its benchmarks may say."""
     try:
         limit_of(of.limit)
@@ -113,7 +113,7 @@ def _is_file(name: str) -> bool:
     return name.endswith((*READERS, ".py")) or ".py:" in name
 
 
-def _seen_from(folder: Path, suite: Suite) -> Suite:
+def _seen_from(folder: Path, suite: BenchmarkSuite) -> BenchmarkSuite:
     """The suite with the files that it names as paths from the working folder."""
 
     def placed(name: str) -> str:

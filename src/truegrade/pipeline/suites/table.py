@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from truegrade.benchmarks.suites.reading import read_suite
-from truegrade.benchmarks.suites.suite import Suite
 from truegrade.benchmarks.table import BENCHMARKS
 from truegrade.benchmarks.table import REGISTRY as KNOWN_BENCHMARKS
+from truegrade.pipeline.suites.reading import read_suite
+from truegrade.pipeline.suites.suite import BenchmarkSuite
 from truegrade.registry import Found, Registry
 
 SUITES: Mapping[str, str] = MappingProxyType(
-    {name: f"truegrade.benchmarks.suites.built_in:{name.upper()}" for name in ("quick", "classic", "today")}
+    {name: f"truegrade.pipeline.suites.built_in:{name.upper()}" for name in ("quick", "classic", "today")}
 )
 """Built-in suites: name to ``module:attribute``, imported when asked for."""
 
@@ -22,13 +22,13 @@ _ATTRIBUTE = ":SUITE"
 
 
 def _fault(thing: Any) -> str | None:
-    return None if isinstance(thing, Suite) else "is no truegrade.benchmarks.suites.Suite"
+    return None if isinstance(thing, BenchmarkSuite) else "is no truegrade.pipeline.suites.BenchmarkSuite"
 
 
-REGISTRY = Registry[Suite]("suite", SUITES, _fault, readers={_ENDING: read_suite})
+REGISTRY = Registry[BenchmarkSuite]("suite", SUITES, _fault, readers={_ENDING: read_suite})
 
 
-def find_suite(given: str | Suite) -> Found[Suite]:
+def find_suite(given: str | BenchmarkSuite) -> Found[BenchmarkSuite]:
     """The suite that the user means (`truegrade.registry.Registry.find`), and where it comes from.
 
     Raises:

@@ -6,15 +6,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from truegrade.benchmarks.suites import SUITES, Suite, SuiteBenchmark, find_suite, is_suite, read_suite
-from truegrade.benchmarks.suites import built_in as built_in_suites
-from truegrade.benchmarks.suites.table import REGISTRY
 from truegrade.benchmarks.table import BENCHMARKS
 from truegrade.builders.dsl_list import DslListOptions
 from truegrade.builders.dsl_list import build as build_rows
 from truegrade.builders.mutation import MutationOptions, mutate_rows
 from truegrade.datasets.executions import ExecutionRow
 from truegrade.errors import BadRecord, UnknownName, UserError
+from truegrade.pipeline.suites import SUITES, BenchmarkSuite, SuiteBenchmark, find_suite, is_suite, read_suite
+from truegrade.pipeline.suites import built_in as built_in_suites
+from truegrade.pipeline.suites.table import REGISTRY
 from truegrade.sandbox import Limits, Sandbox
 
 HEAD = 'name = "mine"\ndescription = "Two benchmarks."\n'
@@ -106,11 +106,11 @@ def test_a_suite_is_found_in_four_ways(write, tmp_path, monkeypatch):
     found = find_suite(str(path))
     assert (found.name, found.origin.how) == ("mine", "file") and len(found.origin.sha256) == 64
     assert find_suite("quick").origin.how == "built-in"
-    given = Suite(name="theirs", description="One.", benchmarks=(SuiteBenchmark(name="mbpp"),))
+    given = BenchmarkSuite(name="theirs", description="One.", benchmarks=(SuiteBenchmark(name="mbpp"),))
     assert find_suite(given).value is given
     write(
-        "from truegrade.benchmarks.suites import Suite, SuiteBenchmark\n"
-        "SUITE = Suite(name='coded', description='One.', benchmarks=(SuiteBenchmark(name='mbpp'),))\n",
+        "from truegrade.pipeline.suites import BenchmarkSuite, SuiteBenchmark\n"
+        "SUITE = BenchmarkSuite(name='coded', description='One.', benchmarks=(SuiteBenchmark(name='mbpp'),))\n",
         "coded.py",
     )
     assert find_suite("coded.py:SUITE").name == "coded" and is_suite("coded.py:SUITE")
