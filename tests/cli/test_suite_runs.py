@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import truegrade
+from support import contest_files
 from support import scripted_server as scripted
 from truegrade.api.suites import run_suite
 from truegrade.pipeline.suites import BenchmarkSuite, SuiteBenchmark
@@ -204,6 +205,26 @@ def test_what_is_left_out_for_lack_of_data_is_stated(cli, no_data, optional, wor
     page = Reader(Path("runs/partly/suite.html"))
     assert "mbpp is left out: its data are not here" in page.text and "dsl-list is left out" in page.text
     assert [each["benchmark"] for each in record("runs/partly")["left_out"]] == ["mbpp", "dsl-list"]
+
+
+def test_a_folder_of_data_is_looked_in_for_every_benchmark(cli, no_data, tmp_path):
+    no_data()
+    here = tmp_path / "here"
+    (here / "livecodebench").mkdir(parents=True)
+    rows = [contest_files.row("a")]
+    contest_files.write_rows(here / "livecodebench" / "rows.jsonl", rows)
+    Path("partly.toml").write_text(
+        PARTLY.format(optional="").replace("mbpp", "livecodebench").replace("dsl-list", "humaneval")
+    )
+    code, _, err = cli("run", "partly.toml", "-m", "baseline/empty", "--data", "here", "--limit", "1")
+    assert code == 0, err  # HumanEval lies in a package, which is looked in after the folder
+    names = [
+        (pair["benchmark"], pair["standings"][0]["headline"]["tasks"]) for pair in record("runs/partly")["pairs"]
+    ]
+    assert names == [("one", 1), ("livecodebench", 1), ("humaneval", 1)]
+    (here / "livecodebench").rename(here / "other")
+    code, _, err = cli("run", "partly.toml", "-m", "baseline/empty", "--data", "here")
+    assert code == 2 and "in the --data FOLDER of a suite it lies as livecodebench" in err
 
 
 def test_where_no_data_are_there_nothing_is_run(cli, no_data):

@@ -18,7 +18,7 @@ from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.benchmarks.benchmark_args import limit_of
 from truegrade.benchmarks.table import find_benchmark
 from truegrade.datasets import source
-from truegrade.datasets.locate import find
+from truegrade.datasets.locate import find, locate
 from truegrade.datasets.unpinned import UNPINNED
 from truegrade.errors import DataMissing, UserError
 from truegrade.models import DEFAULT_MODEL
@@ -40,7 +40,7 @@ class _Given(msgspec.Struct, frozen=True, kw_only=True):
 
     profiles: Sequence[AnyProfile]
     n: int | None
-    data: str | Path | None
+    data: Path | None
     task_args: Mapping[str, str]
     limit: Limit
     sampling: Sampling
@@ -97,7 +97,9 @@ def run_suite(
             suite says.
         sampling: what it sets holds, whatever the suite says.
         task_args: added to those of every benchmark.
-        data: folder with the files of the benchmarks that read one, unless the suite says where theirs lies.
+        data: folder that is looked in first for the files of the benchmarks, unless the suite says where theirs
+            lies; a copy of a data set that is not pinned lies in it as a folder or JSON Lines file of the
+            benchmark's name.
         request_policy, base_url, model_args, agent, agent_args, cache, probe, batch, exclude_seen, ks, workers,
             executor, allow_unsafe, packages, log_to: as for `truegrade.run_all`, for every pair.
         skip_missing: leave out the benchmarks whose data are not on this machine; the page names them.
@@ -113,15 +115,16 @@ def run_suite(
     named = [suites] if isinstance(suites, str | BenchmarkSuite) else list(suites)
     found = [_found(each) for each in named]
     of_suites = [each for each in found if isinstance(each, Found)]
+    folder = None if data is None else Path(data).expanduser()
+    if folder is not None and not folder.is_dir():
+        raise UserError(f"`data` {data} is no folder: give the folder that holds the files of the benchmarks")
     given = _Given(
-        profiles=profiles, n=n, data=data, task_args=task_args or {}, limit=limit, sampling=sampling or Sampling(),
-        cutoff=cutoff,
+        profiles=tuple(profiles), n=n, data=folder, task_args=task_args or {}, limit=limit,
+        sampling=sampling or Sampling(), cutoff=cutoff,
     )  # fmt: skip
     entries = _once([entry for each in found for entry in _entries(each, given)])
     suites_models = [model for each in of_suites for model in each.value.models]
     asked_models = list(models) or list(dict.fromkeys(suites_models)) or [DEFAULT_MODEL]
-    if data is not None and not Path(data).expanduser().is_dir():
-        raise UserError(f"`data` {data} is no folder: give the folder that holds the files of the benchmarks")
     refuse_shared(
         [entry.wanted.benchmark for entry in entries], asked_models, base_url, model_args or {}, None, None
     )
@@ -161,27 +164,24 @@ def missing_of(found: Found[BenchmarkSuite]) -> dict[str, str]:
 def _entries(each: Found[BenchmarkSuite] | str | BenchmarkSpec, given: _Given) -> list[_Entry]:
     """The benchmarks of a suite, or the one that is named beside suites."""
     if isinstance(each, Found):
-        return [_entry(entry, entry.name, each.value, given) for entry in each.value.benchmarks]
-    return [
-        _entry(SuiteBenchmark(name="-"), each, BenchmarkSuite(name="-", description="-", benchmarks=()), given)
-    ]
+        return [_entry(entry, each.value, given) for entry in each.value.benchmarks]
+    wanted = WantedBenchmark(
+        benchmark=each, profiles=given.profiles or DEFAULT_PROFILES, n=given.n or 1,
+        data=_placed(each, given.data), task_args=given.task_args, limit=given.limit, sampling=given.sampling, cutoff=given.cutoff,
+    )  # fmt: skip
+    return [_Entry(wanted=wanted, optional=False)]
 
 
-def _entry(entry: SuiteBenchmark, benchmark: str | BenchmarkSpec, suite: BenchmarkSuite, given: _Given) -> _Entry:
+def _entry(entry: SuiteBenchmark, suite: BenchmarkSuite, given: _Given) -> _Entry:
     """A benchmark with its settings: the call's before its own, and these before the suite's."""
     shared = {"temperature": suite.temperature, "max_tokens": suite.max_tokens}
     unset = {name: value for name, value in shared.items() if getattr(given.sampling, name) is None}
-    data = entry.data
-    if data is None and given.data is not None and _reads_file(benchmark):
-        data = str(given.data)
-    n = given.n or entry.n or suite.n or 1
-    profiles = given.profiles or entry.profiles or suite.profiles or DEFAULT_PROFILES
     limit = given.limit or entry.limit or suite.limit
     wanted = WantedBenchmark(
-        benchmark=benchmark,
-        profiles=tuple(profiles),
-        n=n,
-        data=data,
+        benchmark=entry.name,
+        profiles=given.profiles or entry.profiles or suite.profiles or DEFAULT_PROFILES,
+        n=given.n or entry.n or suite.n or 1,
+        data=entry.data or _placed(entry.name, given.data),
         task_args={**{name: argument(value) for name, value in entry.args.items()}, **given.task_args},
         limit=limit if isinstance(limit, tuple) else limit_of(limit),
         sampling=msgspec.structs.replace(given.sampling, **unset),
@@ -199,9 +199,20 @@ def _once(entries: Sequence[_Entry]) -> list[_Entry]:
     return kept
 
 
-def _reads_file(benchmark: str | BenchmarkSpec) -> bool:
+def _placed(benchmark: str | BenchmarkSpec, folder: Path | None) -> Path | None:
+    """What a folder holds for a benchmark: itself for a pinned file in it; for a data set that nobody can pin a
+    folder or JSON Lines file of the benchmark's name."""
+    if folder is None:
+        return None
     spec = find_benchmark(benchmark)
-    return spec.source is not None or spec.name in UNPINNED
+    if spec.source is not None:
+        try:
+            locate(source(spec.source), folder)
+        except DataMissing:
+            return None
+        return folder
+    copies = (folder / spec.name, folder / f"{spec.name}.jsonl") if spec.name in UNPINNED else ()
+    return next((path for path in copies if path.exists()), None)
 
 
 def _to_get(wanted: WantedBenchmark) -> str | None:
@@ -210,7 +221,7 @@ def _to_get(wanted: WantedBenchmark) -> str | None:
     if wanted.data is not None:
         return None
     if spec.name in UNPINNED:
-        return f"{spec.name} {UNPINNED[spec.name]}"
+        return f"{UNPINNED[spec.name]}; in the `data` FOLDER of a suite it lies as {spec.name}"
     if spec.source is None or find(source(spec.source)) is not None:
         return None
     return f"truegrade data pull {spec.source}"
