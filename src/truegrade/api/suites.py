@@ -166,9 +166,15 @@ def _entries(each: Found[BenchmarkSuite] | str | BenchmarkSpec, given: _Given) -
     if isinstance(each, Found):
         return [_entry(entry, each.value, given) for entry in each.value.benchmarks]
     wanted = WantedBenchmark(
-        benchmark=each, profiles=given.profiles or DEFAULT_PROFILES, n=given.n or 1,
-        data=_placed(each, given.data), task_args=given.task_args, limit=given.limit, sampling=given.sampling, cutoff=given.cutoff,
-    )  # fmt: skip
+        benchmark=each,
+        profiles=given.profiles or DEFAULT_PROFILES,
+        n=given.n or 1,
+        data=_placed(each, given.data),
+        task_args=given.task_args,
+        limit=given.limit,
+        sampling=given.sampling,
+        cutoff=given.cutoff,
+    )
     return [_Entry(wanted=wanted, optional=False)]
 
 
