@@ -18,8 +18,9 @@ from truegrade.report.standings_grid import Placed, benchmark_names, grid_of, st
 from truegrade.report.suite_exhibits import ModelUse, by_profile, model_use, row_warnings
 
 _EXPLAINED = (
-    "Each number is the share of problems solved, with its 95 % confidence interval, and leads to the report of"
-    " its run. No mean over the benchmarks is shown: they ask different things, and are of different sizes."
+    "Each number is the rate that its run puts first, with the 95 % confidence interval and problems × samples"
+    " below it, and leads to the run's report. No mean over the benchmarks is shown: they ask different things, and"
+    " are of different sizes."
 )
 
 
