@@ -19,8 +19,8 @@ from truegrade.report.suite_exhibits import ModelUse, by_profile, model_use, row
 
 _EXPLAINED = (
     "Each number is the rate that its run puts first, with the 95 % confidence interval and problems × samples"
-    " below it, and leads to the run's report. No mean over the benchmarks is shown: they ask different things, and"
-    " are of different sizes."
+    " below it, and leads to the run's report. No mean over the benchmarks is shown: they ask different things,"
+    " and are of different sizes."
 )
 
 
