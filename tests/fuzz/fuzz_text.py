@@ -42,6 +42,7 @@ from profile_rows import oracle, problem
 
 from support import execution_files
 from support.importing import read_completions, streamed
+from support.stand_in_data import MODIFIED, STAND_INS, write_stand_in
 
 FORMS = ("reply", "completion", "program", "answer")
 
@@ -69,6 +70,8 @@ def problems() -> dict[str, tuple[Problem, ...]]:
         rows = execution_files.write_rows(Path(folder))
         for name in ("dsl-list", "execution-prediction", "execution-choice"):
             made[name] = load_benchmark(name, rows).problems[:2]
+        for name in STAND_INS:
+            made[name] = load_benchmark(name, write_stand_in(name, Path(folder)), MODIFIED).problems
     return {**made, "execution-choice": (*made["execution-choice"], choice_problem())}
 
 

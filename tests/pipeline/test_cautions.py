@@ -166,8 +166,11 @@ def test_one_sample_is_warned_of_where_another_run_would_draw_others() -> None:
 FUNCTION_PROFILES = [name for name in PROFILES if "function" in open_profile(name).covers]
 
 
-WRAPPED = {"code-r1": "<think>\nso\n</think>\n<answer>\n{}\n</answer>"}
-"""Rewards for replies of a form of their own."""
+WRAPPED = {
+    "code-r1": "<think>\nso\n</think>\n<answer>\n{}\n</answer>",
+    "humanevalpack": "\n{}",  # its prompts end without a newline
+}
+"""Profiles for replies of a form of their own."""
 
 
 @pytest.mark.parametrize("name", FUNCTION_PROFILES)
@@ -176,7 +179,8 @@ def test_what_a_profile_says_it_takes_is_what_it_takes(name: str) -> None:
     task = FunctionTask(
         prompt=HEAD, entry_point="triple", prefix=HEAD, tests=TESTS + "check(triple)", reference=HEAD + BODY
     )
-    problem = Problem(id="HumanEval/0", benchmark="humaneval", dataset_sha256="d" * 64, cluster="a", task=task)
+    benchmark = profile.only.get("function", ("humaneval",))[0]
+    problem = Problem(id="HumanEval/0", benchmark=benchmark, dataset_sha256="d" * 64, cluster="a", task=task)
 
     def passes(text: str) -> bool:
         completion = Completion(

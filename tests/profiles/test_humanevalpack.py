@@ -8,6 +8,7 @@ import pytest
 from peer_process import ask
 from profile_rows import completion, extracted, passed
 
+from support.stand_in_data import DOC, HELPER, HUMANEVALPACK, write_stand_in
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.humanevalpack import HumanEvalPackRow
 from truegrade.errors import UserError
@@ -15,38 +16,11 @@ from truegrade.profiles import open_profile
 from truegrade.profiles.humanevalpack import STOP, first_function
 
 PACK, STRICT = open_profile("humanevalpack"), open_profile("strict")
-HELPER = "def twice(n: int) -> int:\n    return 2 * n\n\n\n"
-DOC = '    """ Four times n.\n    >>> four(1)\n    4\n    """\n'
-
-
-def row(number: int, helper: str, body: str, bug: str, checks: str) -> dict[str, str]:
-    declaration = f"{helper}def four(n: int) -> int:\n"
-    return {
-        "task_id": f"Python/{number}",
-        "declaration": declaration,
-        "prompt": declaration + DOC,
-        "canonical_solution": body,
-        "buggy_solution": bug,
-        "bug_type": "value misuse",
-        "failure_symptoms": "incorrect output",
-        "entry_point": "four",
-        "instruction": "Write a Python function `four(n: int) -> int` to do this:\nFour times n.\n",
-        "test": f"\n\ndef check(four):\n{checks}\ncheck(four)\n",
-        "example_test": "",
-    }
-
-
-ROWS = [
-    row(0, "", "    return 4 * n\n", "    return 3 * n\n", "    assert four(1) == 4\n    assert four(2) == 8\n"),
-    row(1, HELPER, "    return twice(twice(n))\n", "    return twice(n)\n", "    assert four(3) == twice(6)\n"),
-]
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    file = tmp_path / "humanevalpack.jsonl"
-    file.write_text("".join(json.dumps(each) + "\n" for each in ROWS))
-    return file
+    return write_stand_in("humanevalfix", tmp_path)
 
 
 def problems(data: Path, name: str, **args: str):
@@ -159,4 +133,4 @@ def test_parity(data, tmp_path, monkeypatch):
 
 
 def test_rows_are_read_as_upstream_writes_them():
-    assert set(HumanEvalPackRow.__struct_fields__) <= set(ROWS[0])
+    assert set(HumanEvalPackRow.__struct_fields__) <= set(HUMANEVALPACK[0])
