@@ -4,6 +4,7 @@
     ├── UserError               the input is at fault: one line, exit code 2
     │   ├── BadRecord           a line or field of a file does not hold what it must
     │   ├── UnknownName         no benchmark, profile, model, ... of that name
+    │   ├── DataMissing         the data of a benchmark are not on this machine
     │   └── NotComparable       two runs that must not be compared
     ├── ModelError              a model service failed after all attempts
     └── SandboxError            the machine that runs programs failed, not the program
@@ -77,6 +78,10 @@ class UnknownName(UserError):
             guess = f"known: {first_few(self.known, SHOWN_NAMES)}" if self.known else "none is known"
             guess += f" ({hint})" if hint else ""
         super().__init__(f"no {kind} {name!r}; {guess}")
+
+
+class DataMissing(UserError):
+    """The data of a benchmark are not on this machine, or not where they should be; it says how to get them."""
 
 
 class NotComparable(UserError):

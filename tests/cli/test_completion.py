@@ -13,6 +13,7 @@ from truegrade.benchmarks.table import REGISTRY as BENCHMARKS
 from truegrade.cli import main
 from truegrade.cli.completion import VARIABLE
 from truegrade.models import list_models
+from truegrade.pipeline.suites import SUITES
 from truegrade.profiles import PROFILES
 
 TRUEGRADE = str(Path(sys.executable).with_name("truegrade"))
@@ -30,7 +31,8 @@ def names(*words):
 
 @pytest.mark.parametrize("words", [["run"], ["generate"], ["grade", "x.jsonl", "--benchmark"], ["serve", "-b"]])
 def test_benchmarks(words):
-    assert names(*words, "") == set(BENCHMARKS.built_in)
+    suites = set(SUITES) if words == ["run"] else set()
+    assert names(*words, "") == set(BENCHMARKS.built_in) | suites
     assert names(*words, "cruxeval") == {"cruxeval-input", "cruxeval-output"}
 
 
@@ -48,6 +50,10 @@ def test_benchmarks(words):
 def test_profiles(words):
     assert names(*words, "") == set(PROFILES)
     assert names(*words, "lm-") == {name for name in PROFILES if name.startswith("lm-")}
+
+
+def test_suites():
+    assert names("suites", "show", "") == set(SUITES)
 
 
 def test_models_by_whole_names():

@@ -61,20 +61,23 @@ def test_every_pair_is_a_run_of_its_own_and_a_run_made_before_is_taken_up(cli):
         ("one", "baseline/empty"), ("two", "baseline/empty"),
     ]  # fmt: skip
     assert [pair["standings"][0]["headline"]["value"] for pair in pairs] == [1, 1, 0, 0]
-    assert pairs[0]["run"] == str(alone.path) and len(list(Path("runs").iterdir())) == 4
+    assert pairs[0]["run"] == str(alone.path) and len(list(Path("runs").glob("*/"))) == 4
+    assert "4 of 4 runs complete" in Path("runs/suite.html").read_text()
     stored = {path: path.read_bytes() for path in Path("runs").glob("*/*.jsonl")}
     code, out, err = cli(*command)
     assert code == 0, err
     assert {path: path.read_bytes() for path in Path("runs").glob("*/*.jsonl")} == stored
     assert "pass@1 with 95 % confidence intervals, under strict@" in out and out.count("100.0 % [34.2") == 2
-    assert all(f"{pair['benchmark']} with {pair['model']}: {pair['run']}\n" in out for pair in pairs)
+    assert all(f"{pair['benchmark']} with {pair['model']}: {pair['run']}" in out for pair in pairs)
+    assert "runs: suite.html, suite.json" in out
     assert "1/4 one.jsonl with baseline/reference: generate: 2 in total, 2 already done" in err
 
 
 def test_out_holds_the_folders_of_the_runs(cli):
     code, _, err = cli("run", "one.jsonl", "two.jsonl", "-m", "baseline/empty", "--out", "here")
     assert code == 0, err
-    assert sorted(path.name[:12] for path in Path("here").iterdir()) == ["one-baseline", "two-baseline"]
+    assert sorted(path.name[:12] for path in Path("here").glob("*/")) == ["one-baseline", "two-baseline"]
+    assert sorted(path.name for path in Path("here").glob("suite.*")) == ["suite.html", "suite.json"]
     assert not Path("runs").exists()
 
 
@@ -100,7 +103,7 @@ def test_a_pair_that_fails_stops_no_other_and_is_tried_again(cli):
 
 
 REFUSED = {
-    "an argument of no benchmark": (("-T", "split=x"), "one.jsonl with baseline/reference: no one argument"),
+    "an argument of no benchmark": (("-T", "x=y"), "one.jsonl x=y with baseline/reference: no one argument"),
     "a model that is none": (("-m", "nowhere/x"), "no model provider 'nowhere'"),
     "a model without its key": (("-m", "openai/gpt-4o-mini"), "OPENAI_API_KEY"),
     "a benchmark that is none": (("humanevil",), "no benchmark 'humanevil'"),

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
-from support import anthropic_server, contest_files, extend_page, vendor_bodies
+from support import anthropic_server, contest_files, extend_page, pages, vendor_bodies
 from support import scripted_server as scripted
 from support.stand_in_data import MODIFIED, data_with_stand_ins
 from truegrade.cli import main
@@ -143,6 +143,7 @@ def at_home(tmp_path, monkeypatch, data_dir):
     for name, text in texts.items():
         Path(name).write_text(text)
     extend_page.write_files(Path())
+    Path("mine.toml").write_text(pages.blocks("suites.md", "toml")[0])
     return stood_in
 
 

@@ -146,6 +146,7 @@ def test_what_a_run_writes_fits_the_published_schemas():
         "step": lines(truegrade.run("humaneval", limit=(3, 3), agent="agentcoder").path / "steps.jsonl"),
         "batch": lines(some_batches(run.path)),
         "verdict": [line for p in run.profiles for line in lines(run.verdicts_path(p))],
+        "suite": [{"name": "s", "description": "d", "benchmarks": [{"name": "humaneval", "limit": "1-2"}]}],
         "benchmark-row": [{"id": 1, "prompt": "Echo.", "tests": [{"input": "a", "output": "a"}]}],
     }
     assert set(files) == set(names())

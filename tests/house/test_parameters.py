@@ -10,6 +10,7 @@ from truegrade import api
 from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.standings import standings
 from truegrade.api.several import run_all
+from truegrade.api.suites import run_suite
 from truegrade.assay import Battery, assay
 from truegrade.assay.correcting import corrected_runs
 from truegrade.assay.hardening.running import harden
@@ -28,7 +29,7 @@ ONLY_THERE = {"as_json", "open_page", "corrected", "fail_if"}
 """How a command prints; Python is handed objects."""
 
 FUNCTIONS = {
-    "run": [api.run, Sampling, RequestPolicy],
+    "run": [run_suite, api.run, Sampling, RequestPolicy],
     "generate": [api.generate, Sampling, RequestPolicy],
     "grade": [api.grade],
     "check": [api.check],
@@ -153,7 +154,7 @@ def test_several_runs_take_what_one_run_takes_in_the_same_order():
 
 
 @pytest.mark.parametrize(
-    "function", [api.run, run_all, api.generate, api.grade, api.check, api.report_files, api.export]
+    "function", [api.run, run_all, run_suite, api.generate, api.grade, api.check, api.report_files, api.export]
 )
 def test_every_parameter_is_documented(function):
     words = inspect.getdoc(function).partition("Args:")[2].partition("Raises:")[0]

@@ -18,12 +18,14 @@ from evolution_folders import MAIN, build_folder
 from support.accessibility import findings, unguarded_window
 from truegrade.analysis.comparison import compare_runs
 from truegrade.analysis.leaderboard import read_leaderboard
+from truegrade.analysis.standings import LeftOutBenchmark, SuiteStanding, pair_standing
 from truegrade.evolution.reporting.page import write_report as write_evolution
 from truegrade.evolution.reporting.search_material import gather
 from truegrade.profiles import open_profile
 from truegrade.report.comparison_export import export_comparison
 from truegrade.report.html import write_report
 from truegrade.report.leaderboard_html import write_leaderboard
+from truegrade.report.suite_export import write_suite
 
 pytestmark = pytest.mark.slow
 
@@ -52,13 +54,35 @@ def leaderboard(folder: Path) -> Path:
     return write_leaderboard(read_leaderboard([folder]), folder / "page.html")
 
 
+def suite(folder: Path) -> Path:
+    """Of two models and benchmarks, under two profiles, with a run that is not there and a benchmark left out."""
+    pairs = []
+    for name, marks in (("a", "0011"), ("b", "0111")):
+        for benchmark in ("toy", "toy x=1"):
+            run = folder / f"{name}-{len(pairs)}"
+            if name == "a" or benchmark == "toy":
+                build(run, single(marks), model=f"toy/{name}", lenient=single("1111"))
+            failure = None if run.exists() else "not run"
+            pairs.append(
+                pair_standing(
+                    run, ["house@1", "lenient@1"], benchmark=benchmark, model=f"toy/{name}", failure=failure
+                )
+            )
+    left_out = [LeftOutBenchmark(benchmark="gone", why="its data are not here")]
+    return write_suite(
+        SuiteStanding(
+            name="s", description="d", updated="2026-01-02T03:04", folder=folder, pairs=pairs, left_out=left_out
+        )
+    )
+
+
 def evolution(folder: Path) -> Path:
     return write_evolution(
         gather(build_folder(folder / "done", plans=MAIN[:2], generations=2, population=4, replicates=1))
     )
 
 
-@pytest.mark.parametrize("make", [report, reasoning, comparison, leaderboard, evolution])
+@pytest.mark.parametrize("make", [report, reasoning, comparison, leaderboard, suite, evolution])
 def test_a_page_is_accessible(chromium, tmp_path: Path, make: Callable[[Path], Path]) -> None:
     with unguarded_window(chromium) as window:
         window.goto(make(tmp_path).as_uri())

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from truegrade.analysis.matrix import tallies_of
+from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.summary import ProfileSummary, profile_summary, read_summary
-from truegrade.records import Estimate
+from truegrade.records import SCHEMA_VERSION, Estimate
 from truegrade.statistics.reasoning import ReasoningSummary, compare_reasoning
 from truegrade.statistics.reasoning_measures import difference
 from truegrade.statistics.reasoning_records import ShareDifference
+from truegrade.statistics.splits import Gap
 from truegrade.store import Run
 
 
@@ -22,8 +25,13 @@ class RunStanding(msgspec.Struct, frozen=True, kw_only=True):
     run: Path
     model: str
     benchmark: str
+    args: dict[str, str] = {}
+    """Task arguments of the benchmark."""
     dataset_sha256: str
     profile: str
+    samples_per_task: int
+    level: int | None
+    """Protection level; None where nothing was executed."""
     headline: Estimate
     prediction: list[Estimate]
     """OC, MC, PC, OR, MR per case, mean; empty where nothing was predicted."""
@@ -31,6 +39,8 @@ class RunStanding(msgspec.Struct, frozen=True, kw_only=True):
     """preference, OC, MC, OR, MR and same_program; empty where nothing was chosen."""
     gap: ShareDifference | None
     """``MC - OC``, paired by case inside this run."""
+    after_cutoff: Gap | None
+    """pass@1 after the model's cut-off less that up to it; None without dated problems on both sides."""
     against_first: list[ShareDifference]
     """This run minus the first: the headline, then the metrics of reasoning. Empty for the first, and where data
     set or profile differ."""
@@ -40,15 +50,54 @@ class PairStanding(msgspec.Struct, frozen=True, kw_only=True):
     """One model on one benchmark, of a call that asks several models about several benchmarks."""
 
     benchmark: str
+    """Its name, with the task arguments: ``dsl-list task=choice``."""
     model: str
     run: Path
     """The folder, which `truegrade.load` opens; it is not there where nothing could be begun."""
+    profiles: tuple[str, ...] = ()
+    """Ids of those that it was to be graded under."""
     standings: list[RunStanding]
     """One for each profile; none where nothing was counted."""
     cost_usd: float | None
     """Of all requests, those of earlier calls too; None where it is not known."""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    """Of all replies; None where the service does not tell."""
+    cutoff: str | None = None
+    """Last day of the model's training data, as it was given."""
+    warnings: list[Caution] = []
+    """What must be known of the numbers."""
     failure: str | None
     """Why it is not complete, and None where it is."""
+
+
+class LeftOutBenchmark(msgspec.Struct, frozen=True, kw_only=True):
+    """A benchmark of a suite that was not run."""
+
+    benchmark: str
+    why: str
+
+
+class SuiteStanding(msgspec.Struct, frozen=True, kw_only=True):
+    """What a suite, or several benchmarks and models of one command, have come to so far: ``suite.json``."""
+
+    schema: int = SCHEMA_VERSION
+    name: str
+    description: str
+    updated: str
+    """When this was written."""
+    origins: dict[str, str] = {}
+    """Where each suite was found, by its name."""
+    folder: Path
+    """That holds the folders of the runs."""
+    pairs: list[PairStanding]
+    """All that were asked for, those not begun too: all benchmarks of the first model first."""
+    left_out: list[LeftOutBenchmark] = []
+
+
+def titled(name: str, args: Mapping[str, str]) -> str:
+    """A benchmark's name with its task arguments, by which two of one name are told apart."""
+    return " ".join([name, *(f"{key}={value}" for key, value in args.items())])
 
 
 def standings(runs: Sequence[Run | str | Path], *, profile: str | None = None) -> list[RunStanding]:
@@ -85,23 +134,40 @@ def pair_standing(
     """
     folder = run.path if isinstance(run, Run) else run
     opened = run if isinstance(run, Run) else Run.open(folder) if (folder / "manifest.json").exists() else None
-    costs = [] if opened is None else [facts.cost_usd for facts in opened.completion_facts()]
-    known = [usd for usd in costs if usd is not None]
+    replies = [] if opened is None else list(opened.completion_facts())
+    used = [facts.usage for facts in replies if facts.usage is not None]
     counted: list[RunStanding] = []
+    warnings: list[Caution] = []
+    cutoff = None
     if opened is not None and (folder / "summary.json").exists():
         summary = read_summary(opened)
         found = [each for each in summary.profiles if each.profile in profiles]
         counted = [_standing(opened, each, None) for each in found]
+        warnings, cutoff = summary.warnings, summary.cutoff
         if failure is None and (errors := sum(len(each.grader_errors) for each in found)):
             failure = f"the grader failed on {errors} samples, which are not counted: truegrade grade {folder}"
     return PairStanding(
         benchmark=benchmark,
         model=model,
         run=folder,
+        profiles=tuple(profiles),
         standings=counted,
-        cost_usd=sum(known) if known else None,
+        cost_usd=known_sum(facts.cost_usd for facts in replies),
+        input_tokens=known_sum(usage.input_tokens for usage in used),
+        output_tokens=known_sum(usage.output_tokens for usage in used),
+        cutoff=cutoff,
+        warnings=warnings,
         failure=failure,
     )
+
+
+_Number = TypeVar("_Number", int, float)
+
+
+def known_sum(numbers: Iterable[_Number | None]) -> _Number | None:
+    """The sum of those that are known; None where none is."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known else None
 
 
 def _standing(run: Run, summary: ProfileSummary, first: tuple[Run, ProfileSummary] | None) -> RunStanding:
@@ -113,12 +179,16 @@ def _standing(run: Run, summary: ProfileSummary, first: tuple[Run, ProfileSummar
         run=run.given,
         model=read_summary(run).model,
         benchmark=run.manifest.benchmark.label,
+        args=run.manifest.benchmark.args,
         dataset_sha256=run.manifest.benchmark.dataset_sha256,
         profile=summary.profile,
+        samples_per_task=run.manifest.samples_per_task,
+        level=summary.level,
         headline=summary.estimates[0],
         prediction=[] if prediction is None else prediction.tables[0].estimates,
         choice=[] if choice is None else [*choice.tables[0].estimates, *order],
         gap=next((gap for gap in gaps if gap.metric == "MC - OC"), None),
+        after_cutoff=summary.after_cutoff,
         against_first=[] if first is None else _against(run, summary, *first),
     )
 

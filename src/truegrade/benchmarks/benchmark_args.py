@@ -81,3 +81,22 @@ def whole_number(args: Mapping[str, str], name: str, default: int, allowed: rang
             f"`task_args` {name}={text}: must be a whole number from {allowed.start} to {allowed.stop - 1}"
         )
     return int(text)
+
+
+def limit_of(text: int | str | None) -> int | tuple[int, int] | None:
+    """A limit as `truegrade.pipeline.selection.select` takes it, from ``N`` or ``A-B``; None for none.
+
+    Raises:
+        ValueError: it is neither, or it is empty.
+    """
+    if text is None or isinstance(text, int):
+        return text
+    first, dash, last = text.partition("-")
+    try:
+        limit = (int(first), int(last)) if dash else int(first)
+    except ValueError:
+        raise ValueError(f"{text}: give a number (the first N) or a range A-B, 1-based.") from None
+    start, end = limit if isinstance(limit, tuple) else (1, limit)
+    if start < 1 or end < start:
+        raise ValueError(f"{text}: problems are counted from 1, and the range must not be empty.")
+    return limit

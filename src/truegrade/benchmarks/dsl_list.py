@@ -15,7 +15,7 @@ from truegrade.benchmarks import execution_choice, execution_prediction
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.benchmark_args import check_arguments, choice
 from truegrade.datasets.built import built_path, built_variants
-from truegrade.errors import UnknownName, UserError
+from truegrade.errors import DataMissing, UnknownName, UserError
 
 NAME = "dsl-list"
 
@@ -35,7 +35,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         raise UserError(f"`data` and `task_args` built={args['built']} both choose the file: give one of them")
     path = data or _built(args.get("built"))
     if data is None and not path.is_file():
-        raise UserError(
+        raise DataMissing(
             f"{NAME} was not built on this machine yet: run `truegrade data build dsl-list` (half a minute),"
             " or give a file with `data`"
         )

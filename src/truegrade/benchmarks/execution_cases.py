@@ -14,7 +14,7 @@ from truegrade.benchmarks.benchmark_args import choice
 from truegrade.datasets import Rows
 from truegrade.datasets.execution_rows import read_executions
 from truegrade.datasets.executions import ExecutionRow, Texts
-from truegrade.errors import BadRecord, UserError
+from truegrade.errors import BadRecord, DataMissing, UserError
 from truegrade.extraction.parsing import quietly
 from truegrade.records import Problem
 
@@ -48,7 +48,7 @@ def read_rows(benchmark: str, data: Path | None, args: Mapping[str, str]) -> Row
         BadRecord: a row is not of the schema, or two share an id.
     """
     if data is None:
-        raise UserError(
+        raise DataMissing(
             f"{benchmark} reads your own file: give its path with `data` (JSON Lines; see docs/formats.md)"
         )
     rendering = choice(args, "arguments", ("stored", "repr"))

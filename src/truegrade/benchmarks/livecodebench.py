@@ -18,7 +18,7 @@ from truegrade.benchmarks.execution_cases import refuse_repeated
 from truegrade.datasets.contest_releases import select_files
 from truegrade.datasets.contest_rows import ContestRow, read_contest_rows
 from truegrade.datasets.unpinned import UNPINNED
-from truegrade.errors import BadRecord, UserError
+from truegrade.errors import BadRecord, DataMissing, UserError
 from truegrade.grading.contests.tests import public_kinds
 from truegrade.records import ContestTask, Problem
 from truegrade.statistics.windows import FILTERS, check_window, inside
@@ -41,7 +41,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     """
     check_arguments(NAME, args, ARGUMENTS)
     if data is None:
-        raise UserError(f"{NAME} {UNPINNED[NAME]}")
+        raise DataMissing(f"{NAME} {UNPINNED[NAME]}")
     data = data.expanduser()
     window = {name: value for name, value in args.items() if name in FILTERS}
     check_window(window)

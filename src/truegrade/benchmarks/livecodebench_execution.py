@@ -17,7 +17,7 @@ from truegrade.benchmarks.execution_cases import arguments_of, refuse_repeated
 from truegrade.datasets import parse_rows
 from truegrade.datasets.content import read_content, sha256
 from truegrade.datasets.unpinned import UNPINNED
-from truegrade.errors import UserError
+from truegrade.errors import DataMissing
 from truegrade.records import OutputTask, Problem
 from truegrade.statistics.windows import FILTERS
 
@@ -54,7 +54,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     """
     check_arguments(NAME, args, ARGUMENTS)
     if data is None:
-        raise UserError(f"{NAME} {UNPINNED[NAME]}")
+        raise DataMissing(f"{NAME} {UNPINNED[NAME]}")
     content = read_content(data)
     rows = parse_rows(data, content, ExecutionSample)
     refuse_repeated(data, (row.id for row in rows), "row")

@@ -20,7 +20,7 @@ from truegrade.benchmarks.execution_cases import refuse_repeated
 from truegrade.datasets import parse_rows
 from truegrade.datasets.content import read_content, sha256
 from truegrade.datasets.unpinned import UNPINNED
-from truegrade.errors import BadRecord, UserError
+from truegrade.errors import BadRecord, DataMissing
 from truegrade.extraction.parsing import Fault, Parser
 from truegrade.records import OutputTask, Problem
 from truegrade.statistics.windows import FILTERS
@@ -64,7 +64,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     """
     check_arguments(NAME, args, ARGUMENTS)
     if data is None:
-        raise UserError(f"{NAME} {UNPINNED[NAME]}")
+        raise DataMissing(f"{NAME} {UNPINNED[NAME]}")
     content = read_content(data)
     digest = sha256(content)
     problems = tuple([_problem(data, row, digest) for row in parse_rows(data, content, TestOutputRow)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -43,12 +43,12 @@ def _fault(thing: Any) -> str | None:
     return None if isinstance(thing, BenchmarkSpec) else "is no truegrade.benchmarks.BenchmarkSpec"
 
 
-REGISTRY = Registry[BenchmarkSpec](
-    "benchmark",
-    BENCHMARKS,
-    _fault,
-    readers={".jsonl": rows_benchmark, ".jsonl.gz": rows_benchmark},
+READERS: Mapping[str, Callable[[Path], BenchmarkSpec]] = MappingProxyType(
+    {".jsonl": rows_benchmark, ".jsonl.gz": rows_benchmark}
 )
+"""How files that are not Python become benchmarks, by the end of their names."""
+
+REGISTRY = Registry[BenchmarkSpec]("benchmark", BENCHMARKS, _fault, readers=READERS)
 
 
 def load_benchmark(

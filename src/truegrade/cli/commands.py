@@ -20,7 +20,7 @@ from truegrade.cli.doctor import doctor
 from truegrade.cli.evolution import evolve
 from truegrade.cli.files import export, lm_eval_tasks, pack
 from truegrade.cli.flags import read_limit, with_flags
-from truegrade.cli.listings import LISTINGS, agents, benchmarks, models, profiles
+from truegrade.cli.listings import LISTINGS, agents, benchmarks, models, profiles, suites
 from truegrade.cli.options import (
     LEVELS,
     Number,
@@ -35,8 +35,10 @@ from truegrade.cli.options import (
     model_option,
     models_option,
     notice,
+    of_suite,
     print_json,
     progress_for,
+    skip_missing_option,
     tell,
     unsafe_option,
 )
@@ -50,7 +52,7 @@ from truegrade.errors import TruegradeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from truegrade.analysis.standings import PairStanding
+    from truegrade.analysis.standings import LeftOutBenchmark, PairStanding
     from truegrade.pipeline.selection import Limit
     from truegrade.store import Run
 
@@ -150,21 +152,25 @@ def main(context: click.Context, log_level: str) -> None:
 @data_options
 @grading_options
 @deciding_options
+@skip_missing_option
 @json_option
 def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str, ...], ks: tuple[int, ...],
         workers: int | None, cutoff: str | None, packages: tuple[str, ...], executor: str,
         log_to: tuple[str, ...], allow_unsafe: bool | None, stop_when_decided: Path | None, order_seed: int,
-        alpha: float, as_json: bool, **options: Any) -> None:  # fmt: skip
+        alpha: float, skip_missing: bool, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Generate samples with a model, grade them and write the report. The same command resumes.
 
-    With several benchmarks or models every pair is a run of its own, and a table shows them side by side. All
-    pairs are checked before the first request; one that fails later does not stop the others.
+    BENCHMARK may also be a suite (`truegrade suites`, or a TOML file): its benchmarks, with its settings, of which
+    an option given here takes the place. With a suite, several benchmarks or models every pair is a run of its
+    own, and a table and one page show them side by side. All pairs are checked before the first request; one that
+    fails later does not stop the others.
     """
     from truegrade import api
     from truegrade.models import DEFAULT_MODEL
+    from truegrade.pipeline.suites import is_suite
 
     models = model or (DEFAULT_MODEL,)
-    arguments = {
+    arguments: dict[str, Any] = {
         "profiles": profiles,
         "ks": ks or None,
         "workers": workers,
@@ -179,10 +185,18 @@ def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str,
         "progress": progress_for(as_json),
         **generation_arguments(options),
     }
-    if len(benchmark) * len(models) > 1:
+    if any(is_suite(each) for each in benchmark):
+        from truegrade.api.suites import run_suite
+
+        found = run_suite(benchmark, models=model, skip_missing=skip_missing, **of_suite(arguments))
+        code = _show_pairs(found.pairs, found if as_json else None, found.folder, found.left_out)
+    elif skip_missing:
+        raise click.UsageError("--skip-missing leaves benchmarks of a suite out, and no suite is named.")
+    elif len(benchmark) * len(models) > 1:
         from truegrade.api.several import run_all
 
-        code = _show_pairs(run_all(benchmark, models=models, **arguments), as_json)
+        pairs = run_all(benchmark, models=models, **arguments)
+        code = _show_pairs(pairs, pairs if as_json else None, pairs[0].run.parent)
     else:
         code = _show(lambda: api.run(benchmark[0], model=models[0], **arguments), as_json)
     if code:
@@ -342,7 +356,7 @@ main.add_command(completion)
 # ----------------------------------------------------------------------------------------------- lists
 
 
-for _listing in (benchmarks, profiles, models, agents, *LISTINGS):
+for _listing in (benchmarks, suites, profiles, models, agents, *LISTINGS):
     main.add_command(_listing)
 main.add_command(data)
 
@@ -350,7 +364,7 @@ main.add_command(data)
 @main.command()
 @click.argument("name", required=False)
 def schema(name: str | None) -> None:
-    """Print the JSON Schema of a file of a run, or of a benchmark's rows; without a name, list them."""
+    """Print the JSON Schema of a file of a run, of a benchmark's rows or of a suite; without a name, list them."""
     from truegrade.cli.schemas import json_schema, names
     from truegrade.errors import UnknownName
 
@@ -400,14 +414,18 @@ def _print(finished: Run, as_json: bool) -> int:
     return code
 
 
-def _show_pairs(found: Sequence[PairStanding], as_json: bool) -> int:
-    """Print what every pair has come to; the exit code: 1 where one is not complete."""
-    if as_json:
-        print_json(found)
+def _show_pairs(
+    found: Sequence[PairStanding], as_json: object, folder: Path, left_out: Sequence[LeftOutBenchmark] = ()
+) -> int:
+    """Print what every pair has come to, as JSON where there is something to print so; the exit code: 1 where one
+    is not complete."""
+    if as_json is not None:
+        print_json(as_json)
     else:
         from truegrade.report.standings_text import print_pairs
 
-        print_pairs(found, worded=with_flags)
+        print_pairs(found, left_out, worded=with_flags)
+        echo(f"{folder}: suite.html, suite.json")
     return EXIT_INCOMPLETE if any(pair.failure for pair in found) else 0
 
 

@@ -17,6 +17,12 @@ def _benchmarks() -> Iterable[str]:
     return REGISTRY.names()
 
 
+def _suites() -> Iterable[str]:
+    from truegrade.pipeline.suites.table import REGISTRY
+
+    return REGISTRY.names()
+
+
 def _profiles() -> Iterable[str]:
     from truegrade.profiles import REGISTRY
 
@@ -32,6 +38,11 @@ def _models() -> Iterator[str]:
     yield from PRESETS
 
 
+def _benchmarks_and_suites() -> Iterator[str]:
+    yield from _benchmarks()
+    yield from _suites()
+
+
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "benchmark": _benchmarks,
     "benchmarks": _benchmarks,
@@ -40,7 +51,9 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "model": _models,
     "models": _models,
 }
-"""Parameter of a command -> what it can be called with. Of `truegrade profiles`, every argument is a profile."""
+"""Parameter of a command -> what it can be called with."""
+OF_GROUPS: dict[str, Callable[[], Iterable[str]]] = {"profiles": _profiles, "suites": _suites}
+"""Groups of which every argument is such a name."""
 
 
 class Named(click.types.StringParamType):
@@ -65,7 +78,9 @@ def complete_names(group: click.Group) -> None:
         if isinstance(command, click.Group):
             complete_names(command)
         for parameter in command.params:
-            names = _profiles if group.name == "profiles" else NAMES.get(parameter.name or "")
+            names = OF_GROUPS.get(group.name or "") or NAMES.get(parameter.name or "")
+            if command.name == "run" and parameter.name == "benchmark":
+                names = _benchmarks_and_suites
             if names is not None and parameter.type is click.STRING:
                 parameter.type = Named(names)
 

@@ -57,16 +57,9 @@ def read_limit(context: click.Context, parameter: click.Parameter, text: str | N
     """
     if text is None:
         return None
-    first, dash, last = text.partition("-")
+    from truegrade.benchmarks.benchmark_args import limit_of
+
     try:
-        limit = (int(first), int(last)) if dash else int(first)
-    except ValueError:
-        raise click.BadParameter(
-            f"{text}: give a number (the first N) or a range A-B, 1-based.", context, parameter
-        ) from None
-    start, end = limit if isinstance(limit, tuple) else (1, limit)
-    if start < 1 or end < start:
-        raise click.BadParameter(
-            f"{text}: problems are counted from 1, and the range must not be empty.", context, parameter
-        )
-    return limit
+        return limit_of(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from None

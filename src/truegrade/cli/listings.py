@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from truegrade.cli.flags import with_flags
 from truegrade.cli.options import echo, json_option, print_json
 
 if TYPE_CHECKING:
@@ -183,3 +184,43 @@ def profiles_diff(first: str, second: str, as_json: bool) -> None:
         from truegrade.report.listings import print_profile_difference
 
         print_profile_difference(found)
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+@json_option
+def suites(ctx: click.Context, as_json: bool) -> None:
+    """List the suites: benchmarks that `run` runs together; `suites show NAME` prints the settings of one."""
+    if ctx.invoked_subcommand is not None:
+        return
+    from truegrade.pipeline.suites.table import REGISTRY
+
+    listed = usable(REGISTRY)
+    if as_json:
+        from msgspec import to_builtins
+
+        print_json([{**to_builtins(each.value), "origin": each.origin} for each in listed])
+    else:
+        from truegrade.report.listings import print_suites
+
+        print_suites([(each.value, str(each.origin)) for each in listed])
+
+
+@suites.command("show")
+@click.argument("name")
+@json_option
+def suites_show(name: str, as_json: bool) -> None:
+    """Print the benchmarks of a suite, their settings, and which data are not on this machine."""
+    from msgspec import to_builtins
+
+    from truegrade.api.suites import missing_of
+    from truegrade.pipeline.suites import find_suite
+
+    found = find_suite(name)
+    missing = missing_of(found)
+    if as_json:
+        print_json({**to_builtins(found.value), "origin": found.origin, "missing": missing})
+    else:
+        from truegrade.report.listings import print_suite
+
+        print_suite(found.value, str(found.origin), {name: with_flags(why) for name, why in missing.items()})

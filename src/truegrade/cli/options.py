@@ -211,6 +211,31 @@ deciding_options = together(
 )  # fmt: skip
 
 
+skip_missing_option = click.option(
+    "--skip-missing", is_flag=True,
+    help="Of a suite: leave out the benchmarks whose data are not on this machine; the page names them.",
+)  # fmt: skip
+
+
+def of_suite(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `truegrade.api.run` as those of a suite: defaults are the suite's to say.
+
+    Raises:
+        UsageError: one is true of a single run only.
+    """
+    from click.core import ParameterSource
+
+    context = click.get_current_context()
+    passed = dict(arguments)
+    for name, option in (("ids", "--id"), ("reuse", "--reuse"), ("stop_when_decided", "--stop-when-decided")):
+        if passed.pop(name):
+            raise click.UsageError(f"{option} is about one benchmark: run it without the suite.")
+    del passed["order_seed"], passed["alpha"]
+    unsaid = {"n": None, "profiles": ()}
+    defaults = [name for name in unsaid if context.get_parameter_source(name) is ParameterSource.DEFAULT]
+    return passed | {name: unsaid[name] for name in defaults}
+
+
 def generation_arguments(options: Mapping[str, Any]) -> dict[str, Any]:
     """Command-line options as the keyword arguments of `truegrade.api.generate`."""
     from truegrade.records.config import RequestPolicy, Sampling

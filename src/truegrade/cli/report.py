@@ -76,10 +76,22 @@ def _report(path: Path, file_format: str, out: Path | None, part: Mapping[str, A
 
     if (path / "evolution.json").is_file():
         return [_of_evolution(path, file_format, out, part)], ""
+    if (path / "suite.json").is_file():
+        return _of_suite(path, file_format, out, part), ""
     try:
         return api.report_files(path, file_format, out=out, **part), ""
     except NotTracked as error:
         return error.made, with_flags(error)
+
+
+def _of_suite(folder: Path, file_format: str, out: Path | None, part: Mapping[str, Any]) -> list[Path]:
+    """Write the page, or the tables as files, of what `truegrade run` made of several benchmarks or models."""
+    from truegrade.errors import UserError
+    from truegrade.report.suite_export import export_suite
+
+    if any(part.values()):
+        raise UserError(f"{folder}: -T, --cutoff, --data and --log-to are for runs; this folder holds several")
+    return export_suite(folder, file_format, out)
 
 
 def _of_evolution(folder: Path, file_format: str, out: Path | None, part: Mapping[str, Any]) -> Path:

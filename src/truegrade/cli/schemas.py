@@ -1,4 +1,4 @@
-"""JSON Schemas of the files of a run, and of a benchmark without Python, generated from their records."""
+"""JSON Schemas of the files of a run, of a suite, and of a benchmark without Python, made of their records."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import msgspec
 
 from truegrade.agents.steps import Step
 from truegrade.benchmarks.own_rows import BenchmarkRow
+from truegrade.pipeline.suites import BenchmarkSuite
 from truegrade.pipeline.summary import Summary
 from truegrade.records import Completion, Verdict
 from truegrade.store import Manifest
@@ -24,13 +25,14 @@ _TYPES: dict[str, type[msgspec.Struct]] = {
     "verdict": Verdict,
     "summary": Summary,
     "benchmark-row": BenchmarkRow,
+    "suite": BenchmarkSuite,
 }
 
 
 def names() -> tuple[str, ...]:
     """Names of the schemas: ``manifest`` and ``summary`` are files, the others lines of a file.
 
-    ``benchmark-row`` is not of a run, but of a benchmark of one's own.
+    ``benchmark-row`` and ``suite`` are not of a run, but of a benchmark and a suite of one's own.
     """
     return tuple(_TYPES)
 

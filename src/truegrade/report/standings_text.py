@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from truegrade.analysis.standings import PairStanding, RunStanding
+    from truegrade.analysis.standings import LeftOutBenchmark, PairStanding, RunStanding
     from truegrade.statistics.reasoning_records import ShareDifference
 
 
@@ -36,12 +36,17 @@ def print_standings(found: Sequence[RunStanding], *, console: Console | None = N
 
 
 def print_pairs(
-    found: Sequence[PairStanding], *, console: Console | None = None, worded: Callable[[str], str] = str
+    found: Sequence[PairStanding],
+    left_out: Sequence[LeftOutBenchmark] = (),
+    *,
+    console: Console | None = None,
+    worded: Callable[[str], str] = str,
 ) -> None:
-    """Print models by benchmarks, each headline with its interval; then the cost and folder of every pair.
+    """Print models by benchmarks, each headline with its interval; then folder, cost and warnings of every pair.
 
     Args:
         found: the pairs, in the order asked.
+        left_out: benchmarks that were to be among them.
         console: where to print; None for standard output.
         worded: what the command line makes of sentences, which name arguments as Python has them.
     """
@@ -60,7 +65,11 @@ def print_pairs(
         out.print(table)
     for pair in found:
         cost = "" if pair.cost_usd is None else f", {fmt.usd(pair.cost_usd)}"
-        out.print(Text(f"{pair.benchmark} with {pair.model}: {pair.run}{cost}"), soft_wrap=True)
+        codes = ", ".join(dict.fromkeys(one.code for one in pair.warnings))
+        warned = f"; {fmt.plural(len(pair.warnings), 'warning')}: {codes}" if codes else ""
+        out.print(Text(f"{pair.benchmark} with {pair.model}: {pair.run}{cost}{warned}"), soft_wrap=True)
+    for each in left_out:
+        out.print(Text(f"! {each.benchmark} is left out: {worded(each.why)}", "yellow"), soft_wrap=True)
     for pair in found:
         if pair.failure is not None:
             failed = f"! {pair.benchmark} with {pair.model} is not complete: {worded(pair.failure)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from truegrade.analysis.standings import RunStanding
 from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.populations import POPULATIONS
 from truegrade.pipeline.summary import ProfileSummary, Summary
@@ -156,7 +157,7 @@ def interval(estimate: Estimate) -> str:
     return f"{estimate.method}, over {clusters} of related problems ({fmt.count(estimate.tasks)}), {samples}"
 
 
-def after_cutoff(profile: ProfileSummary, cutoff: str | None) -> str | None:
+def after_cutoff(profile: ProfileSummary | RunStanding, cutoff: str | None) -> str | None:
     """What the rate after a model's cut-off is against that before it; None without contests on both sides."""
     gap = profile.after_cutoff
     if gap is None:

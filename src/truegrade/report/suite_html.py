@@ -1,0 +1,175 @@
+"""``suite.html``: models by benchmarks with intervals, cost and every caveat, on a self-contained page."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from truegrade.analysis.standings import PairStanding, RunStanding, SuiteStanding
+from truegrade.report import format as fmt
+from truegrade.report import wording
+from truegrade.report.markup import Child, Markup, el, join
+from truegrade.report.page_parts import page, section, table
+from truegrade.report.standings_grid import Placed, benchmark_names, grid_of, standings_caption
+from truegrade.report.suite_exhibits import ModelUse, by_profile, model_use, row_warnings
+
+_EXPLAINED = (
+    "Each number is the rate that its run puts first, with the 95 % confidence interval and problems × samples"
+    " below it, and leads to the run's report. No mean over the benchmarks is shown: they ask different things,"
+    " and are of different sizes."
+)
+
+
+def render_suite(found: SuiteStanding, folder: Path) -> str:
+    """The whole page; pure.
+
+    Args:
+        found: what it shows.
+        folder: in which the page is to lie: links lead from there to the reports of the runs.
+    """
+    found = msgspec.structs.replace(found, folder=folder)
+    body = join(
+        section("results", "Results", el("p", _EXPLAINED, class_="prose"), _missing(found), list(_results(found))),
+        section("cost", "Tokens and cost", _use(found)),
+        section("warnings", "What must be known of these numbers", _warnings(found)),
+        section("runs", "Runs", _runs(found)),
+    )
+    titles = (("results", "Results"), ("cost", "Cost"), ("warnings", "Warnings"), ("runs", "Runs"))
+    ended = sum(pair.failure is None for pair in found.pairs)
+    origins = (f"{name}: {origin}" for name, origin in found.origins.items())
+    header = [
+        el("p", "Truegrade suite", class_="kicker"),
+        el("h1", found.name),
+        el("p", found.description, class_="measured"),
+        el("p", f"{ended} of {fmt.plural(len(found.pairs), 'run')} complete · {_moment(found)}", class_="asked"),
+        el("p", " · ".join(origins), class_="asked"),
+        el("nav", (el("a", words, href=f"#{name}") for name, words in titles), aria_label="Sections"),
+    ]
+    return page(
+        f"Suite · {found.name}",
+        header,
+        body,
+        styles=("leaderboard.css", "suite.css"),
+        scripts=("leaderboard.js",),
+    )
+
+
+def _moment(found: SuiteStanding) -> str:
+    return f"{found.updated[:16].replace('T', ' ')} UTC"
+
+
+def _missing(found: SuiteStanding) -> Child:
+    """What the tables lack: benchmarks left out, and runs that are not complete."""
+    items = [el("li", el("b", each.benchmark), f" is left out: {each.why}") for each in found.left_out]
+    items += [
+        el("li", el("b", f"{pair.benchmark} with {pair.model}"), f" is not complete: {pair.failure}")
+        for pair in found.pairs
+        if pair.failure is not None
+    ]
+    if not items:
+        return None
+    return el("aside", el("h3", "Missing"), el("ul", items), class_="warnings", aria_label="Missing")
+
+
+def _results(found: SuiteStanding) -> Iterator[Markup]:
+    """A table for each profile; a run that is not complete keeps its place in it."""
+    for standings in by_profile(found).values():
+        profile = standings[0].profile
+        names = dict(zip((s.run.name for s in standings), benchmark_names(standings), strict=True))
+        grid = grid_of(
+            Placed(
+                pair.model, names.get(pair.run.name, pair.benchmark), pair.run.name, _cell(found, pair, profile)
+            )
+            for pair in found.pairs
+        )
+        rows: list[list[Child]] = [
+            [name, *(of.get(column, "–") for column in grid.head[1:])] for name, of in grid.rows.items()
+        ]
+        yield table(standings_caption(standings), list(grid.head), rows, class_="sortable standing")
+
+
+def _cell(found: SuiteStanding, pair: PairStanding, profile: str) -> Markup:
+    """One number, its interval, what it rests on, and how often it is warned of."""
+    standing = next((each for each in pair.standings if each.profile == profile), None)
+    state = None if pair.failure is None else el("small", "not complete", class_="state")
+    if standing is None:
+        return state or Markup("–")
+    rate = standing.headline
+    number = _report(found, pair, fmt.percent(rate.value), data_value=f"{rate.value:.6f}")
+    warned = len(_of_profile(pair, profile))
+    marks = el("small", el("a", fmt.plural(warned, "warning"), href="#warnings")) if warned else None
+    asked = f"{fmt.count(rate.tasks)} × {standing.samples_per_task}"
+    return join(number, el("small", fmt.bounds(rate.low, rate.high)), el("small", asked), marks, state)
+
+
+def _of_profile(pair: PairStanding, profile: str) -> list[str]:
+    return [one.sentence for one in pair.warnings if not one.profiles or profile in one.profiles]
+
+
+def _report(found: SuiteStanding, pair: PairStanding, words: str, **attributes: object) -> Markup:
+    """A link to the report of a run."""
+    path = os.path.relpath(pair.run / "report.html", found.folder)
+    return el("a", words, href=quote(path), **attributes)
+
+
+def _use(found: SuiteStanding) -> Markup:
+    rows: list[list[Child]] = [
+        [use.model, _count(use.input_tokens), _count(use.output_tokens), _cost(use), str(use.runs)]
+        for use in model_use(found)
+    ]
+    head = ["model", "input tokens", "output tokens", "cost", "runs"]
+    return table("Of all requests, those of earlier commands too", head, rows, class_="numeric")
+
+
+def _count(number: int | None) -> str:
+    return "unknown" if number is None else fmt.count(number)
+
+
+def _cost(use: ModelUse) -> str:
+    """The sum of what is known, said to be a part where a run's cost is not."""
+    if use.unknown in (0, use.runs):
+        return fmt.usd(use.cost_usd)
+    return f"{fmt.usd(use.cost_usd)}, and {fmt.plural(use.unknown, 'run')} of unknown cost"
+
+
+def _warnings(found: SuiteStanding) -> Markup:
+    rows: list[list[Child]] = [
+        [
+            el("code", code),
+            sentence,
+            el("ul", (el("li", _report(found, pair, f"{pair.benchmark} with {pair.model}")) for pair in pairs)),
+        ]
+        for code, sentence, pairs in row_warnings(found)
+    ]
+    if not rows:
+        return el("p", "No run has a warning.")
+    return table("Warnings of the runs, the gravest first", ["code", "warning", "runs"], rows, class_="cautions")
+
+
+def _runs(found: SuiteStanding) -> Markup:
+    """How each number was made."""
+    rows = [_run(found, pair, each) for pair in found.pairs for each in (pair.standings or (None,))]
+    head = ["run", "profile", "result", "problems × samples", "protection", "tokens in / out", "cost"]
+    return table("How each number was made", head, rows, class_="sortable made-of")
+
+
+def _run(found: SuiteStanding, pair: PairStanding, standing: RunStanding | None) -> list[Child]:
+    name = f"{pair.benchmark} with {pair.model}"
+    tokens = f"{_count(pair.input_tokens)} / {_count(pair.output_tokens)}"
+    state = None if pair.failure is None else el("small", "not complete", class_="state")
+    if standing is None:
+        return [join(name, state), "–", "–", "–", "–", tokens, fmt.usd(pair.cost_usd)]
+    rate = standing.headline
+    return [
+        join(_report(found, pair, name), state),
+        standing.profile,
+        join(f"{rate.metric} {fmt.estimate(rate)}", el("small", rate.method)),
+        f"{fmt.count(rate.tasks)} × {standing.samples_per_task}",
+        wording.level(standing.level),
+        tokens,
+        fmt.usd(pair.cost_usd),
+    ]
