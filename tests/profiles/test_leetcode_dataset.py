@@ -58,20 +58,24 @@ def row(name: str, number: int, date: str, head: str, method: str, checks: list[
 
 
 COUNT = row(
-    "count-pairs", 1, "2024-12-29", HEAD, "def countPairs(self, nums: List[int], limit: int) -> int:\n"
-    "        found = Counter(nums)\n        return sum(found[limit - each] for each in found if each * 2 < limit)\n",
+    "count-pairs", 1, "2024-12-29", HEAD,
+    "def countPairs(self, nums: List[int], limit: int) -> int:\n"
+    "        found = Counter(nums)\n"
+    "        return sum(found[limit - each] for each in found if each * 2 < limit)\n",
     ["candidate(nums = [1, 2, 3], limit = 4) == 1", "candidate(nums = [5], limit = 4) == 0",
      "candidate(nums = [0, 9, 4, 5], limit = 9) == 2"],
 )  # fmt: skip
 DOUBLE = row(
-    "double-list", 2, "2025-01-05", HEAD + LISTS, "def doubled(self, head: Optional[ListNode]) -> Optional[ListNode]:\n"
+    "double-list", 2, "2025-01-05", HEAD + LISTS,
+    "def doubled(self, head: Optional[ListNode]) -> Optional[ListNode]:\n"
     "        node = head\n        while node:\n            node.val *= 2\n            node = node.next\n"
     "        return head\n",
     ["is_same_list(candidate(head = list_node([1, 2])), list_node([2, 4]))",
      "is_same_list(candidate(head = list_node([])), list_node([]))"],
 )  # fmt: skip
 LEAST = row(
-    "least", 3, "2025-01-05", HEAD, "def check(self, nums: List[int]) -> float:\n        return min(nums, default=inf)\n",
+    "least", 3, "2025-01-05", HEAD,
+    "def check(self, nums: List[int]) -> float:\n        return min(nums, default=inf)\n",
     ["candidate(nums = []) == inf", "candidate(nums = [2, 1]) == 1"],
 )  # fmt: skip
 ROWS = [COUNT, DOUBLE, LEAST]
@@ -220,8 +224,10 @@ def test_a_run_is_split_by_the_cut_off(data, tmp_path, model, rate):
 
 def test_the_assay_measures_methods(data, tmp_path):
     battery = structs.replace(Battery.default(), per_problem=6, inputs=30)
-    (found,) = assay(["leetcode-dataset"], data=data, task_args={"allow_modified": "true"}, ids=["count-pairs"],
-                     profiles=["strict", "leetcode-dataset"], battery=battery, workers=1, out=tmp_path / "a")  # fmt: skip
+    (found,) = assay(
+        ["leetcode-dataset"], data=data, task_args={"allow_modified": "true"}, ids=["count-pairs"],
+        profiles=["strict", "leetcode-dataset"], battery=battery, workers=1, out=tmp_path / "assay",
+    )  # fmt: skip
     summary = json.loads((found.folder / "summary.json").read_text())
     strict, theirs = ({share["kind"]: share for share in each["shares"]} for each in summary["measures"])
     for each in (strict, theirs):
@@ -255,30 +261,42 @@ def _replies(stored: dict) -> list[str]:
     head = f"class Solution:\n    def {name}(self, *args, **kwargs):\n        "
     method = right.partition("class Solution:\n")[2]
     blocks = f"First idea:\n```python\n{head}return None\n```\nBetter:\n{fenced(right)}"
-    return [
-        fenced(right), right, f"```\n{right}```", f"```python\n{right}", right.replace("\n", "\r\n"), blocks,
-        fenced(f"{right}\n\nprint(Solution())\n"), f"Idea\n\n{right}\nDone", f"Sure thing.\n\n{right}\nIt works.\n",
-        fenced(method), method, fenced(f"{head}return None\n"), f"{head}return None", "", "No.", "pass",
-        fenced(right.replace("return ", "return not ")), fenced(right.replace("<", "<=", 1)),
-        fenced(right + "\nassert False\n"), fenced(right + "\nexit()\n"), fenced("import os\n" + right + "os.getcwd()\n"),
-        fenced(f"{EQUAL}{head}return E()\n"), fenced("import os\nos._exit(0)\n"), fenced("import sys\nsys.exit(0)\n"),
-        fenced(f"{head}raise SystemExit(0)\n"), fenced(f"{right}\n\ninput()\n"), f"\x1b[1m{right}\x1b[0m",
-        fenced(f"{right}\n\nif __name__ == '__main__':\n    raise ValueError\n"),
-        fenced(f"def check(candidate):\n    pass\n\n\n{right}"), f"{right}\n" + "text that is no Python\n" * 3,
-    ]  # fmt: skip
+    odd = [
+        *(f"```\n{right}```", f"```python\n{right}", right.replace("\n", "\r\n"), f"\x1b[1m{right}\x1b[0m"),
+        *(f"Idea\n\n{right}\nDone", f"Sure thing.\n\n{right}\nIt works.\n", blocks, method, fenced(method)),
+        *("", "No.", "pass", f"{head}return None", f"{right}\n" + "text that is no Python\n" * 3),
+    ]
+    wrong = [
+        f"{head}return None\n",
+        right.replace("return ", "return not "),
+        right.replace("<", "<=", 1),
+        f"{right}\nassert False\n",
+        f"{right}\nexit()\n",
+        f"import os\n{right}os.getcwd()\n",
+        f"{right}\ninput()\n",
+    ]
+    fine = [
+        right,
+        f"{right}\nprint(Solution())\n",
+        f"{right}\nif __name__ == '__main__':\n    raise ValueError\n",
+        f"def check(candidate):\n    pass\n\n\n{right}",
+    ]
+    cheats = [f"{EQUAL}{head}return E()\n", "import os\nos._exit(0)\n", "import sys\nsys.exit(0)\n",
+              f"{head}raise SystemExit(0)\n"]  # fmt: skip
+    return [right, *odd, *map(fenced, (*fine, *wrong, *cheats))]
 
 
 @pytest.mark.slow
-def test_parity(data, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("split", "every"), [("test", 60), ("train", 500)])
+def test_parity(data, tmp_path, monkeypatch, split, every):
     monkeypatch.setenv("SCRATCH", str(tmp_path))
-    folder, every = _real() or data, 1
-    if folder != data:
-        every = 2 if os.environ.get("TRUEGRADE_PARITY_ROWS") == "all" else 40
-    stored = [json.loads(line) for line in gzip.decompress((folder / FILE["test"]).read_bytes()).splitlines()]
-    stored = [each for each in stored if "sortedcontainers" not in each["prompt"]][::every]
+    folder = _real() or data
+    every = 1 if folder == data or os.environ.get("TRUEGRADE_PARITY_ROWS") == "all" else every
+    stored = [json.loads(line) for line in gzip.decompress((folder / FILE[split]).read_bytes()).splitlines()]
+    stored = [each for each in stored if "sortedcontainers" not in each["prompt"] + each["completion"]][::every]
     samples = [{"task_id": each["task_id"], "reply": reply} for each in stored for reply in _replies(each)]
     theirs = ask("leetcode_dataset", {"rows": stored, "samples": samples})["answers"]
-    known = {each.id: each for each in problems(folder)}
+    known = {each.id: each for each in problems(folder, split=split)}
     given = [(known[sample["task_id"]], sample["reply"]) for sample in samples]
     judged = grade_all(THEIRS, given)
     for (problem, reply), ours, answer in zip(given, judged, theirs, strict=True):

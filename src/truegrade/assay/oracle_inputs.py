@@ -50,7 +50,7 @@ class KnownCalls(msgspec.Struct, frozen=True, kw_only=True):
     comparator: str = "equal"
     atol: float = 0.0
     method_call: str = ""
-    """What the reference ends in where the tests call a method, and what other programs need to be called alike."""
+    """Where the tests call a method: source of the function by which they do, with which the reference ends."""
 
 
 def known_calls(problem: Problem, executor: Executor) -> KnownCalls | str:

@@ -1,8 +1,8 @@
 """LeetCodeDataset: methods of ``class Solution`` for LeetCode's problems, dated, with tests that call them.
 
-Xia et al., arXiv:2504.14655; newfacade/LeetCodeDataset@182cd19 ``data/``. ``split=test`` is v0.3.1, whose problems
-carry the day of the weekly contest before which they appeared; ``split=train`` is v0.2.0, the last train file under
-4 MiB, without dates. Files of other versions are read with ``allow_modified``: those of v0.3.1 are dated.
+Xia et al., arXiv:2504.14655; newfacade/LeetCodeDataset@182cd19 ``data/``. ``split=test`` is v0.3.1, whose field
+``estimated_date`` gives the Sunday of a weekly contest; ``split=train`` is v0.2.0, without dates. Files of other
+versions are read with ``allow_modified``; those of v0.3.1 are dated.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def _parameters(row: LeetCodeRow, name: str) -> list[str]:
 
 LEETCODE_DATASET = BenchmarkSpec(
     name=NAME,
-    summary="Write a method for a problem of LeetCode, dated; graded by asserts (train: examples of the statement).",
+    summary="Write a method for a dated problem of LeetCode; graded by asserts, two or three a problem in train.",
     tasks="function",
     size=_SPLITS["test"].size,
     licence=_SPLITS["test"].licence,

@@ -70,7 +70,7 @@ def arrange(task: FunctionTask) -> Arrangement:
 
 
 def method_call(task: FunctionTask) -> str:
-    """How the tests of a task call a method: the function of the entry point's name that they begin with, as source.
+    """How the tests of a task call a method: the function of the entry point's name with which they begin.
 
     Empty where the program defines the entry point itself. The class is the one of `FunctionTask.tests_use`.
     """

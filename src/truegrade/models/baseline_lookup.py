@@ -76,7 +76,7 @@ def parameters_of(target: TargetFunction, examples: Sequence[ShownExample]) -> a
 
 
 def write_function(target: TargetFunction, parameters: ast.arguments, body: str, *, continues: bool) -> str:
-    """The body alone where the prompt ends inside the function, else the whole of it; a method in LeetCode's class."""
+    """The body alone where the prompt ends inside the function, else all of it; a method in LeetCode's class."""
     if continues and target.body_indent is not None:
         return _indented(body, target.body_indent)
     code = f"def {target.name}({ast.unparse(parameters)}):\n{_indented(body, '    ')}"

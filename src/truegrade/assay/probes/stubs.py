@@ -108,7 +108,7 @@ def not_implemented(entry_point: str) -> str:
 
 
 def as_method(code: str, owner: str, entry_point: str) -> str:
-    """A program of a function, with a class of this name that has the function as a method; an empty one as it is."""
+    """A program of a function, with a class of this name that has it as a method; an empty one as it is."""
     return f"{code}\n\nclass {owner}:\n    {entry_point} = staticmethod({entry_point})\n" if code else code
 
 
