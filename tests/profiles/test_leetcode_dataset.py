@@ -11,7 +11,9 @@ from peer_process import ask
 from profile_rows import completion, extracted, grade_all, passed
 
 from truegrade import run
+from truegrade.assay.cheats import cheat_probes
 from truegrade.assay.opening import assay
+from truegrade.assay.probes.stubs import as_method
 from truegrade.assay.settings import Battery
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
@@ -223,7 +225,7 @@ def test_a_run_is_split_by_the_cut_off(data, tmp_path, model, rate):
 
 
 def test_the_assay_measures_methods(data, tmp_path):
-    battery = structs.replace(Battery.default(), per_problem=6, inputs=30)
+    battery = structs.replace(Battery.default(), classes=("right", "mutants", "stubs"), per_problem=6, inputs=20)
     (found,) = assay(
         ["leetcode-dataset"], data=data, task_args={"allow_modified": "true"}, ids=["count-pairs"],
         profiles=["strict", "leetcode-dataset"], battery=battery, workers=1, out=tmp_path / "assay",
@@ -232,8 +234,17 @@ def test_the_assay_measures_methods(data, tmp_path):
     strict, theirs = ({share["kind"]: share for share in each["shares"]} for each in summary["measures"])
     for each in (strict, theirs):
         assert each["right"]["accepted"] == each["right"]["probes"] > 3
-        assert each["mutant"]["accepted"] == 0 < each["mutant"]["probes"]
-    assert strict["cheat"]["accepted"] == 0 < theirs["cheat"]["accepted"]
+        assert each["mutant"]["accepted"] == each["stub"]["accepted"] == 0
+        assert each["mutant"]["probes"] > 3 and each["stub"]["probes"] > 3
+
+
+def test_the_cheats_of_the_assay_reach_methods(data):
+    count = problems(data)[0]
+    probes = [each for each in cheat_probes(count.id, "countPairs", "function") if each.channel == "equality"]
+    codes = [as_method(each.code, "Solution", "countPairs") for each in probes]
+    assert not any(passed(STRICT, [(count, code) for code in codes], "program"))
+    theirs = passed(THEIRS, [(count, code) for code in codes], "program")
+    assert {each.inert for each, accepted in zip(probes, theirs, strict=True) if accepted} == {False}
 
 
 # ------------------------------------------------------------------------------------------- real data, parity
@@ -301,6 +312,7 @@ def test_parity(data, tmp_path, monkeypatch, split, every):
     judged = grade_all(THEIRS, given)
     for (problem, reply), ours, answer in zip(given, judged, theirs, strict=True):
         assert extracted(THEIRS, problem, reply) == answer["program"], (problem.id, reply)
-        if ours is not None and not ours.time_sensitive and answer["result"] != "timed out":
+        late = answer["result"] == "timed out" and "_exit" not in reply  # which the harness calls so, too
+        if ours is not None and not ours.time_sensitive and not late:
             assert ours.passed == answer["passed"], (problem.id, reply, answer["result"], ours.detail)
     assert {answer["passed"] for answer in theirs} == {True, False}

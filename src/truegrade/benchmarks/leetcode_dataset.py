@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date
 from pathlib import Path
 from types import MappingProxyType
 
@@ -78,8 +78,9 @@ class LeetCodeRow(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("neither question_id and difficulty nor meta with both")
         if _METHOD.fullmatch(self.entry_point) is None:
             raise ValueError(f"the entry_point {self.entry_point!r} is no method of {SOLUTION}()")
-        if self.estimated_date is not None:
-            datetime.strptime(self.estimated_date, "%Y-%m-%d")
+        day = self.estimated_date
+        if day is not None and date.fromisoformat(day).isoformat() != day:
+            raise ValueError(f"the estimated_date {day!r} is no day written YYYY-MM-DD")
 
     @property
     def question_id(self) -> int:
