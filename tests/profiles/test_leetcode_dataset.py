@@ -162,6 +162,7 @@ def test_strict_makes_an_object_a_call_and_calls_by_position(data):
     given = [(count, fenced(code)) for code in (RIGHT, kept, renamed, hidden, alone)]
     assert passed(STRICT, given) == [True, True, True, True, False]
     assert passed(THEIRS, given) == [True, False, False, True, False]
+    assert "alias" not in STRICT.extract(count, completion(fenced(RIGHT), "completion")).found
     own_class = (
         "class ListNode:\n    def __init__(self, val=0, next=None):\n        self.val, self.next = val, next\n"
     )
