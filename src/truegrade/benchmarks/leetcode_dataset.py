@@ -22,6 +22,7 @@ from truegrade.benchmarks.ground_truths.leetcode_classes import LEETCODE_NAMES
 from truegrade.benchmarks.pinned import Item, load_pinned
 from truegrade.datasets import SOURCES
 from truegrade.errors import UserError
+from truegrade.extraction.definitions import method_owner
 from truegrade.records import FunctionTask
 from truegrade.statistics.windows import FILTERS
 
@@ -78,6 +79,8 @@ class LeetCodeRow(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError("neither question_id and difficulty nor meta with both")
         if _METHOD.fullmatch(self.entry_point) is None:
             raise ValueError(f"the entry_point {self.entry_point!r} is no method of {SOLUTION}()")
+        if self.parameters is None:
+            raise ValueError(f"the completion defines no {self.entry_point}")
         day = self.estimated_date
         if day is not None and date.fromisoformat(day).isoformat() != day:
             raise ValueError(f"the estimated_date {day!r} is no day written YYYY-MM-DD")
@@ -85,13 +88,29 @@ class LeetCodeRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def question_id(self) -> int:
         """LeetCode's number of the problem; later ones are larger."""
-        assert self.meta is not None or self.number is not None
-        return self.number if self.number is not None else self.meta.question_id  # type: ignore[union-attr]
+        return self.number or (self.meta.question_id if self.meta else 0)
 
     @property
     def difficulty(self) -> str:
         """``Easy``, ``Medium`` or ``Hard``."""
-        return self.level if self.level is not None else self.meta.difficulty  # type: ignore[union-attr]
+        return self.level or (self.meta.difficulty if self.meta else "")
+
+    @property
+    def method(self) -> str:
+        """Name of the method that the tests call."""
+        return self.entry_point.rpartition(".")[2]
+
+    @property
+    def parameters(self) -> list[str] | None:
+        """Names of the method's parameters, ``self`` left out; None where the completion has no such method."""
+        try:
+            owner = method_owner(ast.parse(self.completion), self.method)
+        except SyntaxError:
+            owner = None
+        for node in owner.body if owner is not None and owner.name == SOLUTION else ():
+            if isinstance(node, ast.FunctionDef) and node.name == self.method:
+                return [argument.arg for argument in node.args.args[1:]]
+        return None
 
 
 def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
@@ -123,8 +142,7 @@ def _item(row: LeetCodeRow) -> Item:
 
 def _task(row: LeetCodeRow) -> FunctionTask:
     """The tests call the method by position, as LeetCode does, and each of an object of its own."""
-    name = row.entry_point.rpartition(".")[2]
-    parameters = ", ".join(_parameters(row, name))
+    name, parameters = row.method, ", ".join(row.parameters or ())
     called = f"{SOLUTION}().{name}({parameters})"
     called = f"sorted({called})" if row.task_id in ANY_ORDER else called
     call = f"def {name}({parameters}):\n    return {called}\n"
@@ -137,25 +155,9 @@ def _task(row: LeetCodeRow) -> FunctionTask:
         tests=f"{call}\n\n{test}\n\n{check}({name})\n",
         reference=f"{row.prompt.rstrip()}\n\n\n{row.completion.rstrip()}\n",
         tests_use=(SOLUTION,),
-        plain_arguments=not any(name in test for name in LEETCODE_NAMES),
+        plain_arguments=not any(helper in test for helper in LEETCODE_NAMES),
         cpu_s=CPU_S.get(row.task_id),
     )
-
-
-def _parameters(row: LeetCodeRow, name: str) -> list[str]:
-    """Names of the method's parameters, ``self`` left out; it has no others than plain ones.
-
-    Raises:
-        UserError: the reference has no such method.
-    """
-    try:
-        classes = [node for node in ast.parse(row.completion).body if isinstance(node, ast.ClassDef)]
-    except SyntaxError:
-        classes = []
-    for node in (node for each in classes if each.name == SOLUTION for node in each.body):
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            return [argument.arg for argument in node.args.args[1:]]
-    raise UserError(f"{NAME}, {row.task_id}: field completion: defines no {row.entry_point}")
 
 
 LEETCODE_DATASET = BenchmarkSpec(

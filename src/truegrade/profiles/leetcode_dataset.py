@@ -50,7 +50,6 @@ class LeetCodeDataset(Profile):
         "of several blocks the longest is graded; prose that parses, as a line of one word, is taken along",
         "one object of class Solution serves all asserts: what a program keeps on self reaches the next one",
         "17 prompts of v0.3.1-test import sortedcontainers, which no requirement names; without it nothing passes",
-        "is_same_list and is_same_tree call themselves: a right list of a thousand nodes fails",
         "the command evaluate_functional_correctness of the same repository gives 10 s, eval_lcd 3 s",
         "an empty result (crash, exit of the process) is called 'timed out'; here its own reason is given",
         "wall-clock limit: answers that need 2.6 to 3.0 s have the machine's verdict; here CPU time decides",
