@@ -100,6 +100,13 @@ def test_only_what_the_entry_point_needs_is_changed():
     }
 
 
+def test_of_a_method_its_class_is_changed_and_no_helper_that_it_leaves_alone():
+    code = "def node(value):\n    return value + 1\n\nclass Solution:\n    def f(self, a):\n        return a * 2\n"
+    probes, _ = mutants("p", code, "f", seed=0)
+    assert any("a + 2" in probe.code for probe in probes)
+    assert all("return value + 1" in probe.code for probe in probes)
+
+
 def test_what_is_changed_is_told():
     changes = {
         probe.origin: probe.change for probe in made("def f(a):\n    while a > 3:\n        a -= 2\n    return a")

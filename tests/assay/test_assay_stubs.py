@@ -8,7 +8,7 @@ import sys
 import pytest
 from probe_grading import judged, problems_of
 
-from truegrade.assay.probes.stubs import is_plain, stubs
+from truegrade.assay.probes.stubs import as_method, is_plain, stubs
 
 EXAMPLES = [(([1, 2], 3), [3]), (([], 0), []), (([4], 1), [])]
 
@@ -67,6 +67,18 @@ def test_without_examples_the_signature_tells_type_and_number():
     assert {origin for origin, _ in made} == {"constant", "none", "echo", "echo-2", "empty", "not-implemented"}
     assert ("constant", "def f(*arguments, **named):\n    return []\n") in made
     assert {origin for origin, _ in codes("f", "def f(:")} == {"none", "empty", "not-implemented"}
+
+
+def test_a_method_is_looked_at_without_self():
+    made = codes("f", "class Solution:\n    def f(self, a, b) -> bool:\n        return a == b")
+    assert {origin for origin, _ in made} == {"constant", "none", "echo", "echo-2", "empty", "not-implemented"}
+
+
+def test_a_function_becomes_a_method():
+    scope = {}
+    exec(as_method("def f(*arguments, **named):\n    return arguments[0]\n", "Solution", "f"), scope)
+    assert scope["Solution"]().f(3, 4) == 3
+    assert as_method("", "Solution", "f") == ""
 
 
 def test_stubs_are_undecided_and_the_same_at_every_call():

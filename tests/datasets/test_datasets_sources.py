@@ -17,6 +17,8 @@ SIZES = {
     "mbppplus": 378,
     "cruxeval": 800,
     "humanevalpack": 164,
+    "leetcode-dataset-test": 228,
+    "leetcode-dataset-train": 1890,
     "quixbugs": 40,
 }
 
@@ -52,6 +54,8 @@ def test_ids_follow_the_ranges() -> None:
     assert source("cruxeval").ids[-1] == "sample_799"
     assert source("mbpp-sanitized").ids[:5] == ("2", "3", "4", "6", "7")
     assert source("mbppplus").ids[-1] == "Mbpp/809"
+    assert source("leetcode-dataset-test").ids[0] == "3243"
+    assert source("leetcode-dataset-train").ids[:3] == ("1", "2", "3")
 
 
 def test_unknown_source() -> None:

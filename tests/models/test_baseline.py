@@ -313,6 +313,12 @@ def test_empty_does_nothing():
     assert "def" not in ask("empty", FUNCTION, "Hello.").text
 
 
+def test_empty_writes_a_method_in_its_class():
+    words = "Add.\n```python\nclass Solution:\n    def add(self, a: int, b: int) -> int:\n        \n```\n"
+    kind = define(fenced(ask("empty", FUNCTION, words).text), "Solution")
+    assert kind().add(1, b=2) is None
+
+
 def test_stop_strings_cut_as_a_service_does():
     assert cut_at_stop("abcabc", ("c", "bc")) == "a"
     assert cut_at_stop("abc", ("x", "")) == "abc"

@@ -32,6 +32,13 @@ def problems(benchmark):
         return [problem(benchmark, buggy="def add(a, b):\n    return a - b\n")]
     if benchmark == "humanevalsynthesize":
         return [problem(benchmark, prefix="def add(a, b):\n")]
+    if benchmark == "leetcode-dataset":
+        call = "def add(a, b):\n    return Solution().add(a, b)\n"
+        return [
+            problem(
+                benchmark, prefix="import math\n", tests=f"{call}assert add(1, 2) == 3\n", tests_use=("Solution",)
+            )
+        ]
     if benchmark in {"humaneval", "mbpp", "mbpp-sanitized"}:
         return [problem(benchmark)]
     if benchmark in {"humanevalplus", "mbppplus"}:

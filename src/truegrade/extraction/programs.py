@@ -87,11 +87,15 @@ def extract_program(reply: str, entry_point: str, *, prefix: str = "", called_on
     return Answer(value=found.value, found=" > ".join((*path, *found.steps)), form=found.form)
 
 
-def extract_continuation(text: str, entry_point: str, prefix: str) -> Answer:
+def extract_continuation(text: str, entry_point: str, prefix: str, called_on: str = "") -> Answer:
     """What a base model wrote behind the prefix, as a ``completion``. Never raises; runs nothing.
 
     Kept whole where prefix and text compile together; else re-indented; else cut before the first line that cannot
     be kept; else read like a chat reply.
+
+    Args:
+        text: of the completion.
+        entry_point, prefix, called_on: as of `extract_program`.
     """
     if not text.strip():
         return Answer(value=None, found="empty completion", reason=Reason.NO_ANSWER, form="completion")
@@ -105,7 +109,8 @@ def extract_continuation(text: str, entry_point: str, prefix: str) -> Answer:
     if kept is not None:
         lines = kept.count("\n") + 1
         return Answer(value=kept, found=f"first {lines} lines", form="completion")
-    found = next(_Search(parser, final_channel_of_program(code).text, entry_point, prefix).implementing(), None)
+    search = _Search(parser, final_channel_of_program(code).text, entry_point, prefix, called_on)
+    found = next(search.implementing(), None)
     if found is not None:
         return Answer(value=found.value, found=" > ".join(found.steps), form=found.form)
     if parser.used_up:
