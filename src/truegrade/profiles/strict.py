@@ -26,6 +26,7 @@ from truegrade.extraction.programs import extract_continuation, extract_program
 from truegrade.grading.choices import grade_choice
 from truegrade.grading.contests.separate import count_passed, grade_separately
 from truegrade.grading.contests.tests import UndecodableTests, decode
+from truegrade.grading.efficiency import OutsideMeasure
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import References, count_by_oracle, grade_by_oracle, grade_by_tests
 from truegrade.grading.judgement import Judgement, TestCount
@@ -41,6 +42,7 @@ from truegrade.records import (
     ChoiceTask,
     Completion,
     ContestTask,
+    EfficiencyTask,
     FunctionTask,
     InputTask,
     OracleTask,
@@ -130,6 +132,7 @@ class Strict(Profile):
 
     def __init__(self) -> None:
         self._references = References()
+        self._measure = OutsideMeasure()
 
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
@@ -169,12 +172,14 @@ class Strict(Profile):
         if isinstance(task, FunctionTask):
             return grade_by_tests(msgspec.structs.replace(task, cpu_s=cpu_s), program, executor)
         key = f"{problem.dataset_sha256}/{problem.id}"
+        if isinstance(task, EfficiencyTask):
+            return self._measure.grade(key, task, program, executor, cpu_s=cpu_s)
         return grade_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)
 
     def tests_passed(self, problem: Problem, answer: Answer, executor: Executor) -> TestCount | None:
         """Tests of contests, inputs of plus sets, top-level asserts of functions and repairs; no predictions."""
         task = problem.task
-        if isinstance(task, OutputTask | InputTask | ChoiceTask):
+        if isinstance(task, OutputTask | InputTask | ChoiceTask | EfficiencyTask):
             return None
         if isinstance(task, ContestTask):
             try:

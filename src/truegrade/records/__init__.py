@@ -94,6 +94,21 @@ class OracleTask(msgspec.Struct, frozen=True, kw_only=True, tag="oracle"):
     cpu_s: float | None = None
 
 
+class EfficiencyTask(OracleTask, frozen=True, kw_only=True, tag="efficiency"):
+    """Write a function whose outputs and whose cost are compared with those of a reference (ENAMEL)."""
+
+    base_inputs: tuple[tuple[Any, ...], ...] = ()
+    """None: the generator makes them."""
+    generator: str
+    """Trusted source that defines ``generate_input(size, lid, cid)``, which returns an argument tuple."""
+    sizes: tuple[int, ...]
+    """What the generator is given as ``size`` at each level, easy to hard."""
+    seed: int
+    """Of the generator's random numbers; the first test's, from which those of the others follow."""
+    cost: Literal["cpu", "steps"] = "cpu"
+    """What a profile that measures inside the program's process counts: seconds, or lines executed."""
+
+
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One call and what it should return, as plain values."""
 
@@ -223,7 +238,7 @@ class ContestTask(msgspec.Struct, frozen=True, kw_only=True, tag="contest"):
     """A right program, where the data set has one."""
 
 
-Task = FunctionTask | OracleTask | CasesTask | OutputTask | ChoiceTask | InputTask | ContestTask
+Task = FunctionTask | OracleTask | EfficiencyTask | CasesTask | OutputTask | ChoiceTask | InputTask | ContestTask
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -401,7 +416,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Protection level under which the candidate ran; None where nothing was executed."""
     harness: dict[str, Any] | None = None
     """What the harness itself would have written of this sample, where that is more than right or wrong:
-    LiveCodeBench's ``results`` and ``metadata``; of a repair ``tests``, ``passed`` and ``results``."""
+    LiveCodeBench's ``results`` and ``metadata``; of a repair ``tests``, ``passed`` and ``results``; where cost is
+    measured ``efficiency``, ``levels`` and ``costs``."""
     schema: int = SCHEMA_VERSION
 
     @property
@@ -419,7 +435,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A number with its uncertainty. ``value``, ``low`` and ``high`` are fractions in [0, 1]."""
+    """A number with its uncertainty. ``value``, ``low`` and ``high`` are fractions in [0, 1], but those of ``eff@k``,
+    which exceed 1 where answers are faster than the references."""
 
     metric: str
     """``pass@1``, ``any_correct``, ..."""
