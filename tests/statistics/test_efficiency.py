@@ -86,6 +86,8 @@ def test_the_mean_counts_problems_and_clusters():
 def test_the_interval_covers_the_mean():
     """Of 60 runs of 80 problems, about 57 intervals hold the true mean; 50 or fewer would be a wrong method."""
     draw = random.Random(7)
-    runs = ([TaskScores(cluster=str(i), scores=(draw.betavariate(0.5, 0.7),)) for i in range(80)] for _ in range(60))
+    runs = (
+        [TaskScores(cluster=str(i), scores=(draw.betavariate(0.5, 0.7),)) for i in range(80)] for _ in range(60)
+    )
     held = sum(found.low <= 0.5 / 1.2 <= found.high for found in (mean_eff_at_k(run, 1) for run in runs))
     assert 51 <= held <= 60

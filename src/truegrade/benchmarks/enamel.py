@@ -1,4 +1,4 @@
-"""ENAMEL: 142 problems of HumanEval with fast references, and inputs large enough to tell fast answers from slow ones.
+"""ENAMEL: 142 problems of HumanEval with fast references, and inputs large enough to tell fast from slow.
 
 Qiu et al., How efficient is LLM-generated code? A rigorous & high-standard benchmark, ICLR 2025, arXiv:2406.06647;
 q-rz/enamel@b97da79 ``dataset/enamel.csv``.
@@ -78,8 +78,8 @@ def _item(row: EnamelRow, cost: Literal["cpu", "steps"]) -> Item:
     comparator = _CHECKERS.get(sha256(row.checker.encode()).hexdigest()[:16])
     if comparator is None:
         raise UserError(
-            f"{_SOURCE.file}: {row.task_id}: the field checker holds code that is none of the pinned file's five, and"
-            " is not run; restore it"
+            f"{_SOURCE.file}: {row.task_id}: the field checker is none of the pinned file's five, and is not run;"
+            " restore it"
         )
     return Item(
         id=row.task_id,

@@ -81,7 +81,7 @@ def parse_json(path: Path, content: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def parse_csv(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
-    """Each row of a file of comma-separated values, by the names in its first line, with the line on which it ends.
+    """Each row of comma-separated values, by the names in the first line, with the line on which it ends.
 
     Raises:
         BadRecord: it is no such file, or a row has another number of fields; the line is named.

@@ -1,13 +1,14 @@
 """Right answers and what they cost, measured from outside the program's process.
 
-Each measurement is a process of its own that gets a batch of argument tuples, all different, and sends back the
-outputs as one string of bytes. The kernel's account of that process, with all its threads, from its start to its
-end is what the program can neither read off less of nor move elsewhere: it may start no processes, and every output
-of every measurement is compared. What a process costs besides the calls is known from the reference's own run, in
-which trusted code also reads the clock around the calls, and is subtracted.
+Each measurement is a process of its own, which gets a batch of argument tuples and sends back the outputs as one
+string of bytes. Its cost is the CPU time that the kernel counts for it, with all its threads, from its start to its
+end. A program cannot change that account, and cannot move work to another process, since it may start none. Every
+output of every measurement is compared, and the arguments of a batch are drawn independently, so that outputs kept
+for later calls save little. What a process costs besides the calls is known from the reference's own runs, in which
+trusted code also reads the clock around the calls; it is subtracted.
 
-The rules of scoring are those of q-rz/enamel@b97da79 ``enam/evaluate.py`` and ``demo.py``, but for the clock, the
-batches in place of repetitions, and the limit of a process.
+The rules of scoring are those of q-rz/enamel@b97da79 ``enam/evaluate.py`` and ``demo.py``, except for the clock,
+for batches in place of repetitions, and for the limit of a process.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from truegrade.grading.judgement import Judgement, shortened, shown, shown_call
 from truegrade.grading.kept import Kept
 from truegrade.records import EfficiencyTask, Reason
 from truegrade.sandbox.outcome import CallResult, Outcome
-from truegrade.sandbox.wire import ValueTooLarge, WireError
 from truegrade.statistics.efficiency import level_efficiency, sample_efficiency
 
 HARDNESS = (0.0, 3.0, 3.0, 4.0)
@@ -42,7 +42,7 @@ MOST_INPUTS, MOST_BYTES = 20_000, 1 << 20
 """Bounds of a batch."""
 REFERENCE_CPU_S = 60.0
 MIN_CPU_S = 0.25
-"""CPU seconds granted to a measurement whatever the reference needs; the limit ends it, the cost is what counts."""
+"""CPU seconds that a measurement may take whatever the reference needs; what counts is its cost."""
 
 _BATCH = """
 
@@ -295,26 +295,27 @@ def _check(task: EfficiencyTask, test: Workload, result: CallResult, executor: E
         return
     try:
         sent = result.value
-    except ValueTooLarge as error:
-        raise Wrong(Reason.OUTPUT_LIMIT, f"the program returned {error}") from None
-    except WireError as error:
-        raise Wrong(Reason.TAMPERING, f"the program answered with bytes that are no value: {error}") from None
+    except ValueError:
+        sent = None
     if not isinstance(sent, bytes):
         raise Wrong(Reason.TAMPERING, "the program sent something else than the outputs of a batch")
     _, got = _call(_READ, "outputs", (sent,), executor, REFERENCE_CPU_S)
     _, expected = _call(_READ, "outputs", (test.outputs.whole,), executor, REFERENCE_CPU_S)
     if not got or got[0].error is not None:
         raise Wrong(Reason.WRONG_ANSWER, f"{task.entry_point} gave outputs that are no built-in values")
-    words = executor.decide(
-        _difference, got[0], expected[0], test.batch, task.entry_point, task.comparator, task.atol
-    )
+    try:
+        words = executor.decide(
+            _difference, got[0], expected[0], test.batch, task.entry_point, task.comparator, task.atol
+        )
+    except ValueError as error:
+        raise Wrong(
+            Reason.OUTPUT_LIMIT, f"{task.entry_point} gave outputs that cannot be compared: {error}"
+        ) from None
     if words is not None:
         raise Wrong(Reason.WRONG_ANSWER, words)
 
 
-def _difference(
-    got: Any, expected: Any, batch: Batch, function: str, comparator: str, atol: float
-) -> str | None:
+def _difference(got: Any, expected: Any, batch: Batch, function: str, comparator: str, atol: float) -> str | None:
     """What is wrong with the outputs of a batch, or None."""
     if not isinstance(got, list) or len(got) != len(batch):
         return f"{function} gave no list of {len(batch)} outputs"

@@ -1,7 +1,7 @@
 """The inputs of problems whose cost counts, made in the jail by the data set's own generators.
 
 A generator may use the names ``random``, ``string`` and ``time``, those of the prompt, and four functions that
-q-rz/enamel@b97da79 ``enam/datautils.py`` defines. Those here take the same random numbers in the same order, so that
+q-rz/enamel@b97da79 ``enam/datautils.py`` defines. Those here take the same random numbers in the same order, so
 the inputs are upstream's; a test compares them.
 """
 
@@ -78,7 +78,7 @@ def rand_probably_prime(lb, ub=None):
 
 
 def rand_primality(size, lid, cid):
-    """A prime, the square of one or the product of two; at the first level also numbers that are taken for primes."""
+    """A prime, the square of one or a product of two; at the first level also numbers taken for primes."""
     special = {0: 30031, 1: 561, 2: 2, 3: 125}
     if lid == 0 and cid in special:
         return special[cid]
@@ -110,8 +110,8 @@ def make_inputs(
 ) -> list[list[Batch]]:
     """The inputs of these levels: by level, by test, ``count`` of each size.
 
-    The first of each test is upstream's, whose seed is ``seed ^ number ^ place``: ``place`` counts the tests of all
-    levels, and the task's own seed holds the number (``enam/evaluate.py``, ``make_tests``).
+    The first of each test is upstream's, whose seed is ``seed ^ number ^ place``; ``place`` counts the tests of
+    all levels, and the task's own seed holds the number (``enam/evaluate.py``, ``make_tests``).
 
     Args:
         task: with its generator.

@@ -199,9 +199,7 @@ def _measured(task: EfficiencyTask, code: str, known: Answered, executor: Execut
         return costs[level][-1] < inf
 
     most_s = SLACK_S if task.cost == "steps" else SLACK_S + sum(call[4] * call[5] for call in calls)
-    judged = from_outcome(
-        executor.call(_MEASURE, "measure", calls, take, cpu_s=most_s), marks=(COST_INSIDE,)
-    )
+    judged = from_outcome(executor.call(_MEASURE, "measure", calls, take, cpu_s=most_s), marks=(COST_INSIDE,))
     if wrong and judged.passed:
         return msgspec.structs.replace(judged, reason=wrong[0].reason, detail=wrong[0].detail)
     if judged.passed and inf in costs[0]:

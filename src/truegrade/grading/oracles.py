@@ -150,8 +150,10 @@ def _near(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
     """ENAMEL/4, 20, 21: an int or float within ``atol``, or a tuple or list of such, of the expected type."""
     if not isinstance(expected, list | tuple):
         return type(got) in (int, float) and bool(abs(expected - got) < atol)
-    return type(got) is type(expected) and len(got) == len(expected) and all(
-        _near(args, *pair, atol) for pair in zip(expected, got, strict=True)
+    return (
+        type(got) is type(expected)
+        and len(got) == len(expected)
+        and all(_near(args, *pair, atol) for pair in zip(expected, got, strict=True))
     )
 
 
@@ -160,7 +162,9 @@ def _near_zero(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
     (coefficients,) = args
     if type(got) not in (int, float):
         return False
-    return abs(sum(coefficient * math.pow(got, power) for power, coefficient in enumerate(coefficients))) < atol
+    return bool(
+        abs(sum(coefficient * math.pow(got, power) for power, coefficient in enumerate(coefficients))) < atol
+    )
 
 
 COMPARATORS: Mapping[str, Comparator] = MappingProxyType(

@@ -33,29 +33,33 @@ class Enamel(Profile):
     variants: ClassVar[tuple[str, ...]] = ("default", "base")
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "upstream grades files of code and asks no model; asked as strict asks", "ours"),
-        Rule("extraction", "upstream takes code as it is, less what stands behind a line `# Examples`, `# Example"
-             " usage:` or `# Test cases`; a chat model's reply is read as strict reads it", f"{_DEMO}; ours"),
+        Rule("extraction", "upstream takes code as it is, less what stands behind a line `# Examples`,"
+             " `# Example usage:` or `# Test cases`; a chat model's reply is read as strict reads it",
+             f"{_DEMO}; ours"),
         Rule("program", "prompt, newline, answer, run anew for each call in names of its own; input and print are"
-             " None, streams take texts and refuse to be read, no garbage is collected", f"{_EVALUATE}, {_EXECUTE}"),
-        Rule("comparison", "8 tests of the easiest level and 4 of each other; outputs against the reference's by the"
-             " problem's checker: of the same type and equal, or for 4, 20, 21 and 32 within 1e-4", _EVALUATE),
-        Rule("comparison", "here checkers look at the outputs outside the program's process, as plain values", "ours"),
+             " None, streams take texts and refuse to be read, no garbage is collected",
+             f"{_EVALUATE}, {_EXECUTE}"),
+        Rule("comparison", "8 tests of the easiest level and 4 of each other; outputs against the reference's by"
+             " the problem's checker: of the same type and equal, or for 4, 20, 21 and 32 within 1e-4", _EVALUATE),
+        Rule("comparison", "here checkers look at the outputs outside the program's process, as plain values",
+             "ours"),
         Rule("comparison", "cost: time.time() around the call, six times a test, the Hodges-Lehmann estimate, the"
-             " most expensive test of a level. With cost=steps lines executed, once, by sys.settrace; ours",
-             _EVALUATE),
-        Rule("limits", "a call may cost twice what the reference's most expensive call costs, and 0.01 s more (100,000"
-             " steps); time, memory or OverflowError end an answer there, which stays right behind the easiest level",
-             f"{_EVALUATE}, {_DEMO}"),
-        Rule("aggregation", "level: max(0, limit - cost) / (limit - reference); sample: mean by hardness 3, 3, 4; eff@k:"
-             " the expected best of k, mean over tasks; a wrong answer has 0", f"{_EVALUATE}; arXiv:2406.06647"),
+             " most expensive test of a level", _EVALUATE),
+        Rule("comparison", "cost=steps: lines executed, once, by sys.settrace", "ours"),
+        Rule("limits", "a call may cost twice what the reference's most expensive call costs, and 0.01 s more"
+             " (100,000 steps). Time, memory or OverflowError end an answer there, which stays right behind the"
+             " easiest level", f"{_EVALUATE}, {_DEMO}"),
+        Rule("aggregation", "level: max(0, limit - cost) / (limit - reference); sample: mean by hardness 3, 3, 4;"
+             " eff@k: the expected best of k, mean over tasks; a wrong answer has 0",
+             f"{_EVALUATE}; arXiv:2406.06647"),
     )  # fmt: skip
     defects: ClassVar[tuple[str, ...]] = (
-        "the program's process takes its own time: one that replaces time.time, or with cost=steps ends the trace,"
-        " is scored as it likes (mark cost-inside)",
+        "the program's process takes its own time: a program that replaces time.time, or ends the trace that counts"
+        " steps, gets any score that it wants (mark cost-inside)",
         "wall time: what else the machine does changes the score",
-        "a clock of microseconds decides where the reference needs a few of them: an eighth of the problems",
-        "an answer that a limit ends behind the easiest level passes without having been seen to be right there",
-    )
+        "references of a few microseconds, an eighth of them, are about as short as the clock's steps",
+        "an answer that a limit ends behind the easiest level passes, whatever it would have returned there",
+    )  # fmt: skip
     limits: ClassVar[Limits] = Limits(cpu_s=60.0, output_bytes=64 * 2**20)
 
     def __init__(self) -> None:

@@ -60,6 +60,10 @@ _CHOICE = "akshsgaur/code-reasoning-repro@6c43fa8 src/models/llm_list/gpt_oss_ll
 _LIVECODEBENCH = "LiveCodeBench/LiveCodeBench@28fef95 lcb_runner/prompts/test_output_prediction.py"
 _QUIXBUGS = "jkoppel/QuixBugs@4257f44 python_testcases"
 _SHOWN_CAUSES = 3
+_NO_STEPS = (
+    "strict measures CPU time from outside, also with cost=steps: the program's own process would have to count steps,"
+    " and can leave some out; the profile enamel counts them"
+)
 _EVALPLUS = "evalplus/evalplus@26d6d00 evalplus/eval/__init__.py"
 
 
@@ -105,6 +109,10 @@ class Strict(Profile):
              " stand-ins; those of the tests' own classes cross as their attributes", "ours"),
         Rule("comparison", "plus sets: every input's output against the reference program's, with EvalPlus'"
              " special oracles, tolerance not carried over between inputs", _EVALPLUS),
+        Rule("comparison", "efficiency: every output of a batch against the reference's; cost is the CPU time that"
+             " the kernel counts for a process of its own, less what the reference's costs besides its calls;"
+             " scored by ENAMEL's formula. Time, memory or OverflowError end an answer behind the easiest level,"
+             " which stays right", "ours; q-rz/enamel@b97da79 enam/evaluate.py"),
         Rule("comparison", "predictions: Python == of literals; marked where bool, int and float differ"
              " (types-differ), the repr does (text-differs), it is the other program's (reverted)", "ours"),
         Rule("comparison", "choice: right if the value is that of the chosen program; marks say which was chosen",
@@ -200,6 +208,9 @@ class Strict(Profile):
 
     def warnings(self, problems: Iterable[Problem]) -> list[str]:
         """The number of problems whose own output no reply can state, since it would not be read as a literal."""
+        problems = list(problems)
+        if any(isinstance(problem.task, EfficiencyTask) and problem.task.cost == "steps" for problem in problems):
+            return [_NO_STEPS]
         stated = [outputs for problem in problems if (outputs := _outputs(problem.task))]
         unread = Counter(why for outputs in stated if (why := _why_unread(outputs)) is not None)
         if not unread:

@@ -435,8 +435,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A number with its uncertainty. ``value``, ``low`` and ``high`` are fractions in [0, 1], but those of ``eff@k``,
-    which exceed 1 where answers are faster than the references."""
+    """A number with its uncertainty. ``value``, ``low`` and ``high`` are fractions in [0, 1]; those of ``eff@k``
+    exceed 1 where answers are faster than the references."""
 
     metric: str
     """``pass@1``, ``any_correct``, ..."""

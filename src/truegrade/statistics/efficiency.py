@@ -1,4 +1,4 @@
-"""How fast right answers are: the score of one answer, and eff@k, of Qiu et al. 2024 (arXiv 2406.06647, section 3).
+"""How fast right answers are: the score of one, and eff@k, of Qiu et al. 2024 (arXiv 2406.06647, section 3).
 
 The formulas are those of q-rz/enamel@b97da79 ``enam/evaluate.py``.
 """
@@ -27,7 +27,8 @@ class TaskScores(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def typical_cost(costs: Sequence[float]) -> float:
-    """The Hodges-Lehmann estimate of repeated measurements: the median of the means of all pairs, each with itself.
+    """The Hodges-Lehmann estimate of repeated measurements: the median of the means of all pairs, each with itself
+    included.
 
     Raises:
         UserError: there are none.
