@@ -162,9 +162,8 @@ def _near_zero(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
     (coefficients,) = args
     if type(got) not in (int, float):
         return False
-    return bool(
-        abs(sum(coefficient * math.pow(got, power) for power, coefficient in enumerate(coefficients))) < atol
-    )
+    value = sum(coefficient * math.pow(got, power) for power, coefficient in enumerate(coefficients))
+    return bool(abs(value) < atol)
 
 
 COMPARATORS: Mapping[str, Comparator] = MappingProxyType(

@@ -54,8 +54,7 @@ class Enamel(Profile):
              f"{_EVALUATE}; arXiv:2406.06647"),
     )  # fmt: skip
     defects: ClassVar[tuple[str, ...]] = (
-        "the program's process takes its own time: a program that replaces time.time, or ends the trace that counts"
-        " steps, gets any score that it wants (mark cost-inside)",
+        "the program's process measures: it may replace time.time, or end the trace of steps (mark cost-inside)",
         "wall time: what else the machine does changes the score",
         "references of a few microseconds, an eighth of them, are about as short as the clock's steps",
         "an answer that a limit ends behind the easiest level passes, whatever it would have returned there",

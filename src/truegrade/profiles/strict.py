@@ -61,8 +61,8 @@ _LIVECODEBENCH = "LiveCodeBench/LiveCodeBench@28fef95 lcb_runner/prompts/test_ou
 _QUIXBUGS = "jkoppel/QuixBugs@4257f44 python_testcases"
 _SHOWN_CAUSES = 3
 _NO_STEPS = (
-    "strict measures CPU time from outside, also with cost=steps: the program's own process would have to count steps,"
-    " and can leave some out; the profile enamel counts them"
+    "strict measures CPU time from outside, also with cost=steps: steps would be counted in the program's process,"
+    " which can leave some out; the profile enamel counts them"
 )
 _EVALPLUS = "evalplus/evalplus@26d6d00 evalplus/eval/__init__.py"
 
