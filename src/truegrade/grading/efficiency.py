@@ -3,7 +3,7 @@
 Each measurement is a process of its own, which gets a batch of argument tuples and sends back the outputs as one
 string of bytes. Its cost is the CPU time that the kernel counts for it, with all its threads, from its start to
 its end. A program cannot change that account, and cannot move work to another process, since it may start none.
-Every output of every measurement is compared, and the arguments of a batch are drawn independently, so that outputs
+Every output of every measurement is compared, and the arguments of a batch are drawn independently, so outputs
 kept for later calls save little. What a process costs besides the calls is known from the reference's own runs, in
 which trusted code also reads the clock around the calls; it is subtracted.
 
