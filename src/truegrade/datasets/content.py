@@ -93,7 +93,8 @@ def parse_csv(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, str]]
                 raise BadRecord(path, f"has not {len(rows.fieldnames or ())} fields", line=rows.line_num)
             yield rows.line_num, row
     except csv.Error as error:
-        raise BadRecord(path, f"is not comma-separated: {error}; get the file again", line=rows.line_num) from None
+        fault = f"is not comma-separated: {error}; get the file again"
+        raise BadRecord(path, fault, line=rows.line_num + 1) from None
 
 
 def _decode(path: Path, content: bytes) -> str:

@@ -153,20 +153,22 @@ def prepare(task: EfficiencyTask, executor: Executor) -> Workloads:
     count = 1
     while True:
         batches = make_inputs(task, executor, range(1, len(HARDNESS)), count)
-        levels = tuple(tuple(_reference(task, batch, executor) for batch in level) for level in batches)
-        worth_s = count * max(test.cost_s for level in levels for test in level)
-        one_bytes = max(len(dumps(batch)) for level in batches for batch in level) // count
+        tried = [_reference(task, batch, executor, 1) for level in batches for batch in level]
+        worth_s = count * max(test.cost_s for test in tried)
+        one_bytes = max(len(dumps(test.batch)) for test in tried) // count
         room = min(MOST_INPUTS, max(1, MOST_BYTES // max(one_bytes, 1)))
         if worth_s >= WORTH_S / 2 or count >= room:
-            return Workloads([arguments for batch in first for arguments in batch], levels)
+            break
         count = min(room, ceil(count * WORTH_S / max(worth_s, 1e-9)))
+    levels = tuple(tuple(_reference(task, batch, executor, REPEATS) for batch in level) for level in batches)
+    return Workloads([arguments for batch in first for arguments in batch], levels)
 
 
-def _reference(task: EfficiencyTask, batch: Batch, executor: Executor) -> Workload:
+def _reference(task: EfficiencyTask, batch: Batch, executor: Executor, repeats: int) -> Workload:
     """What the reference makes of a batch; the cheapest of several runs."""
     program = task.reference + _TIMED.replace("ENTRY_POINT", task.entry_point)
     spent_s = besides_s = inf
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         outcome, results = _call(program, "_truegrade_timed", (batch, None), executor, REFERENCE_CPU_S)
         errors = [result.error for result in results if result.error is not None]
         if errors or len(results) < 2:
