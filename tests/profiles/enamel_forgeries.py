@@ -108,19 +108,21 @@ def fold(n):
 """,
     "answers by itself and leaves": """
 import os, sys
+from marshal import dumps
 slow = fold
 def fold(n):
-    value = slow(n)
     frame, held = sys._getframe(1), {}
     while frame is not None:
-        held.update({name: frame.f_locals[name] for name in ("fd", "token") if name in frame.f_locals})
+        for known in (frame.f_locals, frame.f_globals):
+            for name in ("fd", "token", "batch", "value_frame"):
+                if name in known:
+                    held.setdefault(name, known[name])
         frame = frame.f_back
-    if n > 1000 and len(held) == 2:
-        from marshal import dumps
-        from truegrade.sandbox.frames import value_frame
-        os.write(held["fd"], value_frame(held["token"], dumps([value], 2), 1 << 20))
-        os._exit(0)
-    return value
+    if len(held) < 4:
+        return slow(n)
+    outputs = [slow(*arguments) for arguments in held["batch"]]
+    os.write(held["fd"], held["value_frame"](held["token"], dumps(outputs, 2), 1 << 20))
+    os._exit(0)
 """,
     "other limits": """
 import resource

@@ -204,11 +204,11 @@ def test_the_harness_rules(tmp_path):
 
 def test_seconds_are_taken_by_the_program_itself(fold):
     """As upstream: with the alarm off and a clock that stands, the slowest answer is the best."""
-    (forged,) = graded(
-        ENAMEL,
-        fold,
-        f"import signal, time\nsignal.setitimer(signal.ITIMER_REAL, 0)\ntime.time = lambda: 0.0\n{SLOW}",
+    head = (
+        "import signal, time\nsignal.setitimer(signal.ITIMER_REAL, 0)\nsignal.setitimer = lambda *values: None\n"
+        "time.time = lambda: 0.0\n"
     )
+    (forged,) = graded(ENAMEL, fold, head + SLOW)
     assert forged.harness["unit"] == "wall_s"
     assert forged.harness["costs"] == [[0.0] * 4] * 3
     assert score(forged) > 1

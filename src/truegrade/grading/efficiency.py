@@ -38,7 +38,7 @@ REPEATS = 3
 """Measurements of each batch, of which the cheapest counts: what else the machine does only adds."""
 WORTH_S = 0.005
 """CPU seconds that the reference is to need for a batch, many times what two measurements differ by."""
-MOST_INPUTS, MOST_BYTES = 20_000, 1 << 20
+MOST_INPUTS, MOST_BYTES = 20_000, 1 << 18
 """Bounds of a batch."""
 REFERENCE_CPU_S = 60.0
 MIN_CPU_S = 0.25
