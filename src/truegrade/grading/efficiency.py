@@ -25,7 +25,7 @@ from truegrade.grading.efficiency_inputs import Batch, make_inputs
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import ReferenceFailed, References, grade_by_oracle
 from truegrade.grading.judgement import Judgement, shortened, shown, shown_call
-from truegrade.grading.kept import Kept
+from truegrade.grading.kept import LastKept
 from truegrade.records import EfficiencyTask, Reason
 from truegrade.sandbox.outcome import CallResult, Outcome
 from truegrade.statistics.efficiency import level_efficiency, sample_efficiency
@@ -71,7 +71,7 @@ def outputs(data):
 """
 
 
-class Workload(msgspec.Struct, frozen=True):
+class CostedBatch(msgspec.Struct, frozen=True):
     """One test of a level, as a batch, and what the reference made of it."""
 
     batch: Batch
@@ -83,12 +83,12 @@ class Workload(msgspec.Struct, frozen=True):
     """CPU seconds of a process besides its calls."""
 
 
-class Workloads(msgspec.Struct, frozen=True):
+class CostedBatches(msgspec.Struct, frozen=True):
     """What the answers to one problem are measured by."""
 
     first: Batch
     """Of the easiest level, whose cost does not count."""
-    levels: tuple[tuple[Workload, ...], ...]
+    levels: tuple[tuple[CostedBatch, ...], ...]
     """The others."""
 
     @property
@@ -120,7 +120,7 @@ class OutsideMeasure:
 
     def __init__(self) -> None:
         self._references = References()
-        self._workloads = Kept[Workloads](8)
+        self._batches = LastKept[CostedBatches](8)
 
     def grade(
         self, key: str, task: EfficiencyTask, program: str, executor: Executor, *, cpu_s: float
@@ -135,7 +135,7 @@ class OutsideMeasure:
             cpu_s: CPU limit of the easiest level.
         """
         try:
-            known = self._workloads.of(key, lambda: prepare(task, executor))
+            known = self._batches.of(key, lambda: prepare(task, executor))
         except ReferenceFailed as failure:
             return Judgement(reason=Reason.GRADER_ERROR, detail=str(failure))
         easy = msgspec.structs.replace(task, base_inputs=tuple(known.first))
@@ -143,7 +143,7 @@ class OutsideMeasure:
         return _measured(task, program, known, judged, executor) if judged.passed else judged
 
 
-def prepare(task: EfficiencyTask, executor: Executor) -> Workloads:
+def prepare(task: EfficiencyTask, executor: Executor) -> CostedBatches:
     """Make a problem's inputs and run its reference on them; batches as large as telling costs apart needs.
 
     Raises:
@@ -161,10 +161,10 @@ def prepare(task: EfficiencyTask, executor: Executor) -> Workloads:
             break
         count = min(room, ceil(count * WORTH_S / max(worth_s, 1e-9)))
     levels = tuple(tuple(_reference(task, batch, executor, REPEATS) for batch in level) for level in batches)
-    return Workloads([arguments for batch in first for arguments in batch], levels)
+    return CostedBatches([arguments for batch in first for arguments in batch], levels)
 
 
-def _reference(task: EfficiencyTask, batch: Batch, executor: Executor, repeats: int) -> Workload:
+def _reference(task: EfficiencyTask, batch: Batch, executor: Executor, repeats: int) -> CostedBatch:
     """What the reference makes of a batch; the cheapest of several runs."""
     program = task.reference + _TIMED.replace("ENTRY_POINT", task.entry_point)
     spent_s = besides_s = inf
@@ -176,7 +176,7 @@ def _reference(task: EfficiencyTask, batch: Batch, executor: Executor, repeats: 
             raise ReferenceFailed(f"the data set's reference failed on inputs of one size: {cause}")
         spent_s = min(spent_s, results[1].whole)
         besides_s = min(besides_s, outcome.cpu_s - results[1].whole)
-    return Workload(batch, results[0], spent_s / len(batch), besides_s)
+    return CostedBatch(batch, results[0], spent_s / len(batch), besides_s)
 
 
 def _call(
@@ -194,7 +194,7 @@ def _call(
 
 
 def _measured(
-    task: EfficiencyTask, program: str, known: Workloads, judged: Judgement, executor: Executor
+    task: EfficiencyTask, program: str, known: CostedBatches, judged: Judgement, executor: Executor
 ) -> Judgement:
     """The judgement of an answer that is right on the easiest level."""
     adapted = program + _BATCH.replace("ENTRY_POINT", task.entry_point)
@@ -259,7 +259,7 @@ def _spent(judged: Judgement, outcomes: Iterable[Outcome]) -> Judgement:
 
 
 def _cost(
-    task: EfficiencyTask, adapted: str, test: Workload, limit_s: float, executor: Executor, used: list[Outcome]
+    task: EfficiencyTask, adapted: str, test: CostedBatch, limit_s: float, executor: Executor, used: list[Outcome]
 ) -> float:
     """CPU seconds of a call of the answer, at least 0; infinite where time, memory or a float's range ran out.
 
@@ -287,7 +287,7 @@ def _cost(
     return max(0.0, least_s - test.overhead_s) / len(test.batch)
 
 
-def _check(task: EfficiencyTask, test: Workload, result: CallResult, executor: Executor) -> None:
+def _check(task: EfficiencyTask, test: CostedBatch, result: CallResult, executor: Executor) -> None:
     """Compare the outputs of a batch; bytes that differ are read in the jail, since a program chose them.
 
     Raises:

@@ -17,7 +17,7 @@ from truegrade.grading.efficiency_inputs import Batch, make_inputs
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import ReferenceFailed
 from truegrade.grading.judgement import Judgement, from_outcome, shown, shown_call
-from truegrade.grading.kept import Kept
+from truegrade.grading.kept import LastKept
 from truegrade.records import EfficiencyTask, Reason
 from truegrade.sandbox.outcome import CallResult
 from truegrade.statistics.efficiency import level_efficiency, typical_cost
@@ -106,7 +106,7 @@ def measure(head, code, entry, arguments, repeats, limit, unit):
 '''
 
 
-class Answered(msgspec.Struct, frozen=True):
+class ReferenceCosts(msgspec.Struct, frozen=True):
     """What the reference makes of the inputs, by level and test."""
 
     batches: list[list[Batch]]
@@ -125,7 +125,7 @@ class InsideMeasure:
     """Grades answers by the clock of their own process."""
 
     def __init__(self) -> None:
-        self._answered = Kept[Answered](8)
+        self._answered = LastKept[ReferenceCosts](8)
 
     def grade(self, key: str, task: EfficiencyTask, code: str, executor: Executor) -> Judgement:
         """Whether an answer is right and what it costs, as the process says that runs it.
@@ -156,7 +156,7 @@ def _calls(task: EfficiencyTask, code: str, batches: list[list[Batch]], limit: f
     ]
 
 
-def _reference(task: EfficiencyTask, executor: Executor) -> Answered:
+def _reference(task: EfficiencyTask, executor: Executor) -> ReferenceCosts:
     """Make the inputs and run the reference on them.
 
     Raises:
@@ -177,10 +177,10 @@ def _reference(task: EfficiencyTask, executor: Executor) -> Answered:
     left = iter(results)
     outputs = [[next(left) for _ in tests] for tests in batches]
     references = [max(typical_cost(one.whole[0]) for one in level) for level in outputs[1:]]
-    return Answered(batches, outputs, references)
+    return ReferenceCosts(batches, outputs, references)
 
 
-def _measured(task: EfficiencyTask, code: str, known: Answered, executor: Executor) -> Judgement:
+def _measured(task: EfficiencyTask, code: str, known: ReferenceCosts, executor: Executor) -> Judgement:
     """Every test in one process, until an output is wrong or a limit ends a call."""
     limit = known.limit
     calls = _calls(task, code, known.batches, limit + TOLERANCE[task.cost])

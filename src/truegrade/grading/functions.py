@@ -9,7 +9,7 @@ import msgspec
 from truegrade.grading import oracles
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount, from_outcome, shortened, shown, shown_call
-from truegrade.grading.kept import Kept
+from truegrade.grading.kept import LastKept
 from truegrade.grading.programs import arrange
 from truegrade.records import FunctionTask, OracleTask, Reason
 from truegrade.sandbox.outcome import CallResult
@@ -66,7 +66,7 @@ class References:
     """
 
     def __init__(self, kept: int = 32) -> None:
-        self._expected = Kept[Expected](kept)
+        self._expected = LastKept[Expected](kept)
 
     def of(self, key: str, task: OracleTask, executor: Executor) -> Expected:
         """The expected outputs of a task; ``key`` identifies the problem.

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Kept(Generic[T]):
+class LastKept(Generic[T]):
     """The last few things that were made, by key; safe to use from several threads.
 
     Args:

@@ -14,6 +14,8 @@ from typing import Any, Literal
 import msgspec
 
 from truegrade.files.json_text import encode
+from truegrade.records.oracle_tasks import EfficiencyTask as EfficiencyTask
+from truegrade.records.oracle_tasks import OracleTask as OracleTask
 
 SCHEMA_VERSION = 1
 """Version of the records on disk; a change that an old reader cannot read raises it."""
@@ -72,41 +74,6 @@ class FunctionTask(msgspec.Struct, frozen=True, kw_only=True, tag="function"):
     """The program to repair; empty where a function is to be written from words or a signature."""
     cpu_s: float | None = None
     """CPU seconds this problem needs where a profile's ordinary limit is too low for the reference."""
-
-
-class OracleTask(msgspec.Struct, frozen=True, kw_only=True, tag="oracle"):
-    """Write a function; its outputs are compared with those of a reference program on given inputs."""
-
-    prompt: str
-    entry_point: str
-    prefix: str = ""
-    reference: str
-    """Complete program that defines ``entry_point`` and is right on every input."""
-    base_inputs: tuple[tuple[Any, ...], ...]
-    """Argument tuples of the original benchmark."""
-    plus_inputs: tuple[tuple[Any, ...], ...] = ()
-    """Argument tuples added by the extended benchmark."""
-    comparator: str = "equal"
-    """Name of the rule in `truegrade.grading.oracles` that decides whether an output is right."""
-    atol: float = 0.0
-    """Absolute tolerance for floats; 0 asks for equality unless the reference returns floats."""
-    shown_tests: tuple[str, ...] = ()
-    cpu_s: float | None = None
-
-
-class EfficiencyTask(OracleTask, frozen=True, kw_only=True, tag="efficiency"):
-    """Write a function whose outputs and whose cost are compared with those of a reference (ENAMEL)."""
-
-    base_inputs: tuple[tuple[Any, ...], ...] = ()
-    """None: the generator makes them."""
-    generator: str
-    """Trusted source that defines ``generate_input(size, lid, cid)``, which returns an argument tuple."""
-    sizes: tuple[int, ...]
-    """What the generator is given as ``size`` at each level, easy to hard."""
-    seed: int
-    """Of the generator's random numbers; the first test's, from which those of the others follow."""
-    cost: Literal["cpu", "steps"] = "cpu"
-    """What a profile that measures inside the program's process counts: seconds, or lines executed."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
