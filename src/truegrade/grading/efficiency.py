@@ -46,19 +46,20 @@ MIN_CPU_S = 0.25
 
 _BATCH = """
 
-def _truegrade_batch(batch):
-    from marshal import dumps
-    return dumps([ENTRY_POINT(*arguments) for arguments in batch], 2)
+def _truegrade_batch(data):
+    from marshal import dumps, loads
+    return dumps([ENTRY_POINT(*arguments) for arguments in loads(data)], 2)
 """
 _TIMED = """
 
-def _truegrade_timed(batch):
+def _truegrade_timed(data):
     # Asked again, without a batch: what the calls took.
-    from marshal import dumps
+    from marshal import dumps, loads
     from time import thread_time
     global _truegrade_spent
-    if batch is None:
+    if data is None:
         return _truegrade_spent
+    batch = loads(data)
     began = thread_time()
     outputs = [ENTRY_POINT(*arguments) for arguments in batch]
     _truegrade_spent = thread_time() - began
@@ -75,6 +76,8 @@ class CostedBatch(msgspec.Struct, frozen=True):
     """One test of a level, as a batch, and what the reference made of it."""
 
     batch: Batch
+    data: bytes
+    """The same, marshalled, as it is sent."""
     outputs: CallResult
     """Marshalled, as one string of bytes."""
     cost_s: float
@@ -155,7 +158,7 @@ def prepare(task: EfficiencyTask, executor: Executor) -> CostedBatches:
         batches = make_inputs(task, executor, range(1, len(HARDNESS)), count)
         tried = [_reference(task, batch, executor, 1) for level in batches for batch in level]
         worth_s = count * max(test.cost_s for test in tried)
-        one_bytes = max(len(dumps(test.batch)) for test in tried) // count
+        one_bytes = max(len(test.data) for test in tried) // count
         room = min(MOST_INPUTS, max(1, MOST_BYTES // max(one_bytes, 1)))
         if worth_s >= WORTH_S / 2 or count >= room:
             break
@@ -167,16 +170,17 @@ def prepare(task: EfficiencyTask, executor: Executor) -> CostedBatches:
 def _reference(task: EfficiencyTask, batch: Batch, executor: Executor, repeats: int) -> CostedBatch:
     """What the reference makes of a batch; the cheapest of several runs."""
     program = task.reference + _TIMED.replace("ENTRY_POINT", task.entry_point)
+    data = dumps(batch, 2)
     spent_s = besides_s = inf
     for _ in range(repeats):
-        outcome, results = _call(program, "_truegrade_timed", (batch, None), executor, REFERENCE_CPU_S)
+        outcome, results = _call(program, "_truegrade_timed", (data, None), executor, REFERENCE_CPU_S)
         errors = [result.error for result in results if result.error is not None]
         if errors or len(results) < 2:
             cause = errors[0] if errors else f"{outcome.status}: {outcome.detail}"
             raise ReferenceFailed(f"the data set's reference failed on inputs of one size: {cause}")
         spent_s = min(spent_s, results[1].whole)
         besides_s = min(besides_s, outcome.cpu_s - results[1].whole)
-    return CostedBatch(batch, results[0], spent_s / len(batch), besides_s)
+    return CostedBatch(batch, data, results[0], spent_s / len(batch), besides_s)
 
 
 def _call(
@@ -269,7 +273,7 @@ def _cost(
     cpu_s = max(MIN_CPU_S, 2 * (test.overhead_s + limit_s * len(test.batch)))
     least_s = inf
     for _ in range(REPEATS):
-        outcome, results = _call(adapted, "_truegrade_batch", (test.batch,), executor, cpu_s)
+        outcome, results = _call(adapted, "_truegrade_batch", (test.data,), executor, cpu_s)
         used.append(outcome)
         if outcome.status in (Reason.TIME_LIMIT, Reason.MEMORY_LIMIT):
             return inf
