@@ -21,7 +21,9 @@ def main():
     found = {}
     for number, samples in codes.items():
         refs = evaluator.compute_refs(number)
-        said = [evaluator.evaluate1(number, code, refs, verbose=False)[:2] for code in samples]
+        said = [evaluator.evaluate1(number, code, refs, verbose=False) for code in samples]
+        # An answer that is late on the easiest level is failed there with fewer than its eight tests measured.
+        said = [[passed, levels, bool(taken) and len(taken[0]) < 8] for passed, levels, taken in said]
         texts = [repr(tuple(test.input)) for _, tests in evaluator.tests[number] for test in tests]
         found[number] = {"said": said, "inputs": [hashlib.sha256(text.encode()).hexdigest() for text in texts]}
     print(json.dumps(found))

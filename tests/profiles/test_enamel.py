@@ -270,7 +270,7 @@ def test_parity(monkeypatch):
     monkeypatch.setenv("PYTHONHASHSEED", "0")  # the order of sets decides the inputs of 7, 64 and 80
     problems = load_benchmark("enamel", folder / "dataset" / "enamel.csv").problems
     if os.environ.get("TRUEGRADE_PARITY_ROWS") != "all":
-        problems = [each for each in problems if each.id in {"HumanEval/7", "HumanEval/36", "HumanEval/103"}]
+        problems = [problems[place] for place in range(7, len(problems), 14)]
     names = ("humaneval-canonical", "humanevalplus-canonical", "enamel-references")
     samples = [json.loads((folder / "samples" / f"{name}.json").read_text()) for name in names]
     numbers = [int(each.id.rpartition("/")[2]) for each in problems]
@@ -281,9 +281,10 @@ def test_parity(monkeypatch):
         made = make_inputs(problem.task, sandbox_of(ENAMEL.limits), range(4))
         digests = [hashlib.sha256(repr(test[0]).encode()).hexdigest() for level in made for test in level]
         assert digests == theirs[str(number)]["inputs"], problem.id
-        for judged, (passed, levels) in zip(
-            graded(ENAMEL, problem, *codes[number]), theirs[str(number)]["said"], strict=True
-        ):
+        said = theirs[str(number)]["said"]
+        for judged, (passed, levels, late) in zip(graded(ENAMEL, problem, *codes[number]), said, strict=True):
+            if judged.reason == "time_limit" or late:  # the clock decides
+                continue
             assert judged.passed == passed, (problem.id, judged.detail)
             pairs.append((score(judged), sample_efficiency(levels, (0, 3, 3, 4))))
     print(f"{len(pairs)} answers; rank correlation {_rank_correlation(pairs):.3f}; mean absolute difference"
