@@ -19,6 +19,7 @@ SIZES = {
     "humanevalpack": 164,
     "leetcode-dataset-test": 228,
     "leetcode-dataset-train": 1890,
+    "enamel": 164,
     "quixbugs": 40,
 }
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from typing import Any
 
 import msgspec
@@ -11,6 +9,7 @@ import msgspec
 from truegrade.grading import oracles
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount, from_outcome, shortened, shown, shown_call
+from truegrade.grading.kept import LastKept
 from truegrade.grading.programs import arrange
 from truegrade.records import FunctionTask, OracleTask, Reason
 from truegrade.sandbox.outcome import CallResult
@@ -67,9 +66,7 @@ class References:
     """
 
     def __init__(self, kept: int = 32) -> None:
-        self._kept = kept
-        self._expected: OrderedDict[str, Expected] = OrderedDict()
-        self._lock = threading.Lock()
+        self._expected = LastKept[Expected](kept)
 
     def of(self, key: str, task: OracleTask, executor: Executor) -> Expected:
         """The expected outputs of a task; ``key`` identifies the problem.
@@ -77,17 +74,7 @@ class References:
         Raises:
             ReferenceFailed: the reference itself fails.
         """
-        with self._lock:
-            if key in self._expected:
-                self._expected.move_to_end(key)
-                return self._expected[key]
-        # Outside the lock, which would have every other problem wait: at worst two threads find out the same.
-        expected = _run_reference(task, executor)
-        with self._lock:
-            self._expected[key] = expected
-            while len(self._expected) > self._kept:
-                self._expected.popitem(last=False)
-        return expected
+        return self._expected.of(key, lambda: _run_reference(task, executor))
 
 
 def grade_by_oracle(

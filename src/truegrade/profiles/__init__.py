@@ -32,6 +32,7 @@ PROFILES: dict[str, str] = {
     "bigcode-instruct": "truegrade.profiles.bigcode:BigcodeInstruct",
     "humanevalpack": "truegrade.profiles.humanevalpack:HumanEvalPack",
     "leetcode-dataset": "truegrade.profiles.leetcode_dataset:LeetCodeDataset",
+    "enamel": "truegrade.profiles.enamel:Enamel",
     "lm-eval": "truegrade.profiles.lm_eval:LmEval",
     "lm-eval-instruct": "truegrade.profiles.lm_eval:LmEvalInstruct",
     "simple-evals": "truegrade.profiles.simple_evals:SimpleEvals",

@@ -14,6 +14,8 @@ from typing import Any, Literal
 import msgspec
 
 from truegrade.files.json_text import encode
+from truegrade.records.oracle_tasks import EfficiencyTask as EfficiencyTask
+from truegrade.records.oracle_tasks import OracleTask as OracleTask
 
 SCHEMA_VERSION = 1
 """Version of the records on disk; a change that an old reader cannot read raises it."""
@@ -72,26 +74,6 @@ class FunctionTask(msgspec.Struct, frozen=True, kw_only=True, tag="function"):
     """The program to repair; empty where a function is to be written from words or a signature."""
     cpu_s: float | None = None
     """CPU seconds this problem needs where a profile's ordinary limit is too low for the reference."""
-
-
-class OracleTask(msgspec.Struct, frozen=True, kw_only=True, tag="oracle"):
-    """Write a function; its outputs are compared with those of a reference program on given inputs."""
-
-    prompt: str
-    entry_point: str
-    prefix: str = ""
-    reference: str
-    """Complete program that defines ``entry_point`` and is right on every input."""
-    base_inputs: tuple[tuple[Any, ...], ...]
-    """Argument tuples of the original benchmark."""
-    plus_inputs: tuple[tuple[Any, ...], ...] = ()
-    """Argument tuples added by the extended benchmark."""
-    comparator: str = "equal"
-    """Name of the rule in `truegrade.grading.oracles` that decides whether an output is right."""
-    atol: float = 0.0
-    """Absolute tolerance for floats; 0 asks for equality unless the reference returns floats."""
-    shown_tests: tuple[str, ...] = ()
-    cpu_s: float | None = None
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -223,7 +205,7 @@ class ContestTask(msgspec.Struct, frozen=True, kw_only=True, tag="contest"):
     """A right program, where the data set has one."""
 
 
-Task = FunctionTask | OracleTask | CasesTask | OutputTask | ChoiceTask | InputTask | ContestTask
+Task = FunctionTask | OracleTask | EfficiencyTask | CasesTask | OutputTask | ChoiceTask | InputTask | ContestTask
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -401,7 +383,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Protection level under which the candidate ran; None where nothing was executed."""
     harness: dict[str, Any] | None = None
     """What the harness itself would have written of this sample, where that is more than right or wrong:
-    LiveCodeBench's ``results`` and ``metadata``; of a repair ``tests``, ``passed`` and ``results``."""
+    LiveCodeBench's ``results`` and ``metadata``; of a repair ``tests``, ``passed`` and ``results``; where cost is
+    measured ``efficiency``, ``levels`` and ``costs``."""
     schema: int = SCHEMA_VERSION
 
     @property
@@ -419,7 +402,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A number with its uncertainty. ``value``, ``low`` and ``high`` are fractions in [0, 1]."""
+    """A number with its uncertainty. ``value``, ``low`` and ``high`` are fractions in [0, 1]; those of ``eff@k``
+    exceed 1 where answers are faster than the references."""
 
     metric: str
     """``pass@1``, ``any_correct``, ..."""

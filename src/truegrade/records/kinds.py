@@ -8,6 +8,7 @@ from truegrade.records import (
     CasesTask,
     ChoiceTask,
     ContestTask,
+    EfficiencyTask,
     FunctionTask,
     InputTask,
     OracleTask,
@@ -19,6 +20,7 @@ Kind = Literal[
     "function",
     "description",
     "oracle",
+    "efficiency",
     "repair",
     "output_prediction",
     "test_output_prediction",
@@ -27,11 +29,13 @@ Kind = Literal[
     "contest",
 ]
 """Kinds of problem: complete a function from its head (HumanEval); write one from a description (MBPP); either,
-compared with a reference on inputs (the plus sets); repair a program; predict an output, of a program or of a
-described function; predict an input; choose between two programs; solve a contest problem."""
+compared with a reference on inputs (the plus sets), or on inputs and in what it costs (ENAMEL); repair a program;
+predict an output, of a program or of a described function; predict an input; choose between two programs; solve a
+contest problem."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _KIND_OF: dict[type, Kind] = {
     OracleTask: "oracle",
+    EfficiencyTask: "efficiency",
     CasesTask: "repair",
     InputTask: "input_prediction",
     ChoiceTask: "execution_choice",

@@ -35,7 +35,7 @@ TERMS: Mapping[str, str] = MappingProxyType(
 @cache
 def _words(terms: frozenset[str]) -> re.Pattern[str]:
     longest = sorted(map(re.escape, sorted(terms)), key=len, reverse=True)
-    return re.compile(r"(?<![\w@/-])(" + "|".join(longest) + r"|[a-z_]*pass@\d+)(s?)(?![\w-])")
+    return re.compile(r"(?<![\w@/-])(" + "|".join(longest) + r"|(?:[a-z_]*pass|eff)@\d+)(s?)(?![\w-])")
 
 
 def explained(text: str, terms: Mapping[str, str] = TERMS) -> Child:

@@ -115,6 +115,9 @@ def metric(name: str) -> str:
             if k == "1"
             else f"probability that at least one of {k} samples is correct"
         )
+    if name.startswith("eff@"):
+        best = "a sample" if name == "eff@1" else f"the best of {name.removeprefix('eff@')} samples"
+        return f"expected efficiency of {best}: 1 where it costs what the reference costs, 0 where it is wrong"
     return METRICS.get(name, "")
 
 
