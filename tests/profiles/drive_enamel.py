@@ -7,11 +7,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(sys.argv[1]) / "q-rz+enamel"))
 
-from enam.evaluate import Evaluator
+from enam.evaluate import Evaluator, calc_eff_at_k, calc_exec_time
 
 
 def main():
     asked = json.load(sys.stdin)
+    if "values" in asked:
+        best = [[float(calc_eff_at_k(row, k)) for k in range(1, len(row) + 1)] for row in asked["values"]]
+        print(json.dumps({"typical": [float(calc_exec_time(row)) for row in asked["values"]], "best": best}))
+        return
     codes = {int(number): samples for number, samples in asked["codes"].items()}
     evaluator = Evaluator(
         asked["dataset"], sorted(codes), n_tests=[8, 4, 4, 4], n_reps=6, hardness=[0.0, 3.0, 3.0, 4.0],

@@ -21,7 +21,7 @@ from truegrade.errors import UserError
 from truegrade.grading.efficiency_inputs import TESTS, make_inputs
 from truegrade.grading.oracles import compare
 from truegrade.profiles import open_profile
-from truegrade.statistics.efficiency import sample_efficiency
+from truegrade.statistics.efficiency import eff_at_k, sample_efficiency, typical_cost
 
 STRICT, ENAMEL = open_profile("strict"), open_profile("enamel")
 PROMPT = 'def fold(n: int) -> int:\n    """ Fold the numbers below n. """'
@@ -259,6 +259,17 @@ def test_the_real_file():
     problems = load_benchmark("enamel", _real()).problems
     assert len(problems) == 142
     assert {each.task.comparator for each in problems} == {"typed_equal", "near", "near_zero"}
+
+
+@pytest.mark.slow
+def test_formulas_are_upstreams():
+    draw = random.Random(3)
+    values = [[draw.uniform(0, 1.2) for _ in range(n)] for n in (1, 2, 6, 20, 100)]
+    theirs = ask("enamel", {"values": values})
+    for row_of, typical, best in zip(values, theirs["typical"], theirs["best"], strict=True):
+        assert typical_cost(row_of) == pytest.approx(typical, rel=1e-12)
+        ours = [eff_at_k(row_of, k) for k in range(1, len(row_of) + 1)]
+        assert ours == pytest.approx(best, rel=1e-9)
 
 
 @pytest.mark.slow
