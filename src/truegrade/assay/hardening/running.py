@@ -127,7 +127,9 @@ def harden(
     crew = workers or os.cpu_count() or 1
     try:
         with (
-            Sandbox(label_limits(chosen.values()), workers=crew, allow_unsafe=unsafe_allowed(allow_unsafe)) as sandbox,
+            Sandbox(
+                label_limits(chosen.values()), workers=crew, allow_unsafe=unsafe_allowed(allow_unsafe)
+            ) as sandbox,
             Journal[HardenedProblem](journal, notice=notice, fsync_every=1) as kept,
         ):
             hardener = ProblemHardener(options, sandbox)
