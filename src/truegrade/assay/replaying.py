@@ -11,7 +11,7 @@ from truegrade.assay.labelling import replay as replay_call
 from truegrade.assay.opening import find_companions, load_benchmarks
 from truegrade.assay.oracle_building import build_oracle
 from truegrade.assay.records import Probe
-from truegrade.assay.running import LABEL_LIMITS
+from truegrade.assay.running import label_limits
 from truegrade.benchmarks.own_rows import rows_benchmark
 from truegrade.benchmarks.table import REGISTRY
 from truegrade.errors import UserError
@@ -48,7 +48,7 @@ def replay(folder: str | Path, probe: str, *, data: str | Path | None = None, al
     given = rows_benchmark(Path(str(place))) if rows else recorded.name
     (benchmark,) = load_benchmarks([given], (), place, recorded.args, notice)
     problem = benchmark.by_id()[one.problem_id]
-    with Sandbox(LABEL_LIMITS, workers=1, allow_unsafe=unsafe_allowed(allow_unsafe)) as sandbox:
+    with Sandbox(label_limits([problem]), workers=1, allow_unsafe=unsafe_allowed(allow_unsafe)) as sandbox:
         companion = find_companions(benchmark, {problem.id: problem}, place, notice).get(problem.id)
         oracle = build_oracle(problem, companion, sandbox, generated=0)
         if isinstance(oracle, str):

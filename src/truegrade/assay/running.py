@@ -7,8 +7,9 @@ flight, and the same call goes on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -53,6 +54,12 @@ ASSUMPTIONS: tuple[str, ...] = tuple(
         "The problems are taken for a sample of problems like them; intervals are clustered by problem.",
     )
 )
+
+
+def label_limits(problems: Iterable[Problem]) -> Limits:
+    """What programs may use while labels are proven: `LABEL_LIMITS`, and the packages that the problems name."""
+    names = {name for problem in problems for name in problem.packages} - {*LABEL_LIMITS.packages}
+    return replace(LABEL_LIMITS, packages=(*LABEL_LIMITS.packages, *sorted(names)))
 
 
 class AssayRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,8 +131,9 @@ def _build(request: AssayRequest, progress: Progress) -> None:
     try:
         if not missing:
             return
+        limits = label_limits(request.problems.values())
         with (
-            Sandbox(LABEL_LIMITS, workers=request.workers, allow_unsafe=request.allow_unsafe) as sandbox,
+            Sandbox(limits, workers=request.workers, allow_unsafe=request.allow_unsafe) as sandbox,
             request.folder.append_problems() as problems,
             request.folder.append_probes() as journal,
         ):

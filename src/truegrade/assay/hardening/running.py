@@ -18,7 +18,7 @@ from truegrade.assay.hardening.problem import AcceptedPrograms, HardenedProblem,
 from truegrade.assay.in_order import in_order
 from truegrade.assay.opening import find_companions
 from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
-from truegrade.assay.running import LABEL_LIMITS
+from truegrade.assay.running import label_limits
 from truegrade.benchmarks import find_benchmark
 from truegrade.errors import UserError
 from truegrade.pipeline.loading import load_announced
@@ -127,7 +127,9 @@ def harden(
     crew = workers or os.cpu_count() or 1
     try:
         with (
-            Sandbox(LABEL_LIMITS, workers=crew, allow_unsafe=unsafe_allowed(allow_unsafe)) as sandbox,
+            Sandbox(
+                label_limits(chosen.values()), workers=crew, allow_unsafe=unsafe_allowed(allow_unsafe)
+            ) as sandbox,
             Journal[HardenedProblem](journal, notice=notice, fsync_every=1) as kept,
         ):
             hardener = ProblemHardener(options, sandbox)
