@@ -65,7 +65,8 @@ def smaller(line, address, stood_in=frozenset()):
         words += [part for name, value in MODIFIED.items() for part in ("-T", f"{name}={value}")]
     if words[0] in ("run", "generate"):
         first = "3-4" if "--agent" in words else "1" if "doubling.py" in words else "1-2"  # which has one problem
-        words += ["--limit", first, "-n", "1", "--max-attempts", "1"]
+        most = max([1, *(int(words[place + 1]) for place, word in enumerate(words) if word == "-k")])
+        words += ["--limit", first, "-n", str(most), "--max-attempts", "1"]
         if "--model" in words and not words[words.index("--model") + 1].startswith(LOCAL):
             words += ["--base-url", address, "-M", "input_price=1", "-M", "output_price=1"]
     if words[:3] == ["data", "build", "dsl-list"]:

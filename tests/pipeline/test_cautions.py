@@ -163,7 +163,10 @@ def test_one_sample_is_warned_of_where_another_run_would_draw_others() -> None:
 # -------------------------------------------------------------------------------------------- reply form
 
 
-FUNCTION_PROFILES = [name for name in PROFILES if "function" in open_profile(name).covers]
+ASKS_FOR_A_METHOD = {"leetcode-dataset"}
+FUNCTION_PROFILES = [
+    name for name in PROFILES if "function" in open_profile(name).covers and name not in ASKS_FOR_A_METHOD
+]
 
 
 WRAPPED = {

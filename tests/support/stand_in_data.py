@@ -5,8 +5,11 @@ What a page says of such a benchmark is run on them, and the fuzzer takes its pr
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,18 +46,68 @@ HUMANEVALPACK = (
     ),
 )
 
-STAND_INS: dict[str, tuple[str, Sequence[dict[str, Any]]]] = {
-    "humanevalfix": ("humanevalpack.jsonl", HUMANEVALPACK),
-    "humanevalsynthesize": ("humanevalpack.jsonl", HUMANEVALPACK),
+LEETCODE = (
+    {
+        "task_id": "least",
+        "question_id": 3,
+        "difficulty": "Easy",
+        "estimated_date": "2025-01-05",
+        "prompt": "from typing import *\n",
+        "completion": "class Solution:\n    def least(self, nums: List[int]) -> int:\n        return min(nums)\n",
+        "entry_point": "Solution().least",
+        "test": "def check(candidate):\n    assert candidate(nums = [2, 1]) == 1\n"
+        "    assert candidate(nums = [5]) == 5\n",
+        "query": "Solve it:\n```python\nclass Solution:\n    def least(self, nums: List[int]) -> int:\n```",
+    },
+)
+ENAMEL = (
+    {
+        "task_id": "HumanEval/0",
+        "prompt": 'def fold(n: int) -> int:\n    """ Fold the numbers below n. """',
+        "input_generator": "def generate_input(size: int, lid: int, cid: int):\n"
+        "    return random.randint(1, size),\n",
+        "input_levels": "10 2000 2500 3000",
+        "reference_solution": "    total = 7\n    for i in range(n):\n        total = (total * 31 + i) % 1000003\n"
+        "    return total\n",
+        "checker": "def __check(input, answer, output):\n"
+        "    return type(output) == type(answer) and output == answer\n",
+        "entry_point": "fold",
+    },
+)
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def _lines(rows: Rows) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def _zipped_lines(rows: Rows) -> bytes:
+    return gzip.compress(_lines(rows))
+
+
+def _table(rows: Rows) -> bytes:
+    text = io.StringIO(newline="")
+    table = csv.DictWriter(text, list(rows[0]))
+    table.writeheader()
+    table.writerows(rows)
+    return text.getvalue().encode()
+
+
+STAND_INS: dict[str, tuple[str, Rows, Callable[[Rows], bytes]]] = {
+    "humanevalfix": ("humanevalpack.jsonl", HUMANEVALPACK, _lines),
+    "humanevalsynthesize": ("humanevalpack.jsonl", HUMANEVALPACK, _lines),
+    "leetcode-dataset": ("LeetCodeDataset-v0.3.1-test.jsonl.gz", LEETCODE, _zipped_lines),
+    "enamel": ("enamel.csv", ENAMEL, _table),
 }
-"""By benchmark: the name of its file, and rows."""
+"""By benchmark: the name of its file, rows, and what writes them."""
 
 
 def write_stand_in(benchmark: str, folder: Path) -> Path:
     """The file of a benchmark, written into a folder."""
-    name, rows = STAND_INS[benchmark]
+    name, rows, written = STAND_INS[benchmark]
     file = folder / name
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file.write_bytes(written(rows))
     return file
 
 
@@ -66,7 +119,7 @@ def data_with_stand_ins(data: Path, folder: Path) -> set[str]:
     """
     for file in data.iterdir():
         (folder / file.name).symlink_to(file)
-    lacking = {benchmark for benchmark, (name, _) in STAND_INS.items() if not (data / name).exists()}
+    lacking = {benchmark for benchmark, (name, _, _) in STAND_INS.items() if not (data / name).exists()}
     for benchmark in lacking:
         write_stand_in(benchmark, folder)
     return lacking
