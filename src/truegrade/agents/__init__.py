@@ -15,6 +15,7 @@ __all__ = ["AGENTS", "REGISTRY", "Agent", "AgentInfo", "find_agent", "open_agent
 AGENTS: Mapping[str, str] = MappingProxyType(
     {
         "agentcoder": "truegrade.agents.agentcoder:AgentCoder",
+        "aider": "truegrade.agents.aider:AiderAgent",
         "self-repair": "truegrade.agents.self_repair:SelfRepair",
     }
 )

@@ -231,7 +231,7 @@ _TABLE = (
         id_prefix="",
         id_names=_EXERCISES,
         licence="MIT",
-        citation="Gauthier, Aider's polyglot benchmark, https://aider.chat/2024/12/21/polyglot.html; exercism/python",
+        citation="Gauthier, Aider's polyglot set, https://aider.chat/2024/12/21/polyglot.html; exercism/python",
     ),
 )
 
