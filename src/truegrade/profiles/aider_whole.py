@@ -4,9 +4,9 @@ Aider-AI/aider@5dc9490 ``benchmark/benchmark.py``, ``benchmark/prompts.py``, ``a
 format_chat_chunks, ``aider/coders/wholefile_prompts.py``, ``aider/coders/wholefile_coder.py`` get_edits: the
 messages for a model that has no settings of its own there (a system message, the example as messages, the reminder
 behind the last message), in the locale of the benchmark's container, where Aider asks to reply in English. Not
-reproduced: settings of single models, and further questions inside one try (after an edit that flake8 objects to,
-or a file that could not be written). A fence is always three backticks; Aider takes another where the file holds a
-line that begins so.
+reproduced: settings of single models, further questions inside one try (after an edit that flake8 objects to, or a
+file that could not be written), and other files that a reply writes, which Aider shows from then on. A fence is three
+backticks: Aider takes another where the file holds a line that begins so, which no file made of such blocks does.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
         edited = whole_file(reply, self.file)
         return Chat(
             file=self.file,
-            content=self.content if edited is None else edited,
+            content=self.content if edited is None else edited.replace("\r\n", "\n").replace("\r", "\n"),
             done=(*self.done, *self.current, said, *_turns("I updated the files.", "Ok.")),
             current=(asked,),
         )
