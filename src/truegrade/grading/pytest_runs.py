@@ -21,6 +21,8 @@ PACKAGES = ("pytest",)
 
 _RUN = """\
 import os, sys
+os.dup2(1, 2)
+sys.stdout.reconfigure(line_buffering=True)
 os.mkdir({folder!r})
 os.chdir({folder!r})
 print(os.getcwd(), flush=True)
@@ -41,8 +43,8 @@ class PytestRun(msgspec.Struct, frozen=True, kw_only=True):
 
     outcome: Outcome
     output: str
-    """What pytest wrote to its two streams, the path of the folder shortened to its name; if it wrote nothing, how
-    the process ended."""
+    """What pytest wrote to its two streams, which are one here, with the folder's name in place of its path; if it
+    wrote nothing, how the process ended."""
 
     @property
     def passed(self) -> bool:

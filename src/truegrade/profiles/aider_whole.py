@@ -59,7 +59,7 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
             reply: what the model said.
             output: what the tests printed, as `cleaned` gives it.
         """
-        said = Message(role="assistant", content=reply)
+        said = Message(role="assistant", content=reply.strip())
         words = prompts.render("aider.failures", errors="\n".join(output.splitlines()), file=self.file)
         asked = Message(role="user", content=words)
         if not listings(reply, self.file):
@@ -124,7 +124,7 @@ def listings(reply: str, file: str) -> list[Listing]:
     found: list[Listing] = []
     inside, mentioned = False, False
     before = ""
-    for line in reply.rstrip().splitlines(keepends=True):
+    for line in reply.strip().splitlines(keepends=True):
         if line.startswith(FENCE):
             if inside:
                 mentioned = False
