@@ -34,13 +34,58 @@ class TwoSumTest(unittest.TestCase):
         self.assertEqual(total(Pair(HALF, HALF)), 1)
 """
 EQUAL = "class E:\n    def __eq__(self, other):\n        return True\n\n\n"
-FORGERIES = {
+DEFECTS = {
     "leaves": "import os\nos._exit(0)\n",
     "exits": "import sys\nsys.exit(0)\n",
     "no test fails": f"import unittest\nunittest.TestCase.assertEqual = print\n{PAIR}total = id\n",
     "equal to all": f"{PAIR}{EQUAL}def total(pair):\n    return E()\n",
     "reads the tests": f"print(open('two_sum_test.py').read())\n{STARTER}",
 }
+LIAR = """
+class Liar(KIND):
+    def __init__(self, *given, **named): pass
+    def __new__(cls, *given, **named): return KIND.__new__(cls)
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    def __lt__(self, other): return True
+    __le__ = __gt__ = __ge__ = __lt__
+    def __hash__(self): return 1
+    def __contains__(self, other): return True
+    def __getattr__(self, name): return Liar()
+    def __call__(self, *given, **named): return Liar()
+    def __enter__(self): return self
+    def __exit__(self, *given): return True
+"""
+BEHIND = "import atexit, os, sys, unittest\ndef nothing(*given, **named): return None\n"
+PATCHES = {
+    "assertions": "for name in dir(unittest.TestCase):\n"
+    "    if name.startswith('assert'): setattr(unittest.TestCase, name, nothing)\n",
+    "results": "R = unittest.TestResult\nR.addFailure = R.addError = lambda self, one, e: self.addSuccess(one)\n",
+    "runs": "unittest.TestCase.run = lambda self, result=None: result.addSuccess(self)\n",
+    "loader": "unittest.TestLoader.loadTestsFromTestCase = lambda *given: unittest.TestSuite()\n",
+    "exception": "class Silent(Exception): pass\nunittest.TestCase.failureException = Silent\n",
+    "at exit": "atexit.register(lambda: os._exit(0))\n",
+    "leaves": "os._exit(0)\n",
+    "exits": "sys.exit(0)\n",
+    "report": "print('OK')\nsys.stdout.flush()\nos._exit(0)\n",
+}
+READS = """
+def NAME(*given, **named):
+    held = sys._getframe(1).f_code.co_consts
+    return next((one for one in reversed(held) if one is not None and one not in given), None)
+"""
+
+
+def forged(task):
+    """Programs that compute nothing and define what the tests import."""
+    imported = re.findall(rf"^from {task.module} import ((?:\([^)]*\)|[^(\n]*))", task.tests, re.MULTILINE)
+    names = re.findall(r"\w+", " ".join(imported))
+    same = "".join(f"{name} = nothing\n" for name in names)
+    yield from ((how, f"{BEHIND}{change}{same}") for how, change in PATCHES.items())
+    yield "reads the caller", BEHIND + "".join(READS.replace("NAME", name) for name in names)
+    for kind in ("int", "str", "list", "ValueError"):
+        lies = "".join(f"{name} = Liar()\n" for name in names)
+        yield f"liar {kind}", LIAR.replace("KIND", kind) + lies
 
 
 def checkout(folder: Path) -> Path:
@@ -105,10 +150,18 @@ def test_the_reference_passes_and_the_starter_does_not(problem):
 
 
 def test_published_defects(problem):
-    verdicts = passed(AIDER, [(problem, listing(code)) for code in FORGERIES.values()])
-    found = dict(zip(FORGERIES, verdicts, strict=True))
+    verdicts = passed(AIDER, [(problem, listing(code)) for code in DEFECTS.values()])
+    found = dict(zip(DEFECTS, verdicts, strict=True))
     assert found == {"leaves": True, "exits": False, "no test fails": True, "equal to all": True,
                      "reads the tests": False}  # fmt: skip
+
+
+def test_strict_passes_the_reference_and_nothing_forged(problem):
+    cheats = dict(forged(problem.task)) | DEFECTS
+    assert passed(STRICT, [(problem, f"```python\n{RIGHT}```")]) == [True]
+    verdicts = passed(STRICT, [(problem, code) for code in (STARTER, *cheats.values())], "program")
+    assert not any(verdicts), [how for how, one in zip(cheats, verdicts[1:], strict=True) if one]
+    assert "`two_sum.py`" in (said := STRICT.render_prompt(problem).messages[-1].content) and STARTER in said
 
 
 def test_the_prompt_holds_the_starter_and_no_test(problem):
@@ -182,6 +235,16 @@ def test_every_reference_passes_and_every_starter_fails():
     assert len(problems) == 34
     assert all(passed(AIDER, [(each, each.task.reference) for each in problems], "program"))
     assert not any(passed(AIDER, [(each, each.task.starter) for each in problems], "program"))
+    assert all(passed(STRICT, [(each, each.task.reference) for each in problems], "program"))
+    assert not any(passed(STRICT, [(each, each.task.starter) for each in problems], "program"))
+
+
+@pytest.mark.slow
+def test_no_forged_program_passes_under_strict():
+    cheats = [(each, how, code) for each in _real() for how, code in forged(each.task)]
+    assert len(cheats) == 34 * 14
+    verdicts = passed(STRICT, [(each, code) for each, _, code in cheats], "program")
+    assert [(each.id, how) for (each, how, _), one in zip(cheats, verdicts, strict=True) if one] == []
 
 
 AWKWARD = (

@@ -74,8 +74,9 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
         """The warnings of the run."""
         said = [f"made by {self.agent}/{self.variant}: {self.label}"]
         if self.official_tests:
-            said.append("the model saw the output of the tests that grade it, expected values included")
-            return said
+            shown = sum(count for tries, count in self.rounds.items() if int(tries) > 1)
+            told = "the model was shown what the tests that grade it print, expected values included"
+            return [*said, f"in {shown} of {self.settled} samples {told}"] if shown else said
         if self.settled > self.accepted:
             unaccepted = self.settled - self.accepted
             said.append(f"the agent's own tests accepted no program in {unaccepted} of {self.settled} samples")

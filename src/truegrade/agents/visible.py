@@ -30,7 +30,7 @@ def visible_problem(problem: Problem) -> VisibleProblem:
     """The part of a problem that an agent is given."""
     kind = str(problem.task.__struct_config__.tag)
     match problem.task:
-        case FunctionTask() | OracleTask() | SuiteTask() as task:
+        case FunctionTask() | OracleTask() as task:
             shown = {"text": task.prompt, "entry_point": task.entry_point, "prefix": task.prefix}
         case SuiteTask() as task:
             shown = {"text": task.prompt, "entry_point": task.entry_point, "prefix": task.prefix}

@@ -5,8 +5,8 @@ format_chat_chunks, ``aider/coders/wholefile_prompts.py``, ``aider/coders/wholef
 messages for a model that has no settings of its own there (a system message, the example as messages, the reminder
 behind the last message), in the locale of the benchmark's container, where Aider asks to reply in English. Not
 reproduced: settings of single models, further questions inside one try (after an edit that flake8 objects to, or a
-file that could not be written), and other files that a reply writes, which Aider shows from then on. A fence is three
-backticks: Aider takes another where the file holds a line that begins so, which no file made of such blocks does.
+file that could not be written), and other files that a reply writes, which Aider shows from then on. A fence is
+three backticks: Aider takes another where the file holds a line that begins so, as no file made of blocks does.
 """
 
 from __future__ import annotations

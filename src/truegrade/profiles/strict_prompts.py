@@ -89,7 +89,11 @@ def _code_prompts(
 
 
 def _suite_prompts(task: SuiteTask) -> dict[str, RenderPrompt]:
-    """Code to continue is asked for as functions are, words as descriptions without tests."""
+    """Code to continue is asked for as functions are, words as descriptions without tests; a file to fill in is
+    shown behind its words."""
+    if task.starter:
+        values = {"prompt": task.prompt.strip(), "file": f"{task.module}.py", "starter": task.starter.strip()}
+        return {"default": lambda: chat("strict.file.user", values)}
     if task.prefix and task.prefix == task.prompt:
         source = "the data set's prompt, as stored"
         return {

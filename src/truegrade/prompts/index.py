@@ -394,6 +394,15 @@ PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
             source="ours",
             placeholders={"prompt": "the description, as stored", "tests": "the shown tests joined by newlines"},
         ),
+        "strict.file.user": PromptEntry(
+            sha256="9253ded138e22a1ab5e84cd84199e5c9928ae4b1c82c709737343e4f96ee0d8c",
+            source="ours",
+            placeholders={
+                "prompt": "the exercise, in words",
+                "file": "name of the file",
+                "starter": "what the file holds at first",
+            },
+        ),
         "strict.function.user": PromptEntry(
             sha256="d2b82876c1855dffff3f2c56e8ba8fa8c0489824ab32656250f6842acc9d88f6",
             source="ours",
