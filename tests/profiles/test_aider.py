@@ -297,8 +297,8 @@ def _ours(problem, replies):
 
 
 def _without_places(sent):
-    """Without where packages are installed, which tracebacks tell."""
-    return json.loads(re.sub(r"[^\s\"]*/site-packages/", "", json.dumps(sent)))
+    """Without where packages are installed, and where objects are in memory, which tracebacks tell."""
+    return json.loads(re.sub(r"[^\s\"]*/site-packages/|0x[0-9a-f]+|id='\d+'", "", json.dumps(sent)))
 
 
 @pytest.mark.slow

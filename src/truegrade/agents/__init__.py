@@ -16,6 +16,7 @@ AGENTS: Mapping[str, str] = MappingProxyType(
     {
         "agentcoder": "truegrade.agents.agentcoder:AgentCoder",
         "aider": "truegrade.agents.aider:AiderAgent",
+        "explain": "truegrade.agents.explain:Explain",
         "self-repair": "truegrade.agents.self_repair:SelfRepair",
     }
 )

@@ -40,11 +40,13 @@ class HumanEvalPack(Profile):
 
     name: ClassVar[str] = "humanevalpack"
     version: ClassVar[str] = "8fc5bae6"
-    summary: ClassVar[str] = "bigcode-evaluation-harness: HumanEvalFix, HumanEvalSynthesize: first function, 10 s"
+    summary: ClassVar[str] = (
+        "bigcode-evaluation-harness: HumanEvalFix, Synthesize, Explain: first function, 10 s"
+    )
     covers: ClassVar[tuple[Kind, ...]] = ("function", "repair")
     takes: ClassVar[Takes] = "continuation"
     only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-        {"function": ("humanevalsynthesize",), "repair": ("humanevalfix",)}
+        {"function": ("humanevalsynthesize", "humanevalexplain"), "repair": ("humanevalfix",)}
     )
     variants: ClassVar[tuple[str, ...]] = ("default", "continue")
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -52,6 +54,8 @@ class HumanEvalPack(Profile):
              " docstring or with the tests, `Fix bugs in NAME.`, the head; HumanEvalSynthesize: instruction, head",
              _TASKS),
         Rule("prompt", "continue: the head alone, of HumanEvalSynthesize only", _TASKS),
+        Rule("prompt", "HumanEvalExplain: the first of two questions, the program and how long its description may"
+             " be; the agent explain asks both", _TASKS),
         Rule("extraction", r"up to \nclass \ndef \n# \n@ \nprint \nif \nassert <|endoftext|>, then up to the first"
              " line that is not indented", _TASKS),
         Rule("program", "16 lines of imports, the head stripped on the right, the answer, an empty line, the"

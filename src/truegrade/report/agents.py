@@ -38,7 +38,7 @@ def _accepted(agent: AgentSummary) -> str:
         told = f"{fmt.count(agent.accepted)} of {fmt.plural(agent.settled, 'sample')} by the data set's tests"
         return ", ".join((told, *rates))
     if not agent.tests_itself:
-        return f"{fmt.plural(agent.settled, 'sample')}; other samples were kept unchanged"
+        return f"{fmt.plural(agent.settled, 'sample')}; replies that were stored before are kept unchanged"
     by_rounds = ", ".join(f"{count} after {number}" for number, count in agent.rounds.items())
     return (
         f"{fmt.count(agent.accepted)} of {fmt.plural(agent.settled, 'sample')} by self-made tests;"
@@ -90,7 +90,7 @@ def _page_facts(about: AgentSummary) -> list[tuple[str, str]]:
         rates = [(f"pass_rate_{tries}, {named}", fmt.percent(rate)) for tries, rate in about.pass_rates.items()]
         return [*rates, ("programs run", f"{fmt.count(about.trials)}, {fmt.seconds(about.trial_cpu_s)} of CPU")]
     if not about.tests_itself:
-        return [("samples repaired; other samples were kept unchanged", fmt.count(about.settled))]
+        return [("samples asked; replies that were stored before are kept unchanged", fmt.count(about.settled))]
     return [
         ("accepted by its own tests", f"{fmt.count(about.accepted)} of {fmt.count(about.settled)}"),
         ("samples without a test", fmt.count(about.without_tests)),
