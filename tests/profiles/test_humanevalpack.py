@@ -175,7 +175,8 @@ def _cases(rows):
     for each in rows:
         right, wrong = "\n" + each["canonical_solution"], "\n" + each["buggy_solution"]
         for reply in (right, wrong, f"{right}\nassert False\n", f"```python{right}```", leaving, equal):
-            yield from ((style, each, reply) for style in ("docs", "tests", "instruct", "continue", "explain"))
+            yield from ((style, each, reply) for style in ("docs", "tests", "instruct", "continue"))
+        yield from (("explain", each, reply) for reply in (right, wrong, f"```python{right}```"))
         quoted = f"It does {each['canonical_solution'].strip()} and more.\ndef f(): pass"
         yield from (("describe", each, reply) for reply in ("Short.", f"\n{quoted}", each["docstring"] * 2))
 

@@ -14,7 +14,6 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.pytest_runs import PACKAGES, PytestRun
 from truegrade.profiles.aider import run_tests
 from truegrade.records import Problem, SuiteTask
-from truegrade.sandbox import Limits
 
 
 def official_tests(agent: Agent, problems: Mapping[str, Problem]) -> dict[str, OfficialTests]:
@@ -26,8 +25,8 @@ def official_tests(agent: Agent, problems: Mapping[str, Problem]) -> dict[str, O
 
 
 def packages(agent: Agent) -> tuple[str, ...]:
-    """What the agent's jail lets programs import besides the standard library."""
-    return (*Limits().packages, *PACKAGES) if sees_official_tests(agent) else Limits().packages
+    """What the agent's jail lets programs import besides what every jail does."""
+    return PACKAGES if sees_official_tests(agent) else ()
 
 
 def _run(problem: Problem, program: str, executor: Executor) -> PytestRun:

@@ -185,7 +185,7 @@ def asker(
             answered.add(facts.key)
     log = StepLog(run.path, answered=answered, accounted=accounted, notice=notice)
     try:
-        limits = Limits(cpu_s=CPU_S, packages=packages(agent))
+        limits = Limits(cpu_s=CPU_S, packages=(*Limits().packages, *packages(agent)))
         with Sandbox(limits, allow_unsafe=allow_unsafe) as sandbox:
             visible = {id_: visible_problem(problem) for id_, problem in problems.items()}
             yield AgentModel(agent, model, sandbox, log, visible, official_tests(agent, problems))

@@ -40,9 +40,7 @@ class HumanEvalPack(Profile):
 
     name: ClassVar[str] = "humanevalpack"
     version: ClassVar[str] = "8fc5bae6"
-    summary: ClassVar[str] = (
-        "bigcode-evaluation-harness: HumanEvalFix, Synthesize, Explain: first function, 10 s"
-    )
+    summary: ClassVar[str] = "bigcode-evaluation-harness: HumanEvalFix, Synthesize, Explain: first function, 10 s"
     covers: ClassVar[tuple[Kind, ...]] = ("function", "repair")
     takes: ClassVar[Takes] = "continuation"
     only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
