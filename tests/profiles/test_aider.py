@@ -12,8 +12,7 @@ from profile_rows import grade_all, passed, sandbox_of
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord, UserError
 from truegrade.profiles import open_profile
-from truegrade.profiles.aider import run_tests
-from truegrade.profiles.aider_whole import cleaned, first_chat, listings, whole_file
+from truegrade.profiles.aider_whole import cleaned, first_chat, listings, run_tests, whole_file
 from truegrade.records import Reason
 
 AIDER, STRICT = open_profile("aider"), open_profile("strict")

@@ -17,8 +17,7 @@ from truegrade.agents.visible import VisibleProblem
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
-from truegrade.profiles.aider import BENCHMARKS
-from truegrade.profiles.aider_whole import SOURCE, Chat, cleaned, first_chat, whole_file
+from truegrade.profiles.aider_whole import BENCHMARKS, SOURCE, Chat, cleaned, first_chat, whole_file
 from truegrade.records import Prompt, Reason
 from truegrade.records.config import AgentConfig
 

@@ -19,8 +19,7 @@ from truegrade.agents.visible import VisibleProblem
 from truegrade.errors import UnknownName, UserError
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
-from truegrade.profiles.humanevalpack import STOP
-from truegrade.profiles.stop_words import before_stop
+from truegrade.profiles.stop_words import HUMANEVALPACK_STOP, before_stop
 from truegrade.records import Message, Prompt
 from truegrade.records.config import AgentConfig
 
@@ -107,7 +106,7 @@ class Explain:
 
     def _prompt(self, words: str) -> Prompt:
         message = Message(role="user", content=words.strip())
-        stop = STOP if self.style == "text" else ()
+        stop = HUMANEVALPACK_STOP if self.style == "text" else ()
         return Prompt(messages=(message,), style=self.style, stop=stop, source=_TASKS)
 
 
@@ -125,7 +124,7 @@ def kept_description(reply: str, problem: VisibleProblem) -> str:
     longest = _LONGEST.search(words)
     if longest is None:
         raise UserError(f"{problem.id}: its text does not say how many characters a description may have")
-    kept = before_stop(reply.strip()[: int(longest[1])], STOP).rstrip()
+    kept = before_stop(reply.strip()[: int(longest[1])], HUMANEVALPACK_STOP).rstrip()
     for line in map(str.strip, program.removeprefix(_head(problem)).split("\n")):
         if len(line) > _QUOTED:
             kept = kept.replace(line, "")

@@ -12,7 +12,7 @@ from truegrade.agents.base import Agent, sees_official_tests
 from truegrade.agents.session import OfficialTests
 from truegrade.grading.executor import Executor
 from truegrade.grading.pytest_runs import PACKAGES, PytestRun
-from truegrade.profiles.aider import run_tests
+from truegrade.profiles.aider_whole import run_tests
 from truegrade.records import Problem, SuiteTask
 
 

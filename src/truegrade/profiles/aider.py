@@ -12,21 +12,16 @@ from typing import ClassVar
 
 from msgspec import structs
 
-from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
-from truegrade.grading.pytest_runs import PACKAGES, PytestRun, run_pytest
-from truegrade.profiles.aider_whole import SOURCE, first_chat, whole_file
+from truegrade.grading.pytest_runs import PACKAGES
+from truegrade.profiles.aider_whole import BENCHMARKS, SOURCE, TIMEOUT_S, first_chat, run_tests, whole_file
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.records import Answer, Completion, Problem, Prompt, Reason, SuiteTask
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
-
-TIMEOUT_S = 180.0
-"""``run_unit_tests``: seconds that all tests of an exercise have together."""
-BENCHMARKS = ("polyglot-python",)
 
 _HARNESS = f"{SOURCE} benchmark/benchmark.py"
 _TESTS_FAILED = 1
@@ -96,21 +91,3 @@ class Aider(Profile):
             return judged
         named = _SUMMED.search(ran.output)
         return structs.replace(judged, reason=Reason.WRONG_ANSWER, detail=named[0] if named else judged.detail)
-
-
-def run_tests(problem: Problem, program: str, executor: Executor, *, timeout_s: float = TIMEOUT_S) -> PytestRun:
-    """Run an exercise's tests on a program as Aider does.
-
-    Args:
-        problem: an exercise.
-        program: what its file holds.
-        executor: lets the program import `truegrade.grading.pytest_runs.PACKAGES`.
-        timeout_s: CPU seconds, and wall seconds, of all tests together.
-
-    Raises:
-        UserError: the problem has no suite of tests, or pytest is not installed.
-    """
-    if not isinstance(problem.task, SuiteTask):
-        raise UserError(f"{problem.id} of {problem.benchmark!r} has no unit tests that pytest could run")
-    folder = problem.id.rpartition("/")[2]
-    return run_pytest(problem.task, program, executor, folder=folder, cpu_s=timeout_s, wall_s=timeout_s)

@@ -1,4 +1,4 @@
-"""The words of Aider's benchmark in its edit format ``whole``, and what it takes out of a reply.
+"""Aider's benchmark in its edit format ``whole``: its words, what it takes out of a reply, how it runs tests.
 
 Aider-AI/aider@5dc9490 ``benchmark/benchmark.py``, ``benchmark/prompts.py``, ``aider/coders/base_coder.py``
 format_chat_chunks, ``aider/coders/wholefile_prompts.py``, ``aider/coders/wholefile_coder.py`` get_edits: the
@@ -18,8 +18,14 @@ from typing import Literal
 import msgspec
 
 from truegrade import prompts
-from truegrade.records import Message, Prompt
+from truegrade.errors import UserError
+from truegrade.grading.executor import Executor
+from truegrade.grading.pytest_runs import PytestRun, run_pytest
+from truegrade.records import Message, Problem, Prompt, SuiteTask
 
+BENCHMARKS = ("polyglot-python",)
+TIMEOUT_S = 180.0
+"""``run_unit_tests``: seconds that all tests of an exercise have together."""
 SOURCE = "Aider-AI/aider@5dc9490"
 FENCE = "```"
 _LONGEST_NAME = 250
@@ -148,3 +154,24 @@ def _begun(before: str, file: str, *, mentioned: bool) -> Listing:
     if name:
         return Listing(name=name, by="line", lines=[])
     return Listing(name=file, by="mention" if mentioned else "default", lines=[])
+
+
+# --------------------------------------------------------------------------------------------------- tests
+
+
+def run_tests(problem: Problem, program: str, executor: Executor, *, timeout_s: float = TIMEOUT_S) -> PytestRun:
+    """Run an exercise's tests on a program as Aider does.
+
+    Args:
+        problem: an exercise.
+        program: what its file holds.
+        executor: lets the program import `truegrade.grading.pytest_runs.PACKAGES`.
+        timeout_s: CPU seconds, and wall seconds, of all tests together.
+
+    Raises:
+        UserError: the problem has no suite of tests, or pytest is not installed.
+    """
+    if not isinstance(problem.task, SuiteTask):
+        raise UserError(f"{problem.id} of {problem.benchmark!r} has no unit tests that pytest could run")
+    folder = problem.id.rpartition("/")[2]
+    return run_pytest(problem.task, program, executor, folder=folder, cpu_s=timeout_s, wall_s=timeout_s)

@@ -18,7 +18,7 @@ from truegrade.profiles.function_scope import needed_imports
 from truegrade.profiles.prompt_building import continuation
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.reliability_guard import grade_guarded
-from truegrade.profiles.stop_words import before_stop
+from truegrade.profiles.stop_words import HUMANEVALPACK_STOP, before_stop
 from truegrade.records import Answer, Completion, FunctionTask, Problem, Prompt
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
@@ -26,7 +26,7 @@ from truegrade.sandbox import Limits
 _TASKS = "bigcode-project/bigcode-evaluation-harness@8fc5bae6 bigcode_eval/tasks/humanevalpack.py"
 _METRIC = "infi-coder/infibench-evaluator@96cb098 code_eval_octopack/"
 
-STOP = ("\nclass", "\ndef", "\n#", "\n@", "\nprint", "\nif", "\nassert", "<|endoftext|>")
+STOP = HUMANEVALPACK_STOP
 IMPORTS = (
     *("import math", "import re", "import sys", "import copy", "import datetime", "import itertools"),
     *("import collections", "import heapq", "import statistics", "import functools", "import hashlib"),
