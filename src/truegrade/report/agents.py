@@ -120,6 +120,7 @@ def print_agents(
         arguments = plain_table("-A", *info.defaults, "meaning")
         for name, meaning in info.args.items():
             row(arguments, name, *(str(defaults[name]) for defaults in info.defaults.values()), meaning)
-        out.print(arguments)
+        if info.args:
+            out.print(arguments)
         for rule in info.rules:
             out.print(Text.assemble(f"· {rule.text} ", (f"({rule.source})", "dim")))
