@@ -20,6 +20,7 @@ SIZES = {
     "leetcode-dataset-test": 228,
     "leetcode-dataset-train": 1890,
     "enamel": 164,
+    "polyglot-python": 34,
     "quixbugs": 40,
 }
 

@@ -39,6 +39,7 @@ NOT_RUN = {
     r"--model gguf/": "weights that are never installed unasked: tests/models",
     r"--model \S+ --model": "models of several prices: tests/cli",
     r"-A from=": "self-repair: tests/agents",
+    r"^run polyglot-python": "a checkout of another repository: tests/profiles, tests/agents",
 }
 REPLY = "```python\ndef f(x):\n    return x\n```"
 LOCAL = ("baseline/", "embedded/")

@@ -11,7 +11,17 @@ from truegrade.profiles import PROFILES, evalplus_span, evalscope_extraction, lm
 from truegrade.profiles.evalplus_sanitize import sanitize
 from truegrade.profiles.evalplus_span import MAX_PARSED_CHARS, _Search
 from truegrade.profiles.refusals import covered_benchmarks
-from truegrade.records import Case, CasesTask, ChoiceTask, ContestTask, InputTask, OutputTask, Problem, Reason
+from truegrade.records import (
+    Case,
+    CasesTask,
+    ChoiceTask,
+    ContestTask,
+    InputTask,
+    OutputTask,
+    Problem,
+    Reason,
+    SuiteTask,
+)
 from truegrade.sandbox import Sandbox
 
 CHARS = 10_000
@@ -52,6 +62,7 @@ def problems(benchmark):
                        item="", case=0)
         ],
         "livecodebench": [contest, msgspec.structs.replace(contest, function="f")],
+        "polyglot-python": [SuiteTask(prompt="", entry_point="f", tests="", module="f", reference=PROGRAM)],
         "quixbugs": [CasesTask(entry_point="f", buggy=PROGRAM, reference=PROGRAM, cases=(case,))],
     }  # fmt: skip
     output = [OutputTask(program=PROGRAM, function="f", arguments="1", expected="1")]

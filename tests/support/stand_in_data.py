@@ -31,6 +31,7 @@ def _pack_row(number: int, helper: str, body: str, bug: str, checks: str) -> dic
         "bug_type": "value misuse",
         "failure_symptoms": "incorrect output",
         "entry_point": "four",
+        "docstring": "Four times n.\n>>> four(1)\n4",
         "instruction": "Write a Python function `four(n: int) -> int` to do this:\nFour times n.\n",
         "test": f"\n\ndef check(four):\n{checks}\ncheck(four)\n",
         "example_test": "",
@@ -97,6 +98,7 @@ def _table(rows: Rows) -> bytes:
 STAND_INS: dict[str, tuple[str, Rows, Callable[[Rows], bytes]]] = {
     "humanevalfix": ("humanevalpack.jsonl", HUMANEVALPACK, _lines),
     "humanevalsynthesize": ("humanevalpack.jsonl", HUMANEVALPACK, _lines),
+    "humanevalexplain": ("humanevalpack.jsonl", HUMANEVALPACK, _lines),
     "leetcode-dataset": ("LeetCodeDataset-v0.3.1-test.jsonl.gz", LEETCODE, _zipped_lines),
     "enamel": ("enamel.csv", ENAMEL, _table),
 }

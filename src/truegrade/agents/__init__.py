@@ -15,6 +15,8 @@ __all__ = ["AGENTS", "REGISTRY", "Agent", "AgentInfo", "find_agent", "open_agent
 AGENTS: Mapping[str, str] = MappingProxyType(
     {
         "agentcoder": "truegrade.agents.agentcoder:AgentCoder",
+        "aider": "truegrade.agents.aider:AiderAgent",
+        "explain": "truegrade.agents.explain:Explain",
         "self-repair": "truegrade.agents.self_repair:SelfRepair",
     }
 )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from truegrade.agents import open_agent
+from truegrade.agents.base import sees_official_tests
 from truegrade.agents.session import total_usage
 from truegrade.agents.steps import AskedStep, SettledStep, Step, TriedStep
 from truegrade.errors import UserError
@@ -45,7 +46,7 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
     settled: int
     """Samples with an answer handed in."""
     accepted: int
-    """Of these, samples whose answer passed enough self-made tests."""
+    """Of these, samples whose answer passed enough self-made tests; or the data set's, where `official_tests`."""
     rounds: dict[str, int]
     """Rounds worked -> samples, of those settled."""
     without_tests: int
@@ -57,6 +58,11 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
     trial_cpu_s: float
     by_agent: dict[str, RoleUse]
     """``programmer``, ``tester``."""
+    official_tests: bool = False
+    """Whether the tests are the data set's own, and the model was shown what they print."""
+    pass_rates: dict[str, float] = {}
+    """Where they are: number of tries -> share of the settled samples that had passed by then, as Aider's
+    ``pass_rate_1`` and ``pass_rate_2``, from 0 to 1."""
 
     @property
     def tests_itself(self) -> bool:
@@ -67,6 +73,10 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
     def warnings(self) -> list[str]:
         """The warnings of the run."""
         said = [f"made by {self.agent}/{self.variant}: {self.label}"]
+        if self.official_tests:
+            shown = sum(count for tries, count in self.rounds.items() if int(tries) > 1)
+            told = "the model was shown what the tests that grade it print, expected values included"
+            return [*said, f"in {shown} of {self.settled} samples {told}"] if shown else said
         if self.settled > self.accepted:
             unaccepted = self.settled - self.accepted
             said.append(f"the agent's own tests accepted no program in {unaccepted} of {self.settled} samples")
@@ -104,7 +114,8 @@ def summarise_steps(
                 trial_cpu_s += sum(trial.cpu_s for trial in ran)
             case SettledStep() as last:
                 settled[step.key] = last
-    variant, label = _variant_and_label(config)
+    variant, label, official_tests = _about(config)
+    ended = Counter(last.round for last in settled.values() if last.accepted)
     return AgentSummary(
         agent=f"{config.name}@{config.version}",
         variant=variant,
@@ -117,16 +128,25 @@ def summarise_steps(
         trials=trials,
         trial_cpu_s=trial_cpu_s,
         by_agent={name: use.total() for name, use in uses.items()},
+        official_tests=official_tests,
+        pass_rates=_pass_rates(ended, rounds, len(settled)) if official_tests else {},
     )
 
 
-def _variant_and_label(config: AgentConfig) -> tuple[str, str]:
-    """As the agent says; of an agent that this version does not know, only that it is one."""
+def _pass_rates(ended: Counter[int], rounds: Counter[SampleKey], settled: int) -> dict[str, float]:
+    """Shares accepted in at most one round, in at most two, up to the most that a sample took."""
+    tries = range(1, max(rounds.values(), default=0) + 1)
+    return {str(n): sum(ended[round_] for round_ in range(1, n + 1)) / settled for n in tries} if settled else {}
+
+
+def _about(config: AgentConfig) -> tuple[str, str, bool]:
+    """Variant, label, and whether it shows official tests' output, as the agent says; of an agent that this
+    version does not know, only that it is one."""
     try:
         agent = open_agent(config.name, config.args)
     except UserError:
-        return str(config.args.get("variant", "")), "result of an agent; not pass@1 of the model"
-    return agent.variant, agent.label
+        return str(config.args.get("variant", "")), "result of an agent; not pass@1 of the model", False
+    return agent.variant, agent.label, sees_official_tests(agent)
 
 
 class _Use:

@@ -36,6 +36,9 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
     defaults: dict[str, dict[str, object]]
     """Defaults of the arguments, by variant."""
     rules: tuple[AgentRule, ...]
+    sees_official_tests: bool = False
+    """Whether it is given a way to run the data set's own tests and to read what they print, expected values
+    included; no agent is given the tests themselves."""
 
 
 class Agent(Protocol):
@@ -70,3 +73,9 @@ class Agent(Protocol):
 
     async def answer(self, session: Session, executor: Executor) -> Reply:
         """Work on one sample until there is an answer. A Reply without text could not be finished."""
+
+
+def sees_official_tests(agent: Agent) -> bool:
+    """Whether an agent declares that it runs the data set's own tests and shows what they print."""
+    info = getattr(agent, "info", None)
+    return isinstance(info, AgentInfo) and info.sees_official_tests

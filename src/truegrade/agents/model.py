@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from truegrade.agents.base import Agent
-from truegrade.agents.session import Session
+from truegrade.agents.session import OfficialTests, Session
 from truegrade.agents.steps import StepLog
 from truegrade.agents.visible import VisibleProblem, prompt_tests, visible_problem
 from truegrade.grading.executor import Executor
@@ -39,6 +39,7 @@ class AgentModel:
         executor: runs the agent's programs and tests.
         log: the run's steps; the caller closes it.
         problems: what the agent may know of each problem of the run, by id.
+        official_tests: what runs the tests of each, for an agent that shows their output; else None.
     """
 
     def __init__(
@@ -48,9 +49,10 @@ class AgentModel:
         executor: Executor,
         log: StepLog,
         problems: Mapping[str, VisibleProblem],
+        official_tests: Mapping[str, OfficialTests] | None = None,
     ) -> None:
         self._agent, self._model, self._executor, self._log = agent, model, executor, log
-        self._problems = problems
+        self._problems, self._official_tests = problems, official_tests or {}
 
     @property
     def name(self) -> str:
@@ -83,7 +85,10 @@ class AgentModel:
     async def generate_sample(self, key: SampleKey, prompt: Prompt, sampling: Sampling) -> Reply:
         """One sample of the agent: its answer, with the accounts of all its steps."""
         problem = self._problems[key.problem_id]
-        session = Session(key.sample, problem, prompt, sampling, model=self._model, log=self._log)
+        tests = self._official_tests.get(key.problem_id)
+        session = Session(
+            key.sample, problem, prompt, sampling, model=self._model, log=self._log, official_tests=tests
+        )
         return await self._agent.answer(session, self._executor)
 
     async def close(self) -> None:

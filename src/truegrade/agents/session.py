@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -11,9 +11,14 @@ from truegrade.agents.self_tests import parse_tests
 from truegrade.agents.steps import AskedStep, Role, SettledStep, Step, StepLog, TriedStep
 from truegrade.agents.visible import VisibleProblem
 from truegrade.errors import BadRecord
+from truegrade.grading.executor import Executor
+from truegrade.grading.pytest_runs import PytestRun
 from truegrade.models.base import Model, Reply, generate_sample
 from truegrade.records import Attempt, Prompt, SampleKey, Usage
 from truegrade.records.config import Sampling
+
+OfficialTests = Callable[[str, Executor], PytestRun]
+"""Runs the data set's own tests of one problem on a program."""
 
 
 class BudgetSpent(Exception):
@@ -32,6 +37,7 @@ class Session:
         sampling: parameters of the run; the seed is already the sample's own.
         model: the model in question.
         log: the run's steps.
+        official_tests: for an agent that says that it shows their output (`AgentInfo.sees_official_tests`).
     """
 
     def __init__(
@@ -43,7 +49,9 @@ class Session:
         *,
         model: Model,
         log: StepLog,
+        official_tests: OfficialTests | None = None,
     ) -> None:
+        self.official_tests = official_tests
         self.sample, self.problem, self.first = sample, problem, prompt
         self._sampling, self._model, self._log = sampling, model, log
         self._key = SampleKey(problem.id, sample)

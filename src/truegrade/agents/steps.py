@@ -36,13 +36,15 @@ class AskedStep(msgspec.Struct, frozen=True, kw_only=True, tag="asked", tag_fiel
 
 
 class AgentTrial(msgspec.Struct, frozen=True, kw_only=True):
-    """One self-made test of one candidate."""
+    """One test of one candidate, self-made; or all tests of the data set, of an agent that shows their output."""
 
     test: str
     status: str
     """A `truegrade.records.Reason`, or ``not_run``."""
     detail: str = ""
     cpu_s: float = 0.0
+    output: str = ""
+    """What the tests printed, where the model is shown it."""
 
     @property
     def passed(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from truegrade.records import ContestTask, FunctionTask, OracleTask, Problem
+from truegrade.records import ContestTask, FunctionTask, OracleTask, Problem, SuiteTask
 
 
 class VisibleProblem(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +20,10 @@ class VisibleProblem(msgspec.Struct, frozen=True, kw_only=True):
     """The function to write; empty where there is none."""
     prefix: str = ""
     """Code that stands before a body-only completion."""
+    module: str = ""
+    """Name by which tests import the program; empty where they do not."""
+    starter: str = ""
+    """What the file to write holds at first."""
 
 
 def visible_problem(problem: Problem) -> VisibleProblem:
@@ -28,6 +32,9 @@ def visible_problem(problem: Problem) -> VisibleProblem:
     match problem.task:
         case FunctionTask() | OracleTask() as task:
             shown = {"text": task.prompt, "entry_point": task.entry_point, "prefix": task.prefix}
+        case SuiteTask() as task:
+            shown = {"text": task.prompt, "entry_point": task.entry_point, "prefix": task.prefix}
+            shown |= {"module": task.module, "starter": task.starter}
         case ContestTask(question=question):
             shown = {"text": question}
         case _:

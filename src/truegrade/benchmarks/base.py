@@ -27,6 +27,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """How the data differs from the pinned data, in words; None where it does not, or none is pinned."""
     origin: Origin | None = None
     """Where a benchmark that is not built in was found; filled in when it is loaded by name."""
+    agent: str = ""
+    """Name of the agent that must ask, where a question alone means nothing; else empty."""
 
     def by_id(self) -> Mapping[str, Problem]:
         """Problems by id."""

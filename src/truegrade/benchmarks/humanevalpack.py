@@ -1,4 +1,4 @@
-"""HumanEvalPack in Python: HumanEval's functions with a bug to repair, and with an instruction to follow.
+"""HumanEvalPack in Python: HumanEval's functions to repair, to write by an instruction, and to explain.
 
 Muennighoff et al., OctoPack: Instruction Tuning Code Large Language Models, arXiv:2308.07124;
 bigcode-project/octopack@e17a8f6 ``evaluation/create/humaneval-x/data/python/``. The prompts are those of HumanEval
@@ -19,7 +19,7 @@ from truegrade.benchmarks.pinned import Item, load_pinned
 from truegrade.datasets import SOURCES
 from truegrade.records import FunctionTask
 
-FIX, SYNTHESIZE = "humanevalfix", "humanevalsynthesize"
+FIX, SYNTHESIZE, EXPLAIN = "humanevalfix", "humanevalsynthesize", "humanevalexplain"
 DOCS, TESTS = "docs", "tests"
 
 _SOURCE = SOURCES["humanevalpack"]
@@ -44,6 +44,7 @@ class HumanEvalPackRow(msgspec.Struct, frozen=True):
     failure_symptoms: str
     entry_point: str
     instruction: str
+    docstring: str
     test: str
     """Ends with the call of ``check``."""
 
@@ -98,6 +99,35 @@ def _instructed(row: HumanEvalPackRow) -> Item:
     )
 
 
+def load_explain(data: Path | None, args: Mapping[str, str]) -> Benchmark:
+    """Read the 164 functions to describe, and to write again from the description alone.
+
+    Raises:
+        UserError: the file is not found or not the pinned one, or an argument is not known.
+    """
+    loaded = load_pinned(EXPLAIN, _SOURCE, HumanEvalPackRow, _explained, data, args)
+    return msgspec.structs.replace(loaded, agent="explain")
+
+
+def _explained(row: HumanEvalPackRow) -> Item:
+    """The words are those of bigcode-evaluation-harness@8fc5bae6 ``humanevalpack.py`` HumanEvalExplainDescribe.
+
+    A body follows the head with its docstring, as there, though neither question shows the docstring.
+    """
+    program = row.declaration + row.canonical_solution
+    words = "Provide a concise natural language description of the code using at most {} characters."
+    return Item(
+        id=_id(row),
+        task=FunctionTask(
+            prompt=f"{program}\n{words.format(len(row.docstring))}",
+            entry_point=row.entry_point,
+            prefix=row.prompt,
+            tests=row.test,
+            reference=program,
+        ),
+    )
+
+
 def _helpers(row: HumanEvalPackRow) -> str:
     """What the tests of 32, 38 and 50 call and only the code before the function defines; else nothing."""
     code = row.declaration + row.canonical_solution
@@ -130,5 +160,16 @@ HUMANEVALSYNTHESIZE = BenchmarkSpec(
     citation=_SOURCE.citation,
     source=_SOURCE.name,
     load=load_synthesize,
+    args=dict(ALLOW_MODIFIED),
+)
+HUMANEVALEXPLAIN = BenchmarkSpec(
+    name=EXPLAIN,
+    summary="Describe a Python function and write it again from that description; the agent explain asks.",
+    tasks="function",
+    size=_SOURCE.size,
+    licence=_SOURCE.licence,
+    citation=_SOURCE.citation,
+    source=_SOURCE.name,
+    load=load_explain,
     args=dict(ALLOW_MODIFIED),
 )

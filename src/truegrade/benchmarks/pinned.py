@@ -10,10 +10,12 @@ import msgspec
 
 from truegrade.benchmarks.base import Benchmark
 from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED, check_arguments, flag
-from truegrade.datasets import PinnedFile, read_source
+from truegrade.datasets import LocatedFile, PinnedFile, Rows, check_rows, read_source
 from truegrade.records import Problem, Task
 
 Row = TypeVar("Row", bound=msgspec.Struct)
+FromCheckout = tuple[Callable[[Path], bool], Callable[[Path], bytes]]
+"""Whether a folder is a checkout of upstream's repository, and the bytes of the pinned file made of one."""
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +35,7 @@ def load_pinned(
     args: Mapping[str, str],
     *,
     known: Mapping[str, str] = ALLOW_MODIFIED,
+    made_of_checkout: FromCheckout | None = None,
 ) -> Benchmark:
     """Read all rows of a source into a benchmark; every problem is a cluster of its own.
 
@@ -44,12 +47,14 @@ def load_pinned(
         data: where the file is (`truegrade.datasets.locate`).
         args: task arguments given.
         known: task arguments taken; ``allow_modified`` is one of them.
+        made_of_checkout: where the source is a repository, see `read_pinned`.
 
     Raises:
         UserError: the file is not found or not the pinned one, or an argument is not known.
     """
     check_arguments(name, args, known)
-    read = read_source(source, row_type, data, allow_modified=flag(args, "allow_modified"))
+    modified = flag(args, "allow_modified")
+    read = read_pinned(source, row_type, data, made_of_checkout, allow_modified=modified)
     items = [item(row) for row in read.rows]
     return Benchmark(
         name=name,
@@ -69,3 +74,23 @@ def load_pinned(
         modified=read.modified,
         args=dict(args),
     )
+
+
+def read_pinned(
+    source: PinnedFile,
+    row_type: type[Row],
+    data: Path | None,
+    made_of_checkout: FromCheckout | None,
+    *,
+    allow_modified: bool,
+) -> Rows[Row]:
+    """The rows of a pinned file; where ``data`` is a checkout of the repository it is made of, made of that.
+
+    Raises:
+        UserError: the data are not found or not the pinned ones.
+    """
+    folder = None if data is None else data.expanduser()
+    if folder is None or made_of_checkout is None or not made_of_checkout[0](folder):
+        return read_source(source, row_type, data, allow_modified=allow_modified)
+    located = LocatedFile(path=folder, origin=str(folder))
+    return check_rows(source, row_type, located, made_of_checkout[1](folder), allow_modified=allow_modified)

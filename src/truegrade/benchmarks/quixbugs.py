@@ -15,7 +15,8 @@ import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED, check_arguments, choice, flag
-from truegrade.datasets import SOURCES, LocatedFile, Rows, check_rows, read_source
+from truegrade.benchmarks.pinned import read_pinned
+from truegrade.datasets import SOURCES
 from truegrade.datasets.quixbugs_files import is_checkout, rows_of_checkout
 from truegrade.datasets.quixbugs_splits import SPLITS, split_of
 from truegrade.records import Case, CasesTask, FunctionTask, Problem
@@ -56,7 +57,8 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     check_arguments(NAME, args, _ARGS)
     split = choice(args, "split", ("all", *SPLITS, "json", "graph"))
     run_slow = choice(args, "slow", ("skip", "run")) == "run"
-    read = _read(data, allow_modified=flag(args, "allow_modified"))
+    made, modified = (is_checkout, rows_of_checkout), flag(args, "allow_modified")
+    read = read_pinned(_SOURCE, QuixBugsRow, data, made, allow_modified=modified)
     return Benchmark(
         name=NAME,
         problems=tuple(
@@ -67,14 +69,6 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         modified=read.modified,
         args=dict(args),
     )
-
-
-def _read(data: Path | None, *, allow_modified: bool) -> Rows[QuixBugsRow]:
-    if data is None or not is_checkout(data.expanduser()):
-        return read_source(_SOURCE, QuixBugsRow, data, allow_modified=allow_modified)
-    folder = data.expanduser()
-    located = LocatedFile(path=folder, origin=str(folder))
-    return check_rows(_SOURCE, QuixBugsRow, located, rows_of_checkout(folder), allow_modified=allow_modified)
 
 
 def _belongs(row: QuixBugsRow, split: str) -> bool:

@@ -12,7 +12,7 @@ from msgspec import structs
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.own_rows import rows_benchmark
 from truegrade.errors import UserError
-from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem
+from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem, SuiteTask
 from truegrade.registry import Found, Registry
 
 BENCHMARKS: Mapping[str, str] = MappingProxyType(
@@ -27,6 +27,8 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "humanevalsynthesize": "truegrade.benchmarks.humanevalpack:HUMANEVALSYNTHESIZE",
         "leetcode-dataset": "truegrade.benchmarks.leetcode_dataset:LEETCODE_DATASET",
         "enamel": "truegrade.benchmarks.enamel:ENAMEL",
+        "humanevalexplain": "truegrade.benchmarks.humanevalpack:HUMANEVALEXPLAIN",
+        "polyglot-python": "truegrade.benchmarks.polyglot:POLYGLOT_PYTHON",
         "cruxeval-output": "truegrade.benchmarks.cruxeval:CRUXEVAL_OUTPUT",
         "cruxeval-input": "truegrade.benchmarks.cruxeval:CRUXEVAL_INPUT",
         "livecodebench-execution": "truegrade.benchmarks.livecodebench_execution:LIVECODEBENCH_EXECUTION",
@@ -138,7 +140,7 @@ def _check_loaded(found: Found[BenchmarkSpec], loaded: Any) -> None:
 
 def _has_tests(problem: Problem) -> bool:
     match problem.task:
-        case FunctionTask(tests=tests):
+        case FunctionTask(tests=tests) | SuiteTask(tests=tests):
             return bool(tests.strip())
         case OracleTask(base_inputs=base, plus_inputs=plus):
             return bool(base or plus)

@@ -12,6 +12,7 @@ import msgspec
 from truegrade.agents import REGISTRY as AGENTS
 from truegrade.agents import Agent, find_agent
 from truegrade.agents.model import AgentModel
+from truegrade.agents.official_tests import official_tests, packages
 from truegrade.agents.steps import StepLog
 from truegrade.agents.trials import CPU_S
 from truegrade.agents.visible import visible_problem
@@ -165,7 +166,8 @@ def asker(
         model: the model in question.
         agent: works between the run and the model; None to ask the model directly.
         run: whose steps are gone on with.
-        problems: what is asked, by id; an agent is told the visible part of each, a model nothing of it.
+        problems: what is asked, by id; an agent is told the visible part of each, a model nothing of it. One that
+            declares it (`AgentInfo.sees_official_tests`) may also run the tests.
         allow_unsafe: as for `truegrade.pipeline.grade.grade_run`.
         cache: see `truegrade.models.cached.cacheable`. An agent's questions are never cached: it may put one
             several times in a sample, and its steps are on disk already.
@@ -183,9 +185,10 @@ def asker(
             answered.add(facts.key)
     log = StepLog(run.path, answered=answered, accounted=accounted, notice=notice)
     try:
-        with Sandbox(Limits(cpu_s=CPU_S), allow_unsafe=allow_unsafe) as sandbox:
+        limits = Limits(cpu_s=CPU_S, packages=(*Limits().packages, *packages(agent)))
+        with Sandbox(limits, allow_unsafe=allow_unsafe) as sandbox:
             visible = {id_: visible_problem(problem) for id_, problem in problems.items()}
-            yield AgentModel(agent, model, sandbox, log, visible)
+            yield AgentModel(agent, model, sandbox, log, visible, official_tests(agent, problems))
     finally:
         log.close()
 

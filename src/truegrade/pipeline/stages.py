@@ -275,6 +275,8 @@ def prepare(
     worker = open_agent_for(request.agent, request.agent_args or {}, request.model, variant)
     data = None if request.data is None else Path(request.data)
     loaded = load_announced(request.benchmark, data, args, notice, shown)
+    if loaded.agent and worker is None:
+        raise UserError(f"{loaded.name} is asked in several steps: name who asks them, `agent` {loaded.agent}")
     selected = select(loaded, request.limit, request.ids)
     if request.limit is not None and (chosen := told(loaded, selected)) is not None:
         notice(chosen)

@@ -39,6 +39,7 @@ PROFILES: dict[str, str] = {
     "evalscope": "truegrade.profiles.evalscope:Evalscope",
     "inspect-evals": "truegrade.profiles.inspect_evals:InspectEvals",
     "agentcoder": "truegrade.profiles.agentcoder:Agentcoder",
+    "aider": "truegrade.profiles.aider:Aider",
     "blog": "truegrade.profiles.blog:Blog",
     "cruxeval": "truegrade.profiles.cruxeval:Cruxeval",
     "cruxeval-openai": "truegrade.profiles.cruxeval_openai:CruxevalOpenai",

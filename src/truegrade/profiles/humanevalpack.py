@@ -18,7 +18,7 @@ from truegrade.profiles.function_scope import needed_imports
 from truegrade.profiles.prompt_building import continuation
 from truegrade.profiles.refusals import check_variant, function_task
 from truegrade.profiles.reliability_guard import grade_guarded
-from truegrade.profiles.stop_words import before_stop
+from truegrade.profiles.stop_words import HUMANEVALPACK_STOP, before_stop
 from truegrade.records import Answer, Completion, FunctionTask, Problem, Prompt
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
@@ -26,7 +26,7 @@ from truegrade.sandbox import Limits
 _TASKS = "bigcode-project/bigcode-evaluation-harness@8fc5bae6 bigcode_eval/tasks/humanevalpack.py"
 _METRIC = "infi-coder/infibench-evaluator@96cb098 code_eval_octopack/"
 
-STOP = ("\nclass", "\ndef", "\n#", "\n@", "\nprint", "\nif", "\nassert", "<|endoftext|>")
+STOP = HUMANEVALPACK_STOP
 IMPORTS = (
     *("import math", "import re", "import sys", "import copy", "import datetime", "import itertools"),
     *("import collections", "import heapq", "import statistics", "import functools", "import hashlib"),
@@ -40,11 +40,11 @@ class HumanEvalPack(Profile):
 
     name: ClassVar[str] = "humanevalpack"
     version: ClassVar[str] = "8fc5bae6"
-    summary: ClassVar[str] = "bigcode-evaluation-harness: HumanEvalFix, HumanEvalSynthesize: first function, 10 s"
+    summary: ClassVar[str] = "bigcode-evaluation-harness: HumanEvalFix, Synthesize, Explain: first function, 10 s"
     covers: ClassVar[tuple[Kind, ...]] = ("function", "repair")
     takes: ClassVar[Takes] = "continuation"
     only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-        {"function": ("humanevalsynthesize",), "repair": ("humanevalfix",)}
+        {"function": ("humanevalsynthesize", "humanevalexplain"), "repair": ("humanevalfix",)}
     )
     variants: ClassVar[tuple[str, ...]] = ("default", "continue")
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -52,6 +52,8 @@ class HumanEvalPack(Profile):
              " docstring or with the tests, `Fix bugs in NAME.`, the head; HumanEvalSynthesize: instruction, head",
              _TASKS),
         Rule("prompt", "continue: the head alone, of HumanEvalSynthesize only", _TASKS),
+        Rule("prompt", "HumanEvalExplain: the first of two questions, the program and how long its description may"
+             " be; the agent explain asks both", _TASKS),
         Rule("extraction", r"up to \nclass \ndef \n# \n@ \nprint \nif \nassert <|endoftext|>, then up to the first"
              " line that is not indented", _TASKS),
         Rule("program", "16 lines of imports, the head stripped on the right, the answer, an empty line, the"

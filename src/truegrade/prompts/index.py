@@ -77,6 +77,39 @@ PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
             source="huangd1999/AgentCoder@dddd1b9 src/test_designer_humaneval.py, test_designer_mbpp.py",
             placeholders={},
         ),
+        "aider.failures": PromptEntry(
+            sha256="2b553bdfbc5f66ddc086099d47adb354147ce718f9663b705002513997908b15",
+            source="Aider-AI/aider@5dc9490 benchmark/prompts.py test_failures",
+            placeholders={"errors": "what pytest printed", "file": "name of the file to fill in"},
+        ),
+        "aider.files": PromptEntry(
+            sha256="6a4dcc8127036051395ee41ab6f993f3874b7e87a32b6aa83d08bdf7b6c56910",
+            source="Aider-AI/aider@5dc9490 aider/coders/base_prompts.py files_content_prefix, base_coder.py",
+            placeholders={"file": "name of the file to fill in", "content": "what it holds"},
+        ),
+        "aider.task": PromptEntry(
+            sha256="0e9d0136bd5daa10a542b38be3c8fec4976e58ca1d539704fbe792d19e73b7c3",
+            source="Aider-AI/aider@5dc9490 benchmark/prompts.py instructions_addendum",
+            placeholders={
+                "instructions": "the exercise's texts, one behind the other",
+                "file": "name of the file to fill in",
+            },
+        ),
+        "aider.whole.example": PromptEntry(
+            sha256="39d55ff92d71f6485080ad5c1a5458a02514ee966d2facf98071fd5b0d56f036",
+            source="Aider-AI/aider@5dc9490 aider/coders/wholefile_prompts.py example_messages",
+            placeholders={},
+        ),
+        "aider.whole.reminder": PromptEntry(
+            sha256="b22b8d4cdbabfead6c2412c2f328f61157a186ea95be96d332573764fbc319ea",
+            source="Aider-AI/aider@5dc9490 aider/coders/wholefile_prompts.py system_reminder",
+            placeholders={},
+        ),
+        "aider.whole.system": PromptEntry(
+            sha256="c980c4ef5686b79638977b1c62b216f07c18d4162b55bd76348634c2b63537fe",
+            source="Aider-AI/aider@5dc9490 aider/coders/wholefile_prompts.py main_system",
+            placeholders={},
+        ),
         "bigcode.humaneval.prompt": PromptEntry(
             sha256="29d7a961d09bcf290bda9f5372e26f1ef7454daaced8a21a7b30f0cff3e770d1",
             source="bigcode-project/bigcode-evaluation-harness@8fc5bae6 bigcode_eval/tasks/humaneval.py",
@@ -360,6 +393,15 @@ PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
             sha256="dfaeeccf9bf7d75aaa19b248af20abb99d827f47949fd1e38bc8d513ab8c8ec7",
             source="ours",
             placeholders={"prompt": "the description, as stored", "tests": "the shown tests joined by newlines"},
+        ),
+        "strict.file.user": PromptEntry(
+            sha256="9253ded138e22a1ab5e84cd84199e5c9928ae4b1c82c709737343e4f96ee0d8c",
+            source="ours",
+            placeholders={
+                "prompt": "the exercise, in words",
+                "file": "name of the file",
+                "starter": "what the file holds at first",
+            },
         ),
         "strict.function.user": PromptEntry(
             sha256="d2b82876c1855dffff3f2c56e8ba8fa8c0489824ab32656250f6842acc9d88f6",

@@ -16,6 +16,7 @@ import msgspec
 from truegrade.files.json_text import encode
 from truegrade.records.oracle_tasks import EfficiencyTask as EfficiencyTask
 from truegrade.records.oracle_tasks import OracleTask as OracleTask
+from truegrade.records.suite_task import SuiteTask as SuiteTask
 
 SCHEMA_VERSION = 1
 """Version of the records on disk; a change that an old reader cannot read raises it."""
@@ -205,7 +206,17 @@ class ContestTask(msgspec.Struct, frozen=True, kw_only=True, tag="contest"):
     """A right program, where the data set has one."""
 
 
-Task = FunctionTask | OracleTask | EfficiencyTask | CasesTask | OutputTask | ChoiceTask | InputTask | ContestTask
+Task = (
+    FunctionTask
+    | OracleTask
+    | EfficiencyTask
+    | CasesTask
+    | OutputTask
+    | ChoiceTask
+    | InputTask
+    | ContestTask
+    | SuiteTask
+)
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from truegrade.records import (
     InputTask,
     OracleTask,
     OutputTask,
+    SuiteTask,
     Task,
 )
 
@@ -27,11 +28,12 @@ Kind = Literal[
     "input_prediction",
     "execution_choice",
     "contest",
+    "suite",
 ]
 """Kinds of problem: complete a function from its head (HumanEval); write one from a description (MBPP); either,
 compared with a reference on inputs (the plus sets), or on inputs and in what it costs (ENAMEL); repair a program;
 predict an output, of a program or of a described function; predict an input; choose between two programs; solve a
-contest problem."""
+contest problem; write what a suite of unit tests is about (BigCodeBench)."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _KIND_OF: dict[type, Kind] = {
     OracleTask: "oracle",
@@ -40,6 +42,7 @@ _KIND_OF: dict[type, Kind] = {
     InputTask: "input_prediction",
     ChoiceTask: "execution_choice",
     ContestTask: "contest",
+    SuiteTask: "suite",
 }
 
 

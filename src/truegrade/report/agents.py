@@ -27,14 +27,18 @@ def agent_facts(summary: Summary) -> list[tuple[str, str]]:
     return [
         ("agent", f"{agent.agent}/{agent.variant}"),
         ("label", agent.label),
-        ("accepted" if agent.tests_itself else "asked", _accepted(agent)),
+        ("accepted" if agent.tests_itself or agent.official_tests else "asked", _accepted(agent)),
         *((name, _use(use)) for name, use in agent.by_agent.items()),
     ]
 
 
 def _accepted(agent: AgentSummary) -> str:
+    if agent.official_tests:
+        rates = (f"pass_rate_{tries} {fmt.percent(rate)}" for tries, rate in agent.pass_rates.items())
+        told = f"{fmt.count(agent.accepted)} of {fmt.plural(agent.settled, 'sample')} by the data set's tests"
+        return ", ".join((told, *rates))
     if not agent.tests_itself:
-        return f"{fmt.plural(agent.settled, 'sample')}; other samples were kept unchanged"
+        return f"{fmt.plural(agent.settled, 'sample')}; replies that were stored before are kept unchanged"
     by_rounds = ", ".join(f"{count} after {number}" for number, count in agent.rounds.items())
     return (
         f"{fmt.count(agent.accepted)} of {fmt.plural(agent.settled, 'sample')} by self-made tests;"
@@ -81,8 +85,12 @@ def agent(summary: Summary) -> Markup:
 
 
 def _page_facts(about: AgentSummary) -> list[tuple[str, str]]:
+    if about.official_tests:
+        named = "by the data set's tests, their output shown between the tries"
+        rates = [(f"pass_rate_{tries}, {named}", fmt.percent(rate)) for tries, rate in about.pass_rates.items()]
+        return [*rates, ("programs run", f"{fmt.count(about.trials)}, {fmt.seconds(about.trial_cpu_s)} of CPU")]
     if not about.tests_itself:
-        return [("samples repaired; other samples were kept unchanged", fmt.count(about.settled))]
+        return [("samples asked; replies that were stored before are kept unchanged", fmt.count(about.settled))]
     return [
         ("accepted by its own tests", f"{fmt.count(about.accepted)} of {fmt.count(about.settled)}"),
         ("samples without a test", fmt.count(about.without_tests)),
@@ -112,6 +120,7 @@ def print_agents(
         arguments = plain_table("-A", *info.defaults, "meaning")
         for name, meaning in info.args.items():
             row(arguments, name, *(str(defaults[name]) for defaults in info.defaults.values()), meaning)
-        out.print(arguments)
+        if info.args:
+            out.print(arguments)
         for rule in info.rules:
             out.print(Text.assemble(f"· {rule.text} ", (f"({rule.source})", "dim")))
