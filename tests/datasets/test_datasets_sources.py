@@ -17,6 +17,7 @@ SIZES = {
     "mbppplus": 378,
     "cruxeval": 800,
     "humanevalpack": 164,
+    "bigcodebench": 1140,
     "quixbugs": 40,
 }
 
