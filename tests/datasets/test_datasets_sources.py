@@ -21,6 +21,7 @@ SIZES = {
     "leetcode-dataset-train": 1890,
     "enamel": 164,
     "polyglot-python": 34,
+    "bigcodebench": 1140,
     "quixbugs": 40,
 }
 

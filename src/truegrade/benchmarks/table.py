@@ -29,6 +29,7 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "enamel": "truegrade.benchmarks.enamel:ENAMEL",
         "humanevalexplain": "truegrade.benchmarks.humanevalpack:HUMANEVALEXPLAIN",
         "polyglot-python": "truegrade.benchmarks.polyglot:POLYGLOT_PYTHON",
+        "bigcodebench": "truegrade.benchmarks.bigcodebench:BIGCODEBENCH",
         "cruxeval-output": "truegrade.benchmarks.cruxeval:CRUXEVAL_OUTPUT",
         "cruxeval-input": "truegrade.benchmarks.cruxeval:CRUXEVAL_INPUT",
         "livecodebench-execution": "truegrade.benchmarks.livecodebench_execution:LIVECODEBENCH_EXECUTION",

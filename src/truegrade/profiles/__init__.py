@@ -33,6 +33,7 @@ PROFILES: dict[str, str] = {
     "humanevalpack": "truegrade.profiles.humanevalpack:HumanEvalPack",
     "leetcode-dataset": "truegrade.profiles.leetcode_dataset:LeetCodeDataset",
     "enamel": "truegrade.profiles.enamel:Enamel",
+    "bigcodebench": "truegrade.profiles.bigcodebench:BigCodeBench",
     "lm-eval": "truegrade.profiles.lm_eval:LmEval",
     "lm-eval-instruct": "truegrade.profiles.lm_eval:LmEvalInstruct",
     "simple-evals": "truegrade.profiles.simple_evals:SimpleEvals",
