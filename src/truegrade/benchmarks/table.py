@@ -25,6 +25,8 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "mbpp-sanitized": "truegrade.benchmarks.mbpp:MBPP_SANITIZED",
         "humanevalfix": "truegrade.benchmarks.humanevalpack:HUMANEVALFIX",
         "humanevalsynthesize": "truegrade.benchmarks.humanevalpack:HUMANEVALSYNTHESIZE",
+        "classeval": "truegrade.benchmarks.classeval:CLASSEVAL",
+        "cweval": "truegrade.benchmarks.cweval:CWEVAL",
         "cruxeval-output": "truegrade.benchmarks.cruxeval:CRUXEVAL_OUTPUT",
         "cruxeval-input": "truegrade.benchmarks.cruxeval:CRUXEVAL_INPUT",
         "livecodebench-execution": "truegrade.benchmarks.livecodebench_execution:LIVECODEBENCH_EXECUTION",

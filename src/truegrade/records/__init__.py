@@ -234,6 +234,8 @@ class SuiteTask(msgspec.Struct, frozen=True, kw_only=True, tag="suite"):
     """Trusted code that stands before a body-only completion; else empty."""
     tests: str
     """Source of a module of `unittest` cases, or of functions that pytest collects."""
+    security: str = ""
+    """Source of further tests in the same form, of whether the program is secure: counted apart. Empty for none."""
     framework: Literal["unittest", "pytest"] = "unittest"
     module: str = ""
     """Name by which the tests import the program; empty where both share one namespace, the program first."""
