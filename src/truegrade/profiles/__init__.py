@@ -31,6 +31,8 @@ PROFILES: dict[str, str] = {
     "bigcode": "truegrade.profiles.bigcode:Bigcode",
     "bigcode-instruct": "truegrade.profiles.bigcode:BigcodeInstruct",
     "humanevalpack": "truegrade.profiles.humanevalpack:HumanEvalPack",
+    "classeval": "truegrade.profiles.classeval:ClassEval",
+    "cweval": "truegrade.profiles.cweval:CWEval",
     "lm-eval": "truegrade.profiles.lm_eval:LmEval",
     "lm-eval-instruct": "truegrade.profiles.lm_eval:LmEvalInstruct",
     "simple-evals": "truegrade.profiles.simple_evals:SimpleEvals",
