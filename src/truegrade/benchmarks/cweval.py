@@ -1,4 +1,4 @@
-"""CWEval in Python: functions whose obvious implementation is insecure, each with tests of function and of security.
+"""CWEval in Python: functions whose obvious implementation is insecure, with tests of function and of security.
 
 Peng et al., CWEval, arXiv:2501.08200; Co1lin/CWEval@e9a2a12 ``benchmark/core/py/``.
 """
@@ -138,7 +138,9 @@ class _Part(ast.NodeTransformer):
         """Without the tests of upstream's own insecure examples, and without ``timeout``: limits are ours."""
         if node.name.startswith("test") and "_unsafe" in node.name:
             return None
-        node.decorator_list = [each for each in node.decorator_list if not ast.unparse(each).startswith("timeout(")]
+        node.decorator_list = [
+            each for each in node.decorator_list if not ast.unparse(each).startswith("timeout(")
+        ]
         return self.generic_visit(node)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
@@ -162,7 +164,7 @@ def _part(tests: ast.Module, marker: str) -> str:
 
 CWEVAL = BenchmarkSpec(
     name=NAME,
-    summary="Write a Python function that is right and secure; graded by tests of both, counted apart and together.",
+    summary="Write a Python function; tests of function and of security, counted apart and together.",
     tasks="suite",
     size=_SOURCE.size,
     licence=_SOURCE.licence,

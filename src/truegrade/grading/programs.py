@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from truegrade.extraction.parsing import quietly
-from truegrade.records import Answer, FunctionTask
+from truegrade.records import Answer, FunctionTask, SuiteTask
 
 _FUTURE = re.compile(r"^from __future__ import .*\n?", re.MULTILINE)
 
@@ -67,6 +67,11 @@ def arrange(task: FunctionTask) -> Arrangement:
         setup=f"{_source(rest)}\n",
         classes=tuple(name for name in task.tests_use if name not in modules),
     )
+
+
+def test_classes(task: SuiteTask) -> list[str]:
+    """Names of the classes of a suite's tests, in order."""
+    return [node.name for node in statements(task.tests) if isinstance(node, ast.ClassDef)]
 
 
 def statements(source: str) -> list[ast.stmt]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -11,7 +10,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.marks import methods_mark
-from truegrade.grading.programs import statements
+from truegrade.grading.programs import test_classes
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule, Takes
 from truegrade.profiles.prompt_building import chat, continuation, origin
 from truegrade.profiles.refusals import check_variant, covered_task
@@ -68,8 +67,8 @@ class ClassEval(Profile):
     variants: ClassVar[tuple[str, ...]] = ("default", "plain", "magicoder", "skeleton")
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "Alpaca's words around the instruction and the skeleton, behind `You are a helpful"
-             " assistant.` (GPT); plain: without both (DeepSeek, Gemini); magicoder: its own words; skeleton: alone,"
-             " to continue (PolyCoder, SantaCoder)", _PROMPT),
+             " assistant.` (GPT); plain: without both (DeepSeek, Gemini); magicoder: its own words; skeleton:"
+             " alone, to continue (PolyCoder, SantaCoder)", _PROMPT),
         Rule("extraction", "behind the first of ### Response:, @@ Response:, [/INST]; then the first fence of"
              " python, ruby or scss, any fence, or [PYTHON]; else the lines from the first that begins with class,"
              " imports before it kept, moved to the margin", f"{_EVAL} extract_code"),
@@ -89,9 +88,9 @@ class ClassEval(Profile):
         "a fence that nothing closes is an empty answer; a fence labelled py keeps its label and fails",
         "without a fence, every line that equals a line before the class is removed, empty ones too",
         "a reply whose class follows a usage example in a fence of its own is graded by the example",
-        "tests share the candidate's process (mark tests-inside); there, a program that ends the process ends the"
-        " whole evaluation, and here it fails",
-        "all tasks share a process and a folder there, so files of one are seen by the next; here each has its own",
+        "tests share the candidate's process (mark tests-inside)",
+        "there, a program that ends the process ends the whole evaluation; here it fails",
+        "there, all tasks share a process and a folder; here each has its own",
     )
     limits: ClassVar[Limits] = Limits(cpu_s=60.0)
 
@@ -124,7 +123,7 @@ class ClassEval(Profile):
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run each class of tests."""
         task = covered_task(self, problem, SuiteTask)
-        classes = [node.name for node in statements(task.tests) if isinstance(node, ast.ClassDef)]
+        classes = test_classes(task)
         lost = NOT_FOUND.get(problem.id, ())
         seconds = self.cpu_s(CLASS_S)
         name = f"{problem.id.replace('/', '_')}_0"
@@ -207,7 +206,7 @@ def _is_report(found: Any) -> bool:
 
 def _result(errors: int, failures: int, run: int, over: bool) -> str:
     """The harness' ``get_test_answer``."""
-    if run == 0 or errors == run:
+    if run in (0, errors):
         return "error"
     if errors + failures == 0:
         return "success"

@@ -47,7 +47,7 @@ class Collector:
         if report.when == "call":
             found[report.nodeid] = report.outcome == "passed"
 os._exit = lambda *codes: None
-options = ["--tb=short", "--continue-on-collection-errors", "-k", "not _unsafe"]
+options = ["--tb=short", "--no-header", "--continue-on-collection-errors", "-k", "not _unsafe"]
 options += ["-p", "no:cacheprovider", "--basetemp", "scratch", "--rootdir", os.getcwd()]
 try:
     pytest.main([*JOB["tests"], *options], plugins=[Collector()])

@@ -1,4 +1,4 @@
-"""Runs suites of unit tests as published harnesses do, in the program's own process, and reads what they report."""
+"""Runs suites of unit tests as published harnesses do, in the program's own process, and reads their report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from truegrade.sandbox.outcome import Outcome
 
 REPORT = "suite report: "
 """Begins the line, the last of stdout, that holds what became of the tests as JSON."""
-CLOCK = '''import json, os, signal, sys
+CLOCK = """import json, os, signal, sys
 class TimedOut(BaseException):
     pass
 def expired(number, frame):
@@ -34,7 +34,7 @@ for path, text in JOB["files"].items():
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
 sys.path.insert(0, os.getcwd())
-'''
+"""
 """Head of a script: a limit of CPU time, thrice that and 5 s of wall time, that raises where the program runs."""
 
 

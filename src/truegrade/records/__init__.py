@@ -235,7 +235,7 @@ class SuiteTask(msgspec.Struct, frozen=True, kw_only=True, tag="suite"):
     tests: str
     """Source of a module of `unittest` cases, or of functions that pytest collects."""
     security: str = ""
-    """Source of further tests in the same form, of whether the program is secure: counted apart. Empty for none."""
+    """Source of further tests in the same form, of whether the program is secure; empty for none."""
     framework: Literal["unittest", "pytest"] = "unittest"
     module: str = ""
     """Name by which the tests import the program; empty where both share one namespace, the program first."""
