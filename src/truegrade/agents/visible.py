@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from truegrade.records import ContestTask, FunctionTask, OracleTask, Problem
+from truegrade.records import ContestTask, FunctionTask, OracleTask, Problem, SuiteTask
 
 
 class VisibleProblem(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ def visible_problem(problem: Problem) -> VisibleProblem:
     """The part of a problem that an agent is given."""
     kind = str(problem.task.__struct_config__.tag)
     match problem.task:
-        case FunctionTask() | OracleTask() as task:
+        case FunctionTask() | OracleTask() | SuiteTask() as task:
             shown = {"text": task.prompt, "entry_point": task.entry_point, "prefix": task.prefix}
         case ContestTask(question=question):
             shown = {"text": question}

@@ -12,7 +12,7 @@ from msgspec import structs
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.own_rows import rows_benchmark
 from truegrade.errors import UserError
-from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem
+from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem, SuiteTask
 from truegrade.registry import Found, Registry
 
 BENCHMARKS: Mapping[str, str] = MappingProxyType(
@@ -138,7 +138,7 @@ def _check_loaded(found: Found[BenchmarkSpec], loaded: Any) -> None:
 
 def _has_tests(problem: Problem) -> bool:
     match problem.task:
-        case FunctionTask(tests=tests):
+        case FunctionTask(tests=tests) | SuiteTask(tests=tests):
             return bool(tests.strip())
         case OracleTask(base_inputs=base, plus_inputs=plus):
             return bool(base or plus)

@@ -28,6 +28,7 @@ from truegrade.records import (
     Problem,
     Prompt,
     SampleKey,
+    SuiteTask,
 )
 from truegrade.records.config import RequestPolicy, Sampling
 
@@ -132,7 +133,7 @@ def cut_at_stop(text: str, stops: tuple[str, ...]) -> str:
 def _reference(problem: Problem, prompt: Prompt) -> str:
     """The right answer, out of the problem."""
     match problem.task:
-        case FunctionTask(reference=reference) | OracleTask(reference=reference):
+        case FunctionTask(reference=reference) | OracleTask(reference=reference) | SuiteTask(reference=reference):
             return _code(prompt, _continuation(prompt, reference, problem.task))
         case CasesTask(reference=reference):
             return _code(prompt, reference)
@@ -190,7 +191,7 @@ def continues(prompt: Prompt) -> bool:
     return prompt.style == "text" or prompt.messages[-1].role == "assistant"
 
 
-def _continuation(prompt: Prompt, code: str, task: FunctionTask | OracleTask) -> str:
+def _continuation(prompt: Prompt, code: str, task: FunctionTask | OracleTask | SuiteTask) -> str:
     """The part of a program that the prompt lacks, where the prompt ends with the code it starts with."""
     begun = (task.prefix or task.prompt).rstrip()
     if not (begun and continues(prompt) and code.startswith(begun)):

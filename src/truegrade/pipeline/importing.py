@@ -18,7 +18,7 @@ from truegrade.datasets.learned import AdapterPast
 from truegrade.errors import UserError
 from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.pipeline.progress import Progress
-from truegrade.records import Completion, ContestTask, FunctionTask, OracleTask, Problem, sha256_json
+from truegrade.records import Completion, ContestTask, FunctionTask, OracleTask, Problem, SuiteTask, sha256_json
 from truegrade.registry import Origin
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
 from truegrade.store.facts import CompletionFacts
@@ -174,7 +174,8 @@ def questions_of(loaded: Benchmark) -> dict[str, str]:
 def _wordings(loaded: Benchmark) -> dict[str, str]:
     """The words of each question that is put in words."""
     tasks = {problem.id: problem.task for problem in loaded.problems}
-    written = {name: task.prompt for name, task in tasks.items() if isinstance(task, FunctionTask | OracleTask)}
+    worded = FunctionTask | OracleTask | SuiteTask
+    written = {name: task.prompt for name, task in tasks.items() if isinstance(task, worded)}
     return written | {name: task.question for name, task in tasks.items() if isinstance(task, ContestTask)}
 
 

@@ -7,7 +7,16 @@ from collections.abc import Mapping, Sequence
 from truegrade.pipeline.cautions import Caution, caution
 from truegrade.pipeline.verdict_table import VerdictTable, counted
 from truegrade.profiles import Profile
-from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem, Reason, SampleKey
+from truegrade.records import (
+    CasesTask,
+    ContestTask,
+    FunctionTask,
+    OracleTask,
+    Problem,
+    Reason,
+    SampleKey,
+    SuiteTask,
+)
 from truegrade.records.config import GenerationConfig
 from truegrade.store.facts import Shape
 
@@ -18,7 +27,7 @@ REPLY_SHARE = 0.05
 
 Texts = Mapping[str, Mapping[int, str]]
 """Problem -> sample -> SHA-256 of its text."""
-_PROGRAMS = (FunctionTask, OracleTask, CasesTask, ContestTask)
+_PROGRAMS = (FunctionTask, OracleTask, CasesTask, ContestTask, SuiteTask)
 
 
 def repeated_positions(rows: Sequence[Sequence[str]]) -> dict[int, list[int]]:
@@ -107,7 +116,7 @@ def reply_form(
     judged = [
         outcome
         for task, problem in problems.items()
-        if isinstance(problem.task, FunctionTask | OracleTask)
+        if isinstance(problem.task, FunctionTask | OracleTask | SuiteTask)
         for outcome in counted(outcomes.get(task, ()))
     ]
     failed = sum(

@@ -32,6 +32,8 @@ from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.predictions import grade_input, grade_output
 from truegrade.grading.programs import assemble
 from truegrade.grading.repairs import grade_repair
+from truegrade.grading.suite_controls import ControlsKept
+from truegrade.grading.suite_grading import count_by_suite, grade_by_suite
 from truegrade.grading.suites import suite_of
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.strict_prompts import VARIANTS, render_prompt
@@ -48,6 +50,7 @@ from truegrade.records import (
     Problem,
     Prompt,
     Reason,
+    SuiteTask,
     Task,
 )
 from truegrade.records.kinds import KINDS, Kind
@@ -114,6 +117,12 @@ class Strict(Profile):
              " empty ones at either end left out; lines equal, or all their words equal as Decimals", "ours"),
         Rule("comparison", "contests, functional: == after tuples became lists and numpy's values Python's; no"
              " tolerance", "ours"),
+        Rule("comparison", "suites of unit tests share the program's process. When all tests pass, control runs"
+             " follow, in which a constant of half the assertions, then of the others, has been changed so that"
+             " the reference fails exactly these: a program whose results do not follow is tampering. Which half"
+             " is drawn for each program outside its process", "ours"),
+        Rule("comparison", "suites: an assertion without such a change is no control; where no assertion of a"
+             " suite is one, verdicts have the mark tests-inside", "ours"),
         Rule("comparison", "repairs: every test is run and counted; QuixBugs' outputs as its pytest modules"
              " compare them", _QUIXBUGS),
         Rule("limits", "1,000,000 characters of a reply are read and 200,000 parsed; a value has at most 100,000"
@@ -130,6 +139,7 @@ class Strict(Profile):
 
     def __init__(self) -> None:
         self._references = References()
+        self._controls = ControlsKept()
 
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
@@ -168,11 +178,20 @@ class Strict(Profile):
         program = assemble(task.prefix, answer)
         if isinstance(task, FunctionTask):
             return grade_by_tests(msgspec.structs.replace(task, cpu_s=cpu_s), program, executor)
+        return self._by_reference(problem, task, program, executor, cpu_s)
+
+    def _by_reference(
+        self, problem: Problem, task: OracleTask | SuiteTask, program: str, executor: Executor, cpu_s: float
+    ) -> Judgement:
+        """What is known of the right outcome is found once with the reference."""
+        if isinstance(task, SuiteTask):
+            packages = problem.packages
+            return grade_by_suite(task, program, self._controls, executor, min_cpu_s=cpu_s, packages=packages)
         key = f"{problem.dataset_sha256}/{problem.id}"
         return grade_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)
 
     def tests_passed(self, problem: Problem, answer: Answer, executor: Executor) -> TestCount | None:
-        """Tests of contests, inputs of plus sets, top-level asserts of functions and repairs; no predictions."""
+        """Tests of contests and suites, inputs of plus sets, top-level asserts of functions; no predictions."""
         task = problem.task
         if isinstance(task, OutputTask | InputTask | ChoiceTask):
             return None
@@ -182,9 +201,8 @@ class Strict(Profile):
             except UndecodableTests:
                 return None
         cpu_s = self.cpu_s(task.cpu_s or self.limits.cpu_s)
-        if isinstance(task, OracleTask):
-            key, program = f"{problem.dataset_sha256}/{problem.id}", assemble(task.prefix, answer)
-            return count_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)
+        if isinstance(task, OracleTask | SuiteTask):
+            return self._counted(problem, task, assemble(task.prefix, answer), executor, cpu_s)
         program = answer.value or ""
         if isinstance(task, FunctionTask) and not task.buggy:
             program = assemble(task.prefix, answer)
@@ -192,6 +210,14 @@ class Strict(Profile):
         if judged.reason is Reason.GRADER_ERROR or judged.harness is None:
             return None
         return TestCount(judged.harness["passed"], judged.harness["tests"])
+
+    def _counted(
+        self, problem: Problem, task: OracleTask | SuiteTask, program: str, executor: Executor, cpu_s: float
+    ) -> TestCount | None:
+        if isinstance(task, SuiteTask):
+            return count_by_suite(task, program, executor, cpu_s=cpu_s)
+        key = f"{problem.dataset_sha256}/{problem.id}"
+        return count_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)
 
     def warnings(self, problems: Iterable[Problem]) -> list[str]:
         """The number of problems whose own output no reply can state, since it would not be read as a literal."""

@@ -28,6 +28,7 @@ from truegrade.records import (
     OutputTask,
     Problem,
     Prompt,
+    SuiteTask,
 )
 
 VARIANTS: tuple[str, ...] = (
@@ -68,6 +69,8 @@ def _choices(problem: Problem, examples: Mapping[str, Problem]) -> dict[str, Ren
         return {"default": lambda: question("lcb.official.chat.user", task, system="lcb.official.system")}
     if isinstance(task, InputTask):
         return input_prompts(task)
+    if isinstance(task, SuiteTask):
+        return _suite_prompts(task)
     return _code_prompts(task, examples)
 
 
@@ -83,6 +86,18 @@ def _code_prompts(
         source = "the data set's prompt, as stored"
         choices["base"] = lambda: continuation(task.prompt, source=source, stop=CODEX_STOP)
     return choices
+
+
+def _suite_prompts(task: SuiteTask) -> dict[str, RenderPrompt]:
+    """Code to continue is asked for as functions are, words as descriptions without tests."""
+    if task.prefix and task.prefix == task.prompt:
+        source = "the data set's prompt, as stored"
+        return {
+            "default": lambda: chat("strict.function.user", {"prompt": task.prompt}),
+            "base": lambda: continuation(task.prompt, source=source, stop=CODEX_STOP),
+        }
+    named = {"prompt": task.prompt, "entry_point": task.entry_point}
+    return {"default": lambda: chat("strict.named.user", named)}
 
 
 def _description_prompts(task: FunctionTask, examples: Mapping[str, Problem]) -> dict[str, RenderPrompt]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 # What the LiveCodeBench runner imports ahead of every program (lcb_runner/evaluation/testing_util.py), by far the
 # most imported by programs of the other benchmarks as well.
@@ -17,21 +18,35 @@ _GUARDED = (*_STANDARD, "shutil", "subprocess")
 _GRADING = (*_GUARDED, "ast", "faulthandler", "importlib", "pickle", "signal")
 # What `truegrade.assay.targets.host` loads ahead of each grader under measurement.
 _MEASURED = (*_GRADING, "importlib.util", "inspect", "pathlib", "tempfile", "types")
+# What suites of unit tests need (`truegrade.grading.suite_runs`).
+_SUITE = (*_GRADING, "csv", "marshal", "shutil", "unittest", "unittest.mock")
 PRELOADED = {
     "standard": _STANDARD, "guarded": _GUARDED, "grading": _GRADING, "numpy": (*_GRADING, "numpy"),
-    "measured": _MEASURED,
+    "measured": _MEASURED, "suite": _SUITE, "science": _SUITE,
 }  # fmt: skip
+LATER = {
+    "science": (
+        *("numpy", "pandas", "scipy.stats", "matplotlib.pyplot", "seaborn", "sklearn.linear_model"),
+        *("sklearn.model_selection", "sklearn.preprocessing", "sklearn.metrics"),
+    )
+}
+"""What is loaded once the zygote has its folder of temporary files, which matplotlib writes to. To load all of it
+takes seconds."""
 _IMPORTS_NUMPY = re.compile(r"^[ \t]*(?:import|from)[ \t].*\b(?:numpy|pandas|scipy|sklearn)\b", re.MULTILINE)
+_DATA = frozenset({"pandas", "matplotlib", "scipy", "sklearn", "seaborn"})
 _IMPORTS_AS_GRADERS = re.compile(r"import .*\bfaulthandler\b")
 
 
-def kind_of(*sources: str, guarded: bool = False) -> str:
+def kind_of(*sources: str, guarded: bool = False, preload: Sequence[str] = ()) -> str:
     """The kind of zygote for these sources; a wrong guess costs time and nothing else.
 
     Args:
         sources: what will run.
         guarded: whether names of `shutil` and `subprocess` are disabled first.
+        preload: modules that will be imported ahead.
     """
+    if "unittest" in preload:
+        return "science" if _DATA.intersection(preload) else "suite"
     if any(_IMPORTS_NUMPY.search(source) for source in sources):
         return "numpy"
     if any(_IMPORTS_AS_GRADERS.match(source) for source in sources):

@@ -161,7 +161,7 @@ def run_inside(
 ) -> Stop:
     """Run program and tests as one source; only its own announcement of the end counts as an end."""
     token = os.urandom(TOKEN_BYTES)
-    run.prepare(kind_of(source, guarded=bool(disabled)))
+    run.prepare(kind_of(source, guarded=bool(disabled), preload=preload))
     run.instruct(_job(run.limits, "inside", source, token, list(disabled), list(preload), swallow))
     run.converse()
     try:

@@ -96,6 +96,9 @@ class ZygoteServer:
         confine(settings)
         self._room = _room(self._scratch) if self._alone else None
         self._kept = frozenset(os.listdir(self._scratch))  # noqa: PTH208 - what `confine` has mounted there
+        if settings["later"]:
+            preload(settings["later"], alone=not settings["processes"])
+            empty(self._scratch, self._kept)
         if self._tasks is not None:
             limit_tasks(self._tasks)
         set_handler(SIGINT, SIG_DFL)  # which PID 1 is immune to
@@ -307,7 +310,7 @@ def preload(names: list[str], *, alone: bool) -> None:
     for name in ("random", *names):
         try:
             __import__(name)
-        except ImportError:
+        except (ImportError, OSError):
             continue
     os.register_at_fork = register
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import bubblewrap, cgroups
-from truegrade.sandbox.kinds import PRELOADED
+from truegrade.sandbox.kinds import LATER, PRELOADED
 from truegrade.sandbox.limits import GraderNeeds, Limits
 from truegrade.sandbox.protection import FILTERS, LIMITS_ONLY, NAMESPACES, Protection
 from truegrade.sandbox.rlimits import TASK_HEADROOM
@@ -147,6 +147,7 @@ class Zygote:
             "level": self._level,
             "piped": role == "child",
             "preload": PRELOADED[kind],
+            "later": LATER.get(kind, ()),
             "packages": dict(seen.importable),
             "readable": [*seen.opened, *DEVICES],
             # An interpreter that a grader starts looks its packages up in folders, as any does.

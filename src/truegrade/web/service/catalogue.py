@@ -12,7 +12,7 @@ from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UnknownName, UserError
 from truegrade.profiles import PROFILES, Profile, open_profile, unsupported
 from truegrade.profiles.base import has_rules
-from truegrade.records import ContestTask, FileSpan, FunctionTask, OracleTask, Problem, sha256_json
+from truegrade.records import ContestTask, FileSpan, FunctionTask, OracleTask, Problem, SuiteTask, sha256_json
 from truegrade.records.kinds import problem_kind
 from truegrade.web.http_refusals import unprocessable
 from truegrade.web.service.messages import InlineProblem, ProfileInfo
@@ -135,7 +135,7 @@ class NameCatalogue:
         task = sent.task
         if isinstance(task, ContestTask):
             _check_contest(task, f"{field}.task.private_tests")
-        if isinstance(task, FunctionTask | OracleTask) and task.cpu_s is not None:
+        if isinstance(task, FunctionTask | OracleTask | SuiteTask) and task.cpu_s is not None:
             self.within(task.cpu_s, f"{field}.task.cpu_s")
         identity = sha256_json(sent)
         return Problem(id=sent.id, benchmark=sent.benchmark, dataset_sha256=identity, cluster=sent.id, task=task)

@@ -1,0 +1,218 @@
+"""Runs a suite of unit tests beside the program that it tests, in one process of the jail.
+
+The source of this module is sent there, so it imports the standard library alone. What it reports is at the mercy
+of the program, which shares its process: see `truegrade.grading.suite_controls` for why that is of no use to one.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import marshal
+import os
+import sys
+import types
+import unittest
+from typing import Any
+
+MARK = "suite-report"
+REFUSED = "suite-syntax"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+MAX_WORDS = 180
+OUTCOMES = "-SPFE"
+"""Of a test: not run, skipped, passed, failed by an assertion, ended by another exception; of parts the last."""
+HELD, FAILED, RAISED = 1, 2, 4
+"""What was seen of an assertion, added up: it held, it failed, another exception came out of it."""
+SHARED = "__test__"
+"""Name of the module in which program and tests stand together."""
+
+
+class Watch:
+    """What became of each assertion; one that fails is noted, and the test goes on."""
+
+    def __init__(self, size: int, broad: list[int]) -> None:
+        self.seen = [0] * size
+        self._broad = frozenset(broad)
+
+    def __call__(self, number: int) -> Watched:
+        """What stands around an assertion."""
+        return Watched(self.seen, number, number in self._broad)
+
+
+class Watched:
+    """Around one assertion."""
+
+    def __init__(self, seen: list[int], number: int, broad: bool) -> None:
+        self._seen, self._number, self._broad = seen, number, broad
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, place: object) -> bool:
+        if kind is None:
+            self._seen[self._number] |= HELD
+            return False
+        if issubclass(kind, AssertionError):
+            self._seen[self._number] |= FAILED
+            return True
+        self._seen[self._number] |= RAISED
+        return self._broad and issubclass(kind, Exception)
+
+
+class Results(unittest.TestResult):
+    """Outcomes of the tests that the source of the suite names, and of all others together at the end."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__()
+        self.outcomes = [0] * (len(names) + 1)
+        self.words = ""
+        self._names = names
+
+    def note(self, name: str, outcome: str, error: object = None) -> None:
+        """Take over how a test, or a part of one, ended."""
+        place = self._names.index(name) if name in self._names else len(self._names)
+        self.outcomes[place] = max(self.outcomes[place], OUTCOMES.index(outcome))
+        if outcome in "FE" and not self.words:
+            self.words = f"{name}: {said_of(error)}"
+
+    def addSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
+        """It passed."""
+        self.note(name_of(test), "P")
+
+    def addFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
+        """An assertion failed."""
+        self.note(name_of(test), "F", err[1])
+
+    def addError(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
+        """Another exception came out."""
+        self.note(name_of(test), "E", err[1])
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:  # noqa: N802
+        """It was left out."""
+        self.note(name_of(test), "S")
+
+    def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
+        """It failed as it should."""
+        self.note(name_of(test), "P")
+
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
+        """It should have failed."""
+        self.note(name_of(test), "F", "it passed, and was expected to fail")
+
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: Any) -> None:  # noqa: N802
+        """A part of a test ended."""
+        if err is not None:
+            self.note(name_of(test), "F" if issubclass(err[0], test.failureException) else "E", err[1])
+
+
+def name_of(test: object) -> str:
+    """``Class.method`` as the source has it: of an inherited test that of the class which holds it."""
+    method = getattr(type(test), getattr(test, "_testMethodName", ""), None)
+    if method is None:
+        return getattr(test, "description", "") or type(test).__name__  # what stands for setUpClass
+    return getattr(inspect.unwrap(method), "__qualname__", "")
+
+
+def said_of(error: object) -> str:
+    """An exception in one line, whatever its own code does."""
+    try:
+        text = " ".join(str(error)[: 4 * MAX_WORDS].split())
+    except Exception:
+        text = ""
+    if isinstance(error, BaseException):
+        text = f"{type(error).__name__}: {text}"
+    return text[:MAX_WORDS]
+
+
+def packed(digits: list[int], base: int, each: int) -> str:
+    """Small numbers as text, several to a letter."""
+    text = []
+    for start in range(0, len(digits), each):
+        number = 0
+        for digit in reversed(digits[start : start + each]):
+            number = number * base + digit
+        text.append(LETTERS[number])
+    return "".join(text)
+
+
+def as_module(name: str, code: Any, path: str) -> types.ModuleType:
+    """Run code as a module of this name, which imports find."""
+    module = types.ModuleType(name)
+    module.__file__ = path
+    parent, _, child = name.rpartition(".")
+    if parent:
+        if parent not in sys.modules:
+            as_module(parent, compile("", parent, "exec"), "").__path__ = [os.path.dirname(path)]  # noqa: PTH120
+        setattr(sys.modules[parent], child, module)
+        module.__package__ = parent
+    sys.modules[name] = module
+    exec(code, module.__dict__)
+    return module
+
+
+def compiled(source: str, path: str) -> Any:
+    """Code of the program; what Python refuses ends the run with words of its own."""
+    try:
+        return compile(source, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
+        raise AssertionError(f"{REFUSED} {said_of(error)}") from None
+
+
+def write_files(files: dict[str, str]) -> None:
+    """Lay the suite's files in the working directory."""
+    for path, text in files.items():
+        if folder := os.path.dirname(path):  # noqa: PTH120
+            os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+        with io.open(path, "w", encoding="utf-8", newline="") as file:  # noqa: UP020
+            file.write(text)
+
+
+def load(program: str, module: str, tests: Any, watch: Watch | None, watch_name: str) -> dict[str, Any]:
+    """Run program and tests, and give the namespace of the tests.
+
+    Args:
+        program: source.
+        module: name by which the tests import it; empty where they share its namespace.
+        tests: their source, or compiled and marshalled.
+        watch: what compiled tests call ``watch_name``.
+    """
+    here = os.getcwd()  # noqa: PTH109
+    sys.path.insert(0, here)
+    if module:
+        path = f"{module.replace('.', '/')}.py"
+        write_files({path: program})
+        as_module(module, compiled(program, f"{here}/{path}"), f"{here}/{path}")
+        name = f"{module.rpartition('.')[2]}_test"
+        space = as_module(name, "", f"{here}/{name}.py").__dict__
+    else:
+        space = as_module(SHARED, compiled(program, f"{SHARED}.py"), f"{SHARED}.py").__dict__
+    space[watch_name] = watch
+    code = compile(tests, f"{SHARED}.py", "exec") if isinstance(tests, str) else marshal.loads(tests)
+    exec(code, space)
+    return space
+
+
+def run_unittest(space: dict[str, Any], classes: list[str], results: Results) -> None:
+    """Run the test cases of these classes."""
+    loader = unittest.TestLoader()
+    suites = [
+        loader.loadTestsFromTestCase(kind)
+        for kind in (space.get(name) for name in classes)
+        if isinstance(kind, type) and issubclass(kind, unittest.TestCase)
+    ]
+    unittest.TestSuite(suites).run(results)
+
+
+def run_suite(job: dict[str, Any]) -> None:
+    """Run a suite and report, as an AssertionError whose text is for `truegrade.grading.suite_runs` to read."""
+    write_files(job["files"])
+    watch = Watch(job["watched"], job["broad"])
+    results = Results(job["names"])
+    if "stand_in" in job:
+        stand_in = as_module("pytest", compile(job["stand_in"], "pytest", "exec"), "pytest.py")
+    space = load(job["program"], job["module"], job["tests"], watch, job["watch_name"])
+    run_unittest(space, job["classes"], results)
+    if "stand_in" in job:
+        stand_in.run_functions(space, job["classes"], results.note)
+    outcomes, seen = packed(results.outcomes, 5, 2), packed(watch.seen, 8, 2)
+    raise AssertionError(f"{MARK} {outcomes};{seen};{results.words}")

@@ -1,0 +1,131 @@
+"""One run of a suite of unit tests in the jail, and what it reports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from truegrade.grading import suite_pytest, suite_runner
+from truegrade.grading.executor import Executor
+from truegrade.grading.suite_assertions import SuiteSource
+from truegrade.grading.suite_runner import LETTERS, MARK, OUTCOMES, REFUSED
+from truegrade.records import Reason, SuiteTask
+from truegrade.sandbox.outcome import Outcome
+
+MOST_TESTS, MOST_WATCHED = 200, 360
+"""Those behind them are counted as one, and are not watched: a report has few characters."""
+WATCH = "suite_watch"
+"""Name in the namespace of the tests; what is found there tells nothing of what should become of them."""
+_REPORT = re.compile(rf"AssertionError: {MARK} ([\w+/]*);([\w+/]*);(.*)")
+
+
+class SuiteRun(msgspec.Struct, frozen=True, kw_only=True):
+    """What one run reported, or how it ended without a report."""
+
+    outcome: Outcome
+    tests: str = ""
+    """A letter of `suite_runner.OUTCOMES` for each test of the source, one for all others; empty: no report."""
+    seen: tuple[int, ...] = ()
+    """Of each watched assertion, what was seen: `suite_runner.HELD` and others."""
+    words: str = ""
+    """The first failure: test, exception, message."""
+
+    @property
+    def reason(self) -> Reason:
+        """What the run alone says of the program."""
+        if not self.tests:
+            refused = self.outcome.detail.startswith(f"AssertionError: {REFUSED}")
+            ended = Reason.RUNTIME_ERROR if self.outcome.status == Reason.PASSED else Reason(self.outcome.status)
+            return Reason.SYNTAX_ERROR if refused else ended
+        if "E" in self.tests:
+            return Reason.MEMORY_LIMIT if ": MemoryError" in self.words else Reason.RUNTIME_ERROR
+        return Reason.WRONG_ANSWER if "F" in self.tests or "P" not in self.tests else Reason.PASSED
+
+    @property
+    def detail(self) -> str:
+        """One line for a person."""
+        if self.tests:
+            return self.words or ("" if "P" in self.tests else "no test was run")
+        if self.outcome.status == Reason.PASSED:
+            return "the process ended without a report of the tests"
+        return self.outcome.detail.removeprefix(f"AssertionError: {REFUSED} ")
+
+
+def run_suite(
+    task: SuiteTask,
+    source: SuiteSource,
+    program: str,
+    executor: Executor,
+    *,
+    tests: str | bytes,
+    broad: Sequence[int] = (),
+    watched: int = 0,
+    cpu_s: float | None = None,
+) -> SuiteRun:
+    """Run the tests of a task once, beside a program and in its process.
+
+    Args:
+        task: whose suite it is.
+        source: that suite.
+        program: complete.
+        executor: runs it.
+        tests: source, or what `SuiteSource.compiled` made of it.
+        broad: watched assertions from which any exception may come.
+        watched: how many are.
+        cpu_s: limit.
+    """
+    job: dict[str, Any] = {
+        "program": program,
+        "tests": tests,
+        "module": task.module,
+        "files": task.files,
+        "names": source.names[:MOST_TESTS],
+        "classes": source.classes,
+        "broad": list(broad),
+        "watched": watched,
+        "watch_name": WATCH,
+    }
+    if task.framework == "pytest":
+        job["stand_in"] = _text(str(suite_pytest.__file__))
+    preload = ("unittest", *task.packages)
+    outcome = executor.inside(
+        f"{_text(str(suite_runner.__file__))}\nrun_suite({job!r})\n", preload=preload, cpu_s=cpu_s
+    )
+    return read_report(outcome, len(source.names[:MOST_TESTS]) + 1, watched)
+
+
+def read_report(outcome: Outcome, tests: int, watched: int) -> SuiteRun:
+    """What the runner said, if it came to say something of this form."""
+    found = _REPORT.fullmatch(outcome.detail)
+    if outcome.status != Reason.RUNTIME_ERROR or found is None:
+        return SuiteRun(outcome=outcome)
+    letters = unpacked(found[1], 5, 2, tests)
+    seen = unpacked(found[2], 8, 2, watched)
+    if letters is None or seen is None or max(letters, default=0) >= len(OUTCOMES):
+        return SuiteRun(outcome=outcome)
+    return SuiteRun(
+        outcome=outcome, tests="".join(OUTCOMES[one] for one in letters), seen=tuple(seen), words=found[3]
+    )
+
+
+def unpacked(text: str, base: int, each: int, count: int) -> list[int] | None:
+    """What `suite_runner.packed` has packed; None where it is not that."""
+    digits: list[int] = []
+    for letter in text:
+        number = LETTERS.find(letter)
+        if number < 0:
+            return None
+        for _ in range(min(each, count - len(digits))):
+            digits.append(number % base)
+            number //= base
+    return digits if len(digits) == count else None
+
+
+@cache
+def _text(path: str) -> str:
+    return Path(path).read_text("utf-8")

@@ -1,0 +1,366 @@
+"""Suites of unit tests: what runs, what is controlled, and that nothing forged passes."""
+
+import ast
+import random
+
+import pytest
+
+from truegrade.assay.cheats import cheats_for
+from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed
+from truegrade.grading.suite_assertions import SuiteSource
+from truegrade.grading.suite_controls import ControlsKept, find_controls
+from truegrade.grading.suite_grading import count_by_suite, grade_by_suite, suite_source
+from truegrade.records import Reason, SuiteTask
+from truegrade.sandbox import Limits, Sandbox
+
+SUMS = """
+import unittest
+
+class TestCases(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.start = 2
+
+    def test_typed(self):
+        result = add(self.start, 3)
+        self.assertIsInstance(result, int)
+        self.assertEqual(result, 5)
+
+    def test_each(self):
+        for a, b in [(1, 2), (3, 4)]:
+            with self.subTest(a=a):
+                self.assertEqual(add(a, b), a + b)
+
+    def test_others(self):
+        with self.assertRaises(TypeError):
+            add(1, "a")
+        self.assertAlmostEqual(add(0.1, 0.2), 0.3)
+        self.assertTrue(add("ab", "c").startswith("abc"))
+        self.assertIn(add(1, 1), [2])
+
+    @unittest.skip("not today")
+    def test_later(self):
+        self.fail()
+"""
+ADD = "def add(a, b):\n    return a + b\n"
+SPEAKING = """
+import os
+import unittest
+from unittest.mock import patch
+
+def setUpModule():
+    os.mkdir("kept")
+
+class TestCases(unittest.IsolatedAsyncioTestCase):
+    async def test_waits(self):
+        self.assertEqual(await say("x"), {"said": "x"})
+
+    @patch("builtins.print")
+    async def test_says(self, said):
+        await say("hello")
+        said.assert_called_once_with("say:", "hello")
+
+    async def test_file(self):
+        await say("y")
+        with open("kept/log.txt") as file:
+            self.assertIn("y", file.read())
+"""
+SAY = """
+async def say(text):
+    print("say:", text)
+    with open("kept/log.txt", "a") as file:
+        file.write(text)
+    return {"said": text}
+"""
+PYTEST = """
+import pytest
+from boxes import Box, volume
+
+@pytest.fixture
+def box():
+    made = Box(2, 3, 4)
+    yield made
+    made.closed = True
+
+@pytest.mark.parametrize("sides, expected", [((1, 1, 1), 1), ((2, 3, 4), 24)])
+def test_volume(sides, expected):
+    assert volume(*sides) == expected
+
+def test_box(box, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    box.save("box.txt")
+    assert (tmp_path / "box.txt").read_text() == "2x3x4"
+    assert box.largest() == pytest.approx(4.0)
+
+class TestSmall:
+    def setup_method(self):
+        self.side = 1
+
+    def test_refused(self):
+        with pytest.raises(ValueError, match="negative"):
+            volume(-self.side, 1, 1)
+
+    def test_written(self, capsys):
+        Box(1, 1, 1).show()
+        assert capsys.readouterr().out == "1x1x1\\n"
+"""
+BOXES = """
+def volume(a, b, c):
+    if min(a, b, c) < 0:
+        raise ValueError("negative side")
+    return a * b * c
+
+class Box:
+    def __init__(self, *sides):
+        self.sides = sides
+    def __str__(self):
+        return "x".join(map(str, self.sides))
+    def save(self, path):
+        with open(path, "w") as file:
+            file.write(str(self))
+    def largest(self):
+        return float(max(self.sides))
+    def show(self):
+        print(self)
+"""
+
+
+def suite(tests: str, reference: str, entry_point: str, **more) -> SuiteTask:
+    return SuiteTask(prompt="", entry_point=entry_point, tests=tests, reference=reference, **more)
+
+
+SUMS_TASK = suite(SUMS, ADD, "add")
+SPEAKING_TASK = suite(SPEAKING, SAY, "say")
+BOXES_TASK = suite(PYTEST, BOXES, "volume", framework="pytest", module="boxes")
+TASKS = {"sums": SUMS_TASK, "speaking": SPEAKING_TASK, "boxes": BOXES_TASK}
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox(Limits(cpu_s=2.0, wall_s=4.0), workers=1) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def graded(sandbox, tmp_path_factory):
+    kept = ControlsKept(tmp_path_factory.mktemp("controls"))
+    return lambda task, program: grade_by_suite(task, program, kept, sandbox, min_cpu_s=2.0)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_references_and_other_right_programs_pass(graded, name):
+    others = {
+        "sums": "import operator\nadd = operator.add\n",
+        "speaking": SAY.replace("    print", "    import builtins\n    builtins.print"),
+        "boxes": BOXES.replace("a * b * c", "(a * b) * c + 0"),
+    }
+    for program in (TASKS[name].reference, others[name]):
+        judged = graded(TASKS[name], program)
+        assert (judged.reason, judged.marks) == (Reason.PASSED, ()), judged
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_assertion_of_these_suites_has_a_decisive_control(sandbox, name):
+    found = find_controls(TASKS[name], suite_source(TASKS[name]), sandbox)
+    assert found.coverage == "full"
+    assert len(found.controls) == {"sums": 7, "speaking": 3, "boxes": 5}[name]
+    assert found.tests == {"sums": "PPPS-", "speaking": "PPP-", "boxes": "PPPP-"}[name]
+
+
+WRONG = {
+    "a wrong value": ("def add(a, b): return 5", Reason.WRONG_ANSWER, "test_each: AssertionError: 5 != 3"),
+    "an exception": ("def add(a, b): return 1 / 0", Reason.RUNTIME_ERROR, "ZeroDivisionError"),
+    "no such function": ("def plus(a, b): return a + b", Reason.RUNTIME_ERROR, "NameError"),
+    "no Python": ("def add(a, b:", Reason.SYNTAX_ERROR, "SyntaxError"),
+    "an exception at import": ("1 / 0", Reason.RUNTIME_ERROR, "ZeroDivisionError"),
+    "exit": ("import sys\nsys.exit(0)", Reason.RUNTIME_ERROR, "SystemExit"),
+    "hard exit": ("import os\nos._exit(0)", Reason.RUNTIME_ERROR, "exit code 0"),
+    "no end": ("while True: pass", Reason.TIME_LIMIT, ""),
+    "no memory": ("def add(a, b): return bytearray(1 << 42)", Reason.MEMORY_LIMIT, "MemoryError"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_programs_fail_with_their_reason(graded, name):
+    program, reason, words = WRONG[name]
+    judged = graded(SUMS_TASK, program)
+    assert judged.reason is reason, judged
+    assert words in judged.detail
+
+
+LIAR = """
+class Liar:
+    def __init__(self, *given, **named): pass
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    def __lt__(self, other): return True
+    __le__ = __gt__ = __ge__ = __lt__
+    def __hash__(self): return 1
+    def __contains__(self, other): return True
+    def __bool__(self): return True
+    def __abs__(self): return 0
+    def __round__(self, *digits): return 0
+    def __sub__(self, other): return 0
+    __rsub__ = __sub__
+    def __await__(self):
+        return self
+        yield
+    def __getattr__(self, name): return Liar()
+    def __call__(self, *given, **named): return Liar()
+    def __fspath__(self): return "kept/log.txt"
+    __class__ = KIND
+"""
+REPORTS = """
+import sys
+import unittest
+from unittest import mock
+def nothing(*given, **named): return mock.MagicMock()
+"""
+PATCHING = {
+    "assertions of unittest": "for name in dir(unittest.TestCase):\n    if name.startswith('assert'):"
+    " setattr(unittest.TestCase, name, nothing)\n",
+    "failures kept back": "frame = sys._getframe()\nwhile frame:\n    kind = frame.f_globals.get('Results')\n"
+    "    if kind: kind.addFailure = kind.addError = kind.addSubTest = kind.addSuccess\n    frame = frame.f_back\n",
+    "tests left out": "unittest.TestCase.run = lambda self, result: result.addSuccess(self)\n",
+    "the loader": "unittest.TestLoader.loadTestsFromTestCase = lambda *given: unittest.TestSuite()\n",
+    "AssertionError": "import builtins\nclass Silent(Exception): pass\n"
+    "unittest.TestCase.failureException = Silent\nbuiltins.AssertionError = Silent\n",
+    "the watch": "frame = sys._getframe()\nwhile frame:\n    kind = frame.f_globals.get('Watched')\n"
+    "    if kind: kind.__exit__ = lambda *given: True\n    frame = frame.f_back\n",
+    "the report": "frame = sys._getframe()\nwhile frame:\n    if 'packed' in frame.f_globals:\n"
+    "        old = frame.f_globals['packed']\n"
+    "        frame.f_globals['packed'] = lambda digits, *how: old([1 + (how[0] == 5)] * len(digits), *how)\n"
+    "    frame = frame.f_back\n",
+    "results by a thread": "import threading, time, gc\ndef rewrite():\n    while True:\n"
+    "        for one in gc.get_objects():\n            if type(one).__name__ == 'Results':\n"
+    "                one.outcomes[:-1] = [2] * (len(one.outcomes) - 1)\n"
+    "            if type(one).__name__ == 'Watch': one.seen[:] = [1] * len(one.seen)\n        time.sleep(0.001)\n"
+    "threading.Thread(target=rewrite, daemon=True).start()\n",
+    "operator and builtins": "import operator, builtins\noperator.eq = lambda a, b: True\n"
+    "builtins.isinstance = lambda a, b: True\n",
+    "at exit": "import atexit, os\natexit.register(lambda: os._exit(0))\n",
+    "the mock": "mock.NonCallableMock.assert_called_once_with = nothing\n",
+}
+READING = """
+import sys, unittest
+def ENTRY(*given, **named):
+    frame = sys._getframe()
+    while frame:
+        if 'tests' in frame.f_locals or 'job' in frame.f_locals:
+            break
+        frame = frame.f_back
+    held = sys._getframe(1).f_code.co_consts
+    return next((one for one in reversed(held) if isinstance(one, (int, str)) and one not in given), None)
+"""
+
+
+def forged(task: SuiteTask) -> dict[str, str]:
+    """Programs that compute nothing, written for a task."""
+    name, names = task.entry_point, ["Box"] if task.module else []
+    same = "".join(f"{one} = nothing\n" for one in [name, *names])
+    liars = {
+        f"liar {kind}": LIAR.replace("KIND", kind) + "".join(f"{one} = Liar()\n" for one in [name, *names])
+        for kind in ("int", "str", "dict", "object")
+    }
+    raising = (
+        "def ENTRY(*given, **named):\n    if any(isinstance(one, str) for one in given[1:]): raise TypeError\n"
+    )
+    polite = LIAR.replace("KIND", "int") + raising.replace("ENTRY", name) + "    return Liar()\n"
+    patched = {how: REPORTS + change + same for how, change in PATCHING.items()}
+    return {**liars, **patched, "polite liar": polite, "reading": READING.replace("ENTRY", name)}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_no_forged_program_passes(graded, name):
+    task = TASKS[name]
+    passed = [how for how, program in forged(task).items() if graded(task, program).passed]
+    assert not passed
+
+
+def test_a_liar_is_told_from_a_wrong_program(graded):
+    program = forged(SUMS_TASK)["polite liar"]
+    only = "    def test_others(self):"
+    task = suite(SUMS.replace(only, "    def helper(self):"), ADD, "add")
+    judged = graded(task, program)
+    assert judged.reason is Reason.TAMPERING
+    assert "changed" in judged.detail
+
+
+@pytest.mark.parametrize("turn", range(4))
+def test_no_cheat_of_the_assay_passes(graded, turn):
+    cheats = cheats_for("function")
+    assert len(cheats) > 40
+    passed = [
+        one.name
+        for one in cheats[turn::4]
+        if one.form == "program" and graded(SUMS_TASK, one.write("add", False)).passed
+    ]
+    assert not passed
+
+
+def test_a_suite_without_assertions_that_can_change_is_marked(graded):
+    tests = "import unittest\nclass TestCases(unittest.TestCase):\n    def test_runs(self):\n        add(1, 2)\n"
+    judged = graded(suite(tests, ADD, "add"), ADD)
+    assert (judged.reason, judged.marks) == (Reason.PASSED, (TESTS_INSIDE,))
+
+
+def test_a_suite_that_runs_no_test_is_never_passed(sandbox):
+    tests = "import unittest\nclass TestCases(unittest.TestCase):\n    def check(self):\n        add(1, 2)\n"
+    with pytest.raises(ReferenceFailed, match="no test was run"):
+        find_controls(suite(tests, ADD, "add"), SuiteSource(tests, {"add"}), sandbox)
+
+
+def test_a_reference_that_fails_is_the_graders_fault(graded):
+    judged = graded(suite(SUMS, "def add(a, b): return a", "add"), ADD)
+    assert judged.reason is Reason.GRADER_ERROR
+    assert "reference" in judged.detail
+
+
+def test_tests_are_counted(sandbox):
+    counted = count_by_suite(SUMS_TASK, "def add(a, b): return 5", sandbox, cpu_s=2.0)
+    assert (counted.passed, counted.tests) == (1, 4)
+
+
+def test_controls_are_found_once_and_kept_on_disk(sandbox, tmp_path, monkeypatch):
+    source = suite_source(SUMS_TASK)
+    first = ControlsKept(tmp_path).of(SUMS_TASK, source, sandbox)
+    monkeypatch.setattr("truegrade.grading.suite_controls.find_controls", None)  # it would be called again
+    assert ControlsKept(tmp_path).of(SUMS_TASK, source, sandbox) == first
+    (found,) = tmp_path.iterdir()
+    found.write_bytes(found.read_bytes()[:40])
+    with pytest.raises(TypeError):
+        ControlsKept(tmp_path).of(SUMS_TASK, source, sandbox)
+
+
+def test_patterns_cover_every_control_and_differ_between_programs(sandbox):
+    found = find_controls(SUMS_TASK, suite_source(SUMS_TASK), sandbox, salt=b"known")
+    drawn = {tuple(found.patterns(f"program {number}")) for number in range(50)}
+    assert all(one | other == frozenset(range(7)) and not one & other for one, other in drawn)
+    assert len(drawn) > 30
+    assert found.patterns(ADD) == found.patterns(ADD)
+
+
+GIVEN = """
+import unittest
+class TestCases(unittest.TestCase):
+    def test(self):
+        given = [7, 8]
+        expected = [9, 10]
+        result = total(given, 11)
+        self.assertEqual(result, expected)
+        self.assertEqual(total([12], 13), 14, 'message 15')
+        self.assertAlmostEqual(result[16], 17.5, delta=200.0)
+"""
+
+
+def test_what_the_program_is_given_is_not_changed():
+    nodes = list(ast.walk(ast.parse(GIVEN)))
+    seen = set()
+    for seed in range(20):
+        found = SuiteSource(GIVEN, {"total"}).assertions(random.Random(seed))
+        assert len(found) == 3
+        seen |= {ast.unparse(nodes[place]) for one in found for edit in one.edits for place, _ in edit.places}
+        ((_, other),) = found[2].edits[0].places
+        assert abs(float(other) - 17.5) > 400
+    assert not seen & {"7", "8", "11", "12", "13", "'message 15'", "200.0"}
+    assert seen >= {"9", "10", "14", "17.5"}
