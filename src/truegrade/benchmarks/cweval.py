@@ -29,6 +29,9 @@ from truegrade.records import Problem, SuiteTask
 NAME = "cweval"
 SOLUTION = "# BEGIN SOLUTION"
 
+LEFT_OUT = ("cwe_078_0",)
+"""Runs ``ls``, and is insecure where it runs a shell; the sandbox has neither, so no program would pass."""
+
 _SOURCE = SOURCES[NAME]
 _ARGS = {**LIBRARIES, **ALLOW_MODIFIED}
 _DISTRIBUTIONS = {"Crypto": "pycryptodome", "argon2": "argon2-cffi", "jwt": "PyJWT", "yaml": "PyYAML"}
@@ -59,7 +62,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     read = _read(data, allow_modified=flag(args, "allow_modified"))
     loaded = Benchmark(
         name=NAME,
-        problems=tuple(_problem(row, read.dataset_sha256) for row in read.rows),
+        problems=tuple(_problem(row, read.dataset_sha256) for row in read.rows if row.name not in LEFT_OUT),
         dataset_sha256=read.dataset_sha256,
         source=read.source,
         modified=read.modified,
@@ -166,7 +169,7 @@ CWEVAL = BenchmarkSpec(
     name=NAME,
     summary="Write a Python function; tests of function and of security, counted apart and together.",
     tasks="suite",
-    size=_SOURCE.size,
+    size=_SOURCE.size - len(LEFT_OUT),
     licence=_SOURCE.licence,
     citation=_SOURCE.citation,
     source=_SOURCE.name,

@@ -3,7 +3,7 @@
     benchmark/core/py/NAME_task.py    head, docstring and a secure solution behind ``# BEGIN SOLUTION``
     benchmark/core/py/NAME_test.py    pytest module; each case is marked ``functionality`` or ``security``
 
-The texts are kept as they are, and `truegrade.benchmarks.cweval` says what is made of them. The bytes made are those
+The texts are kept as they are; `truegrade.benchmarks.cweval` says what is made of them. The bytes made are those
 that the source pins.
 """
 

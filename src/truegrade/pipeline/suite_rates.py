@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from truegrade.grading.marks import SECURE, methods_of
-from truegrade.grading.programs import test_classes
+from truegrade.grading.marks import SECURE, TEST_CLASSES, methods_of
 from truegrade.pipeline.verdict_table import VerdictTable, counted
 from truegrade.profiles import Profile
 from truegrade.records import Estimate, Problem, SuiteTask
@@ -67,8 +66,7 @@ def _methods(problems: Mapping[str, Problem], shown: Mapping[str, Sequence[Verdi
     tallies = []
     for name, samples in shown.items():
         counts = [found for each in samples if (found := methods_of(each.marks)) is not None]
-        task = problems[name].task
-        tests = len(test_classes(task)) * len(samples) if isinstance(task, SuiteTask) else 0
-        passed = sum(found for found, _ in counts)
-        tallies.append(TaskTally(task_id=name, cluster=problems[name].cluster, n=tests, c=min(passed, tests)))
+        tests = int(problems[name].tags.get(TEST_CLASSES, 0)) * len(samples)
+        passed = min(tests, sum(found for found, _ in counts))
+        tallies.append(TaskTally(task_id=name, cluster=problems[name].cluster, n=tests, c=passed))
     return [msgspec.structs.replace(estimate("all_solutions", tallies), metric=METHODS)]

@@ -29,11 +29,13 @@ from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import References, count_by_oracle, grade_by_oracle, grade_by_tests
 from truegrade.grading.judgement import Judgement, TestCount
+from truegrade.grading.marks import TEST_CLASSES
 from truegrade.grading.predictions import grade_input, grade_output
 from truegrade.grading.programs import assemble
 from truegrade.grading.repairs import grade_repair
 from truegrade.grading.suite_controls import ControlsKept
-from truegrade.grading.suite_grading import count_by_suite, grade_by_suite
+from truegrade.grading.suite_grading import count_by_suite
+from truegrade.grading.suite_parts import grade_parts, left_in
 from truegrade.grading.suites import suite_of
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.strict_prompts import VARIANTS, render_prompt
@@ -186,7 +188,10 @@ class Strict(Profile):
         """What is known of the right outcome is found once with the reference."""
         if isinstance(task, SuiteTask):
             packages = problem.packages
-            return grade_by_suite(task, program, self._controls, executor, min_cpu_s=cpu_s, packages=packages)
+            apart = TEST_CLASSES in problem.tags
+            return grade_parts(
+                task, program, self._controls, executor, min_cpu_s=cpu_s, packages=packages, by_class=apart
+            )
         key = f"{problem.dataset_sha256}/{problem.id}"
         return grade_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)
 
@@ -215,7 +220,7 @@ class Strict(Profile):
         self, problem: Problem, task: OracleTask | SuiteTask, program: str, executor: Executor, cpu_s: float
     ) -> TestCount | None:
         if isinstance(task, SuiteTask):
-            return count_by_suite(task, program, executor, cpu_s=cpu_s)
+            return count_by_suite(left_in(task), program, executor, cpu_s=cpu_s)
         key = f"{problem.dataset_sha256}/{problem.id}"
         return count_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)
 

@@ -90,6 +90,8 @@ def _code_prompts(
 
 def _suite_prompts(task: SuiteTask) -> dict[str, RenderPrompt]:
     """Code to continue is asked for as functions are, words as descriptions without tests."""
+    if f"class {task.entry_point}" in task.prompt:
+        return {"default": lambda: chat("strict.class.user", {"prompt": task.prompt})}
     if task.prefix and task.prefix == task.prompt:
         source = "the data set's prompt, as stored"
         return {

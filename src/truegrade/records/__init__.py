@@ -236,6 +236,9 @@ class SuiteTask(msgspec.Struct, frozen=True, kw_only=True, tag="suite"):
     """Source of a module of `unittest` cases, or of functions that pytest collects."""
     security: str = ""
     """Source of further tests in the same form, of whether the program is secure; empty for none."""
+    skipped: tuple[str, ...] = ()
+    """Tests, as ``Class.test``, that the reference fails elsewhere than at its authors': left out, and marked, but
+    by a harness that runs them."""
     framework: Literal["unittest", "pytest"] = "unittest"
     module: str = ""
     """Name by which the tests import the program; empty where both share one namespace, the program first."""
