@@ -27,6 +27,7 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "humanevalsynthesize": "truegrade.benchmarks.humanevalpack:HUMANEVALSYNTHESIZE",
         "classeval": "truegrade.benchmarks.classeval:CLASSEVAL",
         "cweval": "truegrade.benchmarks.cweval:CWEVAL",
+        "bigcodebench": "truegrade.benchmarks.bigcodebench:BIGCODEBENCH",
         "cruxeval-output": "truegrade.benchmarks.cruxeval:CRUXEVAL_OUTPUT",
         "cruxeval-input": "truegrade.benchmarks.cruxeval:CRUXEVAL_INPUT",
         "livecodebench-execution": "truegrade.benchmarks.livecodebench_execution:LIVECODEBENCH_EXECUTION",

@@ -238,6 +238,24 @@ _TABLE = (
         " Generation, arXiv:2501.08200",
     ),
     PinnedFile(
+        name="bigcodebench",
+        file="BigCodeBench.jsonl.gz",
+        url=(
+            "https://github.com/bigcode-project/bigcodebench-annotation/raw/a3b89850db670d7302571142b881e4f85eef18e3"
+            "/data/BigCodeBench.jsonl.gz"
+        ),
+        sha256="720f1378fa4bed69a67432b0e5aa14684e60cd7e7a69fa12ebac1d1a592d6e2a",
+        content_sha256="c31f7f526ff135fec2624f0b4cb4355a6787b82211231041e6f67a11ea32870c",
+        id_field="task_id",
+        id_prefix="BigCodeBench/",
+        id_numbers="0-1139",
+        licence="Apache-2.0",
+        citation=(
+            "Zhuo et al., BigCodeBench: Benchmarking Code Generation with Diverse Function Calls and Complex"
+            " Instructions, arXiv:2406.15877"
+        ),
+    ),
+    PinnedFile(
         name="quixbugs",
         file="quixbugs.jsonl",
         url="https://github.com/jkoppel/QuixBugs/tree/4257f44b0ff1181dedaedee6a447e133219fcebf",

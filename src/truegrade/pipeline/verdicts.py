@@ -15,7 +15,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.marks import missing_package
 from truegrade.profiles import Profile
-from truegrade.records import Answer, Completion, Problem, Reason, Verdict
+from truegrade.records import Answer, Completion, Problem, Reason, SuiteTask, Verdict
 from truegrade.sandbox import Limits
 
 
@@ -94,12 +94,16 @@ def _words(error: Exception) -> str:
 
 
 def limits_for(profile: Profile, problems: Iterable[Problem]) -> Limits:
-    """What programs that answer these problems may use: the profile's limits, and packages that problems name."""
+    """What programs that answer these problems may use: the profile's limits, and what problems ask for."""
     limits = profile.limits
     if profile.timeout_s is not None:
         limits = replace(limits, cpu_s=profile.timeout_s, wall_s=None)
+    problems = list(problems)
     names = {name for problem in problems for name in problem.packages} - {*profile.limits.packages}
-    return replace(limits, packages=(*limits.packages, *sorted(names)))
+    tasks = (problem.task for problem in problems)
+    started = max((task.processes for task in tasks if isinstance(task, SuiteTask)), default=0)
+    processes = max(limits.processes, started)
+    return replace(limits, packages=(*limits.packages, *sorted(names)), processes=processes)
 
 
 def package_versions(names: Iterable[str]) -> dict[str, str]:

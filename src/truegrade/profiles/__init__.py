@@ -33,6 +33,7 @@ PROFILES: dict[str, str] = {
     "humanevalpack": "truegrade.profiles.humanevalpack:HumanEvalPack",
     "classeval": "truegrade.profiles.classeval:ClassEval",
     "cweval": "truegrade.profiles.cweval:CWEval",
+    "bigcodebench": "truegrade.profiles.bigcodebench:BigCodeBench",
     "lm-eval": "truegrade.profiles.lm_eval:LmEval",
     "lm-eval-instruct": "truegrade.profiles.lm_eval:LmEvalInstruct",
     "simple-evals": "truegrade.profiles.simple_evals:SimpleEvals",

@@ -23,18 +23,24 @@ def sanitize(reply: str, entry_point: str) -> str:
         ExtractionLimitError: as `longest_span`.
     """
     span = longest_span(reply)
-    return _kept(span, entry_point).strip() or span
+    return kept_statements(span, entry_point).strip() or span
 
 
-def _kept(span: str, entry_point: str) -> str:
-    """All imports, then the definitions that are reached, each as it is written."""
+def kept_statements(span: str, entry_point: str, *, returning: bool = True) -> str:
+    """All imports, then the definitions that are reached, each as it is written; empty if it does not parse.
+
+    Args:
+        span: Python.
+        entry_point: where the reaching begins.
+        returning: whether functions without a ``return`` are left out.
+    """
     try:
         with quietly():
             tree = ast.parse(span)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return ""
     imports = [node for node in tree.body if _is_import(node)]
-    definitions = _definitions(tree)
+    definitions = _definitions(tree, returning)
     reached = _reached(entry_point, definitions)
     kept = [*imports, *(node for name, node in definitions.items() if name in reached)]
     source = SourceText(span)
@@ -46,26 +52,27 @@ def _is_import(node: ast.stmt) -> bool:
     return isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.module != "__future__")
 
 
-def _definitions(tree: ast.Module) -> dict[str, ast.stmt]:
+def _definitions(tree: ast.Module, returning: bool) -> dict[str, ast.stmt]:
     """Top-level classes, functions and assignments by name; of two with one name the first."""
     found: dict[str, ast.stmt] = {}
     for node in tree.body:
-        name = _name(node)
+        name = _name(node, returning)
         if name is not None:
             found.setdefault(name, node)
     return found
 
 
-def _name(node: ast.stmt) -> str | None:
+def _name(node: ast.stmt, returning: bool) -> str | None:
     """The name a statement is kept under; None if it is not kept at all.
 
-    Decorated definitions are not, nor functions without a ``return`` in them.
+    Decorated definitions are not, nor, where that is asked, functions without a ``return`` in them.
     """
     match node:
         case ast.ClassDef(decorator_list=[]):
             return node.name
         case ast.FunctionDef(decorator_list=[]) | ast.AsyncFunctionDef(decorator_list=[]):
-            return node.name if any(isinstance(part, ast.Return) for part in ast.walk(node)) else None
+            returns = not returning or any(isinstance(part, ast.Return) for part in ast.walk(node))
+            return node.name if returns else None
         case ast.Assign(targets=[target]):
             return _bare_name(node, target) or _bare_name(node, node.value)
         case ast.Assign(targets=[target, *_]):

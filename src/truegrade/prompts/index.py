@@ -82,6 +82,16 @@ PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
             source="bigcode-project/bigcode-evaluation-harness@8fc5bae6 bigcode_eval/tasks/humaneval.py",
             placeholders={"prompt_stripped": "field prompt, stripped"},
         ),
+        "bigcodebench.complete.user": PromptEntry(
+            sha256="fad88a8f052e0c97584a5589985b0c5526f568e52c8a522a9dcd18a68fd72b91",
+            source="bigcode-project/bigcodebench@47eff25 bigcodebench/{generate,provider/utility}.py",
+            placeholders={"prompt_stripped": "field prompt or instruction, stripped"},
+        ),
+        "bigcodebench.instruct.user": PromptEntry(
+            sha256="7794be6dcf6dd8acc6ae5a052a580d6436b838924996f8334ed398f987adcbbd",
+            source="bigcode-project/bigcodebench@47eff25 bigcodebench/{generate,provider/utility}.py",
+            placeholders={"prompt_stripped": "field prompt or instruction, stripped"},
+        ),
         "blog.programmer.user": PromptEntry(
             sha256="3d386e749a9365a3f45fa7207896e1d7274b36a54ec23f1939832f10d797d906",
             source="NotAlvin/NotAlvin.github.io@d884b6b content/posts/Circular Coding.md; equal in seed 001",

@@ -246,6 +246,8 @@ class SuiteTask(msgspec.Struct, frozen=True, kw_only=True, tag="suite"):
     """Text files that lie in the working directory, by relative path."""
     packages: tuple[str, ...] = ()
     """Third-party modules that tests or reference import."""
+    processes: int = 0
+    """Processes that the program may start where a profile allows none."""
     reference: str
     """A right program, complete."""
     cpu_s: float | None = None

@@ -46,6 +46,8 @@ class Tree:
     """What is shown besides, and files and folders of the packages that may be imported; among ``opened``."""
     importable: tuple[tuple[str, str], ...]
     """Top-level modules of those packages, each with the folder it is in."""
+    described: tuple[str, ...]
+    """Folders of those packages' metadata, from which they learn their own versions."""
 
 
 @cache
@@ -72,6 +74,7 @@ def tree(packages: tuple[str, ...], shown: tuple[str, ...] = ()) -> Tree:
         hidden=tuple(entry.path for entry in entries if entry.name in OF_PACKAGES and entry.is_dir()),
         packages=apart,
         importable=tuple((name.partition(".")[0], folder) for folder, name in held if _is_module(name)),
+        described=tuple(f"{folder}/{name}" for folder, name in held if name.endswith(".dist-info")),
     )
 
 

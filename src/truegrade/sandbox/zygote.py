@@ -88,7 +88,7 @@ class ZygoteServer:
         for name in ("PWD", "LD_BIND_NOW"):  # of bubblewrap; of ours, see `truegrade.sandbox.zygotes.environment`
             os.environ.pop(name, None)
         os.environ.update(HOME=self._scratch, TMPDIR=self._scratch)
-        offer(settings["packages"])
+        offer(settings["packages"], settings["described"])
         preload(settings["preload"], alone=not settings["processes"])
         join_areas()
         self._children = _children_file()
@@ -275,24 +275,36 @@ def _end(target: int) -> None:
 class Offered:
     """Finds the packages that programs may import; their folders may hold others, which must not be found."""
 
-    def __init__(self, specs: dict[str, Any]) -> None:
-        self._specs = specs
+    def __init__(self, specs: dict[str, Any], described: list[str]) -> None:
+        self._specs, self._described = specs, described
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
         """Where a top-level module is; None if that is not for programs to know."""
         return self._specs.get(name) if path is None else None
 
+    def find_distributions(self, context: Any) -> Any:
+        """Metadata of the packages, for those that ask `importlib.metadata` for a version."""
+        from importlib.metadata import PathDistribution
+        from pathlib import Path
 
-def offer(packages: dict[str, str]) -> None:
+        wanted = None if context.name is None else context.name.replace("-", "_").replace(".", "_").lower()
+        for path in self._described:
+            name = path.rpartition("/")[2].partition("-")[0].lower()
+            if wanted in (None, name.replace(".", "_")):
+                yield PathDistribution(Path(path))
+
+
+def offer(packages: dict[str, str], described: list[str]) -> None:
     """Let programs import these besides the standard library.
 
     Args:
         packages: folder of each top-level module. It is searched now: once shut in, nothing can list it.
+        described: folders of the packages' metadata.
     """
     from importlib.machinery import PathFinder
 
     specs = {name: PathFinder.find_spec(name, [folder]) for name, folder in packages.items()}
-    sys.meta_path.append(Offered(specs))
+    sys.meta_path.append(Offered(specs, described))
 
 
 def preload(names: list[str], *, alone: bool) -> None:

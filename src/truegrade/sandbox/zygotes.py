@@ -149,6 +149,7 @@ class Zygote:
             "preload": PRELOADED[kind],
             "later": LATER.get(kind, ()),
             "packages": dict(seen.importable),
+            "described": seen.described,
             "readable": [*seen.opened, *DEVICES],
             # An interpreter that a grader starts looks its packages up in folders, as any does.
             "listed": seen.libraries if limits.grader is None else (*seen.libraries, *_folders(seen)),

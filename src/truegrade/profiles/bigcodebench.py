@@ -1,0 +1,193 @@
+"""`bigcodebench`: BigCodeBench as bigcode-project/bigcodebench @47eff25 asks, sanitizes and grades it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import ClassVar
+
+import msgspec
+
+from truegrade import prompts
+from truegrade.errors import UserError
+from truegrade.grading.executor import Executor
+from truegrade.grading.functions import TESTS_INSIDE
+from truegrade.grading.judgement import Judgement, from_outcome
+from truegrade.grading.programs import stub
+from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
+from truegrade.profiles.evalplus_sanitize import kept_statements
+from truegrade.profiles.evalplus_span import longest_span
+from truegrade.profiles.prompt_building import chat, continuation
+from truegrade.profiles.refusals import check_variant, covered_task
+from truegrade.profiles.stop_words import before_stop
+from truegrade.records import Answer, Completion, Message, Problem, Prompt, Reason, SuiteTask
+from truegrade.records.kinds import Kind
+from truegrade.sandbox import Limits
+
+_REPO = "bigcode-project/bigcodebench@47eff25"
+_GENERATE = f"{_REPO} bigcodebench/generate.py"
+_UTILITY = f"{_REPO} bigcodebench/provider/utility.py"
+_SANITIZE = f"{_REPO} bigcodebench/sanitize.py"
+_EVALUATE = f"{_REPO} bigcodebench/evaluate.py"
+_EVAL = f"{_REPO} bigcodebench/eval/__init__.py"
+
+EOS = ("<|endoftext|>", "<|endofmask|>", "</s>", "\nif __name__", "\ndef main(", "\nprint(")
+"""Stop strings of the back ends that take any."""
+BASE_EOS = (*EOS, "\ndef ", "\nclass ", "\nimport ", "\nfrom ", "\nassert ")
+"""Of models without a chat template."""
+TIMEOUT_S = 241.0
+"""``TIMEOUT_LIMIT`` and 1 s; a reference that took longer, which none does, would raise it."""
+_FAILED = "AssertionError: tests: "
+_RUNNER = """
+import builtins, os, sys, types, unittest
+
+def run(source):
+    module = types.ModuleType("__test__")
+    module.__dict__.update({"__builtins__": builtins, "__file__": "__test__.py", "__package__": None,
+                            "__doc__": None, "sys": sys, "os": os, "environ": os.environ})
+    exec(compile(source, "__test__.py", "exec", dont_inherit=True), module.__dict__)
+    sys.modules["__test__"] = module
+    result = unittest.TestResult()
+    unittest.TestLoader().loadTestsFromTestCase(getattr(module, "TestCases")).run(result)
+    issues = result.failures + result.errors
+    if issues:
+        words = issues[0][1].strip().splitlines()[-1]
+        raise AssertionError(f"tests: {len(issues)} of {result.testsRun} failed; {issues[0][0].id()}: {words}")
+
+"""
+
+
+class BigCodeBench(Profile):
+    """BigCodeBench's verdict, calibrated."""
+
+    name: ClassVar[str] = "bigcodebench"
+    version: ClassVar[str] = "47eff25"
+    summary: ClassVar[str] = "BigCodeBench: sanitizer, calibrated, its suites of unit tests, 240 s"
+    covers: ClassVar[tuple[Kind, ...]] = ("suite",)
+    only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"suite": ("bigcodebench",)})
+    variants: ClassVar[tuple[str, ...]] = ("default", "chat", "base")
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule("prompt", "default: an instruction and the problem, stripped; code to continue in a fence", _UTILITY),
+        Rule("prompt", "chat: the same, and the answer's turn begun with the response prefix and an open fence;"
+             " stop strings", _UTILITY),
+        Rule("prompt", "base: code to complete as it is stored, with stop strings; of the split complete alone",
+             _GENERATE),
+        Rule("extraction", "a base model's text: cut at a stop string, tabs as four blanks, put behind the prompt,"
+             " sanitized", f"{_REPO} bigcodebench/provider/hf.py, generate.py"),
+        Rule("extraction", "a given completion is put behind the prompt as it is, neither cut nor sanitized",
+             _EVALUATE),
+        Rule("extraction", "the span of two or more lines that parses and has most lines, white space around the"
+             " reply apart", _SANITIZE),
+        Rule("extraction", "of it all imports, then the top-level definitions that the entry point reaches by any"
+             " use of a name, without lines at the end that name it; if none is left, the span", _SANITIZE),
+        Rule("extraction", "a given solution is graded as it is", _EVALUATE),
+        Rule("program", "calibrated: imports and signature of the prompt with an empty body, then the solution,"
+             " then the tests, as one module __test__ that has sys, os and environ", _EVALUATE),
+        Rule("program", "exit and quit are None; the three streams are one that refuses to be read. Left out: what"
+             " the harness puts in the place of os.kill, os.system and subprocess, where the jail is in force",
+             f"{_REPO} bigcodebench/eval/utils.py"),
+        Rule("comparison", "passed if no test of the class TestCases fails or raises", _EVAL),
+        Rule("limits", "the sanitizer parses at most 3,000,000 characters of a reply, 100,000 at once; one that"
+             " takes more is extraction_limit", "ours"),
+        Rule("limits", "240 s + 1 s of wall time; here of CPU time, and 242 s of wall time without waiting for a"
+             " core; 30 GiB of address space", _EVAL),
+        Rule("aggregation", "unbiased pass@1, 5, 10, mean over tasks; every task must have a sample", _EVALUATE),
+    )  # fmt: skip
+    defects: ClassVar[tuple[str, ...]] = (
+        "tests share the candidate's process: an object equal to everything, or a replaced assertEqual, passes",
+        "a program that keeps every test from being run passes: nothing failed",
+        "a solution that lacks an import of the prompt passes, since the prompt's imports are put before it",
+        "the sanitizer drops decorated definitions, `from __future__` imports and other top-level statements",
+        "the sanitizer keeps the first of two definitions of a name, where Python would use the last",
+        "a body without its def is never put behind the prompt: such a chat answer is lost",
+        "the longest span may be text: two lines of anything that parses beat a shorter program",
+        "240 s for every task, whatever its reference takes: min_time_limit and gt_time_limit never decide",
+    )
+    limits: ClassVar[Limits] = Limits(
+        cpu_s=TIMEOUT_S,
+        wall_s=TIMEOUT_S + 1,
+        memory_bytes=30 * 1024**3,
+        output_bytes=64 * 2**20,
+        processes=16,
+        open_files=256,
+    )
+
+    def render_prompt(
+        self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
+    ) -> Prompt:
+        """BigCodeBench's words for an API, for a chat template (the answer's turn is begun) or for a base model.
+
+        Raises:
+            UserError: a base model is asked for a description.
+        """
+        task = self._task(problem)
+        style = check_variant(self, variant)
+        split = "complete" if task.prompt == task.prefix else "instruct"
+        if style == "base":
+            if split == "instruct":
+                raise UserError(
+                    f"prompt variant 'base' of {self.name}: base models complete code; use split=complete, or"
+                    " another variant"
+                )
+            return continuation(task.prompt, source=_GENERATE, stop=BASE_EOS)
+        asked = chat(f"bigcodebench.{split}.user", {"prompt_stripped": task.prompt.strip()})
+        if style == "default":
+            return asked
+        opening = Message(role="assistant", content=prompts.render("evalplus.chat.response_prefix"))
+        return Prompt(messages=(*asked.messages, opening), source=asked.source, stop=EOS)
+
+    def extract(self, problem: Problem, completion: Completion) -> Answer:
+        """Sanitize a reply, or a base model's text behind its prompt; take what a file gives as it is."""
+        task = self._task(problem)
+        text = completion.text or ""
+        if completion.form == "program":
+            return Answer(value=text, found="as given: a whole program")
+        if completion.form == "completion":
+            if not completion.prompt_sha256:
+                return Answer(value=task.prefix + text, found="as given: behind the prompt")
+            text = task.prefix + before_stop(text, BASE_EOS).replace("\t", "    ")
+        found = sanitize(text, task.entry_point)
+        if not found.strip():
+            return Answer(value=None, found="the sanitizer left nothing", reason=Reason.NO_CODE)
+        return Answer(value=found, found="sanitized")
+
+    def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
+        """Run solution and tests as one module."""
+        task = self._task(problem)
+        source = f"{stub(task.prefix)}\n{answer.value or ''}\n{task.tests}"
+        outcome = executor.inside(
+            f"{_RUNNER}run({source!r})\n",
+            disabled=("builtins.exit", "builtins.quit"),
+            preload=("unittest", *task.packages),
+            swallow=True,
+            cpu_s=self.cpu_s(TIMEOUT_S),
+        )
+        judged = from_outcome(outcome, marks=(TESTS_INSIDE,))
+        if not outcome.detail.startswith(_FAILED):
+            return judged
+        detail = outcome.detail.removeprefix(_FAILED)
+        return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER, detail=detail)
+
+    def _task(self, problem: Problem) -> SuiteTask:
+        return covered_task(self, problem, SuiteTask)
+
+
+def sanitize(reply: str, entry_point: str) -> str:
+    """What BigCodeBench grades of a reply.
+
+    Its sanitizer is EvalPlus' (`truegrade.profiles.evalplus_sanitize`) with three differences: white space around
+    the reply is cut first, functions without a ``return`` are kept, and unindented lines at the end that name the
+    entry point are left out, with what is between them.
+
+    Raises:
+        ExtractionLimitError: as `longest_span`.
+    """
+    kept = kept_statements(longest_span(reply.strip()), entry_point, returning=False)
+    lines = kept.splitlines()
+    first = len(lines)
+    for place in reversed(range(len(lines))):
+        if lines[place].startswith(" "):
+            break
+        if entry_point in lines[place]:
+            first = place
+    return "\n".join(lines[:first]).strip() or longest_span(reply)

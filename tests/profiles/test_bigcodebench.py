@@ -1,0 +1,241 @@
+"""BigCodeBench: the benchmark, the harness' rules, and parity with its code."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+from peer_process import ask
+from peer_replies import mutant
+from profile_rows import completion, extracted, passed
+
+from truegrade.benchmarks import load_benchmark
+from truegrade.benchmarks.bigcodebench import HARD_FILES, BigCodeBenchRow, modules_of
+from truegrade.errors import UserError
+from truegrade.profiles import open_profile
+from truegrade.profiles.bigcodebench import BASE_EOS, EOS, sanitize
+
+HARNESS, STRICT = open_profile("bigcodebench"), open_profile("strict")
+HEAD = "import json\n\ndef task_func(text, key):\n"
+DOC = '    """\n    Read JSON and give the value of a key, or None.\n    """\n'
+BODY = "    return json.loads(text).get(key)\n"
+TESTS = """import unittest
+from unittest.mock import patch
+
+class TestCases(unittest.TestCase):
+    def test_found(self):
+        self.assertEqual(task_func('{"a": 5}', "a"), 5)
+
+    def test_missing(self):
+        self.assertIsNone(task_func("{}", "a"))
+
+    @patch("json.loads", return_value={"k": "said"})
+    def test_patched(self, loads):
+        self.assertEqual(task_func("x", "k"), "said")
+        loads.assert_called_once_with("x")
+"""
+
+
+def row(number: int, **changed: object) -> dict[str, object]:
+    return {
+        "task_id": f"BigCodeBench/{number}",
+        "entry_point": "task_func",
+        "prompt": HEAD + DOC,
+        "prompt_wo_doc": HEAD,
+        "instruction": f"Read JSON.\nYou should write self-contained code starting with:\n```\n{HEAD}```",
+        "canonical_solution": BODY,
+        "test": TESTS,
+    } | changed
+
+
+ROWS = [row(0), row(1, test=f"import tensorflow as tf, json\n{TESTS}")]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    file = tmp_path / "BigCodeBench.jsonl.gz"
+    file.write_bytes(gzip.compress("".join(json.dumps(each) + "\n" for each in ROWS).encode()))
+    return file
+
+
+def problems(data: Path, **args: str):
+    return load_benchmark(
+        "bigcodebench", data, {"allow_modified": "true", "packages": "standard", **args}
+    ).problems
+
+
+def test_problems_that_need_packages_are_refused_or_left_out(data):
+    with pytest.raises(UserError, match=r"1 of 2 problems need .* tensorflow \(1\); pip install"):
+        problems(data, packages="all")
+    loaded = load_benchmark("bigcodebench", data, {"allow_modified": "true", "packages": "installed"})
+    assert [problem.id for problem in loaded.problems] == ["BigCodeBench/0"]
+    assert "1 of 2 problems are left out whose packages are not installed: tensorflow (1)" in loaded.modified
+    assert loaded.problems[0].tags == {"libs": "standard library"}
+    left = load_benchmark("bigcodebench", data, {"allow_modified": "true", "packages": "standard"})
+    assert len(left.problems) == 1 and "more than the standard library" in left.modified
+
+
+def test_imports_are_read_wherever_they_stand():
+    source = (
+        "import numpy as np, os\nfrom sklearn.svm import SVC\n    import pandas\n# import torch\nfrom . import x\n"
+    )
+    assert modules_of(source) == ("numpy", "pandas", "sklearn")
+
+
+def test_the_hard_subset_is_that_of_its_file(data):
+    with pytest.raises(UserError, match=r"subset=hard: .*BigCodeBench-Hard\.jsonl\.gz is not there"):
+        problems(data, subset="hard")
+    (data.parent / HARD_FILES[1]).write_text('{"task_id": "BigCodeBench/0"}\n{"task_id": "BigCodeBench/9"}\n')
+    with pytest.raises(UserError, match="field task_id: 2 ids, 1 of them unknown; the hard subset has 148"):
+        problems(data, subset="hard")
+
+
+RIGHT = HEAD + BODY
+LIAR = """def task_func(text, key):
+    class Same:
+        __class__ = int
+        def __eq__(self, other):
+            return True
+        def __ne__(self, other):
+            return False
+    return Same()
+"""
+PATCHED = """import unittest
+for name in ("assertEqual", "assertIsNone"):
+    setattr(unittest.TestCase, name, lambda *given: None)
+"""
+
+
+@pytest.mark.parametrize("split", ["complete", "instruct"])
+def test_right_wrong_and_forged_programs(data, split):
+    (problem,) = problems(data, split=split)
+    programs = [
+        RIGHT,
+        RIGHT.replace("import json\n", ""),
+        RIGHT.replace("get(key)", "get(key, 1)"),
+        "import os\nos._exit(0)\n",
+    ]
+    assert passed(HARNESS, [(problem, code) for code in programs], "program") == [True, True, False, False]
+    assert passed(STRICT, [(problem, code) for code in programs], "program") == [True, True, False, False]
+    assert passed(STRICT, [(problem, f"```python\n{code}```") for code in programs]) == [True, True, False, False]
+
+
+def test_forged_programs_pass_as_published_and_fail_under_strict(data):
+    (problem,) = problems(data)
+    loads = "    import json\n    json.loads(text)\n"
+    empty = "import unittest\nunittest.TestLoader.loadTestsFromTestCase = lambda *a: unittest.TestSuite()\n"
+    patched = f"{PATCHED}def task_func(text, key):\n{loads}"
+    forged = [empty, patched]
+    assert passed(HARNESS, [(problem, code) for code in forged], "program") == [True, True]
+    assert passed(STRICT, [(problem, code) for code in [*forged, LIAR]], "program") == [False] * 3
+
+
+def test_prompts(data):
+    (complete,), (instruct,) = problems(data), problems(data, split="instruct")
+    asked = (
+        "Please provide a self-contained Python script that solves the following problem in a markdown code block:"
+    )
+    assert HARNESS.render_prompt(complete).messages[0].content == f"{asked}\n```\n{(HEAD + DOC).strip()}\n```\n"
+    assert HARNESS.render_prompt(instruct).messages[0].content == f"{asked}\n{instruct.task.prompt.strip()}\n"
+    begun = HARNESS.render_prompt(complete, "chat")
+    assert begun.messages[1].content.endswith("corresponding tests:\n```python\n") and begun.stop == EOS
+    text = HARNESS.render_prompt(complete, "base")
+    assert (text.messages[0].content, text.style, text.stop) == (HEAD + DOC, "text", BASE_EOS)
+    with pytest.raises(UserError, match="split=complete"):
+        HARNESS.render_prompt(instruct, "base")
+    assert "Read JSON." in STRICT.render_prompt(instruct).messages[0].content
+
+
+def test_what_is_graded_of_a_reply(data):
+    (problem,) = problems(data)
+    given = completion(BODY + "\ndef other():\n    pass\n", "completion")
+    assert HARNESS.extract(problem, given).value == problem.task.prompt + given.text
+    asked = msgspec.structs.replace(given, prompt_sha256="asked here")
+    assert HARNESS.extract(problem, asked).value == (problem.task.prompt + BODY).replace("\n\n", "\n").strip()
+    reply = f"Sure.\n```python\n{RIGHT}\nprint(task_func('1', 2))\n```\nDone."
+    assert extracted(HARNESS, problem, reply) == RIGHT.strip()
+    assert sanitize("def task_func():\n    print(1)\n", "task_func") == "def task_func():\n    print(1)"
+    one_line = "x = 1\ndef task_func(): return x\n"
+    assert sanitize(one_line, "task_func") == "x = 1"  # as upstream: unindented lines that name it are cut
+
+
+def test_rows_are_read_as_upstream_writes_them():
+    assert set(BigCodeBenchRow.__struct_fields__) <= set(ROWS[0])
+
+
+# ------------------------------------------------------------------------------------------------- parity
+
+
+def _real() -> list[dict[str, object]]:
+    """Rows of the data set that need the standard library alone; all of them where that is asked for."""
+    path = Path(os.environ.get("TRUEGRADE_DATA", "")) / "BigCodeBench.jsonl.gz"
+    if not path.is_file():
+        return []
+    stored = [json.loads(line) for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
+    every = [
+        each
+        for each in stored
+        if not modules_of(each["prompt"] + each["canonical_solution"] + "\n" + each["test"])
+        and each["task_id"] != "BigCodeBench/0"
+    ]
+    return every[::3] if os.environ.get("TRUEGRADE_PARITY_ROWS") == "all" else every[::60]
+
+
+def _replies(each: dict[str, object]) -> list[str]:
+    """Right, wrong, awkward and forged replies to a row."""
+    right = f"{each['prompt']}\n{each['canonical_solution']}"
+    head = str(each["prompt_wo_doc"])
+    forged = "\n    class E:\n        def __eq__(self, other):\n            return True\n    return E()\n"
+    silent = f"{PATCHED}\n{head}    return None\n"
+    return [
+        f"```python\n{right}\n```",
+        f"Here you are:\n\n```python\n{right}\n```\nIt returns what you asked for.",
+        right,
+        f"{right}\nprint(task_func)\n",
+        f"```python\n{each['canonical_solution']}\n```",
+        f"```python\n{head}    return None\n```",
+        f"```python\n{mutant(right)}\n```",
+        f"```python\n{head}{forged}```",
+        f"```python\n{silent}```",
+        f"```python\nimport os\nos._exit(0)\n{right}\n```",
+        f"```python\ndef helper():\n    pass\n\n{right}\nx = 1\n```",
+    ]
+
+
+@pytest.mark.slow
+def test_parity(data, tmp_path, monkeypatch):
+    monkeypatch.setenv("SCRATCH", str(tmp_path))
+    stored = [ROWS[0], *_real()]
+    replies = [(each, reply) for each in stored for reply in _replies(each)]
+    programs = [(each, sanitize(reply, "task_func")) for each, reply in replies]
+    prompts = [
+        (split, each[field])
+        for each in stored
+        for split, field in (("complete", "prompt"), ("instruct", "instruction"))
+    ]
+    peer = ask(
+        "bigcodebench", {"prompts": prompts, "replies": [reply for _, reply in replies], "checks": programs}
+    )
+    assert (tuple(peer["stops"][0]), (*peer["stops"][0], *peer["stops"][1])) == (EOS, BASE_EOS)
+    assert [sanitize(reply, "task_func") for _, reply in replies] == peer["sanitized"]
+    written = tmp_path / "rows" / "BigCodeBench.jsonl.gz"
+    written.parent.mkdir()
+    written.write_bytes(gzip.compress("".join(json.dumps(each) + "\n" for each in stored).encode()))
+    known = {
+        split: dict(zip((each["task_id"] for each in stored), problems(written, split=split), strict=True))
+        for split in ("complete", "instruct")
+    }
+    asked = [HARNESS.render_prompt(known[split][each["task_id"]]).messages[0].content
+             for each in stored for split in ("complete", "instruct")]  # fmt: skip
+    assert asked == peer["prompts"]
+    ours = passed(HARNESS, [(known["complete"][each["task_id"]], code) for each, code in programs], "program")
+    theirs = [status == "pass" for status in peer["statuses"]]
+    different = [
+        (each["task_id"], code)
+        for (each, code), one, other in zip(programs, ours, theirs, strict=True)
+        if one != other
+    ]
+    assert not different
+    assert set(theirs) == {True, False}
