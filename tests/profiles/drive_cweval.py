@@ -77,7 +77,7 @@ def graded(evaluate, tests, checkout, name, reply):
 
 
 def apart(evaluate, tests, checkout, name, reply):
-    """What becomes of a reply, in a fork: the program, and functional and secure; None if nothing was collected."""
+    """What becomes of a reply, in a fork: program, functional, secure; None if nothing was collected."""
     with tempfile.TemporaryDirectory() as folder:
         program, results = Path(folder, "program.out"), Path(folder, "results.out")
         child = os.fork()

@@ -65,7 +65,8 @@ ROW = {
 }  # fmt: skip
 PLAIN = {
     "task_id": "ClassEval_1", "class_name": "Twice", "skeleton": "class Twice:\n    def of(x):\n        pass\n",
-    "import_statement": [], "solution_code": "class Twice:\n    @staticmethod\n    def of(x):\n        return 2 * x\n",
+    "import_statement": [],
+    "solution_code": "class Twice:\n    @staticmethod\n    def of(x):\n        return 2 * x\n",
     "test": "import unittest\nclass TwiceTestOf(unittest.TestCase):\n    def test_of(self):\n"
     "        self.assertEqual(Twice.of(2), 4)\n",
     "test_classes": ["TwiceTestOf"],
@@ -76,8 +77,8 @@ EQUAL = (
     "class E:\n    __eq__ = __ge__ = __le__ = lambda self, other: True\n    __sub__ = __rsub__ = lambda s, o: 0\n"
 )
 CHEATS = {
-    "equal": f"{EQUAL}class Disc:\n    def __init__(self, r):\n        pass\n    def area(self):\n        return E()\n"
-    "    def grow(self, by):\n        return E()\n",
+    "equal": f"{EQUAL}class Disc:\n    def __init__(self, r):\n        pass\n"
+    "    def area(self):\n        return E()\n    def grow(self, by):\n        return E()\n",
     "exit": f"import os\nos._exit(0)\n{SOLUTION}",
     "system-exit": f"import sys\nsys.exit(0)\n{SOLUTION}",
     "unittest": f"import unittest\nunittest.TestCase.run = lambda self, result=None: result\n{WRONG}",
@@ -118,7 +119,7 @@ def test_problems(data):
     first, second = problems(data)
     assert (first.id, first.task.entry_point, first.task.prompt) == ("ClassEval/0", "Disc", SKELETON)
     assert first.task.prefix == "import math\n" and second.task.prefix == ""
-    assert first.packages == second.packages == () and first.tags == {}
+    assert first.packages == second.packages == () and first.tags == {"test_classes": "3"}
 
 
 def test_libraries_are_named_and_refused(tmp_path):
@@ -126,14 +127,14 @@ def test_libraries_are_named_and_refused(tmp_path):
     needing = {**ROW, "task_id": "ClassEval_2", "import_statement": ["import no_such_library_xyz"]}
     file.write_text(json.dumps([ROW, needing]))
     with pytest.raises(
-        UserError, match=r"no_such_library_xyz not installed.*truegrade\[classeval\].*the 1 problem"
+        UserError, match=r"1 of 2 problems .*no_such_library_xyz \(1\); pip install 'truegrade\[classeval\]'"
     ):
         problems(file)
-    (kept,) = problems(file, libraries="standard")
+    (kept,) = problems(file, packages="standard")
     assert kept.id == "ClassEval/0"
     file.write_text(json.dumps([needing]))
-    with pytest.raises(UserError, match="leaves no problem"):
-        problems(file, libraries="standard")
+    with pytest.raises(UserError, match="leaves out 1 of 1 problems"):
+        problems(file, packages="standard")
 
 
 def test_prompts(data):
@@ -217,7 +218,7 @@ def test_parity(data):
     if (Path(os.environ.get("TRUEGRADE_DATA", "")) / "ClassEval_data.json").is_file():
         file, every = _real(), 1 if os.environ.get("TRUEGRADE_PARITY_ROWS") == "all" else 20
     loaded = {problem.id.replace("/", "_"): problem for problem in load_benchmark(
-        "classeval", file, {"allow_modified": "true", "libraries": "standard"}).problems}  # fmt: skip
+        "classeval", file, {"allow_modified": "true", "packages": "standard"}).problems}  # fmt: skip
     stored = [row for row in json.loads(file.read_text()) if row["task_id"] in loaded][::every]
     cases = [(row, reply) for row in stored for reply in replies(row)[: None if every > 1 or file == data else 6]]
     cases += _model_replies(stored)

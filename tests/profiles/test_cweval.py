@@ -112,16 +112,16 @@ def test_problems(checkout):
 def test_libraries_and_damage_are_named(tmp_path, checkout):
     write(checkout, "cwe_002_0", f"import no_such_library_xyz\n{HEAD}    # BEGIN SOLUTION\n{SOLUTION}",
           TESTS.replace("cwe_001_0", "cwe_002_0"))  # fmt: skip
-    with pytest.raises(UserError, match=r"no_such_library_xyz not installed.*truegrade\[cweval\]"):
+    with pytest.raises(UserError, match=r"no_such_library_xyz \(1\); pip install 'truegrade\[cweval\]'"):
         problems(checkout)
-    assert [problem.id for problem in problems(checkout, libraries="standard")] == ["CWEval/cwe_001_0"]
+    assert [problem.id for problem in problems(checkout, packages="standard")] == ["CWEval/cwe_001_0"]
     write(checkout, "cwe_002_0", HEAD + SOLUTION, TESTS)
     with pytest.raises(UserError, match="cwe_002_0: field task lacks '# BEGIN SOLUTION'"):
         problems(checkout)
     (checkout / FOLDER / "cwe_002_0_test.py").unlink()
-    with pytest.raises(UserError, match="cwe_002_0_test.py: cannot be read"):
+    with pytest.raises(UserError, match=r"cwe_002_0_test\.py: cannot be read"):
         problems(checkout)
-    with pytest.raises(UserError, match="check https.*CWEval.* out with git"):
+    with pytest.raises(UserError, match=r"check https.*CWEval.* out with git"):
         load_benchmark("cweval", None)
 
 

@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from msgspec import structs
-
-from truegrade.benchmarks.base import Benchmark
 from truegrade.errors import UnknownName, UserError
 from truegrade.records import Problem
 from truegrade.statistics.windows import FILTERS, check_window, inside
@@ -17,12 +14,6 @@ ALLOW_MODIFIED: Mapping[str, str] = MappingProxyType(
     {"allow_modified": "true: read a file whose rows or hash are not the pinned ones (default false)"}
 )
 """The argument that every benchmark with a pinned file takes."""
-
-LIBRARIES: Mapping[str, str] = MappingProxyType(
-    {"libraries": "any (default): every library that a problem needs must be installed; or standard: only the"
-     " problems that need none"}
-)  # fmt: skip
-"""The argument of a benchmark some of whose problems need packages besides the standard library."""
 
 
 def check_arguments(benchmark: str, args: Mapping[str, str], known: Mapping[str, str]) -> None:
@@ -53,42 +44,6 @@ def in_window(path: Path, problems: Sequence[Problem], args: Mapping[str, str]) 
     if not kept:
         raise UserError(f"{path}: none of its {len(problems)} problems fits the arguments; widen the window")
     return kept
-
-
-def with_libraries(loaded: Benchmark, args: Mapping[str, str], *, extra: str) -> Benchmark:
-    """The benchmark, or what of it needs no library, as the argument ``libraries`` says.
-
-    Args:
-        loaded: all problems, with their packages.
-        args: task arguments given.
-        extra: of this package, what the libraries are installed with.
-
-    Raises:
-        UserError: a library is not installed, or nothing is left.
-    """
-    standard = tuple([problem for problem in loaded.problems if not problem.packages])
-    if choice(args, "libraries", ("any", "standard")) == "standard":
-        if not standard:
-            raise UserError("`task_args` libraries=standard: leaves no problem; every one needs a library")
-        return structs.replace(loaded, problems=standard)
-    needed = {name for problem in loaded.problems for name in problem.packages}
-    if missing := sorted(name for name in needed if not _installed(name)):
-        raise UserError(
-            f"{loaded.name}: {', '.join(missing)} not installed, which some problems need: pip install"
-            f" 'truegrade[{extra}]', or take the {len(standard)} problems that need no library: `task_args`"
-            " libraries=standard"
-        )
-    return loaded
-
-
-def _installed(package: str) -> bool:
-    from importlib.metadata import PackageNotFoundError, version  # 20 ms that few need
-
-    try:
-        version(package)
-    except PackageNotFoundError:
-        return False
-    return True
 
 
 def flag(args: Mapping[str, str], name: str) -> bool:

@@ -14,7 +14,8 @@ from types import MappingProxyType
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
-from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED, LIBRARIES, with_libraries
+from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED
+from truegrade.benchmarks.packages import PACKAGES, with_packages
 from truegrade.benchmarks.pinned import Item, load_pinned
 from truegrade.datasets import SOURCES
 from truegrade.grading.marks import TEST_CLASSES
@@ -30,7 +31,7 @@ SKIPPED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Tests that no program passes here: they need a date before 2024, and a machine of its author's name."""
 
 _SOURCE = SOURCES[NAME]
-_ARGS = {**LIBRARIES, **ALLOW_MODIFIED}
+_ARGS = {**PACKAGES, **ALLOW_MODIFIED}
 _DISTRIBUTIONS = {"PIL": "pillow", "bs4": "beautifulsoup4", "docx": "python-docx"}
 """Modules whose package has another name."""
 
@@ -54,10 +55,10 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
 
     Raises:
         UserError: the file is not found or not the pinned one, an argument is not known, or a problem needs a
-            library that is not installed.
+            package that is not installed.
     """
     loaded = load_pinned(NAME, _SOURCE, ClassEvalRow, _item, data, args, known=_ARGS)
-    return with_libraries(loaded, args, extra=NAME)
+    return with_packages(loaded, args)
 
 
 def _item(row: ClassEvalRow) -> Item:
@@ -75,7 +76,7 @@ def _item(row: ClassEvalRow) -> Item:
             packages=modules,
             reference=head + row.solution_code,
         ),
-        tags=tags | ({"libraries": ", ".join(modules)} if modules else {}),
+        tags=tags | ({"libs": ", ".join(modules)} if modules else {}),
         packages=tuple(_DISTRIBUTIONS.get(name, name) for name in modules),
     )
 

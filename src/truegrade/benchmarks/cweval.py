@@ -15,11 +15,10 @@ import msgspec
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.benchmark_args import (
     ALLOW_MODIFIED,
-    LIBRARIES,
     check_arguments,
     flag,
-    with_libraries,
 )
+from truegrade.benchmarks.packages import PACKAGES, with_packages
 from truegrade.datasets import SOURCES, LocatedFile, Rows, check_rows, read_source
 from truegrade.datasets.cweval_files import is_cweval_checkout, rows_of_cweval
 from truegrade.errors import UserError
@@ -33,7 +32,7 @@ LEFT_OUT = ("cwe_078_0",)
 """Runs ``ls``, and is insecure where it runs a shell; the sandbox has neither, so no program would pass."""
 
 _SOURCE = SOURCES[NAME]
-_ARGS = {**LIBRARIES, **ALLOW_MODIFIED}
+_ARGS = {**PACKAGES, **ALLOW_MODIFIED}
 _DISTRIBUTIONS = {"Crypto": "pycryptodome", "argon2": "argon2-cffi", "jwt": "PyJWT", "yaml": "PyYAML"}
 """Modules whose package has another name."""
 _HARNESS = frozenset({"pytest", "wrapt_timeout_decorator"})
@@ -56,7 +55,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
 
     Raises:
         UserError: the data are not found or not the pinned ones, an argument is not known, or a problem needs a
-            library that is not installed.
+            package that is not installed.
     """
     check_arguments(NAME, args, _ARGS)
     read = _read(data, allow_modified=flag(args, "allow_modified"))
@@ -68,7 +67,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         modified=read.modified,
         args=dict(args),
     )
-    return with_libraries(loaded, args, extra=NAME)
+    return with_packages(loaded, args)
 
 
 def _read(data: Path | None, *, allow_modified: bool) -> Rows[CWEvalRow]:
@@ -102,7 +101,7 @@ def _problem(row: CWEvalRow, digest: str) -> Problem:
     )
     tags = {"cwe": row.name.split("_")[1]}
     if libraries:
-        tags["libraries"] = ", ".join(libraries)
+        tags["libs"] = ", ".join(libraries)
     return Problem(
         id=name,
         benchmark=NAME,
