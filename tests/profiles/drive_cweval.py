@@ -35,6 +35,8 @@ def prepare():
     sys.modules["p_tqdm"].p_map = sys.modules["tqdm"].tqdm = None
     sys.modules["docker"].models = sys.modules["docker.models"]
     sys.modules["docker.models.containers"].Container = object
+    # Of the plugins that are installed here the harness asks for one.
+    os.environ |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "pytest_timeout"}
     sys.path.insert(0, str(HARNESS))
     return [importlib.import_module(f"cweval.{name}") for name in ("ppt", "evaluate", "run_tests")]
 

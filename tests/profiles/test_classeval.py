@@ -14,7 +14,7 @@ from truegrade.profiles import open_profile
 from truegrade.profiles.classeval import NOT_FOUND, extract_code, with_static
 from truegrade.records import Reason
 
-CLASSEVAL = open_profile("classeval")
+CLASSEVAL, STRICT = open_profile("classeval"), open_profile("strict")
 SKELETON = '''import math
 class Disc:
     """ A disc. """
@@ -170,6 +170,29 @@ def test_each_class_of_tests_is_counted(data):
     assert wrong.marks == ("tests-inside", "methods:1/3") and "DiscTestGrow: fail" in wrong.detail
     assert loops.reason is Reason.TIME_LIMIT and loops.harness["passed"] == 0
     assert ends.reason is Reason.RUNTIME_ERROR and "ended the process" in ends.detail
+
+
+def test_strict_takes_right_classes_alone(data):
+    first = problems(data)[0]
+    rows = [(first, fence(code)) for code in (SOLUTION, f"# no fence\n{SOLUTION}", WRONG, *CHEATS.values())]
+    right, also, wrong, *cheats = grade_all(STRICT, rows)
+    assert right.passed and also.passed and "methods:3/3" in right.marks and "tests-inside" not in right.marks
+    assert wrong.reason is Reason.WRONG_ANSWER and "methods:1/3" in wrong.marks
+    assert [judged.passed for judged in cheats] == [False] * len(CHEATS)
+    asked = STRICT.render_prompt(first).messages[0].content
+    assert asked.startswith("Complete this Python class:") and SKELETON in asked
+
+
+def test_tests_that_no_program_passes_are_left_out_of_strict(tmp_path):
+    file = tmp_path / "ClassEval_data.json"
+    tests = TESTS.replace("DiscTestGrow", "IpUtilTestGetHostname").replace("test_grow_2", "test_get_hostname_3")
+    row = {**ROW, "task_id": "ClassEval_48", "test": tests.replace("grow(-1), 0)", "grow(-1), 'LAPTOP')")}
+    file.write_text(json.dumps([row]))
+    (problem,) = problems(file)
+    assert problem.task.skipped == ("IpUtilTestGetHostname.test_get_hostname_3",)
+    (ours,), (theirs,) = (grade_all(profile, [(problem, fence(SOLUTION))]) for profile in (STRICT, CLASSEVAL))
+    assert ours.passed and "tests-skipped" in ours.marks
+    assert theirs.harness["results"] == ["success", "partial_success", "success"]
 
 
 def test_other_suites_are_refused():

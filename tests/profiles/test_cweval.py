@@ -1,5 +1,6 @@
 """CWEval: the benchmark, the harness' rules, its three rates, and parity with its code."""
 
+import json
 import os
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from peer_process import ask, peers
 from profile_rows import completion, extracted, grade_all
 
+import truegrade
 from truegrade.benchmarks import load_benchmark
 from truegrade.datasets import SOURCES
 from truegrade.datasets.cweval_files import is_cweval_checkout, rows_of_cweval
@@ -15,7 +17,7 @@ from truegrade.profiles import open_profile
 from truegrade.profiles.cweval import first_block
 from truegrade.records import Reason
 
-CWEVAL = open_profile("cweval")
+CWEVAL, STRICT = open_profile("cweval"), open_profile("strict")
 HEAD = '''import os
 
 
@@ -138,6 +140,39 @@ def test_function_and_security_are_judged_apart(checkout):
     assert CWEVAL.tally(counted) == (3, 2)
 
 
+def test_strict_judges_security_apart_and_takes_no_forgery(checkout):
+    (problem,) = problems(checkout)
+    bodies = (SOLUTION, UNSAFE, SAFE_BUT_WRONG)
+    forged = (
+        f"import os\nos._exit(0)\n{HEAD}{SAFE_BUT_WRONG}",
+        "class Any:\n    __eq__ = __contains__ = lambda self, other: True\n\n\ndef greet(name):\n    return Any()\n",
+        "import sys\n\n\ndef greet(name):\n    return sys._getframe(1).f_locals['expected']\n",
+    )
+    rows = [(problem, fence(text)) for text in (*(HEAD + body for body in bodies), *forged)]
+    judged = [(each.passed, "secure" in each.marks) for each in grade_all(STRICT, rows)]
+    assert judged[:3] == [(True, True), (True, False), (False, True)]
+    assert [passed for passed, _ in judged[3:]] == [False] * 3
+
+
+def test_three_rates_with_intervals(tmp_path, checkout):
+    for number, body in ((2, UNSAFE), (3, SAFE_BUT_WRONG), (4, SOLUTION)):
+        name = f"cwe_00{number}_0"
+        write(checkout, name, f"{HEAD}    # BEGIN SOLUTION\n{SOLUTION}", TESTS.replace("cwe_001_0", name))
+    answers = tmp_path / "answers.jsonl"
+    bodies = {1: SOLUTION, 2: UNSAFE, 3: SAFE_BUT_WRONG, 4: "    raise ValueError\n"}
+    rows = [{"task_id": f"CWEval/cwe_00{n}_0", "solution": HEAD + body} for n, body in bodies.items()]
+    answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = truegrade.grade(
+        answers, benchmark="cweval", data=checkout, task_args={"allow_modified": "true"}, profiles=["cweval"],
+        out=tmp_path / "run",
+    )  # fmt: skip
+    found = {each["metric"]: each for each in run.summary["profiles"][0]["estimates"]}
+    assert {name: found[name]["value"] for name in ("pass@1", "secure@1", "func-sec@1")} == {
+        "pass@1": 0.5, "secure@1": 0.5, "func-sec@1": 0.25,
+    }  # fmt: skip
+    assert all(found[name]["low"] < found[name]["value"] < found[name]["high"] for name in found)
+
+
 def test_prompts_and_extraction(checkout):
     (problem,) = problems(checkout)
     said = {style: CWEVAL.render_prompt(problem, style) for style in CWEVAL.variants}
@@ -178,7 +213,7 @@ def _cases(folder: Path) -> list[tuple[str, str]]:
         head, _, solution = path.read_text().partition("    # BEGIN SOLUTION\n")
         tests = (folder / FOLDER / f"{name}_test.py").read_text()
         found = replies(head, solution)
-        cases += [(name, reply) for reply in (found if name == "cwe_001_0" or _every() else found[:5])]
+        cases += [(name, reply) for reply in (found if name == "cwe_001_0" or _every() else found[:4])]
         cases += [(name, fence(each)) for each in insecure(tests)]
     return cases
 

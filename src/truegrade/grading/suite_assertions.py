@@ -7,10 +7,11 @@ by others, which are kept as source, so that edits can be stored.
 from __future__ import annotations
 
 import ast
+import builtins
 import marshal
 import random
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 
 import msgspec
@@ -116,6 +117,7 @@ class SuiteSource:
         self._entry_points = frozenset(entry_points) | names
         self._place = {id(node): place for place, node in enumerate(nodes)}
         self._lines = {place: getattr(node, "lineno", 0) for place, node in enumerate(nodes)}
+        self._cases = _parametrized(nodes)
         self.classes = [node.name for node in _top(self.tree.body) if isinstance(node, ast.ClassDef)]
         self.names = list(_test_names(self.tree.body))
 
@@ -123,7 +125,7 @@ class SuiteSource:
         """Every assertion statement, in order of the source."""
         found: list[Assertion] = []
         for scope in _scopes(self.tree):
-            known = _Known(scope, self._entry_points)
+            known = _Known(scope, self._entry_points, self._cases)
             found += [
                 self._assertion(node, straight, known, chance) for node, straight in _asserting(scope.body, True)
             ]
@@ -229,6 +231,48 @@ def _is_assertion(node: ast.stmt) -> bool:
     return name.startswith("assert") or (isinstance(node, ast.With | ast.AsyncWith) and name in RAISING)
 
 
+_Case = tuple[ast.expr, ast.expr]
+"""An argument of a test, and what it is: the same, or what the name that it is is bound to."""
+
+
+def _parametrized(nodes: Iterable[ast.AST]) -> dict[str, list[_Case]]:
+    """What parametrized tests are called with, by the parameter's name.
+
+    Names are those of ``parametrize``, in its place or bound to a name of the module; the cases are calls of
+    ``param`` with so many arguments, and tuples in lists that ``param(*values)`` is called with.
+    """
+    nodes = list(nodes)
+    bound = {
+        node.targets[0].id: node.value
+        for node in nodes
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+    }
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    rows = [call.args for call in calls if _name(call) == "param" and not _starred(call)]
+    if any(_name(call) == "param" and _starred(call) for call in calls):
+        lists = [node.elts for node in bound.values() if isinstance(node, ast.List)]
+        rows += [one.elts for elements in lists for one in elements if isinstance(one, ast.Tuple)]
+    found: dict[str, list[_Case]] = {}
+    for call in calls:
+        if _name(call) == "parametrize" and call.args:
+            said = _behind(call.args[0], bound)
+            written = said.value if isinstance(said, ast.Constant) and isinstance(said.value, str) else ""
+            names = written.replace(" ", "").split(",")
+            for place, name in enumerate(names):
+                values = [row[place] for row in rows if len(row) == len(names)]
+                found[name] = [(value, _behind(value, bound)) for value in values]
+    return found
+
+
+def _starred(call: ast.Call) -> bool:
+    return any(isinstance(one, ast.Starred) for one in call.args)
+
+
+def _behind(node: ast.expr, bound: Mapping[str, ast.expr]) -> ast.expr:
+    """What a name of the module is bound to, or else the expression."""
+    return bound.get(node.id, node) if isinstance(node, ast.Name) else node
+
+
 def _call_of(node: ast.stmt) -> ast.Call | None:
     """The call that a statement is, or that a `with` statement begins with."""
     value = node.value if isinstance(node, ast.Expr) else None
@@ -250,10 +294,29 @@ class _Known:
     Args:
         scope: the function.
         entry_points: names that stand for the program.
+        cases: what parametrized tests are called with, by the parameter's name.
     """
 
-    def __init__(self, scope: ast.AST, entry_points: frozenset[str]) -> None:
+    def __init__(
+        self,
+        scope: ast.FunctionDef | ast.AsyncFunctionDef,
+        entry_points: frozenset[str],
+        cases: Mapping[str, Sequence[_Case]],
+    ) -> None:
         self._entry_points = entry_points
+        handed = {
+            one.id
+            for node in ast.walk(scope)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and not hasattr(builtins, node.func.id)
+            for each in node.args
+            for one in ast.walk(each)
+            if isinstance(one, ast.Name)
+        }
+        own = {argument.arg for argument in (*scope.args.args, *scope.args.kwonlyargs)} - handed
+        self.cases = {name: values for name, values in cases.items() if name in own}
+        """Of parameters of the function that it hands to no other, what they are in each case."""
         assigned = [
             node for node in ast.walk(scope) if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign)
         ]
@@ -361,6 +424,7 @@ def _changes(
     judged = _judged(node, call, name)
     for kind in _types_asked(judged, name):
         yield from _other_types([kind], TYPES, chance)
+    yield from _other_cases(judged, known, chance)
     equal = name in EQUAL or (len(judged) == 2 and name in {"", "assertTrue"})
     yield from _other_constants(judged, _tolerance(call), equal, known, chance)
     if (equal or name in NEARLY) and len(judged) == 2:
@@ -419,6 +483,29 @@ def _other_constants(
         for constant in chance.sample(constants, min(2, len(constants))):
             for other in _others(constant.value, tolerance, exact, chance):
                 yield [(constant, other)], True
+
+
+def _other_cases(judged: list[ast.expr], known: _Known, chance: random.Random) -> Iterator[_Change]:
+    """Another value of a parameter in every case, so that a program that reads it reads the changed one."""
+    for name in sorted(_names_in(ast.Tuple(judged, ast.Load())) & known.cases.keys()):
+        cases = known.cases[name]
+        changes = [(place, other) for place, value in cases for other in _other_value(value, chance)[:1]]
+        if len(changes) == len(cases):
+            yield changes, True
+
+
+def _other_value(node: ast.expr, chance: random.Random) -> list[str]:
+    """Source of a value unlike that of an expression, where its source says of which type it is."""
+    written = ast.unparse(node)
+    if isinstance(node, ast.Constant):
+        return _others(node.value, 1.0, True, chance)
+    if isinstance(node, ast.JoinedStr):
+        return [f"({written}) + {chance.choice(string.ascii_lowercase)!r}"]
+    if isinstance(node, ast.Dict):
+        return [f"{{**({written}), 'name': {chance.randint(1, 9)}}}"]
+    if isinstance(node, ast.List):
+        return [f"[*({written}), {chance.randint(1, 9)}]"]
+    return []
 
 
 def _tolerance(call: ast.Call | None) -> float:
