@@ -17,6 +17,9 @@ SIZES = {
     "mbppplus": 378,
     "cruxeval": 800,
     "humanevalpack": 164,
+    "bigcodebench": 1140,
+    "classeval": 100,
+    "cweval": 25,
     "quixbugs": 40,
 }
 

@@ -11,7 +11,17 @@ from truegrade.profiles import PROFILES, evalplus_span, evalscope_extraction, lm
 from truegrade.profiles.evalplus_sanitize import sanitize
 from truegrade.profiles.evalplus_span import MAX_PARSED_CHARS, _Search
 from truegrade.profiles.refusals import covered_benchmarks
-from truegrade.records import Case, CasesTask, ChoiceTask, ContestTask, InputTask, OutputTask, Problem, Reason
+from truegrade.records import (
+    Case,
+    CasesTask,
+    ChoiceTask,
+    ContestTask,
+    InputTask,
+    OutputTask,
+    Problem,
+    Reason,
+    SuiteTask,
+)
 from truegrade.sandbox import Sandbox
 
 CHARS = 10_000
@@ -32,6 +42,9 @@ def problems(benchmark):
         return [problem(benchmark, buggy="def add(a, b):\n    return a - b\n")]
     if benchmark == "humanevalsynthesize":
         return [problem(benchmark, prefix="def add(a, b):\n")]
+    if benchmark in {"bigcodebench", "classeval", "cweval"}:
+        task = SuiteTask(prompt=PROGRAM, entry_point="f", tests="", module="f_task", reference=PROGRAM)
+        return [Problem(id="T/1", benchmark=benchmark, dataset_sha256="", cluster="T/1", task=task)]
     if benchmark in {"humaneval", "mbpp", "mbpp-sanitized"}:
         return [problem(benchmark)]
     if benchmark in {"humanevalplus", "mbppplus"}:
