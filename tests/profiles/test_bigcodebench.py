@@ -11,6 +11,7 @@ from peer_process import ask
 from peer_replies import mutant
 from profile_rows import completion, extracted, passed
 
+from support.forged_suites import forged
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.bigcodebench import HARD_FILES, BigCodeBenchRow, modules_of
 from truegrade.errors import UserError
@@ -155,7 +156,7 @@ def test_what_is_graded_of_a_reply(data):
     asked = msgspec.structs.replace(given, prompt_sha256="asked here")
     assert HARNESS.extract(problem, asked).value == (problem.task.prompt + BODY).replace("\n\n", "\n").strip()
     reply = f"Sure.\n```python\n{RIGHT}\nprint(task_func('1', 2))\n```\nDone."
-    assert extracted(HARNESS, problem, reply) == RIGHT.strip()
+    assert extracted(HARNESS, problem, reply) == RIGHT.replace("\n\n", "\n").strip()
     assert sanitize("def task_func():\n    print(1)\n", "task_func") == "def task_func():\n    print(1)"
     one_line = "x = 1\ndef task_func(): return x\n"
     assert sanitize(one_line, "task_func") == "x = 1"  # as upstream: unindented lines that name it are cut
@@ -202,6 +203,28 @@ def _replies(each: dict[str, object]) -> list[str]:
         f"```python\nimport os\nos._exit(0)\n{right}\n```",
         f"```python\ndef helper():\n    pass\n\n{right}\nx = 1\n```",
     ]
+
+
+@pytest.mark.slow
+def test_real_references_pass_and_nothing_forged_does(tmp_path):
+    stored = _real()
+    if not stored:
+        pytest.skip("BigCodeBench.jsonl.gz is not in TRUEGRADE_DATA: truegrade data pull bigcodebench")
+    written = tmp_path / "BigCodeBench.jsonl.gz"
+    written.write_bytes(gzip.compress("".join(json.dumps(each) + "\n" for each in stored).encode()))
+    asked = problems(written)
+    programs = [(problem, code) for problem in asked for code in forged("task_func").values()]
+    accepted = [
+        problem.id
+        for (problem, _), right in zip(programs, passed(STRICT, programs, "program"), strict=True)
+        if right
+    ]
+    print(f"{len(programs)} forged programs for {len(asked)} suites, {len(accepted)} accepted")
+    assert not accepted
+    right = passed(STRICT, [(problem, problem.task.reference) for problem in asked], "program")
+    wrong = [problem.id for problem, one in zip(asked, right, strict=True) if not one]
+    print(f"references: {sum(right)} of {len(right)} pass; not {wrong}")
+    assert sum(right) > 0.9 * len(right)
 
 
 @pytest.mark.slow

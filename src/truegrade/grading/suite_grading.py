@@ -11,11 +11,12 @@ from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.suite_assertions import SuiteSource
 from truegrade.grading.suite_controls import ControlsKept, SuiteControls, differs, run_control
-from truegrade.grading.suite_runs import SuiteRun, run_suite
+from truegrade.grading.suite_runs import run_suite
 from truegrade.records import Reason, SuiteTask
 
 _SLOWDOWN = 4.0
 """A candidate may take this many times the reference's CPU time, as for `truegrade.grading.functions`."""
+_LIMITS = frozenset({Reason.TIME_LIMIT, Reason.MEMORY_LIMIT, Reason.OUTPUT_LIMIT})
 FORGED = "the tests' results are not the program's own: "
 
 
@@ -113,12 +114,8 @@ def _controlled(
                 break
         judged = msgspec.structs.replace(judged, cpu_s=used_s, wall_s=walls_s)
         if fault:
-            reason = Reason.TAMPERING if run.tests else _ended(run)
-            return msgspec.structs.replace(judged, reason=reason, detail=FORGED + fault)
+            # A limit can be met by any program; every other difference is forged.
+            met = not run.tests and run.reason in _LIMITS
+            reason, words = (run.reason, "") if met else (Reason.TAMPERING, FORGED)
+            return msgspec.structs.replace(judged, reason=reason, detail=words + fault)
     return judged
-
-
-def _ended(run: SuiteRun) -> Reason:
-    """A control run that met a limit says that; any other end without a report is forged."""
-    limits = {Reason.TIME_LIMIT, Reason.MEMORY_LIMIT, Reason.OUTPUT_LIMIT}
-    return run.reason if run.reason in limits else Reason.TAMPERING

@@ -33,7 +33,7 @@ SCRIPT = Path(__file__).with_name("start.py")
 # environment is ours altogether, so -P (no script folder on the path) and -s (no user site) isolate as well. With
 # -S none of the environment's own files runs; what may be imported of it, `truegrade.sandbox.zygote.offer` says.
 FLAGS = ("-P", "-S", "-s", "-B")
-START_S, ANSWER_S, END_S = 60.0, 30.0, 5.0
+START_S, ANSWER_S, END_S = 180.0, 30.0, 5.0
 """How long a zygote may take to start, to answer and to end on a loaded machine, before it is given up."""
 SCRATCH_FILES = 16_384
 """Files and directories a program may have at level 3; bounds how long it takes to remove them."""
