@@ -36,7 +36,7 @@ _RUNNER = """
 import importlib, io, unittest
 found = {}
 for name in JOB["classes"]:
-    counts, over = [0, 0, 0], False
+    counts, over, words = [0, 0, 0], False, ""
     try:
         clock(JOB["seconds"], 1)
         module = importlib.import_module(JOB["module"])
@@ -47,10 +47,10 @@ for name in JOB["classes"]:
         over = any("TimedOut: " in text for _, text in result.errors)
     except TimedOut:
         over = True
-    except BaseException:
-        pass
+    except BaseException as error:
+        words = f"{type(error).__name__}: {error}"[:200]
     clock(0)
-    found[name] = [0, 0, 0, True] if over else [*counts, False]
+    found[name] = [0, 0, 0, True, ""] if over else [*counts, False, words]
 report(found)
 """
 
@@ -137,11 +137,14 @@ class ClassEval(Profile):
         outcome, found = run_script(script, executor)
         if not _is_report(found):
             return unreported(outcome)
-        results = {test: _result(*counts) for test, counts in found.items()}
+        results = {test: _result(*counts[:3]) for test, counts in found.items()}
+        words = dict.fromkeys(counts[4] for counts in found.values() if counts[4])
         passed = sum(result == "success" for result in results.values())
         return Judgement(
             reason=_reason(results, found),
-            detail="; ".join(f"{test}: {word}" for test, word in results.items() if word != "success")[:300],
+            detail="; ".join(
+                [*words, *(f"{test}: {word}" for test, word in results.items() if word != "success")]
+            )[:300],
             cpu_s=outcome.cpu_s,
             wall_s=outcome.wall_s,
             time_sensitive=outcome.time_sensitive or any(counts[3] for counts in found.values()),
@@ -199,12 +202,12 @@ def _blanks(line: str) -> int:
 def _is_report(found: Any) -> bool:
     """Whether this is what the runner reports; the program may have written something else."""
     return isinstance(found, dict) and all(
-        isinstance(counts, list) and len(counts) == 4 and all(isinstance(count, int) for count in counts)
+        isinstance(counts, list) and list(map(type, counts)) == [int, int, int, bool, str]
         for counts in found.values()
     )
 
 
-def _result(errors: int, failures: int, run: int, over: bool) -> str:
+def _result(errors: int, failures: int, run: int) -> str:
     """The harness' ``get_test_answer``."""
     if run in (0, errors):
         return "error"
@@ -213,7 +216,7 @@ def _result(errors: int, failures: int, run: int, over: bool) -> str:
     return "partial_success" if errors + failures < run else "fail"
 
 
-def _reason(results: Mapping[str, str], found: Mapping[str, Sequence[int]]) -> Reason:
+def _reason(results: Mapping[str, str], found: Mapping[str, Sequence[Any]]) -> Reason:
     if all(result == "success" for result in results.values()):
         return Reason.PASSED
     if any(counts[3] for counts in found.values()):
