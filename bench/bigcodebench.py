@@ -38,7 +38,7 @@ LIMITS = (30 * 1024, 30 * 1024, 10)
 def chosen(data: Path, count: int) -> list[Problem]:
     """Problems spread evenly over the data set, of those that can be run here."""
     found = load_benchmark("bigcodebench", data, {"packages": "installed"}).problems
-    return [found[place * len(found) // count] for place in range(count)]
+    return [found[(2 * place + 1) * len(found) // (2 * count)] for place in range(count)]
 
 
 def their_check(peer: str, code: str, tests: str) -> str:

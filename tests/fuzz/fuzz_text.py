@@ -38,7 +38,7 @@ from truegrade.store.importers import IMPORTERS
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("", "profiles")]
 from contest_rows import contest
 from prediction_rows import choice_problem, input_problem, output_problem
-from profile_rows import oracle, problem
+from profile_rows import oracle, problem, suite_problem
 
 from support import execution_files
 from support.importing import read_completions, streamed
@@ -57,6 +57,7 @@ def problems() -> dict[str, tuple[Problem, ...]]:
         **{name: (problem(name),) for name in ("humaneval", "mbpp", "mbpp-sanitized")},
         "humanevalplus": (oracle(),),
         "mbppplus": (oracle("mbppplus", prompt=words, shown_tests=("assert add(1, 2) == 3",)),),
+        "bigcodebench": (suite_problem(),),
         "cruxeval-output": (output_problem(),),
         "cruxeval-input": (input_problem(),),
         "livecodebench-execution": (output_problem(benchmark="livecodebench-execution"),),

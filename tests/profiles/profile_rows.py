@@ -13,7 +13,7 @@ from pathlib import Path
 from peer_replies import CHEATS, fenced, mutant
 
 from truegrade.benchmarks import load_benchmark
-from truegrade.records import Completion, FunctionTask, OracleTask, Problem
+from truegrade.records import Completion, FunctionTask, OracleTask, Problem, SuiteTask
 from truegrade.sandbox import Sandbox
 
 GOLDEN = json.loads(Path(__file__).with_name("golden_extractions.json").read_text())
@@ -43,6 +43,18 @@ def oracle(benchmark="humanevalplus", **changed):
     } | changed  # fmt: skip
     key = repr(sorted(fields.items()))
     return Problem(id=key, benchmark=benchmark, dataset_sha256="", cluster="T/1", task=OracleTask(**fields))
+
+
+def suite_problem():
+    """The same task as BigCodeBench has it."""
+    tests = (
+        "import unittest\nclass TestCases(unittest.TestCase):\n"
+        "    def test_add(self):\n        self.assertEqual(add(1, 2), 3)\n"
+    )
+    task = SuiteTask(
+        prompt=_PREFIX, entry_point="add", prefix=_PREFIX, tests=tests, reference=f"{_PREFIX}    return a + b\n"
+    )
+    return Problem(id="T/1", benchmark="bigcodebench", dataset_sha256="", cluster="T/1", task=task)
 
 
 def evalplus_request(task, **graded):

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from profile_rows import completion, oracle, problem
+from profile_rows import completion, oracle, problem, suite_problem
 
 from support.cpu import cpu_within
 from truegrade.extraction.bounds import MAX_REPLY_CHARS
@@ -49,6 +49,8 @@ def problems(benchmark):
         return [problem(benchmark)]
     if benchmark in {"humanevalplus", "mbppplus"}:
         return [oracle(benchmark)]
+    if benchmark == "bigcodebench":
+        return [suite_problem()]
     case = Case(arguments=(1,), expected=1)
     contest = ContestTask(title="", question="", public_tests="[]", private_tests="[]")
     tasks = {

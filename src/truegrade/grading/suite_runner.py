@@ -142,7 +142,8 @@ def as_module(name: str, code: Any, path: str) -> types.ModuleType:
     parent, _, child = name.rpartition(".")
     if parent:
         if parent not in sys.modules:
-            as_module(parent, compile("", parent, "exec"), "").__path__ = [os.path.dirname(path)]  # noqa: PTH120
+            above = as_module(parent, compile("", parent, "exec", dont_inherit=True), "")
+            above.__path__ = [os.path.dirname(path)]  # noqa: PTH120
         setattr(sys.modules[parent], child, module)
         module.__package__ = parent
     sys.modules[name] = module
@@ -183,11 +184,14 @@ def load(program: str, module: str, tests: Any, watch: Watch | None, watch_name:
         write_files({path: program})
         as_module(module, compiled(program, f"{here}/{path}"), f"{here}/{path}")
         name = f"{module.rpartition('.')[2]}_test"
-        space = as_module(name, "", f"{here}/{name}.py").__dict__
+        space = as_module(name, compiled("", name), f"{here}/{name}.py").__dict__
     else:
         space = as_module(SHARED, compiled(program, f"{SHARED}.py"), f"{SHARED}.py").__dict__
     space[watch_name] = watch
-    code = compile(tests, f"{SHARED}.py", "exec") if isinstance(tests, str) else marshal.loads(tests)
+    if isinstance(tests, str):
+        code = compile(tests, f"{SHARED}.py", "exec", dont_inherit=True)
+    else:
+        code = marshal.loads(tests)
     exec(code, space)
     return space
 
@@ -209,7 +213,7 @@ def run_suite(job: dict[str, Any]) -> None:
     watch = Watch(job["watched"], job["broad"])
     results = Results(job["names"])
     if "stand_in" in job:
-        stand_in = as_module("pytest", compile(job["stand_in"], "pytest", "exec"), "pytest.py")
+        stand_in = as_module("pytest", compile(job["stand_in"], "pytest", "exec", dont_inherit=True), "pytest.py")
     space = load(job["program"], job["module"], job["tests"], watch, job["watch_name"])
     run_unittest(space, job["classes"], results)
     if "stand_in" in job:
