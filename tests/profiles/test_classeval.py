@@ -259,8 +259,8 @@ def test_parity(data):
     for (row, reply), ours, theirs in zip(cases, judged, peer["answers"], strict=True):
         assert extracted(CLASSEVAL, loaded[row["task_id"]], reply) == theirs["program"], row["task_id"]
         results = ours.harness["results"] if ours.harness else None
-        if ours is not None and "No module named" in ours.detail:
-            continue  # a package that the problem does not name, and the harness' environment may have
+        if "No module named" in ours.detail or (row["task_id"] == "ClassEval_50" and os.geteuid() == 0):
+            continue  # a package that the problem does not name; a file that root can write
         if results != theirs["results"]:
             differing.append((row["task_id"], reply[:60], results, theirs["results"]))
     assert not differing, differing

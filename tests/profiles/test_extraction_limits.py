@@ -42,7 +42,7 @@ def problems(benchmark):
         return [problem(benchmark, buggy="def add(a, b):\n    return a - b\n")]
     if benchmark == "humanevalsynthesize":
         return [problem(benchmark, prefix="def add(a, b):\n")]
-    if benchmark in {"bigcodebench", "classeval", "cweval"}:
+    if benchmark in {"classeval", "cweval"}:
         task = SuiteTask(prompt=PROGRAM, entry_point="f", tests="", module="f_task", reference=PROGRAM)
         return [Problem(id="T/1", benchmark=benchmark, dataset_sha256="", cluster="T/1", task=task)]
     if benchmark in {"humaneval", "mbpp", "mbpp-sanitized"}:

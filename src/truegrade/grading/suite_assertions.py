@@ -491,6 +491,8 @@ def _other_cases(judged: list[ast.expr], known: _Known, chance: random.Random) -
         cases = known.cases[name]
         changes = [(place, other) for place, value in cases for other in _other_value(value, chance)[:1]]
         if len(changes) == len(cases):
+            # The first alone, where other assertions are about the other cases; else all of them.
+            yield changes[:1], True
             yield changes, True
 
 
