@@ -20,7 +20,6 @@ from truegrade.records import (
     OutputTask,
     Problem,
     Reason,
-    SuiteTask,
 )
 from truegrade.sandbox import Sandbox
 
@@ -42,15 +41,12 @@ def problems(benchmark):
         return [problem(benchmark, buggy="def add(a, b):\n    return a - b\n")]
     if benchmark == "humanevalsynthesize":
         return [problem(benchmark, prefix="def add(a, b):\n")]
-    if benchmark in {"classeval", "cweval"}:
-        task = SuiteTask(prompt=PROGRAM, entry_point="f", tests="", module="f_task", reference=PROGRAM)
-        return [Problem(id="T/1", benchmark=benchmark, dataset_sha256="", cluster="T/1", task=task)]
     if benchmark in {"humaneval", "mbpp", "mbpp-sanitized"}:
         return [problem(benchmark)]
     if benchmark in {"humanevalplus", "mbppplus"}:
         return [oracle(benchmark)]
-    if benchmark == "bigcodebench":
-        return [suite_problem()]
+    if benchmark in {"bigcodebench", "classeval", "cweval"}:
+        return [suite_problem(benchmark)]
     case = Case(arguments=(1,), expected=1)
     contest = ContestTask(title="", question="", public_tests="[]", private_tests="[]")
     tasks = {
