@@ -85,6 +85,7 @@ class ClassEval(Profile):
     )  # fmt: skip
     defects: ClassVar[tuple[str, ...]] = (
         "no answer to task 97 is right: the data set names its last class of tests with a blank before the name",
+        "no answer to task 69 is right: one of its classes of tests has no test, which counts as failed",
         "a fence that nothing closes is an empty answer; a fence labelled py keeps its label and fails",
         "without a fence, every line that equals a line before the class is removed, empty ones too",
         "a reply whose class follows a usage example in a fence of its own is graded by the example",
