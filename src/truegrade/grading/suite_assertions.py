@@ -17,6 +17,7 @@ from copy import deepcopy
 import msgspec
 
 from truegrade.extraction.parsing import quietly
+from truegrade.grading.suite_cases import Argument, parametrized
 
 RAISING = frozenset({"assertRaises", "assertRaisesRegex", "raises"})
 """What expects an exception: another type lets the exception through."""
@@ -117,7 +118,7 @@ class SuiteSource:
         self._entry_points = frozenset(entry_points) | names
         self._place = {id(node): place for place, node in enumerate(nodes)}
         self._lines = {place: getattr(node, "lineno", 0) for place, node in enumerate(nodes)}
-        self._cases = _parametrized(nodes)
+        self._cases = parametrized(nodes)
         self.classes = [node.name for node in _top(self.tree.body) if isinstance(node, ast.ClassDef)]
         self.names = list(_test_names(self.tree.body))
 
@@ -231,48 +232,6 @@ def _is_assertion(node: ast.stmt) -> bool:
     return name.startswith("assert") or (isinstance(node, ast.With | ast.AsyncWith) and name in RAISING)
 
 
-_Case = tuple[ast.expr, ast.expr]
-"""An argument of a test, and what it is: the same, or what the name that it is is bound to."""
-
-
-def _parametrized(nodes: Iterable[ast.AST]) -> dict[str, list[_Case]]:
-    """What parametrized tests are called with, by the parameter's name.
-
-    Names are those of ``parametrize``, in its place or bound to a name of the module; the cases are calls of
-    ``param`` with so many arguments, and tuples in lists that ``param(*values)`` is called with.
-    """
-    nodes = list(nodes)
-    bound = {
-        node.targets[0].id: node.value
-        for node in nodes
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
-    }
-    calls = [node for node in nodes if isinstance(node, ast.Call)]
-    rows = [call.args for call in calls if _name(call) == "param" and not _starred(call)]
-    if any(_name(call) == "param" and _starred(call) for call in calls):
-        lists = [node.elts for node in bound.values() if isinstance(node, ast.List)]
-        rows += [one.elts for elements in lists for one in elements if isinstance(one, ast.Tuple)]
-    found: dict[str, list[_Case]] = {}
-    for call in calls:
-        if _name(call) == "parametrize" and call.args:
-            said = _behind(call.args[0], bound)
-            written = said.value if isinstance(said, ast.Constant) and isinstance(said.value, str) else ""
-            names = written.replace(" ", "").split(",")
-            for place, name in enumerate(names):
-                values = [row[place] for row in rows if len(row) == len(names)]
-                found[name] = [(value, _behind(value, bound)) for value in values]
-    return found
-
-
-def _starred(call: ast.Call) -> bool:
-    return any(isinstance(one, ast.Starred) for one in call.args)
-
-
-def _behind(node: ast.expr, bound: Mapping[str, ast.expr]) -> ast.expr:
-    """What a name of the module is bound to, or else the expression."""
-    return bound.get(node.id, node) if isinstance(node, ast.Name) else node
-
-
 def _call_of(node: ast.stmt) -> ast.Call | None:
     """The call that a statement is, or that a `with` statement begins with."""
     value = node.value if isinstance(node, ast.Expr) else None
@@ -301,7 +260,7 @@ class _Known:
         self,
         scope: ast.FunctionDef | ast.AsyncFunctionDef,
         entry_points: frozenset[str],
-        cases: Mapping[str, Sequence[_Case]],
+        cases: Mapping[str, Sequence[Argument]],
     ) -> None:
         self._entry_points = entry_points
         handed = {
