@@ -125,6 +125,8 @@ class Strict(Profile):
              " is drawn for each program outside its process", "ours"),
         Rule("comparison", "suites: an assertion without such a change is no control; where no assertion of a"
              " suite is one, verdicts have the mark tests-inside", "ours"),
+        Rule("comparison", "suites: tests of security are judged apart, in the mark secure; tests that no program"
+             " passes elsewhere than at the data set's authors are left out (mark tests-skipped)", "ours"),
         Rule("comparison", "repairs: every test is run and counted; QuixBugs' outputs as its pytest modules"
              " compare them", _QUIXBUGS),
         Rule("limits", "1,000,000 characters of a reply are read and 200,000 parsed; a value has at most 100,000"
