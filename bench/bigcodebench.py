@@ -1,6 +1,9 @@
 """BigCodeBench: references graded under `strict` beside its own evaluator, turn by turn, on the same two cores.
 
     python bench/bigcodebench.py PEERS DATA [--problems 60] [--rounds 3] [--cores 2]
+    python bench/bigcodebench.py PEERS DATA --coverage
+
+The second form runs nothing: it counts what is known of the controls of every suite that was graded before.
 
 PEERS holds a checkout ``bigcode-project+bigcodebench`` at 47eff25, DATA the pinned file. In every round each side
 grades all the chosen problems, with as many workers as cores: ours in the jail with its control runs, theirs by
@@ -20,12 +23,14 @@ import sys
 import tempfile
 import time
 import types
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.judgement import Judgement
+from truegrade.grading.suite_controls import ControlsKept
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Answer, Problem, SuiteTask
@@ -88,6 +93,22 @@ def _judged(problem: Problem, sandbox: Sandbox, profile: Profile) -> Judgement:
     return profile.judgement(problem, Answer(value=task.reference, found="given"), sandbox)
 
 
+def coverage(data: Path) -> dict[str, int]:
+    """How many suites have full, partial and no controls, of those whose controls are kept."""
+    kept, found = ControlsKept(), Counter[str]()
+    for problem in load_benchmark("bigcodebench", data, {"packages": "installed"}).problems:
+        assert isinstance(problem.task, SuiteTask)
+        controls = kept.known(problem.task, problem.packages)
+        if controls is None:
+            found["not graded yet"] += 1
+            continue
+        found[controls.coverage] += 1
+        found["assertions"] += len(controls.controls)
+        found["decisive"] += controls.decisive
+        found["changed at all"] += sum(one.edit is not None for one in controls.controls)
+    return dict(found)
+
+
 def main() -> None:
     """Print a line a round and the median ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -96,7 +117,11 @@ def main() -> None:
     parser.add_argument("--problems", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--coverage", action="store_true")
     given = parser.parse_args()
+    if given.coverage:
+        print(json.dumps(coverage(given.data)))
+        return
     os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[: given.cores]))
     peer = (given.peers / "bigcode-project+bigcodebench").resolve()
     problems = chosen(given.data, given.problems)

@@ -63,6 +63,8 @@ class SuiteControls(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of each test with the reference (`SuiteRun.tests`)."""
     cpu_s: float
     """CPU seconds that the reference took."""
+    wall_s: float = 0.0
+    """Wall seconds, which are more where the suite sleeps."""
     controls: tuple[Control, ...]
     salt: str
     """Unknown to programs; what is drawn depends on it."""
@@ -171,7 +173,7 @@ class ControlsKept:
         self._lock = threading.Lock()
 
     def of(
-        self, task: SuiteTask, source: SuiteSource, executor: Executor, packages: Iterable[str] = ()
+        self, task: SuiteTask, source: SuiteSource, executor: Executor, packages: Sequence[str] = ()
     ) -> SuiteControls:
         """The controls of a task.
 
@@ -184,19 +186,23 @@ class ControlsKept:
         Raises:
             ReferenceFailed: the reference itself does not pass.
         """
-        key = _key(task, packages)
-        with self._lock:
-            found = self._known.get(key)
-        # Outside the lock, which would have every other problem wait.
-        found = found or self._read(key)
+        found = self.known(task, packages)
         if found is None:
+            # Outside the lock, which would have every other problem wait.
             found = find_controls(task, source, executor)
-            self._write(key, found)
+            self._write(_key(task, packages), found)
         with self._lock:
-            self._known[key] = found
+            self._known[_key(task, packages)] = found
             while len(self._known) > self._kept:
                 self._known.popitem(last=False)
         return found
+
+    def known(self, task: SuiteTask, packages: Sequence[str] = ()) -> SuiteControls | None:
+        """The controls of a task, if they have been found before; arguments as of `of`."""
+        key = _key(task, packages)
+        with self._lock:
+            found = self._known.get(key)
+        return found or self._read(key)
 
     def _read(self, key: str) -> SuiteControls | None:
         path = (self._folder or controls_folder()) / f"{key}.json"
@@ -291,7 +297,13 @@ def _confirmed(
     """Leave out what does not behave when the controls are used as they will be, until everything does."""
     cpu_s = task.cpu_s or REFERENCE_CPU_S
     for _ in range(CONFIRMING):
-        found = SuiteControls(tests=first.tests, cpu_s=first.outcome.cpu_s, controls=tuple(controls), salt=salt)
+        found = SuiteControls(
+            tests=first.tests,
+            cpu_s=first.outcome.cpu_s,
+            wall_s=first.outcome.wall_s,
+            controls=tuple(controls),
+            salt=salt,
+        )
         for pattern in found.patterns(task.reference)[:2]:
             run = run_control(task, source, controls, pattern, task.reference, executor, cpu_s=cpu_s)
             if differs(run, first.tests, controls, pattern):

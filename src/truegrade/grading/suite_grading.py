@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import msgspec
 
@@ -27,7 +27,7 @@ def grade_by_suite(
     executor: Executor,
     *,
     min_cpu_s: float,
-    packages: Iterable[str] = (),
+    packages: Sequence[str] = (),
 ) -> Judgement:
     """Run the suite as it is; if all passes, run its controls.
 
@@ -48,7 +48,8 @@ def grade_by_suite(
         controls = kept.of(task, source, executor, packages)
     except ReferenceFailed as failure:
         return Judgement(reason=Reason.GRADER_ERROR, detail=str(failure))
-    cpu_s = max(min_cpu_s, _SLOWDOWN * controls.cpu_s)
+    # The wall limit is three times that, and more: a suite that sleeps has it from its own wall time.
+    cpu_s = max(min_cpu_s, _SLOWDOWN * controls.cpu_s, controls.wall_s)
     run = run_suite(task, source, program, executor, tests=task.tests, cpu_s=cpu_s)
     judged = Judgement(
         reason=run.reason,
