@@ -22,6 +22,8 @@ SIZES = {
     "enamel": 164,
     "polyglot-python": 34,
     "bigcodebench": 1140,
+    "classeval": 100,
+    "cweval": 25,
     "quixbugs": 40,
 }
 

@@ -30,6 +30,7 @@ ALLOWED = {
     "assay/cheats/runner.py": "options of pytest",
     "assay/cheats/environment.py": "options of pytest",
     "models/gguf_options.py": "an option of pip",
+    "profiles/cweval.py": "options of pytest",
     "profiles/rewards/rllm_kodcode.py": "options of pytest",
 }
 OF_REWARDS = {"`limits`", "`on_error`", "`retry_s`", "`scheme`", "`step_replies`", "`truncated`", "`unknown`"}

@@ -45,8 +45,8 @@ def oracle(benchmark="humanevalplus", **changed):
     return Problem(id=key, benchmark=benchmark, dataset_sha256="", cluster="T/1", task=OracleTask(**fields))
 
 
-def suite_problem():
-    """The same task as BigCodeBench has it."""
+def suite_problem(benchmark="bigcodebench"):
+    """The same task as a suite of unit tests."""
     tests = (
         "import unittest\nclass TestCases(unittest.TestCase):\n"
         "    def test_add(self):\n        self.assertEqual(add(1, 2), 3)\n"
@@ -54,7 +54,7 @@ def suite_problem():
     task = SuiteTask(
         prompt=_PREFIX, entry_point="add", prefix=_PREFIX, tests=tests, reference=f"{_PREFIX}    return a + b\n"
     )
-    return Problem(id="T/1", benchmark="bigcodebench", dataset_sha256="", cluster="T/1", task=task)
+    return Problem(id="T/1", benchmark=benchmark, dataset_sha256="", cluster="T/1", task=task)
 
 
 def evalplus_request(task, **graded):

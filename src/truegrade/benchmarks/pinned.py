@@ -24,6 +24,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     task: Task
     tags: dict[str, str] = {}
+    packages: tuple[str, ...] = ()
+    """Installed packages that programs may import besides those of the profile's limits."""
 
 
 def load_pinned(
@@ -66,6 +68,7 @@ def load_pinned(
                 cluster=entry.id,
                 task=entry.task,
                 tags=entry.tags,
+                packages=entry.packages,
             )
             for entry in items
         ),

@@ -29,6 +29,8 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "enamel": "truegrade.benchmarks.enamel:ENAMEL",
         "humanevalexplain": "truegrade.benchmarks.humanevalpack:HUMANEVALEXPLAIN",
         "polyglot-python": "truegrade.benchmarks.polyglot:POLYGLOT_PYTHON",
+        "classeval": "truegrade.benchmarks.classeval:CLASSEVAL",
+        "cweval": "truegrade.benchmarks.cweval:CWEVAL",
         "bigcodebench": "truegrade.benchmarks.bigcodebench:BIGCODEBENCH",
         "cruxeval-output": "truegrade.benchmarks.cruxeval:CRUXEVAL_OUTPUT",
         "cruxeval-input": "truegrade.benchmarks.cruxeval:CRUXEVAL_INPUT",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from truegrade.extraction.parsing import quietly
-from truegrade.records import Answer, FunctionTask
+from truegrade.records import Answer, FunctionTask, SuiteTask
 
 _FUTURE = re.compile(r"^from __future__ import .*\n?", re.MULTILINE)
 
@@ -85,6 +85,11 @@ def method_call(task: FunctionTask) -> str:
 def called_class(task: FunctionTask) -> str:
     """The class whose method the tests call (`method_call`); empty where they call a function."""
     return task.tests_use[0] if method_call(task) else ""
+
+
+def test_classes(task: SuiteTask) -> list[str]:
+    """Names of the classes of a suite's tests, in order."""
+    return [node.name for node in statements(task.tests) if isinstance(node, ast.ClassDef)]
 
 
 def statements(source: str) -> list[ast.stmt]:

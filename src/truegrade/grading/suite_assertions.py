@@ -7,15 +7,17 @@ by others, which are kept as source, so that edits can be stored.
 from __future__ import annotations
 
 import ast
+import builtins
 import marshal
 import random
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 
 import msgspec
 
 from truegrade.extraction.parsing import quietly
+from truegrade.grading.suite_cases import Argument, parametrized
 
 RAISING = frozenset({"assertRaises", "assertRaisesRegex", "raises"})
 """What expects an exception: another type lets the exception through."""
@@ -116,6 +118,7 @@ class SuiteSource:
         self._entry_points = frozenset(entry_points) | names
         self._place = {id(node): place for place, node in enumerate(nodes)}
         self._lines = {place: getattr(node, "lineno", 0) for place, node in enumerate(nodes)}
+        self._cases = parametrized(nodes)
         self.classes = [node.name for node in _top(self.tree.body) if isinstance(node, ast.ClassDef)]
         self.names = list(_test_names(self.tree.body))
 
@@ -123,7 +126,7 @@ class SuiteSource:
         """Every assertion statement, in order of the source."""
         found: list[Assertion] = []
         for scope in _scopes(self.tree):
-            known = _Known(scope, self._entry_points)
+            known = _Known(scope, self._entry_points, self._cases)
             found += [
                 self._assertion(node, straight, known, chance) for node, straight in _asserting(scope.body, True)
             ]
@@ -250,10 +253,29 @@ class _Known:
     Args:
         scope: the function.
         entry_points: names that stand for the program.
+        cases: what parametrized tests are called with, by the parameter's name.
     """
 
-    def __init__(self, scope: ast.AST, entry_points: frozenset[str]) -> None:
+    def __init__(
+        self,
+        scope: ast.FunctionDef | ast.AsyncFunctionDef,
+        entry_points: frozenset[str],
+        cases: Mapping[str, Sequence[Argument]],
+    ) -> None:
         self._entry_points = entry_points
+        handed = {
+            one.id
+            for node in ast.walk(scope)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and not hasattr(builtins, node.func.id)
+            for each in node.args
+            for one in ast.walk(each)
+            if isinstance(one, ast.Name)
+        }
+        own = {argument.arg for argument in (*scope.args.args, *scope.args.kwonlyargs)} - handed
+        self.cases = {name: values for name, values in cases.items() if name in own}
+        """Of parameters of the function that it hands to no other, what they are in each case."""
         assigned = [
             node for node in ast.walk(scope) if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign)
         ]
@@ -361,6 +383,7 @@ def _changes(
     judged = _judged(node, call, name)
     for kind in _types_asked(judged, name):
         yield from _other_types([kind], TYPES, chance)
+    yield from _other_cases(judged, known, chance)
     equal = name in EQUAL or (len(judged) == 2 and name in {"", "assertTrue"})
     yield from _other_constants(judged, _tolerance(call), equal, known, chance)
     if (equal or name in NEARLY) and len(judged) == 2:
@@ -419,6 +442,31 @@ def _other_constants(
         for constant in chance.sample(constants, min(2, len(constants))):
             for other in _others(constant.value, tolerance, exact, chance):
                 yield [(constant, other)], True
+
+
+def _other_cases(judged: list[ast.expr], known: _Known, chance: random.Random) -> Iterator[_Change]:
+    """Another value of a parameter in every case, so that a program that reads it reads the changed one."""
+    for name in sorted(_names_in(ast.Tuple(judged, ast.Load())) & known.cases.keys()):
+        cases = known.cases[name]
+        changes = [(place, other) for place, value in cases for other in _other_value(value, chance)[:1]]
+        if len(changes) == len(cases):
+            # The first alone, where other assertions are about the other cases; else all of them.
+            yield changes[:1], True
+            yield changes, True
+
+
+def _other_value(node: ast.expr, chance: random.Random) -> list[str]:
+    """Source of a value unlike that of an expression, where its source says of which type it is."""
+    written = ast.unparse(node)
+    if isinstance(node, ast.Constant):
+        return _others(node.value, 1.0, True, chance)
+    if isinstance(node, ast.JoinedStr):
+        return [f"({written}) + {chance.choice(string.ascii_lowercase)!r}"]
+    if isinstance(node, ast.Dict):
+        return [f"{{**({written}), 'name': {chance.randint(1, 9)}}}"]
+    if isinstance(node, ast.List):
+        return [f"[*({written}), {chance.randint(1, 9)}]"]
+    return []
 
 
 def _tolerance(call: ast.Call | None) -> float:

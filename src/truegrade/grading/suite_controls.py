@@ -32,7 +32,7 @@ from truegrade.grading.suite_runner import FAILED, HELD, RAISED
 from truegrade.grading.suite_runs import MOST_WATCHED, WATCH, SuiteRun, run_suite
 from truegrade.records import Reason, SuiteTask
 
-CONTROLS_VERSION = 1
+CONTROLS_VERSION = 3
 """Of what is kept on disk; other rules of finding changes raise it."""
 CONFIRMING = 12
 """How often what misbehaves is left out before the reference is given up."""
@@ -123,6 +123,9 @@ def differs(run: SuiteRun, tests: str, controls: Sequence[Control], changed: Ite
     for number, (control, seen) in enumerate(zip(controls, run.seen, strict=True)):
         if fault := _fault(control, seen, due=number in failing):
             return fault
+    decisive = [seen for one, seen in zip(controls, run.seen, strict=True) if one.decisive]
+    if decisive and not any(decisive):
+        return "none of the assertions was reached whose results cannot be forged"
     if any(before != after for before, after in zip(tests, run.tests, strict=True)):
         return f"tests ended otherwise when assertions were changed: {run.words or 'not all were run'}"
     return ""

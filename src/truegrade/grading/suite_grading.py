@@ -58,6 +58,7 @@ def grade_by_suite(
         wall_s=run.outcome.wall_s,
         time_sensitive=run.outcome.time_sensitive,
         marks=() if controls.decisive else (TESTS_INSIDE,),
+        harness=_counts(run.tests),
     )
     if not judged.passed:
         return judged
@@ -66,6 +67,13 @@ def grade_by_suite(
             judged, reason=Reason.WRONG_ANSWER, detail=f"{missing} of the tests were not run to their end"
         )
     return _controlled(task, source, program, controls, judged, executor, cpu_s)
+
+
+def _counts(tests: str) -> dict[str, object] | None:
+    """What became of the tests of a run, as verdicts keep it: how many ran, how many passed, a letter each."""
+    if not tests:
+        return None
+    return {"tests": len(tests) - tests.count("-"), "passed": tests.count("P"), "results": tests}
 
 
 def count_by_suite(task: SuiteTask, program: str, executor: Executor, *, cpu_s: float) -> TestCount | None:

@@ -20,6 +20,7 @@ from truegrade.pipeline.run_cautions import count_cautions, data_cautions, missi
 from truegrade.pipeline.sample_cautions import identical_samples, near_duplicates, one_sample, reply_form
 from truegrade.pipeline.selection import made_for, scored
 from truegrade.pipeline.stopped import anytime_estimates, stopped_caution, stopped_early, without_intervals
+from truegrade.pipeline.suite_rates import suite_rates
 from truegrade.pipeline.totals import CompletionTotals, RunUsage
 from truegrade.pipeline.verdict_table import (
     VerdictTable,
@@ -307,6 +308,7 @@ def _profile(
         *population_rates(problems, tallies),
         *(estimate(metric, tallies) for metric in metrics if _possible(metric, tallies)),
         *efficiency_rates(problems, outcomes, shared.ks),
+        *suite_rates(profile, problems, outcomes, shared.ks),
     ]
     if shared.stopping is not None:
         estimates, splits = anytime_estimates(estimates, tallies, shared.stopping), without_intervals(splits)

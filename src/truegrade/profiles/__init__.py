@@ -33,6 +33,8 @@ PROFILES: dict[str, str] = {
     "humanevalpack": "truegrade.profiles.humanevalpack:HumanEvalPack",
     "leetcode-dataset": "truegrade.profiles.leetcode_dataset:LeetCodeDataset",
     "enamel": "truegrade.profiles.enamel:Enamel",
+    "classeval": "truegrade.profiles.classeval:ClassEval",
+    "cweval": "truegrade.profiles.cweval:CWEval",
     "bigcodebench": "truegrade.profiles.bigcodebench:BigCodeBench",
     "lm-eval": "truegrade.profiles.lm_eval:LmEval",
     "lm-eval-instruct": "truegrade.profiles.lm_eval:LmEvalInstruct",

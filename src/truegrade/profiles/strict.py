@@ -30,11 +30,13 @@ from truegrade.grading.efficiency import OutsideMeasure
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import References, count_by_oracle, grade_by_oracle, grade_by_tests
 from truegrade.grading.judgement import Judgement, TestCount
+from truegrade.grading.marks import TEST_CLASSES
 from truegrade.grading.predictions import grade_input, grade_output
 from truegrade.grading.programs import assemble, called_class
 from truegrade.grading.repairs import grade_repair
 from truegrade.grading.suite_controls import ControlsKept
-from truegrade.grading.suite_grading import count_by_suite, grade_by_suite
+from truegrade.grading.suite_grading import count_by_suite
+from truegrade.grading.suite_parts import grade_parts, left_in
 from truegrade.grading.suites import suite_of
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.strict_prompts import VARIANTS, render_prompt
@@ -133,6 +135,8 @@ class Strict(Profile):
              " is drawn for each program outside its process", "ours"),
         Rule("comparison", "suites: an assertion without such a change is no control; where no assertion of a"
              " suite is one, verdicts have the mark tests-inside", "ours"),
+        Rule("comparison", "suites: tests of security are judged apart, in the mark secure; tests that no program"
+             " passes elsewhere than at the data set's authors are left out (mark tests-skipped)", "ours"),
         Rule("comparison", "repairs: every test is run and counted; QuixBugs' outputs as its pytest modules"
              " compare them", _QUIXBUGS),
         Rule("limits", "1,000,000 characters of a reply are read and 200,000 parsed; a value has at most 100,000"
@@ -198,7 +202,10 @@ class Strict(Profile):
         """What is known of the right outcome is found once with the reference."""
         if isinstance(task, SuiteTask):
             packages = problem.packages
-            return grade_by_suite(task, program, self._controls, executor, min_cpu_s=cpu_s, packages=packages)
+            apart = TEST_CLASSES in problem.tags
+            return grade_parts(
+                task, program, self._controls, executor, min_cpu_s=cpu_s, packages=packages, by_class=apart
+            )
         key = f"{problem.dataset_sha256}/{problem.id}"
         if isinstance(task, EfficiencyTask):
             return self._measure.grade(key, task, program, executor, cpu_s=cpu_s)
@@ -229,7 +236,7 @@ class Strict(Profile):
         self, problem: Problem, task: OracleTask | SuiteTask, program: str, executor: Executor, cpu_s: float
     ) -> TestCount | None:
         if isinstance(task, SuiteTask):
-            return count_by_suite(task, program, executor, cpu_s=cpu_s)
+            return count_by_suite(left_in(task), program, executor, cpu_s=cpu_s)
         key = f"{problem.dataset_sha256}/{problem.id}"
         return count_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)
 

@@ -97,6 +97,8 @@ def _suite_prompts(task: SuiteTask) -> dict[str, RenderPrompt]:
     if task.starter:
         values = {"prompt": task.prompt.strip(), "file": f"{task.module}.py", "starter": task.starter.strip()}
         return {"default": lambda: chat("strict.file.user", values)}
+    if f"class {task.entry_point}" in task.prompt:
+        return {"default": lambda: chat("strict.class.user", {"prompt": task.prompt})}
     if task.prefix and task.prefix == task.prompt:
         source = "the data set's prompt, as stored"
         return {

@@ -136,6 +136,26 @@ PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
                 "prompt": "field prompt",
             },
         ),
+        "classeval.alpaca.user": PromptEntry(
+            sha256="2db244282dce18d0c9d944ba6a79be7e39ad9ccabcc74d39edb3640d65158ebc",
+            source="FudanSELab/ClassEval@eaeac44 generation/inference_util.py generate_prompt",
+            placeholders={"class_name": "name of the class", "skeleton": "the skeleton, as stored"},
+        ),
+        "classeval.magicoder.user": PromptEntry(
+            sha256="2da2ac89bf363478eea33ba15119d66cecab83aebcbc1c819df2e76204c67efa",
+            source="FudanSELab/ClassEval@eaeac44 generation/inference_util.py generate_prompt",
+            placeholders={"class_name": "name of the class", "skeleton": "the skeleton, as stored"},
+        ),
+        "classeval.plain.user": PromptEntry(
+            sha256="09bb6a359353d6bc48bed690895793ad766d383532c13259c8f07f95f39c7c5d",
+            source="FudanSELab/ClassEval@eaeac44 generation/inference_pipeline.py construct_prompt",
+            placeholders={"class_name": "name of the class", "skeleton": "the skeleton, as stored"},
+        ),
+        "classeval.system": PromptEntry(
+            sha256="75357d685f238b6afd7738be9786fdafde641eb6ca9a3be7471939715a68a4de",
+            source="FudanSELab/ClassEval@eaeac44 generation/inference_pipeline.py model_generate",
+            placeholders={},
+        ),
         "cruxeval.input.cot": PromptEntry(
             sha256="193076692eed26f1827b531a29c0375373c9e0067491761ff1644dfcc1418e24",
             source="facebookresearch/cruxeval@190faf1 prompts.py; equal in bytedance/SandboxFusion@469de08",
@@ -175,6 +195,21 @@ PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
             sha256="fe01db3bfe1094201ee3f29d7089accfa28d12b9567c15ef59a09e976b3cdb77",
             source="facebookresearch/cruxeval@190faf1 openai/openai_prompt.py",
             placeholders={},
+        ),
+        "cweval.compl.prompt": PromptEntry(
+            sha256="9a527a1cf84e54a8f575d82a638fbfa71500f07b4a78105813b27c9b5a054adb",
+            source="Co1lin/CWEval@e9a2a12 cweval/ppt/__init__.py DirectCompletionPrompt",
+            placeholders={"prompt": "the code to complete, stripped"},
+        ),
+        "cweval.direct.user": PromptEntry(
+            sha256="acf7373d01a4816c304580fcc7840056680dcd5c99283591a4ce98bd5221dd77",
+            source="Co1lin/CWEval@e9a2a12 cweval/ppt/__init__.py DirectPrompt",
+            placeholders={"prompt": "the code to complete, stripped"},
+        ),
+        "cweval.secure.user": PromptEntry(
+            sha256="5049e7afda7fd1f402d5e48348d06a57871a429dbd52b04f664d39a053e884dd",
+            source="Co1lin/CWEval@e9a2a12 cweval/ppt/__init__.py SecurePrompt",
+            placeholders={"prompt": "the code to complete, stripped"},
         ),
         "evalplus.anthropic.user": PromptEntry(
             sha256="1f9c06513d6123617382e1d2941413ac0600007b6579aa49294da7da7459997e",
@@ -398,6 +433,11 @@ PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
             sha256="2abf924c47ba0e9e85ad9e296030a7761e8f94c584d4d774d55de7bd6312fec2",
             source="seed 004 create_quixbugs_prompt",
             placeholders={"name": "problem name", "buggy": "text of the buggy file"},
+        ),
+        "strict.class.user": PromptEntry(
+            sha256="a1cb51ee78db4664417783edd572f56d86fdfee560c88c86a23fca1dd2519311",
+            source="ours",
+            placeholders={"prompt": "the skeleton, as stored"},
         ),
         "strict.description.user": PromptEntry(
             sha256="dfaeeccf9bf7d75aaa19b248af20abb99d827f47949fd1e38bc8d513ab8c8ec7",

@@ -38,11 +38,20 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "original_pass@1": "probability that one sample is correct, on original programs",
         "mutant_pass@1": "probability that one sample is correct, on mutants",
         "preserved_pass@1": "probability that one sample is correct, on rewritings of the same meaning",
+        "methods": "classes of tests, one a method and one for all together, that succeed",
         "any_correct": "problems with at least one correct sample",
         "all_correct": "problems for which every sample is correct",
         "all_solutions": "correct samples among all samples",
     }
 )
+_AT: Mapping[str, str] = MappingProxyType(
+    {
+        "pass": "is correct",
+        "secure": "passes the tests of security, whatever it does else",
+        "func-sec": "is correct and passes the tests of security",
+    }
+)
+"""Of metrics with a k: what a sample must do."""
 
 FAMILIES: Mapping[str, str] = MappingProxyType(
     {
@@ -108,15 +117,12 @@ def level(number: int | None) -> str:
 
 def metric(name: str) -> str:
     """Definition of a metric."""
-    if name.startswith("pass@"):
-        k = name.removeprefix("pass@")
-        return (
-            "probability that one sample is correct"
-            if k == "1"
-            else f"probability that at least one of {k} samples is correct"
-        )
-    if name.startswith("eff@"):
-        best = "a sample" if name == "eff@1" else f"the best of {name.removeprefix('eff@')} samples"
+    kind, _, k = name.partition("@")
+    if kind in _AT and k.isdigit():
+        one = "one sample" if k == "1" else f"at least one of {k} samples"
+        return f"probability that {one} {_AT[kind]}"
+    if kind == "eff":
+        best = "a sample" if k == "1" else f"the best of {k} samples"
         return f"expected efficiency of {best}: 1 where it costs what the reference costs, 0 where it is wrong"
     return METRICS.get(name, "")
 

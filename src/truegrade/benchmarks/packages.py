@@ -1,0 +1,67 @@
+"""The task argument ``packages``: what becomes of problems that need packages besides the standard library."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import msgspec
+
+from truegrade.benchmarks.base import Benchmark
+from truegrade.benchmarks.benchmark_args import choice
+from truegrade.errors import UserError
+
+ALL, INSTALLED, STANDARD = "all", "installed", "standard"
+PACKAGES: Mapping[str, str] = MappingProxyType(
+    {
+        "packages": "all (default): refused where a package is not installed; installed: problems that lack one"
+        " are left out; standard: only problems that need none"
+    }
+)
+
+
+def with_packages(loaded: Benchmark, args: Mapping[str, str]) -> Benchmark:
+    """The benchmark, or what of it the argument says; what was left out is told as a modification.
+
+    Args:
+        loaded: all problems, with their packages; the extra that installs them has the benchmark's name.
+        args: task arguments given.
+
+    Raises:
+        UserError: a package is not installed, and it was not said what is to be left out, or nothing is left.
+    """
+    wanted = choice(args, "packages", (ALL, INSTALLED, STANDARD))
+    problems, missing = loaded.problems, _missing(loaded)
+    if wanted == STANDARD:
+        kept = tuple([problem for problem in problems if not problem.packages])
+        why = "that need more than the standard library"
+    else:
+        kept = tuple([problem for problem in problems if not missing.intersection(problem.packages)])
+        counted = Counter(name for problem in problems for name in problem.packages if name in missing)
+        why = f"whose packages are not installed: {', '.join(f'{n} ({c})' for n, c in counted.most_common())}"
+    lacking = f"{len(problems) - len(kept)} of {len(problems)} problems"
+    if wanted == ALL and missing:
+        raise UserError(
+            f"{loaded.name}: {lacking} are problems {why}; pip install 'truegrade[{loaded.name}]', or leave them"
+            " out with -T packages=installed (`task_args` packages=installed)"
+        )
+    if not kept:
+        raise UserError(f"`task_args` packages={wanted}: leaves out {lacking}, those {why}")
+    if len(kept) == len(problems):
+        return loaded
+    told = "; ".join(part for part in (loaded.modified, f"{lacking} are left out {why}") if part)
+    return msgspec.structs.replace(loaded, problems=kept, modified=told)
+
+
+def _missing(loaded: Benchmark) -> set[str]:
+    """Names of the packages that some problem needs and that are not installed."""
+    from importlib.metadata import PackageNotFoundError, version  # 20 ms that few need
+
+    found = set()
+    for name in {name for problem in loaded.problems for name in problem.packages}:
+        try:
+            version(name)
+        except PackageNotFoundError:
+            found.add(name)
+    return found
