@@ -1,0 +1,288 @@
+"""From problems to changed problems: every rule proposes, every proposal is run, and one that holds is kept.
+
+A proposal holds if the changed reference answers every call of the tests with a plain value, the same in two
+processes with different hash seeds, and not always as the original's; and if, graded by source as a run grades, the
+changed reference passes the new tests and fails the old, and the original's does the opposite.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+
+from truegrade.builders.changed.calls import as_tests, calls_of_tests, has_check, is_plain
+from truegrade.builders.changed.material import Material, Proposal, Rule
+from truegrade.builders.changed.statement import Example, NotChanged, read_statement, render_value
+from truegrade.datasets.docstrings import without_docstrings
+from truegrade.datasets.recording import RecordedCase, run_cases
+from truegrade.extraction.literals import Literal, parse_literal
+from truegrade.extraction.parsing import quietly
+from truegrade.grading.executor import Executor
+from truegrade.grading.functions import grade_by_tests
+from truegrade.records import FunctionTask, Problem
+from truegrade.records.changes import Change
+
+MIN_CALLS = 2
+"""Calls with plain arguments that the tests of a problem need."""
+MAX_CHARS = 20_000
+"""Longest value of a test."""
+_MAJORITY = 0.5
+
+__all__ = ["ChangedProblem", "NotChanged", "change_problems"]
+
+
+class Jails(msgspec.Struct, frozen=True):
+    """Where programs run; the second has another hash seed."""
+
+    first: Executor
+    second: Executor
+
+
+class ChangedProblem(msgspec.Struct, frozen=True):
+    """An original and what has become of it."""
+
+    original: Problem
+    task: FunctionTask | None
+    """The changed problem; None where no change holds."""
+    change: Change | None
+    refused: Counter[str]
+    """Why proposals came to nothing: ``rule: reason``, or the reason alone where no rule was asked."""
+
+
+Worded = Callable[[Problem, FunctionTask, Change], tuple[FunctionTask, Change]]
+"""Words a changed problem anew; raises NotChanged where it cannot."""
+
+
+def change_problems(
+    problems: Sequence[Problem], rules: Sequence[Rule], jails: Jails, *, workers: int = 1, worded: Worded | None = None
+) -> Iterator[ChangedProblem]:
+    """What becomes of each problem, in order.
+
+    Args:
+        problems: those whose task is a `FunctionTask` can be changed.
+        rules: in the order of preference.
+        jails: run the programs.
+        workers: problems worked on at once.
+        worded: has a model word the statement in place of the rule; None keeps the rule's.
+    """
+    with ThreadPoolExecutor(workers, thread_name_prefix="changed") as pool:
+        yield from pool.map(lambda problem: _changed(problem, rules, jails, worded), problems)
+
+
+def _changed(problem: Problem, rules: Sequence[Rule], jails: Jails, worded: Worded | None) -> ChangedProblem:
+    refused: Counter[str] = Counter()
+    task = problem.task
+    try:
+        if not isinstance(task, FunctionTask):
+            raise NotChanged("asks for no function that is tested by source")
+        work = _Work(problem, task, jails)
+        for held in work.holding(rules, refused):
+            try:
+                return ChangedProblem(problem, *(worded(problem, *held) if worded else held), refused)
+            except NotChanged as why:
+                refused[f"{held[1].rule}: {_short(why)}"] += 1
+        if not refused:
+            refused["no rule fits"] += 1
+    except NotChanged as why:
+        refused[_short(why)] += 1
+    return ChangedProblem(problem, None, None, refused)
+
+
+def _short(why: NotChanged) -> str:
+    return str(why).partition(": ")[0]
+
+
+class _Work:
+    """One problem while it is changed.
+
+    Raises:
+        NotChanged: its tests, its statement or its reference cannot be read or run.
+    """
+
+    def __init__(self, problem: Problem, task: FunctionTask, jails: Jails) -> None:
+        self._problem, self._task, self._jails = problem, task, jails
+        if task.setup.strip() or task.tests_use or task.buggy or not task.plain_arguments:
+            raise NotChanged("its tests need more than calls with plain values")
+        self._calls = calls_of_tests(task.tests, task.entry_point)
+        if len(self._calls) < MIN_CALLS:
+            raise NotChanged("its tests hold too few calls with plain values")
+        self._statement = read_statement(task.prompt, task.entry_point, code=bool(task.prefix))
+        self._reference = _bare(task.reference)
+        self._old = self._outputs(task.reference, task.entry_point, [one.case for one in self._calls])
+        values = [read.value for text in self._old if isinstance(read := parse_literal(text), Literal)]
+        self._material = Material(self._statement, task.entry_point, self._reference, self._calls, values)
+
+    def holding(self, rules: Sequence[Rule], refused: Counter[str]) -> Iterator[tuple[FunctionTask, Change]]:
+        """The changed problems that hold: words first, those whose tests differ most ahead; sentences by chance."""
+        for family in ("words", "sentence"):
+            proposed = [(rule, made) for rule in rules if rule.family == family and (made := rule.propose(self._material))]
+            found = []
+            for rule, proposal in proposed:
+                try:
+                    found.append((rule, proposal, *self._differing(rule, proposal)))
+                except NotChanged as why:
+                    refused[f"{rule.name}: {_short(why)}"] += 1
+            ranked = sorted(found, key=lambda one: -one[-1]) if family == "words" else sorted(found, key=self._lot)
+            for rule, proposal, new, _ in ranked:
+                try:
+                    yield self._whole(rule, proposal, new)
+                except NotChanged as why:
+                    refused[f"{rule.name}: {_short(why)}"] += 1
+
+    def _lot(self, one: tuple[Rule, Proposal, list[str], int]) -> str:
+        """A place that depends on problem and rule alone."""
+        return hashlib.sha256(f"{self._problem.id}/{one[0].name}".encode()).hexdigest()
+
+    def _differing(self, rule: Rule, proposal: Proposal) -> tuple[list[str], int]:
+        """What the changed reference returns, and on how many calls that differs.
+
+        Raises:
+            NotChanged: on none, or of a sentence on too few; or a call fails.
+        """
+        new = self._outputs(proposal.reference, proposal.entry_point, [one.case for one in self._calls])
+        differing = sum(one != other for one, other in zip(self._old, new, strict=True))
+        if differing == 0:
+            raise NotChanged("equal to the original on every input")
+        if rule.family == "sentence" and differing < _MAJORITY * len(new):
+            raise NotChanged("differs on less than half of the inputs")
+        return new, differing
+
+    def _whole(self, rule: Rule, proposal: Proposal, new: list[str]) -> tuple[FunctionTask, Change]:
+        """The changed problem, graded."""
+        task, statement = self._task, self._statement
+        edits = [*proposal.edits, *self._example_edits(proposal)]
+        edits += [(begin, end, "\n\n") for begin, end in statement.dropped]
+        prompt = _edited(task.prompt, edits)
+        named = proposal.entry_point
+        changed = msgspec.structs.replace(
+            task,
+            prompt=prompt,
+            prefix=prompt if task.prefix == task.prompt else task.prefix,
+            entry_point=named,
+            tests=as_tests(self._calls, new, named, check=has_check(task.tests)),
+            shown_tests=self._shown(named, new),
+            reference=proposal.reference,
+        )
+        differs = [place for place, (one, other) in enumerate(zip(self._old, new, strict=True)) if one != other]
+        witness = min(differs, key=lambda place: len(self._calls[place].call(named) + new[place]))
+        change = Change(
+            original=self._problem.id, rule=rule.name, kind=rule.kind, family=rule.family,
+            edits=tuple((task.prompt[begin:end], text) for begin, end, text in sorted(proposal.edits)),
+            call=self._calls[witness].call(named), old=self._old[witness], new=new[witness],
+            differing=len(differs), tests=len(self._calls),
+        )  # fmt: skip
+        self.refuse_ungraded(changed)
+        return changed, change
+
+    def _shown(self, named: str, new: list[str]) -> tuple[str, ...]:
+        """The tests that the prompt shows, with their new values.
+
+        Raises:
+            NotChanged: one of them is no call with plain values.
+        """
+        known = {one.call(""): (one, value) for one, value in zip(self._calls, new, strict=True)}
+        shown = []
+        for test in self._task.shown_tests:
+            found = [known.get(one.call("")) for one in calls_of_tests(test, self._task.entry_point)]
+            if len(found) != 1 or found[0] is None:
+                raise NotChanged("a test that the prompt shows is no call with plain values")
+            shown.append(found[0][0].assertion(named, found[0][1]))
+        return tuple(shown)
+
+    def _example_edits(self, proposal: Proposal) -> list[tuple[int, int, str]]:
+        """The examples of the statement with the changed reference's values.
+
+        Raises:
+            NotChanged: the original shows another value than it returns, or a new one cannot be written.
+        """
+        examples: Sequence[Example] = self._statement.examples
+        if not examples:
+            return []
+        cases = [one.case for one in examples]
+        old = self._outputs(self._task.reference, self._task.entry_point, cases)
+        new = self._outputs(proposal.reference, proposal.entry_point, cases)
+        for one, value in zip(examples, old, strict=True):
+            if not _same(one.shown, value):
+                raise NotChanged("an example of the original shows another value than its reference returns")
+        return [
+            (one.start, one.end, self._statement.prompt[one.start : one.end] if _same(value, before)
+             else render_value(value, one.shown, one.style))
+            for one, before, value in zip(examples, old, new, strict=True)
+        ]  # fmt: skip
+
+    def refuse_ungraded(self, changed: FunctionTask) -> None:
+        """Grade both references by both tests.
+
+        Raises:
+            NotChanged: a grade is not as expected.
+        """
+        task, run = self._task, self._jails.first
+        renamed = task.reference
+        if changed.entry_point != task.entry_point:
+            renamed += f"\n\n{changed.entry_point} = {task.entry_point}\n"
+        back = changed.reference
+        if changed.entry_point != task.entry_point:
+            back += f"\n\n{task.entry_point} = {changed.entry_point}\n"
+        for program, judged, right, said in (
+            (changed.reference, changed, True, "the changed reference fails the new tests"),
+            (renamed, changed, False, "the original's reference passes the new tests"),
+            (task.reference, task, True, "the original's reference fails its own tests"),
+            (back, task, False, "the changed reference passes the old tests"),
+        ):
+            if grade_by_tests(judged, program, run).passed != right:
+                raise NotChanged(said)
+
+    def _outputs(self, program: str, function: str, cases: Sequence[RecordedCase]) -> list[str]:
+        """What a program returns, twice the same.
+
+        Raises:
+            NotChanged: a call fails, returns no literal, or not always the same.
+        """
+        first = run_cases(self._jails.first, program, function, cases, MAX_CHARS)
+        again = run_cases(self._jails.second, program, function, cases[::-1], MAX_CHARS)[::-1]
+        found = []
+        for one, other in zip(first, again, strict=True):
+            if one.text is None:
+                raise NotChanged("a call fails or returns no plain value")
+            if one.text != other.text:
+                raise NotChanged("a call does not always return the same value")
+            if not is_plain(one.text):
+                raise NotChanged("floats inside a container")
+            found.append(one.text)
+        return found
+
+
+def _bare(program: str) -> ast.Module:
+    """The reference without docstrings, which say what the original does."""
+    with quietly():
+        return without_docstrings(ast.parse(program))
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two literals are equal, floats within a small tolerance."""
+    first, second = (getattr(parse_literal(text), "value", text) for text in (one, other))
+    if isinstance(first, float) and isinstance(second, float | int):
+        return abs(first - second) < 1e-6
+    if isinstance(first, list) and isinstance(second, tuple):
+        second = list(second)
+    return bool(first == second)
+
+
+def _edited(prompt: str, edits: Sequence[tuple[int, int, str]]) -> str:
+    """The prompt with every edit.
+
+    Raises:
+        NotChanged: two edits touch each other.
+    """
+    parts, at = [], 0
+    for begin, end, text in sorted(set(edits)):
+        if begin < at:
+            raise NotChanged("two edits of the statement overlap")
+        parts += [prompt[at:begin], text]
+        at = end
+    return "".join([*parts, prompt[at:]])

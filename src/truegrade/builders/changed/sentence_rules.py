@@ -1,0 +1,237 @@
+"""Rules of the family ``sentence``: one more demand that is clear for any reference, said in a sentence of its own.
+
+The reference gets the same: its returned expressions or, ahead of its first statement, one of its parameters changes.
+Those that exchange what is there, parameters or truth values, edit the statement and add nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from truegrade.builders.changed.material import Material, Proposal, Rule, expression, own_returns
+
+_ORDERED = r"sort|order|ascending|descending|increasing|decreasing|rearrange|revers|rotat|permut"
+_SENTINEL = r"\bnone\b|-1\b|otherwise|\bif (?:there|no|not)\b|empty|error|invalid|not found|impossible"
+
+
+class Returned(NamedTuple):
+    """A demand on the value that is returned."""
+
+    name: str
+    kind: str
+    summary: str
+    fits: Callable[[Sequence[Any]], bool]
+    """Of the values that the reference returns."""
+    becomes: str
+    """Source of the new expression; ``VALUE`` is the old one."""
+    sentence: str
+    unless: str
+
+    def rule(self) -> Rule:
+        """As every other rule."""
+        return Rule(self.name, self.kind, "sentence", self.summary, self.propose)
+
+    def propose(self, material: Material) -> Proposal | None:
+        """Change every value that the function returns itself."""
+        if material.is_recursive or not self.fits(material.values) or material.says(self.unless):
+            return None
+        tree = material.tree()
+        if not _returns(material, tree, self.becomes):
+            return None
+        edit = material.statement.inserted(self.sentence)
+        return Proposal(ast.unparse(tree), (edit,), material.entry_point)
+
+
+class Given(NamedTuple):
+    """A demand on how one argument is taken."""
+
+    name: str
+    kind: str
+    summary: str
+    fits: Callable[[Sequence[Any]], bool]
+    """Of the values that the tests pass for the parameter."""
+    becomes: str
+    """Source of the new argument; ``GIVEN`` is the parameter, ``TYPE`` its type."""
+    sentence: str
+    """``NOUN`` is what the statement calls the argument."""
+    unless: str
+
+    def rule(self) -> Rule:
+        """As every other rule."""
+        return Rule(self.name, self.kind, "sentence", self.summary, self.propose)
+
+    def propose(self, material: Material) -> Proposal | None:
+        """Change the one parameter that fits."""
+        parameters = material.parameters()
+        fitting = [name for name, values in parameters.items() if values and self.fits(values)]
+        alike = [name for name, values in parameters.items() if any(isinstance(one, list | tuple | str | dict) for one in values)]
+        if len(fitting) != 1 or alike != fitting or material.is_recursive or material.says(self.unless):
+            return None
+        values = parameters.pop(fitting[0])
+        if any(_is_a_length(other, values) for other in parameters.values()):
+            return None
+        tree = material.tree()
+        function = material.function(tree)
+        if function is None:
+            return None
+        source = self.becomes.replace("GIVEN", fitting[0]).replace("TYPE", type(values[0]).__name__)
+        documented = 1 if ast.get_docstring(function) is not None else 0
+        function.body.insert(documented, ast.parse(f"{fitting[0]} = {source}").body[0])
+        ast.fix_missing_locations(tree)
+        sentence = self.sentence.replace("NOUN", _noun(material, values[0]))
+        return Proposal(ast.unparse(tree), (material.statement.inserted(sentence),), material.entry_point)
+
+
+def _returns(material: Material, tree: ast.Module, becomes: str) -> bool:
+    """Put every returned value into an expression; False where the function returns nothing at some place."""
+    function = material.function(tree)
+    returns = list(own_returns(function)) if function is not None else []
+    if not returns or any(one.value is None for one in returns):
+        return False
+    for one in returns:
+        one.value = expression(becomes.replace("VALUE", f"({ast.unparse(one.value or ast.Constant(None))})"))
+    return True
+
+
+def _noun(material: Material, value: Any) -> str:
+    """What the statement calls an argument; else what it is."""
+    known = {list: ("list", "array"), tuple: ("tuple",), str: ("string", "word", "sentence", "text")}[type(value)]
+    said = [noun for noun in known if material.says(rf"\b{noun}\b")]
+    return said[0] if said else known[0]
+
+
+def _is_a_length(values: Sequence[Any], lists: Sequence[Any]) -> bool:
+    """Whether a parameter may say how long the other is, or where in it something stands."""
+    return any(type(one) is int for one in values) and all(
+        type(one) is int and 0 <= one <= len(given) for one, given in zip(values, lists, strict=True)
+    )
+
+
+def _all_are(*kinds: type) -> Callable[[Sequence[Any]], bool]:
+    return lambda values: len({type(one) for one in values}) == 1 and type(values[0]) in kinds
+
+
+def _flat(values: Sequence[Any]) -> bool:
+    """One kind of sequence, of numbers or of texts."""
+    items = [item for one in values for item in one] if _all_are(list, tuple)(values) else []
+    return bool(items) and all(type(item) in {int, float, str} for item in items)
+
+
+def _numbers(values: Sequence[Any]) -> bool:
+    return _flat(values) and all(type(item) in {int, float} for one in values for item in one)
+
+
+def _whole(values: Sequence[Any]) -> bool:
+    return all(type(one) is int and one >= 0 for one in values) and len(set(values)) > 1
+
+
+RETURNED: tuple[Rule, ...] = tuple(
+    rule.rule()
+    for rule in (
+        Returned("reversed-result", "order", "the elements of the result in reverse order", _all_are(list),
+                 "VALUE[::-1]", "Return the elements of the result in reverse order.", _ORDERED),
+        Returned("reversed-text", "order", "the characters of the result in reverse order", _all_are(str),
+                 "VALUE[::-1]", "Return the resulting string with its characters in reverse order.",
+                 rf"{_ORDERED}|['\"]\w|yes|binary|valid|hex|{_SENTINEL}"),
+        Returned("upper-text", "role", "the result in upper case", _all_are(str), "VALUE.upper()",
+                 "Return the resulting string in upper case.", rf"case|capital|upper|lower|['\"]\w|{_SENTINEL}"),
+        Returned("last-digit", "rounding", "only the last decimal digit of the result", _whole, "VALUE % 10",
+                 "Return only the last decimal digit of this number.", rf"digit|bit|binary|modulo|{_SENTINEL}"),
+        Returned("doubled", "role", "twice the result", _whole, "2 * VALUE", "Return twice this number.",
+                 rf"twice|double|binary|bit|{_SENTINEL}"),
+        Returned("negative-result", "role", "the negative of the result", _whole, "-VALUE",
+                 "Return the negative of this number, so 5 becomes -5.", rf"negative|sign|binary|{_SENTINEL}"),
+    )
+)  # fmt: skip
+GIVEN: tuple[Rule, ...] = tuple(
+    rule.rule()
+    for rule in (
+        Given("skipped-first", "boundary", "the first element of the argument is ignored", _flat, "GIVEN[1:]",
+              "Ignore the first element of the given NOUN.", r"\bfirst\b|\binde|position|remov|insert|rotat|heap|length \d"),
+        Given("skipped-last", "boundary", "the last element of the argument is ignored", _flat, "GIVEN[:-1]",
+              "Ignore the last element of the given NOUN.", r"\blast\b|\bend\b|remov|insert|rotat|heap|length \d"),
+        Given("distinct", "role", "an element that occurs again is ignored", _flat, "TYPE(dict.fromkeys(GIVEN))",
+              "Ignore every element of the given NOUN that has already occurred in it.",
+              r"duplicate|distinct|unique|occur|frequen|inde|position|times|repeat|count"),
+        Given("negatives-ignored", "boundary", "negative numbers of the argument are ignored", _numbers,
+              "TYPE(item for item in GIVEN if item >= 0)", "Ignore the negative numbers in the given NOUN.",
+              r"negative|positive|\binde|position|natural"),
+        Given("case-ignored", "role", "capital letters count as small ones", _all_are(str), "GIVEN.lower()",
+              "Treat capital letters of the given NOUN as if they were small letters.",
+              r"case|capital|upper|lower|\bsmall|letters from"),
+        Given("skipped-character", "boundary", "the first character of the argument is ignored", _all_are(str),
+              "GIVEN[1:]", "Ignore the first character of the given NOUN.",
+              r"\bfirst\b|\binde|position|start|begin|valid|remov|date|email|format|time|binary|prefix"),
+    )
+)  # fmt: skip
+
+
+def _truth(material: Material) -> Proposal | None:
+    """True for False and the other way round, where the statement says which of them is returned when."""
+    if material.is_recursive or not _all_are(bool)(material.values) or not material.says(r"\breturns?\s+(?:true|false)\b"):
+        return None
+    tree = material.tree()
+    if not _returns(material, tree, "not VALUE"):
+        return None
+    start = material.statement.start
+    other = {"True": "False", "False": "True", "true": "false", "false": "true"}
+    found = re.finditer(r"\b(?:true|false)\b", material.prose, re.IGNORECASE)
+    edits = [(start + one.start(), start + one.end(), other[one[0]]) for one in found if one[0] in other]
+    return Proposal(ast.unparse(tree), tuple(edits), material.entry_point)
+
+
+def _complement(material: Material) -> Proposal | None:
+    """False where the statement's question is answered by yes."""
+    asks = r"\b(?:check|find|determine|identify|verify)\s+(?:if|whether)\b"
+    if material.is_recursive or not _all_are(bool)(material.values) or not material.says(asks):
+        return None
+    tree = material.tree()
+    if material.says(r"\b(?:true|false|not|boolean)\b") or not _returns(material, tree, "not VALUE"):
+        return None
+    edit = material.statement.inserted("Return False if this is the case and True if it is not.")
+    return Proposal(ast.unparse(tree), (edit,), material.entry_point)
+
+
+def _exchanged(material: Material) -> Proposal | None:
+    """The two parameters change places in the signature; the prose, which calls them by name, stays."""
+    names = list(material.parameters())
+    statement = material.statement
+    head = statement.prompt[: statement.start]
+    values = material.parameters()
+    if len(names) != 2 or material.is_recursive or any(call.case.kwargs for call in material.calls):
+        return None
+    if not all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", material.prose) for name in names):
+        return None
+    if [type(one) for one in values[names[0]]] != [type(one) for one in values[names[1]]]:
+        return None
+    signature = re.search(rf"def {re.escape(material.method)}\(([^()]*)\)", head)
+    if signature is None or "=" in signature[1] or material.says(r"\bfirst\b|\bsecond\b|\border\b"):
+        return None
+    parts = _split(signature[1])
+    tree = material.tree()
+    function = material.function(tree)
+    if len(parts) != 2 or function is None:
+        return None
+    function.args.args.reverse()
+    edit = (signature.start(1), signature.end(1), ", ".join(reversed(parts)))
+    return Proposal(ast.unparse(tree), (edit,), material.entry_point)
+
+
+def _split(parameters: str) -> list[str]:
+    """The parameters of a signature; commas inside brackets part none."""
+    parts, depth = [""], 0
+    for sign in parameters:
+        depth += (sign in "[(") - (sign in "])")
+        if sign == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part.strip() for part in parts]
+
+
+EXCHANGED = Rule("exchanged-parameters", "role", "words", "the two parameters change places in the signature", _exchanged)
+TRUTH = Rule("truth", "role", "words", "True for False in the sentence that says what is returned when", _truth)
+COMPLEMENT = Rule("complement", "role", "sentence", "False where the question is answered by yes", _complement)
