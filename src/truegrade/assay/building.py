@@ -21,12 +21,13 @@ from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.must_fail import must_fail_probes
 from truegrade.assay.probes.mutants import mutants
 from truegrade.assay.probes.right import rewrites
-from truegrade.assay.probes.stubs import not_implemented, stubs
+from truegrade.assay.probes.stubs import as_method, not_implemented, stubs
 from truegrade.assay.records import AssayFinding, Label, Probe, ProbeClass, Witness, probe_id
 from truegrade.assay.settings import Battery
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import shortened
-from truegrade.records import ContestTask, Problem
+from truegrade.grading.programs import called_class
+from truegrade.records import ContestTask, FunctionTask, Problem
 
 OTHER_REFERENCE = "other-reference"
 _SHOWN = 3
@@ -97,6 +98,7 @@ class _Making:
         self._reference = reference_of(problem)
         task = problem.task
         self._entry_point: str = getattr(task, "entry_point", None) or getattr(task, "function", None) or ""
+        self._owner = called_class(task) if isinstance(task, FunctionTask) else ""
         self._equivalent = 0
         self._sent: set[str] = set()
         self.probes: list[Probe] = []
@@ -153,7 +155,7 @@ class _Making:
         if self._oracle is None:
             return
         for probe in stubs(self._problem.id, self._entry_point, self._reference, examples_of(self._problem)):
-            labelled = self._labelled(probe)
+            labelled = self._labelled(self._as_asked(probe))
             if labelled.label == "wrong":
                 self._add(labelled)
 
@@ -175,7 +177,7 @@ class _Making:
         """The cheats whose turn it is: each, an honest and a wrong program again, its inert twin."""
         task = self._problem.task
         form: TaskForm = "stdio" if isinstance(task, ContestTask) and not task.function else "function"
-        every = cheat_probes(self._problem.id, self._entry_point, form)
+        every = [self._as_asked(probe) for probe in cheat_probes(self._problem.id, self._entry_point, form)]
         active = [probe for probe in every if not probe.inert]
         count = min(max(self._battery.cheats_per_problem, ceil(len(active) / problems)), len(active))
         turn = {active[(place * count + step) % len(active)].origin for step in range(count)}
@@ -192,7 +194,8 @@ class _Making:
         """
         wrong = not_implemented(self._entry_point) if self._entry_point else ""
         self.probes.append(self._probe("control", REFERENCE, self._reference, "right", after=after))
-        self.probes.append(self._probe("control", "not-implemented", wrong, "wrong", after=after))
+        control = self._probe("control", "not-implemented", wrong, "wrong", after=after)
+        self.probes.append(self._as_asked(control))
 
     def line(self, no_oracle: str) -> BuiltProblem:
         """What is written down when all probes are on the disk."""
@@ -219,6 +222,12 @@ class _Making:
             if self._labeller is None
             else self._labeller.label(code)
         )
+
+    def _as_asked(self, probe: Probe) -> Probe:
+        """A program of a function as one of a method, where the tests call a method; not the text of a reply."""
+        if not self._owner or probe.form != "program":
+            return probe
+        return structs.replace(probe, code=as_method(probe.code, self._owner, self._entry_point))
 
     def _labelled(self, probe: Probe) -> Probe:
         found = self._label(probe.code)

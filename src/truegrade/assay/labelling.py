@@ -132,7 +132,7 @@ class OracleLabeller:
 
     def __init__(self, oracle: ProblemOracle, executor: Executor) -> None:
         self._executor, self._rule = executor, rule_of(oracle)
-        self._references = oracle.references
+        self._references, self._method_call = oracle.references, oracle.method_call
         rank = {"own": 0, "plus": 1}
         self.inputs = sorted(oracle.inputs, key=lambda one: rank.get(one.source, len(rank)))
         own = sum(one.source == "own" for one in self.inputs)
@@ -145,6 +145,7 @@ class OracleLabeller:
 
     def label(self, program: str) -> Labelled:
         """The first input on which a whole program differs from every reference."""
+        program = f"{program}\n\n{self._method_call}" if self._method_call else program
         agreed = 0
         for stage in self._stages:
             labelled = self._label_on(program, self.answered(stage))

@@ -39,5 +39,7 @@ class ProblemOracle(msgspec.Struct, frozen=True, kw_only=True):
     packages: tuple[str, ...] = ()
     prefix: str = ""
     """Trusted code that the benchmark puts before a solution; programs here are whole and have it already."""
+    method_call: str = ""
+    """Source of the function by which a method is called; put behind every program that is held against this."""
     notes: tuple[str, ...] = ()
     """What was left aside while it was built, and why: a second reference, inputs without an answer."""

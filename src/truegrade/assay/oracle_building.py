@@ -85,6 +85,7 @@ def build_oracle(
         ambiguous=tuple(builder.ambiguous),
         packages=problem.packages,
         prefix=getattr(problem.task, "prefix", ""),
+        method_call=known.method_call,
         notes=tuple(builder.notes),
     )
 

@@ -20,6 +20,7 @@ from truegrade.datasets.locate import find
 from truegrade.errors import UserError
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
+from truegrade.grading.programs import method_call
 from truegrade.grading.suites import suite_of
 from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem, Reason
 from truegrade.sandbox.outcome import CallResult
@@ -48,6 +49,8 @@ class KnownCalls(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of its extended tests."""
     comparator: str = "equal"
     atol: float = 0.0
+    method_call: str = ""
+    """Where the tests call a method: source of the function by which they do, with which the reference ends."""
 
 
 def known_calls(problem: Problem, executor: Executor) -> KnownCalls | str:
@@ -108,14 +111,16 @@ def _of_stdin(task: ContestTask) -> KnownCalls | str:
 
 
 def _of_function(task: FunctionTask, executor: Executor) -> KnownCalls | str:
+    called = method_call(task)
+    reference = f"{task.reference}\n\n{called}" if called else task.reference
     cases = suite_of(task).cases
-    own = tuple(case.arguments for case in cases) if cases else _recorded(task, executor)
+    own = tuple(case.arguments for case in cases) if cases else _recorded(task, reference, called, executor)
     if isinstance(own, str):
         return own
-    return KnownCalls(entry_point=task.entry_point, reference=task.reference, own=own)
+    return KnownCalls(entry_point=task.entry_point, reference=reference, own=own, method_call=called)
 
 
-def _recorded(task: FunctionTask, executor: Executor) -> Calls | str:
+def _recorded(task: FunctionTask, reference: str, called: str, executor: Executor) -> Calls | str:
     """The calls that the tests make of the reference, seen while they run; or why they cannot be used."""
     answers: list[CallResult] = []
 
@@ -123,7 +128,8 @@ def _recorded(task: FunctionTask, executor: Executor) -> Calls | str:
         answers.append(result)
         return True
 
-    asked = (task.reference, f"{task.setup}\n{task.tests}", task.entry_point)
+    tests = task.tests.removeprefix(called)  # which would hide what records
+    asked = (reference, f"{task.setup}\n{tests}", task.entry_point)
     cpu_s = task.cpu_s or RECORDING_CPU_S
     outcome = executor.call(_recorder_source(), "recorded_calls", [asked], keep, cpu_s=cpu_s)
     if outcome.status != Reason.PASSED or not answers:

@@ -25,6 +25,7 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "mbpp-sanitized": "truegrade.benchmarks.mbpp:MBPP_SANITIZED",
         "humanevalfix": "truegrade.benchmarks.humanevalpack:HUMANEVALFIX",
         "humanevalsynthesize": "truegrade.benchmarks.humanevalpack:HUMANEVALSYNTHESIZE",
+        "leetcode-dataset": "truegrade.benchmarks.leetcode_dataset:LEETCODE_DATASET",
         "cruxeval-output": "truegrade.benchmarks.cruxeval:CRUXEVAL_OUTPUT",
         "cruxeval-input": "truegrade.benchmarks.cruxeval:CRUXEVAL_INPUT",
         "livecodebench-execution": "truegrade.benchmarks.livecodebench_execution:LIVECODEBENCH_EXECUTION",

@@ -69,6 +69,24 @@ def arrange(task: FunctionTask) -> Arrangement:
     )
 
 
+def method_call(task: FunctionTask) -> str:
+    """How the tests of a task call a method: the function of the entry point's name with which they begin.
+
+    Empty where the program defines the entry point itself. The class is the one of `FunctionTask.tests_use`.
+    """
+    if not task.tests_use:
+        return ""
+    first = next(iter(statements(task.tests)), None)
+    if not isinstance(first, ast.FunctionDef) or first.name != task.entry_point:
+        return ""
+    return "".join(task.tests.splitlines(keepends=True)[: first.end_lineno])
+
+
+def called_class(task: FunctionTask) -> str:
+    """The class whose method the tests call (`method_call`); empty where they call a function."""
+    return task.tests_use[0] if method_call(task) else ""
+
+
 def statements(source: str) -> list[ast.stmt]:
     """The statements of trusted source.
 

@@ -10,6 +10,7 @@ import ast
 from collections import Counter
 from collections.abc import Sequence
 from copy import deepcopy
+from textwrap import indent
 
 from truegrade.models.baseline_forms import CallClaim
 from truegrade.models.baseline_reading import (
@@ -75,10 +76,12 @@ def parameters_of(target: TargetFunction, examples: Sequence[ShownExample]) -> a
 
 
 def write_function(target: TargetFunction, parameters: ast.arguments, body: str, *, continues: bool) -> str:
-    """The body alone where the prompt ends inside the function, else the whole of it."""
+    """The body alone where the prompt ends inside the function, else all of it; a method in LeetCode's class."""
     if continues and target.body_indent is not None:
         return _indented(body, target.body_indent)
-    return f"def {target.name}({ast.unparse(parameters)}):\n{_indented(body, '    ')}"
+    code = f"def {target.name}({ast.unparse(parameters)}):\n{_indented(body, '    ')}"
+    method = [parameter.arg for parameter in parameters.args][:1] == ["self"]
+    return f"class Solution:\n{indent(code, '    ')}" if method else code
 
 
 def bind(parameters: ast.arguments, example: ShownExample) -> str | None:

@@ -31,6 +31,7 @@ PROFILES: dict[str, str] = {
     "bigcode": "truegrade.profiles.bigcode:Bigcode",
     "bigcode-instruct": "truegrade.profiles.bigcode:BigcodeInstruct",
     "humanevalpack": "truegrade.profiles.humanevalpack:HumanEvalPack",
+    "leetcode-dataset": "truegrade.profiles.leetcode_dataset:LeetCodeDataset",
     "lm-eval": "truegrade.profiles.lm_eval:LmEval",
     "lm-eval-instruct": "truegrade.profiles.lm_eval:LmEvalInstruct",
     "simple-evals": "truegrade.profiles.simple_evals:SimpleEvals",

@@ -44,14 +44,18 @@ class _Reading(Enum):
     """Not a module, whatever follows."""
 
 
-def longest_span(reply: str) -> str:
-    """The chosen lines, terminal colours removed. Where nothing parses, the first line. Runs nothing.
+def longest_span(reply: str, *, colours: bool = False) -> str:
+    """The chosen lines. Where nothing parses, the first line. Runs nothing.
+
+    Args:
+        reply: the text.
+        colours: whether terminal colours are kept; EvalPlus removes them.
 
     Raises:
         ExtractionLimitError: finding it takes more than `MAX_PARSED_CHARS`, or it may have more than
             `MAX_SOURCE_CHARS`.
     """
-    search = _Search(_ANSI.sub("", reply))
+    search = _Search(reply if colours else _ANSI.sub("", reply))
     best, most = (0, 0), 0
     with quietly():
         for first in range(search.lines - 1):

@@ -40,6 +40,16 @@ def base(prompt_id: str, values: Mapping[str, str], *, stop: tuple[str, ...] = (
     return continuation(prompts.render(prompt_id, **values), source=origin(prompt_id), stop=stop)
 
 
+def as_stored(content: str, *, source: str) -> Prompt:
+    """A text of the data set, alone, for a chat model.
+
+    Args:
+        content: the text.
+        source: where its words come from.
+    """
+    return Prompt(messages=(Message(role="user", content=content),), source=source)
+
+
 def continuation(content: str, *, source: str, stop: tuple[str, ...] = (), shots: tuple[str, ...] = ()) -> Prompt:
     """Any text for a base model to continue.
 

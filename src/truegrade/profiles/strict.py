@@ -30,7 +30,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import References, count_by_oracle, grade_by_oracle, grade_by_tests
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.predictions import grade_input, grade_output
-from truegrade.grading.programs import assemble
+from truegrade.grading.programs import assemble, called_class
 from truegrade.grading.repairs import grade_repair
 from truegrade.grading.suites import suite_of
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
@@ -153,7 +153,8 @@ class Strict(Profile):
         prefix = "" if isinstance(task, CasesTask) else task.prefix
         if completion.form == "completion":
             return extract_continuation(text, task.entry_point, prefix)
-        return extract_program(text, task.entry_point, prefix=prefix)
+        owner = called_class(task) if isinstance(task, FunctionTask) else ""
+        return extract_program(text, task.entry_point, prefix=prefix, called_on=owner)
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Decide whether the answer is right."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from truegrade import prompts
 from truegrade.errors import UnknownName, UserError
+from truegrade.grading.programs import called_class
 from truegrade.profiles.contest_words import question
 from truegrade.profiles.execution_prompts import (
     CHOICE_VARIANTS,
@@ -16,7 +17,7 @@ from truegrade.profiles.execution_prompts import (
     input_prompts,
     output_prompts,
 )
-from truegrade.profiles.prompt_building import CODEX_STOP, chat, continuation, origin
+from truegrade.profiles.prompt_building import CODEX_STOP, as_stored, chat, continuation, origin
 from truegrade.profiles.repair_prompts import repair_prompts
 from truegrade.records import (
     CasesTask,
@@ -76,6 +77,8 @@ def _code_prompts(
 ) -> dict[str, RenderPrompt]:
     if isinstance(task, CasesTask) or (isinstance(task, FunctionTask) and task.buggy):
         return repair_prompts(task)
+    if isinstance(task, FunctionTask) and called_class(task):  # words that end in the class to complete
+        return {"default": lambda: as_stored(task.prompt, source="the data set's words, as stored")}
     if isinstance(task, FunctionTask) and task.prefix != task.prompt:  # words, and not code to continue
         return _description_prompts(task, examples)
     choices: dict[str, RenderPrompt] = {"default": lambda: chat("strict.function.user", {"prompt": task.prompt})}

@@ -16,6 +16,7 @@ from truegrade.assay.records import Probe, probe_id
 from truegrade.builders.mutation import OPERATORS, WIDER_OPERATORS, MutationOptions
 from truegrade.builders.mutation.mutant_sources import NotAProgram, Text, normalised, parse
 from truegrade.builders.mutation.mutants import Mutant, ProgramChange, changes_of, rewritten
+from truegrade.extraction.definitions import method_owner
 
 SECOND_ORDER = "second-order"
 """Origin of a program with two changes."""
@@ -124,12 +125,18 @@ def _changes(tree: ast.Module, entry_point: str) -> Iterator[ProgramChange]:
 def needed(tree: ast.Module, entry_point: str) -> list[ast.stmt]:
     """The statements of a module that its entry point needs, in order: without imports, and without unused ones.
 
-    All but the imports where the entry point is not defined at the top, as in a program on stdin.
+    Where the entry point is a method, those that its class needs. All but the imports where it is not defined, as
+    in a program on stdin.
     """
     binders = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
-    if not any(entry_point in _names(node, ast.Store) for node in binders):
+    owner = method_owner(tree, entry_point)
+    if any(entry_point in _names(node, ast.Store) for node in binders):
+        wanted = {entry_point}
+    elif owner is not None:
+        wanted = {owner.name}
+    else:
         return binders
-    wanted, found = {entry_point}, list[ast.stmt]()
+    found = list[ast.stmt]()
     while fresh := [node for node in binders if node not in found and wanted & _names(node, ast.Store)]:
         found += fresh
         wanted = wanted.union(*(_names(node, ast.Load) for node in fresh))

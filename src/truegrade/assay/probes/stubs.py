@@ -12,6 +12,7 @@ from typing import Any
 
 from truegrade.assay.records import Probe, probe_id
 from truegrade.builders.mutation.mutant_sources import NotAProgram, parse
+from truegrade.extraction.definitions import method_owner
 
 _OF_TYPE: dict[type[Any], tuple[Any, ...]] = {
     bool: (True, False),
@@ -106,6 +107,11 @@ def not_implemented(entry_point: str) -> str:
     return f"{head}raise NotImplementedError\n"
 
 
+def as_method(code: str, owner: str, entry_point: str) -> str:
+    """A program of a function, with a class of this name that has it as a method; an empty one as it is."""
+    return f"{code}\n\nclass {owner}:\n    {entry_point} = staticmethod({entry_point})\n" if code else code
+
+
 def is_plain(value: object) -> bool:
     """Whether a value can be written as a literal, of moderate length, that is equal to it."""
     text = repr(value)
@@ -151,8 +157,15 @@ def _returned_type(reference: str, entry_point: str) -> type[Any] | None:
 
 
 def _definition(reference: str, entry_point: str) -> ast.FunctionDef | None:
+    """The function, or the method without its first parameter, that the reference defines."""
     try:
-        body = parse(reference).body
+        tree = parse(reference)
     except NotAProgram:
         return None
-    return next((node for node in body if isinstance(node, ast.FunctionDef) and node.name == entry_point), None)
+    owner = method_owner(tree, entry_point)
+    for node in (*tree.body, *(owner.body if owner else ())):
+        if isinstance(node, ast.FunctionDef) and node.name == entry_point:
+            if node not in tree.body:
+                del node.args.args[:1]
+            return node
+    return None
