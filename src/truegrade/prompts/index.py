@@ -93,6 +93,18 @@ PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
                 "prompt": "field prompt",
             },
         ),
+        "changed.statement": PromptEntry(
+            sha256="c63ed3eb33083e627abcab9ca28a49d4fa34e83d505ca2a19eabeee7e578a5c5",
+            source="ours",
+            placeholders={
+                "statement": "prose of the original problem, as stored",
+                "old_program": "reference of the original",
+                "new_program": "reference of the changed problem",
+                "call": "a call of the tests that tells them apart",
+                "old": "what the original's reference returns for it",
+                "new": "what the other returns",
+            },
+        ),
         "cruxeval.input.cot": PromptEntry(
             sha256="193076692eed26f1827b531a29c0375373c9e0067491761ff1644dfcc1418e24",
             source="facebookresearch/cruxeval@190faf1 prompts.py; equal in bytedance/SandboxFusion@469de08",

@@ -11,19 +11,19 @@ import ast
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
 from truegrade.builders.changed.calls import as_tests, calls_of_tests, has_check, is_plain
 from truegrade.builders.changed.material import Material, Proposal, Rule
-from truegrade.builders.changed.statement import Example, NotChanged, read_statement, render_value
+from truegrade.builders.changed.statement import Example, Form, NotChanged, read_statement, render_value
 from truegrade.datasets.docstrings import without_docstrings
 from truegrade.datasets.recording import RecordedCase, run_cases
 from truegrade.extraction.literals import Literal, parse_literal
 from truegrade.extraction.parsing import quietly
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import grade_by_tests
+from truegrade.grading.programs import method_call, renamed
 from truegrade.records import FunctionTask, Problem
 from truegrade.records.changes import Change
 
@@ -52,6 +52,8 @@ class ChangedProblem(msgspec.Struct, frozen=True):
     change: Change | None
     refused: Counter[str]
     """Why proposals came to nothing: ``rule: reason``, or the reason alone where no rule was asked."""
+    proposed: int = 0
+    """Proposals that were run."""
 
 
 Worded = Callable[[Problem, FunctionTask, Change], tuple[FunctionTask, Change]]
@@ -59,7 +61,7 @@ Worded = Callable[[Problem, FunctionTask, Change], tuple[FunctionTask, Change]]
 
 
 def change_problems(
-    problems: Sequence[Problem], rules: Sequence[Rule], jails: Jails, *, workers: int = 1, worded: Worded | None = None
+    problems: Sequence[Problem], rules: Sequence[Rule], jails: Jails, *, worded: Worded | None = None
 ) -> Iterator[ChangedProblem]:
     """What becomes of each problem, in order.
 
@@ -67,34 +69,40 @@ def change_problems(
         problems: those whose task is a `FunctionTask` can be changed.
         rules: in the order of preference.
         jails: run the programs.
-        workers: problems worked on at once.
         worded: has a model word the statement in place of the rule; None keeps the rule's.
     """
-    with ThreadPoolExecutor(workers, thread_name_prefix="changed") as pool:
-        yield from pool.map(lambda problem: _changed(problem, rules, jails, worded), problems)
+    # One after another: CPython 3.11 confuses the trees that two threads build at once (python/cpython#106905).
+    for problem in problems:
+        yield _changed(problem, rules, jails, worded)
 
 
 def _changed(problem: Problem, rules: Sequence[Rule], jails: Jails, worded: Worded | None) -> ChangedProblem:
     refused: Counter[str] = Counter()
-    task = problem.task
+    task, work = problem.task, None
     try:
         if not isinstance(task, FunctionTask):
             raise NotChanged("asks for no function that is tested by source")
         work = _Work(problem, task, jails)
         for held in work.holding(rules, refused):
             try:
-                return ChangedProblem(problem, *(worded(problem, *held) if worded else held), refused)
+                kept = worded(problem, *held) if worded else held
+                return ChangedProblem(problem, *kept, refused, work.proposed)
             except NotChanged as why:
                 refused[f"{held[1].rule}: {_short(why)}"] += 1
         if not refused:
             refused["no rule fits"] += 1
     except NotChanged as why:
         refused[_short(why)] += 1
-    return ChangedProblem(problem, None, None, refused)
+    return ChangedProblem(problem, None, None, refused, work.proposed if work else 0)
 
 
 def _short(why: NotChanged) -> str:
     return str(why).partition(": ")[0]
+
+
+def form_of(task: FunctionTask) -> Form:
+    """Where the prose of a task stands."""
+    return "method" if method_call(task) else "docstring" if task.prefix else "text"
 
 
 class _Work:
@@ -106,28 +114,39 @@ class _Work:
 
     def __init__(self, problem: Problem, task: FunctionTask, jails: Jails) -> None:
         self._problem, self._task, self._jails = problem, task, jails
-        if task.setup.strip() or task.tests_use or task.buggy or not task.plain_arguments:
+        self._method = method_call(task)
+        helpers = task.tests_use if not self._method else ()
+        if task.setup.strip() or helpers or task.buggy or not task.plain_arguments:
             raise NotChanged("its tests need more than calls with plain values")
+        if task.cpu_s is not None:
+            raise NotChanged("its reference needs more than the usual CPU time")
         self._calls = calls_of_tests(task.tests, task.entry_point)
         if len(self._calls) < MIN_CALLS:
             raise NotChanged("its tests hold too few calls with plain values")
-        self._statement = read_statement(task.prompt, task.entry_point, code=bool(task.prefix))
+        self._statement = read_statement(task.prompt, task.entry_point, form_of(task))
         self._reference = _bare(task.reference)
         self._old = self._outputs(task.reference, task.entry_point, [one.case for one in self._calls])
         values = [read.value for text in self._old if isinstance(read := parse_literal(text), Literal)]
+        self.proposed = 0
+        """Proposals run so far."""
         self._material = Material(self._statement, task.entry_point, self._reference, self._calls, values)
 
     def holding(self, rules: Sequence[Rule], refused: Counter[str]) -> Iterator[tuple[FunctionTask, Change]]:
         """The changed problems that hold: words first, those whose tests differ most ahead; sentences by chance."""
-        for family in ("words", "sentence"):
-            proposed = [(rule, made) for rule in rules if rule.family == family and (made := rule.propose(self._material))]
+        for family in ("model", "words", "sentence"):
+            proposed = [
+                (rule, made) for rule in rules if rule.family == family and (made := rule.propose(self._material))
+            ]
+            self.proposed += len(proposed)
             found = []
             for rule, proposal in proposed:
                 try:
                     found.append((rule, proposal, *self._differing(rule, proposal)))
                 except NotChanged as why:
                     refused[f"{rule.name}: {_short(why)}"] += 1
-            ranked = sorted(found, key=lambda one: -one[-1]) if family == "words" else sorted(found, key=self._lot)
+            ranked = (
+                sorted(found, key=lambda one: -one[-1]) if family != "sentence" else sorted(found, key=self._lot)
+            )
             for rule, proposal, new, _ in ranked:
                 try:
                     yield self._whole(rule, proposal, new)
@@ -162,9 +181,9 @@ class _Work:
         changed = msgspec.structs.replace(
             task,
             prompt=prompt,
-            prefix=prompt if task.prefix == task.prompt else task.prefix,
+            prefix=prompt if form_of(task) == "docstring" else task.prefix,
             entry_point=named,
-            tests=as_tests(self._calls, new, named, check=has_check(task.tests)),
+            tests=self._called(named) + as_tests(self._calls, new, named, check=has_check(task.tests)),
             shown_tests=self._shown(named, new),
             reference=proposal.reference,
         )
@@ -222,20 +241,22 @@ class _Work:
             NotChanged: a grade is not as expected.
         """
         task, run = self._task, self._jails.first
-        renamed = task.reference
-        if changed.entry_point != task.entry_point:
-            renamed += f"\n\n{changed.entry_point} = {task.entry_point}\n"
-        back = changed.reference
-        if changed.entry_point != task.entry_point:
-            back += f"\n\n{task.entry_point} = {changed.entry_point}\n"
+        forth = renamed(task.reference, task.entry_point, changed.entry_point)
+        back = renamed(changed.reference, changed.entry_point, task.entry_point)
         for program, judged, right, said in (
             (changed.reference, changed, True, "the changed reference fails the new tests"),
-            (renamed, changed, False, "the original's reference passes the new tests"),
+            (forth, changed, False, "the original's reference passes the new tests"),
             (task.reference, task, True, "the original's reference fails its own tests"),
             (back, task, False, "the changed reference passes the old tests"),
         ):
             if grade_by_tests(judged, program, run).passed != right:
                 raise NotChanged(said)
+
+    def _called(self, named: str) -> str:
+        """The function by which the tests call a method of that name; empty where the program defines a function."""
+        if not self._method:
+            return ""
+        return renamed(self._method, self._task.entry_point, named).rstrip() + "\n\n\n"
 
     def _outputs(self, program: str, function: str, cases: Sequence[RecordedCase]) -> list[str]:
         """What a program returns, twice the same.
@@ -243,6 +264,7 @@ class _Work:
         Raises:
             NotChanged: a call fails, returns no literal, or not always the same.
         """
+        program = f"{program}\n\n\n{self._called(function)}"
         first = run_cases(self._jails.first, program, function, cases, MAX_CHARS)
         again = run_cases(self._jails.second, program, function, cases[::-1], MAX_CHARS)[::-1]
         found = []

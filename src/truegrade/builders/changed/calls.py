@@ -53,7 +53,9 @@ def calls_of_tests(tests: str, function: str) -> list[TestCall]:
     """
     found: dict[str, TestCall] = {}
     for node in _assertions(tests):
-        calls = [one for one in ast.walk(node) if isinstance(one, ast.Call) and _named(one) in {function, CANDIDATE}]
+        calls = [
+            one for one in ast.walk(node) if isinstance(one, ast.Call) and _named(one) in {function, CANDIDATE}
+        ]
         if len(calls) == 1 and (case := case_of(calls[0])) is not None:
             one = TestCall(case, _wrapper(node, calls[0]))
             found.setdefault(one.call(function), one)

@@ -42,7 +42,7 @@ class Material:
 
     Args:
         statement: its prompt, read.
-        entry_point: the function; ``Solution().name`` for a method.
+        entry_point: the function or method under test.
         reference: a right program.
         calls: of its tests.
         values: what the reference returns for them.
@@ -59,7 +59,6 @@ class Material:
         self.statement, self.entry_point, self._reference = statement, entry_point, reference
         self.calls, self.values = calls, values
         self.prose = statement.prose
-        self.method = entry_point.rpartition(".")[2]
 
     def tree(self) -> ast.Module:
         """The reference, to be changed in place."""
@@ -67,7 +66,9 @@ class Material:
 
     def function(self, tree: ast.Module) -> ast.FunctionDef | None:
         """The function under test in the reference."""
-        found = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef) and one.name == self.method]
+        found = [
+            one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef) and one.name == self.entry_point
+        ]
         return found[0] if found else None
 
     def parameters(self) -> dict[str, list[Any]]:
@@ -92,7 +93,9 @@ class Material:
         inside = list(ast.walk(function)) if function is not None else []
         names = {one.id for one in inside if isinstance(one, ast.Name)}
         attributes = {one.attr for one in inside if isinstance(one, ast.Attribute)}
-        return self.method in names | attributes or any(isinstance(one, ast.Yield | ast.YieldFrom) for one in inside)
+        return self.entry_point in names | attributes or any(
+            isinstance(one, ast.Yield | ast.YieldFrom) for one in inside
+        )
 
     def says(self, pattern: str) -> bool:
         """Whether the prose matches, whatever the case."""

@@ -67,7 +67,11 @@ class Given(NamedTuple):
         """Change the one parameter that fits."""
         parameters = material.parameters()
         fitting = [name for name, values in parameters.items() if values and self.fits(values)]
-        alike = [name for name, values in parameters.items() if any(isinstance(one, list | tuple | str | dict) for one in values)]
+        alike = [
+            name
+            for name, values in parameters.items()
+            if any(isinstance(one, list | tuple | str | dict) for one in values)
+        ]
         if len(fitting) != 1 or alike != fitting or material.is_recursive or material.says(self.unless):
             return None
         values = parameters.pop(fitting[0])
@@ -171,7 +175,11 @@ GIVEN: tuple[Rule, ...] = tuple(
 
 def _truth(material: Material) -> Proposal | None:
     """True for False and the other way round, where the statement says which of them is returned when."""
-    if material.is_recursive or not _all_are(bool)(material.values) or not material.says(r"\breturns?\s+(?:true|false)\b"):
+    if (
+        material.is_recursive
+        or not _all_are(bool)(material.values)
+        or not material.says(r"\breturns?\s+(?:true|false)\b")
+    ):
         return None
     tree = material.tree()
     if not _returns(material, tree, "not VALUE"):
@@ -207,7 +215,7 @@ def _exchanged(material: Material) -> Proposal | None:
         return None
     if [type(one) for one in values[names[0]]] != [type(one) for one in values[names[1]]]:
         return None
-    signature = re.search(rf"def {re.escape(material.method)}\(([^()]*)\)", head)
+    signature = re.search(rf"def {re.escape(material.entry_point)}\(([^()]*)\)", head)
     if signature is None or "=" in signature[1] or material.says(r"\bfirst\b|\bsecond\b|\border\b"):
         return None
     parts = _split(signature[1])
@@ -232,6 +240,8 @@ def _split(parameters: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-EXCHANGED = Rule("exchanged-parameters", "role", "words", "the two parameters change places in the signature", _exchanged)
+EXCHANGED = Rule(
+    "exchanged-parameters", "role", "words", "the two parameters change places in the signature", _exchanged
+)
 TRUTH = Rule("truth", "role", "words", "True for False in the sentence that says what is returned when", _truth)
 COMPLEMENT = Rule("complement", "role", "sentence", "False where the question is answered by yes", _complement)

@@ -17,6 +17,9 @@ from truegrade.extraction.parsing import quietly
 from truegrade.grading.programs import stub
 
 Style = Literal["python", "json"]
+Form = Literal["docstring", "text", "method"]
+"""``docstring``: of the function in code to continue. ``text``: the whole prompt. ``method``: words around it, then the
+class to complete (LeetCodeDataset)."""
 
 
 class NotChanged(TruegradeError):
@@ -71,26 +74,24 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
         return len(before), self.insertion, f"{stop} {sentence}{self.prompt[len(before) : self.insertion]}"
 
 
-def read_statement(prompt: str, function: str, *, code: bool) -> Statement:
+def read_statement(prompt: str, function: str, form: Form) -> Statement:
     """Find prose and examples.
 
     Args:
         prompt: of the problem.
         function: the function to write.
-        code: the prompt is code whose last docstring holds the prose; else it is prose.
+        form: where the prose stands.
 
     Raises:
         NotChanged: there is no prose, or an example in a form that is not read here.
     """
-    start, end = _docstring(prompt, function) if code else (0, len(prompt))
-    if "\nInput: " in prompt[start:end] and "\nOutput: " in prompt[start:end]:
-        return _with_input_output(prompt, start, end)
+    if form == "method":
+        return _of_method(prompt)
+    start, end = _docstring(prompt, function) if form == "docstring" else (0, len(prompt))
     examples = _calls(prompt, start, end, function)
-    said = Statement(
-        prompt=prompt, start=start, end=end, examples=tuple(examples), insertion=end, indent=""
-    )
+    said = Statement(prompt=prompt, start=start, end=end, examples=tuple(examples), insertion=end, indent="")
     _refuse_unread(said.prose, function)
-    if not code:
+    if form == "text":
         return said
     return msgspec.structs.replace(said, **_place(prompt, start, end, examples))
 
@@ -229,7 +230,9 @@ def _leading_literal(line: str) -> str | None:
     return None
 
 
-_UNREAD = re.compile(r">>>|==|=>|➞|->|→|➜|\[[^\]]*[\d'\",][^\]]*\]|\{[^}]*\}|\b(?:input|output)s?\s*[:=]", re.IGNORECASE)
+_UNREAD = re.compile(
+    r">>>|==|=>|➞|->|→|➜|\[[^\]]*[\d'\",][^\]]*\]|\{[^}]*\}|\b(?:input|output)s?\s*[:=]", re.IGNORECASE
+)
 _EXAMPLE = re.compile(
     r"\bexamples?\b(?!\s*\d*\s*:?\s*(?:\n|$))|\be\.g\b|\bfor instance\b|\bi\.e\b|\b(?:if|when|for) [\w ]+ (?:=|is|are) \W?\d",
     re.IGNORECASE,
@@ -248,11 +251,18 @@ def _refuse_unread(prose: str, function: str) -> None:
 
 _BLOCK = re.compile(r"^Input: (?P<input>.*(?:\n(?!Output: ).*)*)\nOutput: (?P<output>.*)$", re.MULTILINE)
 _HEADING = re.compile(r"^Example(?: \d+)?:?[ \xa0]*$", re.MULTILINE)
-_AFTER = re.compile(r"^(?:Example(?: \d+)?:?[ \xa0]*|Constraints:[ \xa0]*|Follow[ -]up.*|Note:.*)$", re.MULTILINE)
+_AFTER = re.compile(r"^(?:Example(?: \d+)?:?[ \xa0]*|Note:.*)$", re.MULTILINE)
+_BEGIN = re.compile(r"### Question:\n")
+_END = re.compile(
+    r"^(?:Constraints:|Follow[ -]up|### Format:|Please complete the following python code)", re.MULTILINE
+)
+_INSTANCE = re.compile(r"\bexamples?\b(?!\s*\d*:)|\be\.g\b|\bfor instance\b|\bi\.e\b", re.IGNORECASE)
 
 
-def _with_input_output(prompt: str, start: int, end: int) -> Statement:
+def _of_method(prompt: str) -> Statement:
     """LeetCode's form: ``Input: a = 1, b = [2]``, ``Output: 3`` and an explanation, which is dropped."""
+    begin, stop = _BEGIN.search(prompt), _END.search(prompt)
+    start, end = begin.end() if begin else 0, stop.start() if stop else len(prompt)
     examples, dropped = [], []
     for found in _BLOCK.finditer(prompt, start, end):
         case = _parsed_case(f"f({_pythonic(found['input'])})")
@@ -262,19 +272,19 @@ def _with_input_output(prompt: str, start: int, end: int) -> Statement:
         at = found.start("output")
         examples.append(Example(case, shown, at, at + len(found["output"].rstrip()), found.start(), "json"))
         after = _AFTER.search(prompt, found.end(), end)
-        stop = after.start() if after else end
-        if prompt[found.end() : stop].strip():
-            if not prompt[found.end() : stop].lstrip().startswith("Explanation"):
+        until = after.start() if after else end
+        if prompt[found.end() : until].strip():
+            if not prompt[found.end() : until].lstrip().startswith("Explanation"):
                 raise NotChanged("an example in a form that is not read: words behind its output")
-            dropped.append((found.end(), stop))
+            dropped.append((found.end(), until))
     headings = [one.start() for one in _HEADING.finditer(prompt, start, end)]
-    if not examples or len(examples) != prompt.count("\nOutput: ", start, end) or len(headings) != len(examples):
+    if len(examples) != prompt.count("\nOutput: ", start, end) or len(headings) != len(examples):
         raise NotChanged("an example in a form that is not read: input and output")
     said = Statement(
-        prompt=prompt, start=start, end=end, examples=tuple(examples), insertion=min(headings), indent="",
-        dropped=tuple(dropped),
+        prompt=prompt, start=start, end=end, examples=tuple(examples), insertion=min(headings, default=end),
+        indent="", dropped=tuple(dropped),
     )  # fmt: skip
-    if re.search(r"\bexample\b(?!\s*\d*:)|\be\.g\b", _HEADING.sub("", said.prose), re.IGNORECASE):
+    if _INSTANCE.search(_HEADING.sub("", said.prose)):
         raise NotChanged("an example in a form that is not read: words")
     return said
 

@@ -47,7 +47,8 @@ def _search(tree: ast.Module, forward: bool) -> int:
     for one in _all(tree, ast.If):
         match one:
             case ast.If(
-                test=ast.Compare(left=left, ops=[op], comparators=[right]), body=[ast.Assign(targets=[target], value=value)]
+                test=ast.Compare(left=left, ops=[op], comparators=[right]),
+                body=[ast.Assign(targets=[target], value=value)],
             ) if len(compared) == 1 and type(op) in _ORDER:
                 sides = {ast.unparse(left), ast.unparse(right)}
                 if {ast.unparse(target), ast.unparse(value)} == sides and ast.unparse(target) in begun:
@@ -115,7 +116,9 @@ def sign(tree: ast.Module, forward: bool) -> int:
     for one in _all(tree, ast.Compare):
         if any(isinstance(side, ast.Constant) and side.value == 0 for side in (one.left, *one.comparators)):
             strict = len(one.ops) == 1 and isinstance(one.ops[0], ast.Lt | ast.Gt)
-            if strict and isinstance(one.ops[0], ast.Gt) == (forward == isinstance(one.comparators[0], ast.Constant)):
+            if strict and isinstance(one.ops[0], ast.Gt) == (
+                forward == isinstance(one.comparators[0], ast.Constant)
+            ):
                 one.ops = [_ORDER[type(one.ops[0])]()]
                 found += 1
             elif type(one.ops[0]) in _ORDER:
@@ -132,7 +135,9 @@ def ends(tree: ast.Module, forward: bool) -> int:
 
 def affix(tree: ast.Module, forward: bool) -> int:
     """startswith and endswith."""
-    return _rename_calls(_all(tree, ast.Call), _table({"startswith": "endswith", "removeprefix": "removesuffix"}, forward))
+    return _rename_calls(
+        _all(tree, ast.Call), _table({"startswith": "endswith", "removeprefix": "removesuffix"}, forward)
+    )
 
 
 def letter_case(tree: ast.Module, forward: bool) -> int:
@@ -192,7 +197,9 @@ def combination(tree: ast.Module, forward: bool) -> int:
     return 1
 
 
-def _running(tree: ast.Module, operator: type[ast.operator], neutral: int) -> list[tuple[ast.Assign, ast.AugAssign]]:
+def _running(
+    tree: ast.Module, operator: type[ast.operator], neutral: int
+) -> list[tuple[ast.Assign, ast.AugAssign]]:
     """Variables that begin with a number and are combined with further values."""
     steps = [one for one in _all(tree, ast.AugAssign) if isinstance(one.op, operator)]
     begun = [
@@ -298,7 +305,10 @@ def _calls_itself(tree: ast.Module) -> bool:
 
 def _is_remainder(node: ast.AST) -> bool:
     match node:
-        case ast.BinOp(op=ast.Mod(), right=ast.Constant(value=2)) | ast.BinOp(op=ast.BitAnd(), right=ast.Constant(value=1)):
+        case (
+            ast.BinOp(op=ast.Mod(), right=ast.Constant(value=2))
+            | ast.BinOp(op=ast.BitAnd(), right=ast.Constant(value=1))
+        ):
             return True
     return False
 

@@ -47,17 +47,14 @@ class Words(NamedTuple):
         tree = material.tree()
         if self.change(tree, forward) != 1:
             return None
-        name = self._renamed(material.method, forward)
+        name = self._renamed(material.entry_point, forward)
         if name is None:
             return None
-        if name != material.method:
-            if not material.entry_point.isidentifier():
-                return None
-            rename(tree, material.method, name)
+        if name != material.entry_point:
+            rename(tree, material.entry_point, name)
             edits += name_edits(material, name)
         ast.fix_missing_locations(tree)
-        entry = material.entry_point.removesuffix(material.method) + name
-        return Proposal(ast.unparse(tree), tuple(sorted(edits)), entry)
+        return Proposal(ast.unparse(tree), tuple(sorted(edits)), name)
 
     def _found(self, material: Material) -> tuple[list[Edit], bool] | None:
         """The edits of the prose and their direction; None where the words stand elsewhere, too, or both ways."""
@@ -103,7 +100,11 @@ def worded(material: Material, start: int, end: int, word: str) -> Edit:
         right = "an" if word[0].lower() in "aeiou" else "a"
         if right != article[1].lower():
             gap = material.prose[article.end(1) : start]
-            return begin + article.start(1), begin + end, (right.capitalize() if article[1][0] == "A" else right) + gap + word
+            return (
+                begin + article.start(1),
+                begin + end,
+                (right.capitalize() if article[1][0] == "A" else right) + gap + word,
+            )
     return begin + start, begin + end, word
 
 
@@ -114,11 +115,13 @@ def rename(tree: ast.Module, old: str, new: str) -> None:
             node.name = new
         elif isinstance(node, ast.Name) and node.id == old:
             node.id = new
+        elif isinstance(node, ast.Attribute) and node.attr == old:
+            node.attr = new
 
 
 def name_edits(material: Material, new: str) -> list[Edit]:
     """The edits that give the function another name in the prompt."""
-    pattern = rf"\b{re.escape(material.method)}\b"
+    pattern = rf"\b{re.escape(material.entry_point)}\b"
     return [(*match.span(), new) for match in re.finditer(pattern, material.statement.prompt)]
 
 
@@ -143,7 +146,10 @@ _ENDS, _ENDS_FORWARD = _pairs(
     ("begins with", "ends with"), ("prefix", "suffix"), ("prefixes", "suffixes"),
 )  # fmt: skip
 _BOUNDARIES = [
-    (r"(?:strictly )?(less|smaller|lower|greater|larger|bigger|longer|shorter) than(?! or equal)", r"\1 than or equal to"),
+    (
+        r"(?:strictly )?(less|smaller|lower|greater|larger|bigger|longer|shorter) than(?! or equal)",
+        r"\1 than or equal to",
+    ),
     (r"more than", "at least"),
     (r"fewer than", "at most"),
     (r"(less|smaller|greater|larger) than or equal to", r"\1 than"),
@@ -212,7 +218,11 @@ def _number(material: Material) -> Proposal | None:
     text = match["number"]
     value = _NUMBERS.get(text.lower(), int(text) if text.isdigit() else 0)
     tree = material.tree()
-    if value < 2 or places.constant(tree, value) != 1 or re.search(rf"{value}|{text.lower()}", material.method.lower()):
+    if (
+        value < 2
+        or places.constant(tree, value) != 1
+        or re.search(rf"{value}|{text.lower()}", material.entry_point.lower())
+    ):
         return None
     words = {number: word for word, number in _NUMBERS.items()}
     new = words.get(value + 1, str(value + 1)) if not text.isdigit() else str(value + 1)
@@ -220,4 +230,6 @@ def _number(material: Material) -> Proposal | None:
     return Proposal(ast.unparse(tree), (edit,), material.entry_point)
 
 
-NUMBER = Rule("number", "boundary", "words", "a number that prose and reference say once, made one larger", _number)
+NUMBER = Rule(
+    "number", "boundary", "words", "a number that prose and reference say once, made one larger", _number
+)
