@@ -155,7 +155,7 @@ def data_show(name: str, as_json: bool) -> None:
 @unsafe_option
 @json_option
 @click.pass_context
-def data_mutate(ctx: click.Context, names: tuple[str, ...], out: Path, workers: int | None, statements: bool,
+def data_mutate(ctx: click.Context, /, names: tuple[str, ...], out: Path, workers: int | None, statements: bool,
                 allow_unsafe: bool | None, as_json: bool, preamble: Path | None, **asked: Any) -> None:  # fmt: skip
     """Add a mutant to every row of FILE: a program that differs in one place and returns a different value.
 

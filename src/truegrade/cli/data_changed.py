@@ -134,7 +134,8 @@ def _wording(
         yield None
         return
     from truegrade.builders.changed import worded_by
-    from truegrade.models import open_model, require_price
+    from truegrade.models import open_model
+    from truegrade.pipeline.asking import require_price
     from truegrade.pipeline.questioning import Asker
     from truegrade.records.config import RequestPolicy, Sampling
 
@@ -164,7 +165,9 @@ def _watched(found: Iterator[ChangedProblem], total: int, as_json: bool) -> Iter
 def _tell(found: Sequence[ChangedProblem], as_json: bool, out: Path | None) -> None:
     """How many problems were changed by which rule, and why the others were not."""
     benchmarks = {
-        name: Counter("changed" if one.change else "not changed" for one in found if one.original.benchmark == name)
+        name: Counter(
+            "changed" if one.change else "not changed" for one in found if one.original.benchmark == name
+        )
         for name in dict.fromkeys(one.original.benchmark for one in found)
     }
     kept = Counter(one.change.rule for one in found if one.change)
@@ -175,7 +178,13 @@ def _tell(found: Sequence[ChangedProblem], as_json: bool, out: Path | None) -> N
     counts = {"proposed": proposed, "kept": kept.total(), "thrown_away": thrown.total()}
     counts["not_needed"] = proposed - kept.total() - thrown.total()
     if as_json:
-        told = {"benchmarks": benchmarks, "proposals": counts, "kept": kept, "thrown_away": thrown, "unchanged": unchanged}
+        told = {
+            "benchmarks": benchmarks,
+            "proposals": counts,
+            "kept": kept,
+            "thrown_away": thrown,
+            "unchanged": unchanged,
+        }
         print_json({"file": str(out) if out else None, **told})
         return
     for name, counted in benchmarks.items():
@@ -186,7 +195,9 @@ def _tell(found: Sequence[ChangedProblem], as_json: bool, out: Path | None) -> N
          f" {counts['not_needed']} not needed, since each problem is changed once")  # fmt: skip
     rules = dict.fromkeys([*(rule for rule, _ in kept.most_common()), *(why.partition(": ")[0] for why in thrown)])
     for rule in rules:
-        whys = {why.partition(": ")[2]: times for why, times in thrown.most_common() if why.partition(": ")[0] == rule}
+        whys = {
+            why.partition(": ")[2]: times for why, times in thrown.most_common() if why.partition(": ")[0] == rule
+        }
         reasons = "; ".join(f"{times} {why}" for why, times in whys.items())
         echo(f"  {kept[rule]:>5} by {rule}; thrown away: {reasons or 'none'}")
     if out is not None:

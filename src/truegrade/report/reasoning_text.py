@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from truegrade.statistics.reasoning_records import ShareDifference
 
 
+ON_TERMINAL = frozenset({"benchmark", "family", "cut-off"})
+"""Groups of changed problems that the terminal shows; the page shows all."""
+
+
 def reasoning_parts(profiles: Sequence[ProfileSummary]) -> Iterator[RenderableType]:
     """What to print about execution reasoning, profile by profile; nothing where there is none."""
     from rich.text import Text
@@ -49,7 +53,8 @@ def reasoning_parts(profiles: Sequence[ProfileSummary]) -> Iterator[RenderableTy
 def _changed(changed: ChangedSummary) -> Table:
     """Originals beside changed problems, then both by group."""
     table = plain_table("", "original", "changed", "reverted", "changed - original")
-    sides = [("all", changed.rates), *((f"{one.by}: {one.value}", one.rates) for one in changed.groups)]
+    groups = (one for one in changed.groups if one.by in ON_TERMINAL)
+    sides = [("all", changed.rates), *((f"{one.by}: {one.value}", one.rates) for one in groups)]
     for name, rates in sides:
         known = by_metric(rates.estimates)
         gap = "–" if rates.difference is None else fmt.difference(rates.difference)

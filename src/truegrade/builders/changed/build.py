@@ -153,9 +153,9 @@ class _Work:
                 except NotChanged as why:
                     refused[f"{rule.name}: {_short(why)}"] += 1
 
-    def _lot(self, one: tuple[Rule, Proposal, list[str], int]) -> str:
-        """A place that depends on problem and rule alone."""
-        return hashlib.sha256(f"{self._problem.id}/{one[0].name}".encode()).hexdigest()
+    def _lot(self, one: tuple[Rule, Proposal, list[str], int]) -> tuple[bool, str]:
+        """Demands on an argument ahead of those on the result; among each a place that depends on problem and rule."""
+        return one[0].on_result, hashlib.sha256(f"{self._problem.id}/{one[0].name}".encode()).hexdigest()
 
     def _differing(self, rule: Rule, proposal: Proposal) -> tuple[list[str], int]:
         """What the changed reference returns, and on how many calls that differs.

@@ -35,6 +35,8 @@ class Rule(NamedTuple):
     summary: str
     propose: Callable[[Material], Proposal | None]
     """None where the rule has nothing to change here."""
+    on_result: bool = False
+    """Whether it is a demand on what is returned, and nothing else."""
 
 
 class Material:

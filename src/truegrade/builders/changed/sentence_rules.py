@@ -17,6 +17,13 @@ _ORDERED = r"sort|order|ascending|descending|increasing|decreasing|rearrange|rev
 _SENTINEL = r"\bnone\b|-1\b|otherwise|\bif (?:there|no|not)\b|empty|error|invalid|not found|impossible"
 
 
+_NO_NUMBER = (
+    r"^(?!(?s:.*)\b(?:count|number of|sum|product|nth|n-?th|length|maximum|minimum|area|volume|perimeter|difference|"
+    r"average|total|frequency|power|factorial|how many|largest|smallest|median|index|number that|value)\b)|\bprints?\b"
+)
+"""Prose that names no number, to which a further sentence could refer."""
+
+
 class Returned(NamedTuple):
     """A demand on the value that is returned."""
 
@@ -32,7 +39,7 @@ class Returned(NamedTuple):
 
     def rule(self) -> Rule:
         """As every other rule."""
-        return Rule(self.name, self.kind, "sentence", self.summary, self.propose)
+        return Rule(self.name, self.kind, "sentence", self.summary, self.propose, on_result=True)
 
     def propose(self, material: Material) -> Proposal | None:
         """Change every value that the function returns itself."""
@@ -93,16 +100,22 @@ def _returns(material: Material, tree: ast.Module, becomes: str) -> bool:
     """Put every returned value into an expression; False where the function returns nothing at some place."""
     function = material.function(tree)
     returns = list(own_returns(function)) if function is not None else []
-    if not returns or any(one.value is None for one in returns):
+    if not returns or any(one.value is None or _is_fixed_text(one.value) for one in returns):
         return False
     for one in returns:
         one.value = expression(becomes.replace("VALUE", f"({ast.unparse(one.value or ast.Constant(None))})"))
     return True
 
 
+def _is_fixed_text(node: ast.expr) -> bool:
+    """Whether a returned text stands in the program: a word such as YES, which nothing should be done to."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and bool(node.value)
+
+
 def _noun(material: Material, value: Any) -> str:
     """What the statement calls an argument; else what it is."""
-    known = {list: ("list", "array"), tuple: ("tuple",), str: ("string", "word", "sentence", "text")}[type(value)]
+    words: dict[type, tuple[str, ...]] = {list: ("list", "array"), tuple: ("tuple",)}
+    known = words.get(type(value), ("string", "word", "sentence", "text"))
     said = [noun for noun in known if material.says(rf"\b{noun}\b")]
     return said[0] if said else known[0]
 
@@ -136,18 +149,21 @@ RETURNED: tuple[Rule, ...] = tuple(
     rule.rule()
     for rule in (
         Returned("reversed-result", "order", "the elements of the result in reverse order", _all_are(list),
-                 "VALUE[::-1]", "Return the elements of the result in reverse order.", _ORDERED),
+                 "VALUE[::-1]", "The list that is returned holds these elements in reverse order.",
+                 rf"{_ORDERED}|\bfrom\b.*\bto\b|\bstring that|\bfirst\b"),
         Returned("reversed-text", "order", "the characters of the result in reverse order", _all_are(str),
-                 "VALUE[::-1]", "Return the resulting string with its characters in reverse order.",
-                 rf"{_ORDERED}|['\"]\w|yes|binary|valid|hex|{_SENTINEL}"),
+                 "VALUE[::-1]", "The string that is returned holds these characters in reverse order.",
+                 rf"{_ORDERED}|['\"]\w|yes|binary|valid|hex|roman|time|{_SENTINEL}"),
         Returned("upper-text", "role", "the result in upper case", _all_are(str), "VALUE.upper()",
-                 "Return the resulting string in upper case.", rf"case|capital|upper|lower|['\"]\w|{_SENTINEL}"),
+                 "The string that is returned is in upper case.", rf"case|capital|upper|lower|['\"]\w|{_SENTINEL}"),
         Returned("last-digit", "rounding", "only the last decimal digit of the result", _whole, "VALUE % 10",
-                 "Return only the last decimal digit of this number.", rf"digit|bit|binary|modulo|{_SENTINEL}"),
-        Returned("doubled", "role", "twice the result", _whole, "2 * VALUE", "Return twice this number.",
-                 rf"twice|double|binary|bit|{_SENTINEL}"),
+                 "What is returned is only the last decimal digit of this number.",
+                 rf"digit|bit|binary|modulo|{_SENTINEL}|{_NO_NUMBER}"),
+        Returned("doubled", "role", "twice the result", _whole, "2 * VALUE", "What is returned is twice this number.",
+                 rf"twice|double|binary|bit|{_SENTINEL}|{_NO_NUMBER}"),
         Returned("negative-result", "role", "the negative of the result", _whole, "-VALUE",
-                 "Return the negative of this number, so 5 becomes -5.", rf"negative|sign|binary|{_SENTINEL}"),
+                 "What is returned is the negative of this number, so -5 in place of 5.",
+                 rf"negative|sign|binary|{_SENTINEL}|{_NO_NUMBER}"),
     )
 )  # fmt: skip
 GIVEN: tuple[Rule, ...] = tuple(
@@ -244,4 +260,6 @@ EXCHANGED = Rule(
     "exchanged-parameters", "role", "words", "the two parameters change places in the signature", _exchanged
 )
 TRUTH = Rule("truth", "role", "words", "True for False in the sentence that says what is returned when", _truth)
-COMPLEMENT = Rule("complement", "role", "sentence", "False where the question is answered by yes", _complement)
+COMPLEMENT = Rule(
+    "complement", "role", "sentence", "False where the question is answered by yes", _complement, on_result=True
+)

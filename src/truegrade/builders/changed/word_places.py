@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
 
 from truegrade.builders.changed.material import expression
 
@@ -54,7 +56,7 @@ def _search(tree: ast.Module, forward: bool) -> int:
                 if {ast.unparse(target), ast.unparse(value)} == sides and ast.unparse(target) in begun:
                     greater = isinstance(op, ast.Gt | ast.GtE) == (ast.unparse(target) == ast.unparse(right))
                     if greater == forward:
-                        one.test.ops = [_ORDER[type(op)]()]
+                        compared[0].ops = [_ORDER[type(op)]()]
                         found += 1
     return found
 
@@ -87,10 +89,9 @@ def parity(tree: ast.Module, forward: bool) -> int:
             one.ops = [_FLIPPED_EQUALITY[type(one.ops[0])]()]
             used.add(id(one.left))
             found += 1
-    for owner, field in _conditions(tree):
-        test = getattr(owner, field)
+    for test, put in _conditions(tree):
         if _is_remainder(test):
-            setattr(owner, field, ast.UnaryOp(ast.Not(), test))
+            put(ast.UnaryOp(ast.Not(), test))
             used.add(id(test))
             found += 1
     for one in _all(tree, ast.Slice):
@@ -254,7 +255,7 @@ def constant(tree: ast.Module, value: int) -> int:
 # ---------------------------------------------------------------------------------------------------- parts
 
 
-def _all(tree: ast.AST, *kinds: type) -> list:  # type: ignore[type-arg]
+def _all(tree: ast.AST, *kinds: type) -> list[Any]:
     return [node for node in ast.walk(tree) if isinstance(node, kinds)]
 
 
@@ -313,33 +314,18 @@ def _is_remainder(node: ast.AST) -> bool:
     return False
 
 
-def _conditions(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
-    """What is asked: the tests of statements and expressions, and of comprehensions with one condition."""
+def _conditions(tree: ast.Module) -> Iterator[tuple[ast.expr, Callable[[ast.expr], None]]]:
+    """What is asked, and how to put something in its place: tests of statements, expressions and comprehensions."""
     for one in _all(tree, ast.If, ast.IfExp, ast.While):
-        yield one, "test"
+        yield one.test, partial(setattr, one, "test")
     for one in _all(tree, ast.UnaryOp):
         if isinstance(one.op, ast.Not):
-            yield one, "operand"
+            yield one.operand, partial(setattr, one, "operand")
     for one in _all(tree, ast.comprehension):
         if len(one.ifs) == 1:
-            yield _First(one.ifs), "item"
+            yield one.ifs[0], partial(one.ifs.__setitem__, 0)
     for one in _all(tree, ast.Lambda):
-        yield one, "body"
-
-
-class _First:
-    """The first item of a list as an attribute."""
-
-    def __init__(self, items: list[ast.expr]) -> None:
-        self._items = items
-
-    @property
-    def item(self) -> ast.expr:
-        return self._items[0]
-
-    @item.setter
-    def item(self, value: ast.expr) -> None:
-        self._items[0] = value
+        yield one.body, partial(setattr, one, "body")
 
 
 def _is_vowels(node: ast.AST) -> bool:
@@ -351,5 +337,3 @@ def _is_vowels(node: ast.AST) -> bool:
         letters = []
     return {letter.lower() for letter in letters if isinstance(letter, str)} == set("aeiou")
 
-
-Place = Callable[[ast.Module, bool], int]
