@@ -11,6 +11,7 @@ import ast
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -132,30 +133,37 @@ class _Work:
         self._material = Material(self._statement, task.entry_point, self._reference, self._calls, values)
 
     def holding(self, rules: Sequence[Rule], refused: Counter[str]) -> Iterator[tuple[FunctionTask, Change]]:
-        """The changed problems that hold: words first, those whose tests differ most ahead; sentences by chance."""
-        for family in ("model", "words", "sentence"):
-            proposed = [
-                (rule, made) for rule in rules if rule.family == family and (made := rule.propose(self._material))
-            ]
-            self.proposed += len(proposed)
-            found = []
-            for rule, proposal in proposed:
-                try:
-                    found.append((rule, proposal, *self._differing(rule, proposal)))
-                except NotChanged as why:
-                    refused[f"{rule.name}: {_short(why)}"] += 1
-            ranked = (
-                sorted(found, key=lambda one: -one[-1]) if family != "sentence" else sorted(found, key=self._lot)
-            )
-            for rule, proposal, new, _ in ranked:
-                try:
-                    yield self._whole(rule, proposal, new)
-                except NotChanged as why:
-                    refused[f"{rule.name}: {_short(why)}"] += 1
+        """The changed problems that hold: words first, of several the one whose tests differ most; then sentences."""
+        words = [one for one in rules if one.family != "sentence"]
+        tried = list(self._tried(words, refused))
+        sentences = sorted((one for one in rules if one.family == "sentence"), key=self._lot)
+        for rule, proposal, new, _ in chain(
+            sorted(tried, key=lambda one: -one[-1]), self._tried(sentences, refused)
+        ):  # fmt: skip
+            try:
+                yield self._whole(rule, proposal, new)
+            except NotChanged as why:
+                refused[f"{rule.name}: {_short(why)}"] += 1
 
-    def _lot(self, one: tuple[Rule, Proposal, list[str], int]) -> tuple[bool, str]:
-        """Demands on an argument ahead of those on the result; among each a place that depends on problem and rule."""
-        return one[0].on_result, hashlib.sha256(f"{self._problem.id}/{one[0].name}".encode()).hexdigest()
+    def _tried(
+        self, rules: Sequence[Rule], refused: Counter[str]
+    ) -> Iterator[tuple[Rule, Proposal, list[str], int]]:  # fmt: skip
+        """What the rules propose, as far as it runs and differs: rule, proposal, values, calls that differ."""
+        for rule in rules:
+            proposal = rule.propose(self._material)
+            if proposal is None:
+                continue
+            self.proposed += 1
+            try:
+                new, differing = self._differing(rule, proposal)
+            except NotChanged as why:
+                refused[f"{rule.name}: {_short(why)}"] += 1
+            else:
+                yield rule, proposal, new, differing
+
+    def _lot(self, rule: Rule) -> tuple[bool, str]:
+        """Demands on an argument ahead of those on the result; among each a hash of problem and rule decides."""
+        return rule.on_result, hashlib.sha256(f"{self._problem.id}/{rule.name}".encode()).hexdigest()
 
     def _differing(self, rule: Rule, proposal: Proposal) -> tuple[list[str], int]:
         """What the changed reference returns, and on how many calls that differs.
@@ -167,6 +175,8 @@ class _Work:
         differing = sum(one != other for one, other in zip(self._old, new, strict=True))
         if differing == 0:
             raise NotChanged("equal to the original on every input")
+        if len(set(new)) == 1 < len(set(self._old)):
+            raise NotChanged("returns the same for every input")
         if rule.family == "sentence" and differing < _MAJORITY * len(new):
             raise NotChanged("differs on less than half of the inputs")
         return new, differing

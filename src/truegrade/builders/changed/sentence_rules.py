@@ -17,6 +17,10 @@ _ORDERED = r"sort|order|ascending|descending|increasing|decreasing|rearrange|rev
 _SENTINEL = r"\bnone\b|-1\b|otherwise|\bif (?:there|no|not)\b|empty|error|invalid|not found|impossible"
 
 
+_SHAPE = (
+    r"\binde|indic|position|remov|insert|rotat|heap|length|\bpairs?\b|permut|\bn\b|\bsize|matrix|\brows?\b|tree"
+)
+"""Prose that may no longer hold where an argument is shorter."""
 _NO_NUMBER = (
     r"^(?!(?s:.*)\b(?:count|number of|sum|product|nth|n-?th|length|maximum|minimum|area|volume|perimeter|difference|"
     r"average|total|frequency|power|factorial|how many|largest|smallest|median|index|number that|value)\b)|\bprints?\b"
@@ -149,20 +153,20 @@ RETURNED: tuple[Rule, ...] = tuple(
     rule.rule()
     for rule in (
         Returned("reversed-result", "order", "the elements of the result in reverse order", _all_are(list),
-                 "VALUE[::-1]", "The list that is returned holds these elements in reverse order.",
+                 "VALUE[::-1]", "The list that is returned is the one asked for in reverse order.",
                  rf"{_ORDERED}|\bfrom\b.*\bto\b|\bstring that|\bfirst\b"),
         Returned("reversed-text", "order", "the characters of the result in reverse order", _all_are(str),
-                 "VALUE[::-1]", "The string that is returned holds these characters in reverse order.",
+                 "VALUE[::-1]", "The string that is returned is the one asked for with its characters in reverse order.",
                  rf"{_ORDERED}|['\"]\w|yes|binary|valid|hex|roman|time|{_SENTINEL}"),
         Returned("upper-text", "role", "the result in upper case", _all_are(str), "VALUE.upper()",
-                 "The string that is returned is in upper case.", rf"case|capital|upper|lower|['\"]\w|{_SENTINEL}"),
+                 "The string that is returned is the one asked for in upper case.", rf"case|capital|upper|lower|['\"]\w|{_SENTINEL}"),
         Returned("last-digit", "rounding", "only the last decimal digit of the result", _whole, "VALUE % 10",
-                 "What is returned is only the last decimal digit of this number.",
+                 "What is returned is only the last decimal digit of the number asked for.",
                  rf"digit|bit|binary|modulo|{_SENTINEL}|{_NO_NUMBER}"),
-        Returned("doubled", "role", "twice the result", _whole, "2 * VALUE", "What is returned is twice this number.",
+        Returned("doubled", "role", "twice the result", _whole, "2 * VALUE", "What is returned is twice the number asked for.",
                  rf"twice|double|binary|bit|{_SENTINEL}|{_NO_NUMBER}"),
         Returned("negative-result", "role", "the negative of the result", _whole, "-VALUE",
-                 "What is returned is the negative of this number, so -5 in place of 5.",
+                 "What is returned is the negative of the number asked for, so -5 in place of 5.",
                  rf"negative|sign|binary|{_SENTINEL}|{_NO_NUMBER}"),
     )
 )  # fmt: skip
@@ -170,9 +174,9 @@ GIVEN: tuple[Rule, ...] = tuple(
     rule.rule()
     for rule in (
         Given("skipped-first", "boundary", "the first element of the argument is ignored", _flat, "GIVEN[1:]",
-              "Ignore the first element of the given NOUN.", r"\bfirst\b|\binde|position|remov|insert|rotat|heap|length \d"),
+              "Ignore the first element of the given NOUN.", rf"\bfirst\b|{_SHAPE}"),
         Given("skipped-last", "boundary", "the last element of the argument is ignored", _flat, "GIVEN[:-1]",
-              "Ignore the last element of the given NOUN.", r"\blast\b|\bend\b|remov|insert|rotat|heap|length \d"),
+              "Ignore the last element of the given NOUN.", rf"\blast\b|\bend\b|{_SHAPE}"),
         Given("distinct", "role", "an element that occurs again is ignored", _flat, "TYPE(dict.fromkeys(GIVEN))",
               "Ignore every element of the given NOUN that has already occurred in it.",
               r"duplicate|distinct|unique|occur|frequen|inde|position|times|repeat|count"),

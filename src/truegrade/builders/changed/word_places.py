@@ -26,7 +26,7 @@ def extremes(tree: ast.Module, forward: bool) -> int:
     called = [one for one in _all(tree, ast.Call) if _callee(one) in {"max", "min", "nlargest", "nsmallest"}]
     if called:
         fits = [one for one in called if _callee(one) in names and not (len(one.args) > 1 and id(one) in loops)]
-        if len(fits) != len(called) or _calls_itself(tree):
+        if len(fits) != len(called) or _calls_itself(tree) or not all(_is_returned(tree, one) for one in fits):
             return 0
         return _rename_calls(fits, names)
     sorts = [one for one in _all(tree, ast.Call) if _callee(one) in {"sorted", "sort"}]
@@ -67,8 +67,10 @@ def order(tree: ast.Module, forward: bool) -> int:
     if any(_callee(one) in {"reversed", "reverse"} for one in _all(tree, ast.Call)):
         return 0
     for one in _all(tree, ast.Call):
-        if _callee(one) not in {"sorted", "sort"} or any(given.arg is None for given in one.keywords):
+        if _callee(one) not in {"sorted", "sort"}:
             continue
+        if not _is_returned(tree, one) or any(given.arg is None for given in one.keywords):
+            return 0
         reverse = [given for given in one.keywords if given.arg == "reverse"]
         if not reverse and forward:
             one.keywords.append(ast.keyword(arg="reverse", value=ast.Constant(True)))
@@ -183,7 +185,7 @@ def combination(tree: ast.Module, forward: bool) -> int:
     """sum and math.prod; a running total that begins with 0 and a running product that begins with 1."""
     summed = [one for one in _all(tree, ast.Call) if _callee(one) == "sum" and len(one.args) == 1]
     if summed:
-        if not forward or len(summed) > 1 or _running(tree, ast.Add, 0):
+        if not forward or len(summed) > 1 or _running(tree, ast.Add, 0) or not _is_returned(tree, summed[0]):
             return 0
         summed[0].func = expression("math.prod")
         tree.body.insert(0, ast.Import(names=[ast.alias(name="math")]))
@@ -194,6 +196,8 @@ def combination(tree: ast.Module, forward: bool) -> int:
     if len(running) != 1 or constant:
         return 0
     begin, step = running[0]
+    if not _is_returned(tree, begin.value):
+        return 0
     begin.value, step.op = ast.Constant(first), other()
     return 1
 
@@ -262,6 +266,25 @@ def _all(tree: ast.AST, *kinds: type) -> list[Any]:
 def _callee(call: ast.Call) -> str:
     """The last part of the name of what is called."""
     return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+
+
+def _is_returned(tree: ast.Module, node: ast.AST) -> bool:
+    """Whether an expression is part of what is returned, or of a variable that is; ``x.sort()`` is of x."""
+    returned = [inner for one in _all(tree, ast.Return, ast.Yield) for inner in ast.walk(one)]
+    names = {one.id for one in returned if isinstance(one, ast.Name)}
+    if any(one is node for one in returned):
+        return True
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+    ):
+        return node.func.value.id in names
+    for one in _all(tree, ast.Assign, ast.AugAssign, ast.AnnAssign):
+        if one.value is not None and any(inner is node for inner in ast.walk(one.value)):
+            targets = one.targets if isinstance(one, ast.Assign) else [one.target]
+            return any(inner.id in names for target in targets for inner in _all(target, ast.Name))
+    return False
 
 
 def _table(forth: Mapping[str, str], forward: bool) -> Mapping[str, str]:
@@ -336,4 +359,3 @@ def _is_vowels(node: ast.AST) -> bool:
     else:
         letters = []
     return {letter.lower() for letter in letters if isinstance(letter, str)} == set("aeiou")
-

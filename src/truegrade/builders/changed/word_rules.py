@@ -16,6 +16,8 @@ from truegrade.builders.changed.material import Edit, Material, Proposal, Rule
 Places = Callable[[ast.Module, bool], int]
 """Changes every fitting place of a tree; forward is from the first word of a pair to the second. Returns how many."""
 _MOST_OCCURRENCES = 2
+_MOST_WORDS = 80
+"""In longer prose a word may speak of something else than the one place of the reference that fits."""
 
 
 class Words(NamedTuple):
@@ -41,7 +43,7 @@ class Words(NamedTuple):
     def propose(self, material: Material) -> Proposal | None:
         """Find the words, then the place."""
         found = self._found(material)
-        if found is None or material.says(self.unless):
+        if found is None or material.says(self.unless) or len(material.prose.split()) > _MOST_WORDS:
             return None
         edits, forward = found
         tree = material.tree()
@@ -67,7 +69,7 @@ class Words(NamedTuple):
                 taken |= set(range(*match.span()))
                 edits.append(worded(material, match.start(), match.end(), match.expand(other)))
                 senses.add(number < self.forward)
-        outside = material.statement.prompt[: material.statement.start]
+        outside = material.statement.prompt[: material.statement.start].replace(f"{material.entry_point}(", "(")
         elsewhere = any(re.search(rf"\b(?:{one})\b", outside, re.IGNORECASE) for one, _ in self.pairs)
         if len(senses) != 1 or len(edits) > _MOST_OCCURRENCES or elsewhere:
             return None
@@ -187,7 +189,7 @@ WORD_RULES: tuple[Rule, ...] = tuple(
               places.vowels, {"vowel": "other", "vowels": "others"}, "consonant"),
         Words("rounding", "rounding", "rounding down for rounding up, in floor and ceil",
               *_pairs(("floor", "ceiling"), ("rounded down", "rounded up"), ("round down", "round up")),
-              places.rounding, {"floor": "ceil"}),
+              places.rounding, {"floor": "ceil", "down": "up"}),
         Words("quantifier", "boundary", "all for at least one, in all()",
               [(r"all(?: of)?(?: the)?(?= \w+s\b)", "at least one of the")], 1, places.quantifier,
               {"all": "any", "every": "any"}, r"\bany\b|\bfind all\b"),
@@ -213,7 +215,12 @@ def _number(material: Material) -> Proposal | None:
     """One more, where the prose and the reference say a number once."""
     shown = re.findall(r"\d+|\b(?:" + "|".join(_NUMBERS) + r")\b", material.prose, re.IGNORECASE)
     match = re.search(_CONTEXT, material.prose, re.IGNORECASE)
-    if match is None or len(shown) != 1 or material.says("decimal|binary|digit|bits?|hour|minute|angle|degree"):
+    if (
+        match is None
+        or len(shown) != 1
+        or len(material.prose.split()) > _MOST_WORDS
+        or material.says("decimal|binary|digit|bits?|hour|minute|angle|degree")
+    ):
         return None
     text = match["number"]
     value = _NUMBERS.get(text.lower(), int(text) if text.isdigit() else 0)
