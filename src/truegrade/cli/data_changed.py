@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from truegrade.builders.changed.build import Worded
     from truegrade.records import Problem
 
-_CPU_S = 10.0
+_CPU_S = 3.0
 _SECOND_SEED = 1
 OF_STATEMENTS = {
     "rules": "--rules", "data": "--data", "task_args": "-T", "show": "--show", "model": "--model",

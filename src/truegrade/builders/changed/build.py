@@ -169,9 +169,10 @@ class _Work:
         """What the changed reference returns, and on how many calls that differs.
 
         Raises:
-            NotChanged: on none, or of a sentence on too few; or a call fails.
+            NotChanged: on none, or of a sentence on too few; or a call fails or does not always return the same.
         """
-        new = self._outputs(proposal.reference, proposal.entry_point, [one.case for one in self._calls])
+        program, cases = self._program(proposal.reference, proposal.entry_point), [one.case for one in self._calls]
+        new = _returned(self._jails.first, program, proposal.entry_point, cases)
         differing = sum(one != other for one, other in zip(self._old, new, strict=True))
         if differing == 0:
             raise NotChanged("equal to the original on every input")
@@ -179,6 +180,8 @@ class _Work:
             raise NotChanged("returns the same for every input")
         if rule.family == "sentence" and differing < _MAJORITY * len(new):
             raise NotChanged("differs on less than half of the inputs")
+        if new != _returned(self._jails.second, program, proposal.entry_point, cases[::-1])[::-1]:
+            raise NotChanged("a call does not always return the same value")
         return new, differing
 
     def _whole(self, rule: Rule, proposal: Proposal, new: list[str]) -> tuple[FunctionTask, Change]:
@@ -268,25 +271,37 @@ class _Work:
             return ""
         return renamed(self._method, self._task.entry_point, named).rstrip() + "\n\n\n"
 
+    def _program(self, reference: str, named: str) -> str:
+        """The reference with the function that calls its method, if it has one."""
+        return f"{reference}\n\n\n{self._called(named)}"
+
     def _outputs(self, program: str, function: str, cases: Sequence[RecordedCase]) -> list[str]:
         """What a program returns, twice the same.
 
         Raises:
-            NotChanged: a call fails, returns no literal, or not always the same.
+            NotChanged: a call fails, returns no plain value, or not always the same.
         """
-        program = f"{program}\n\n\n{self._called(function)}"
-        first = run_cases(self._jails.first, program, function, cases, MAX_CHARS)
-        again = run_cases(self._jails.second, program, function, cases[::-1], MAX_CHARS)[::-1]
-        found = []
-        for one, other in zip(first, again, strict=True):
-            if one.text is None:
-                raise NotChanged("a call fails or returns no plain value")
-            if one.text != other.text:
-                raise NotChanged("a call does not always return the same value")
-            if not is_plain(one.text):
-                raise NotChanged("floats inside a container")
-            found.append(one.text)
-        return found
+        program = self._program(program, function)
+        first = _returned(self._jails.first, program, function, cases)
+        if first != _returned(self._jails.second, program, function, cases[::-1])[::-1]:
+            raise NotChanged("a call does not always return the same value")
+        return first
+
+
+def _returned(jail: Executor, program: str, function: str, cases: Sequence[RecordedCase]) -> list[str]:
+    """What a program returns, as literals.
+
+    Raises:
+        NotChanged: a call fails, or returns no plain value.
+    """
+    found = []
+    for one in run_cases(jail, program, function, cases, MAX_CHARS):
+        if one.text is None:
+            raise NotChanged("a call fails or returns no plain value")
+        if not is_plain(one.text):
+            raise NotChanged("floats inside a container")
+        found.append(one.text)
+    return found
 
 
 def _bare(program: str) -> ast.Module:

@@ -17,15 +17,15 @@ _ORDERED = r"sort|order|ascending|descending|increasing|decreasing|rearrange|rev
 _SENTINEL = r"\bnone\b|-1\b|otherwise|\bif (?:there|no|not)\b|empty|error|invalid|not found|impossible"
 
 
-_SHAPE = (
-    r"\binde|indic|position|remov|insert|rotat|heap|length|\bpairs?\b|permut|\bn\b|\bsize|matrix|\brows?\b|tree"
-)
+_SHAPE = r"\binde|indic|position|remov|insert|rotat|heap|length|\bpairs?\b|permut|empty|\bn\b|\bsize|matrix|\brows?\b|tree"
 """Prose that may no longer hold where an argument is shorter."""
 _NO_NUMBER = (
     r"^(?!(?s:.*)\b(?:count|number of|sum|product|nth|n-?th|length|maximum|minimum|area|volume|perimeter|difference|"
     r"average|total|frequency|power|factorial|how many|largest|smallest|median|index|number that|value)\b)|\bprints?\b"
 )
 """Prose that names no number, to which a further sentence could refer."""
+_NO_TEXT = r"^(?!(?s:.*)\b(?:strings?|texts?|words?|sentences?|characters?)\b)"
+"""Prose that names no text."""
 
 
 class Returned(NamedTuple):
@@ -135,6 +135,11 @@ def _all_are(*kinds: type) -> Callable[[Sequence[Any]], bool]:
     return lambda values: len({type(one) for one in values}) == 1 and type(values[0]) in kinds
 
 
+def _texts(values: Sequence[Any]) -> bool:
+    """Texts, and not those of lists or numbers."""
+    return _all_are(str)(values) and not any(sign in one for one in values for sign in "[]{}()")
+
+
 def _flat(values: Sequence[Any]) -> bool:
     """One kind of sequence, of numbers or of texts."""
     items = [item for one in values for item in one] if _all_are(list, tuple)(values) else []
@@ -155,11 +160,11 @@ RETURNED: tuple[Rule, ...] = tuple(
         Returned("reversed-result", "order", "the elements of the result in reverse order", _all_are(list),
                  "VALUE[::-1]", "The list that is returned is the one asked for in reverse order.",
                  rf"{_ORDERED}|\bfrom\b.*\bto\b|\bstring that|\bfirst\b"),
-        Returned("reversed-text", "order", "the characters of the result in reverse order", _all_are(str),
+        Returned("reversed-text", "order", "the characters of the result in reverse order", _texts,
                  "VALUE[::-1]", "The string that is returned is the one asked for with its characters in reverse order.",
-                 rf"{_ORDERED}|['\"]\w|yes|binary|valid|hex|roman|time|{_SENTINEL}"),
-        Returned("upper-text", "role", "the result in upper case", _all_are(str), "VALUE.upper()",
-                 "The string that is returned is the one asked for in upper case.", rf"case|capital|upper|lower|['\"]\w|{_SENTINEL}"),
+                 rf"{_ORDERED}|['\"]\w|yes|binary|valid|hex|roman|time|date|md5|{_SENTINEL}|{_NO_TEXT}"),
+        Returned("upper-text", "role", "the result in upper case", _texts, "VALUE.upper()",
+                 "The string that is returned is the one asked for in upper case.", rf"case|capital|upper|lower|md5|['\"]\w|{_SENTINEL}|{_NO_TEXT}"),
         Returned("last-digit", "rounding", "only the last decimal digit of the result", _whole, "VALUE % 10",
                  "What is returned is only the last decimal digit of the number asked for.",
                  rf"digit|bit|binary|modulo|{_SENTINEL}|{_NO_NUMBER}"),
@@ -182,24 +187,22 @@ GIVEN: tuple[Rule, ...] = tuple(
               r"duplicate|distinct|unique|occur|frequen|inde|position|times|repeat|count"),
         Given("negatives-ignored", "boundary", "negative numbers of the argument are ignored", _numbers,
               "TYPE(item for item in GIVEN if item >= 0)", "Ignore the negative numbers in the given NOUN.",
-              r"negative|positive|\binde|position|natural"),
-        Given("case-ignored", "role", "capital letters count as small ones", _all_are(str), "GIVEN.lower()",
-              "Treat capital letters of the given NOUN as if they were small letters.",
+              r"negative|positive|\binde|position|natural|sub-?array|subsequence|sequence|product|consecutive|adjacent"),
+        Given("case-ignored", "role", "capital letters become small ones first", _all_are(str), "GIVEN.lower()",
+              "First turn every capital letter of the given NOUN into a small letter.",
               r"case|capital|upper|lower|\bsmall|letters from"),
         Given("skipped-character", "boundary", "the first character of the argument is ignored", _all_are(str),
               "GIVEN[1:]", "Ignore the first character of the given NOUN.",
-              r"\bfirst\b|\binde|position|start|begin|valid|remov|date|email|format|time|binary|prefix"),
+              r"\bfirst\b|\binde|position|start|begin|valid|remov|date|email|format|time|binary|prefix|paren|bracket|empty"),
     )
 )  # fmt: skip
 
 
 def _truth(material: Material) -> Proposal | None:
     """True for False and the other way round, where the statement says which of them is returned when."""
-    if (
-        material.is_recursive
-        or not _all_are(bool)(material.values)
-        or not material.says(r"\breturns?\s+(?:true|false)\b")
-    ):
+    if material.is_recursive or not _all_are(bool)(material.values):
+        return None
+    if not material.says(r"\breturns?\s+(?:true|false)\b") or material.says(r"\breturns?\s+whether\b"):
         return None
     tree = material.tree()
     if not _returns(material, tree, "not VALUE"):
