@@ -19,6 +19,8 @@ _SENTINEL = r"\bnone\b|-1\b|otherwise|\bif (?:there|no|not)\b|empty|error|invali
 
 _SHAPE = r"\binde|indic|position|remov|insert|rotat|heap|length|\bpairs?\b|permut|empty|\bn\b|\bsize|matrix|\brows?\b|tree"
 """Prose that may no longer hold where an argument is shorter."""
+_MOST_WORDS = 60
+"""In longer prose more is said of an argument than can be looked through for what would no longer hold."""
 _NO_NUMBER = (
     r"^(?!(?s:.*)\b(?:count|number of|sum|product|nth|n-?th|length|maximum|minimum|area|volume|perimeter|difference|"
     r"average|total|frequency|power|factorial|how many|largest|smallest|median|index|number that|value)\b)|\bprints?\b"
@@ -84,6 +86,8 @@ class Given(NamedTuple):
             if any(isinstance(one, list | tuple | str | dict) for one in values)
         ]
         if len(fitting) != 1 or alike != fitting or material.is_recursive or material.says(self.unless):
+            return None
+        if len(material.prose.split()) > _MOST_WORDS:
             return None
         values = parameters.pop(fitting[0])
         if any(_is_a_length(other, values) for other in parameters.values()):
@@ -169,10 +173,10 @@ RETURNED: tuple[Rule, ...] = tuple(
                  "What is returned is only the last decimal digit of the number asked for.",
                  rf"digit|bit|binary|modulo|{_SENTINEL}|{_NO_NUMBER}"),
         Returned("doubled", "role", "twice the result", _whole, "2 * VALUE", "What is returned is twice the number asked for.",
-                 rf"twice|double|binary|bit|{_SENTINEL}|{_NO_NUMBER}"),
+                 rf"twice|double|binary|bit|modulo|{_SENTINEL}|{_NO_NUMBER}"),
         Returned("negative-result", "role", "the negative of the result", _whole, "-VALUE",
                  "What is returned is the negative of the number asked for, so -5 in place of 5.",
-                 rf"negative|sign|binary|{_SENTINEL}|{_NO_NUMBER}"),
+                 rf"negative|sign|binary|modulo|{_SENTINEL}|{_NO_NUMBER}"),
     )
 )  # fmt: skip
 GIVEN: tuple[Rule, ...] = tuple(
@@ -184,7 +188,7 @@ GIVEN: tuple[Rule, ...] = tuple(
               "Ignore the last element of the given NOUN.", rf"\blast\b|\bend\b|{_SHAPE}"),
         Given("distinct", "role", "an element that occurs again is ignored", _flat, "TYPE(dict.fromkeys(GIVEN))",
               "Ignore every element of the given NOUN that has already occurred in it.",
-              r"duplicate|distinct|unique|occur|frequen|inde|position|times|repeat|count"),
+              r"duplicate|distinct|unique|occur|frequen|inde|indic|position|times|repeat|count|pairs?"),
         Given("negatives-ignored", "boundary", "negative numbers of the argument are ignored", _numbers,
               "TYPE(item for item in GIVEN if item >= 0)", "Ignore the negative numbers in the given NOUN.",
               r"negative|positive|\binde|position|natural|sub-?array|subsequence|sequence|product|consecutive|adjacent"),

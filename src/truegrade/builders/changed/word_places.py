@@ -184,6 +184,8 @@ def quantifier(tree: ast.Module, forward: bool) -> int:
 def combination(tree: ast.Module, forward: bool) -> int:
     """sum and math.prod; a running total that begins with 0 and a running product that begins with 1."""
     summed = [one for one in _all(tree, ast.Call) if _callee(one) == "sum" and len(one.args) == 1]
+    if any(isinstance(getattr(one.args[0], "elt", None), ast.Compare | ast.Constant) for one in summed):
+        return 0  # it counts
     if summed:
         if not forward or len(summed) > 1 or _running(tree, ast.Add, 0) or not _is_returned(tree, summed[0]):
             return 0

@@ -35,6 +35,8 @@ class Words(NamedTuple):
     """Parts of function names and what they become, forward."""
     unless: str = r"(?!)"
     """The rule does not apply where the prose matches."""
+    most_words: int = _MOST_WORDS
+    """The rule does not apply to longer prose."""
 
     def rule(self) -> Rule:
         """As every other rule."""
@@ -43,7 +45,7 @@ class Words(NamedTuple):
     def propose(self, material: Material) -> Proposal | None:
         """Find the words, then the place."""
         found = self._found(material)
-        if found is None or material.says(self.unless) or len(material.prose.split()) > _MOST_WORDS:
+        if found is None or material.says(self.unless) or len(material.prose.split()) > self.most_words:
             return None
         edits, forward = found
         tree = material.tree()
@@ -179,7 +181,7 @@ WORD_RULES: tuple[Rule, ...] = tuple(
               r"\bsame\b|\bequals?\b(?! to\b)|\bties?\b"),
         Words("sign", "boundary", "positive for negative numbers, in the one comparison with 0",
               [(r"positive(?= (?:numbers|integers|elements|values)\b)", "negative"), (r"negative(?= (?:numbers|integers|elements|values)\b)", "positive")], 1, places.sign,
-              {"positive": "negative", "pos": "neg"}),
+              {"positive": "negative", "pos": "neg"}, r"\bfirst\b"),
         Words("end", "order", "first for last, in one index, slice or search", *_pairs(("first", "last")), places.ends,
               {"first": "last"}, r"second|third|next|first and last|first [nk] |number"),
         Words("affix", "order", "starts with for ends with, in one call", _ENDS, _ENDS_FORWARD, places.affix,
@@ -197,7 +199,7 @@ WORD_RULES: tuple[Rule, ...] = tuple(
               {"all": "any", "every": "any"}, r"\bany\b|\bfind all\b"),
         Words("combination", "role", "sum for product, in sum() or one running total",
               [(r"sum(?= of)", "product"), (r"product(?= of)", "sum")], 1, places.combination, {"sum": "product", "add": "multiply"},
-              r"\bempty\b|\bsums\b|\bproducts\b|(?:cube|square|product|sum) (?:sum|product)|(?:sum|product) of (?:sum|product)"),
+              r"\bempty\b|\bsums\b|\bproducts\b|(?:cube|square|product|sum) (?:sum|product)|(?:sum|product) of (?:sum|product)", 24),
         Words("difference", "role", "difference for sum, in the one subtraction", [("difference (?:between|of)", "sum of")], 1,
               places.difference, {"diff": "sum", "difference": "sum"}, "absolute|symmetric|common"),
         Words("power", "role", "squares for cubes, in the one power",
