@@ -149,7 +149,16 @@ def test_the_answer_of_the_original_to_the_changed_problem_is_marked_and_counted
 
 
 def test_the_report_shows_both_beside_each_other(file, tmp_path):
-    command = ["run", str(file), "--model", "baseline/reference", "--out", str(tmp_path / "run"), "--cutoff", "2024-02-01"]
+    command = [
+        "run",
+        str(file),
+        "--model",
+        "baseline/reference",
+        "--out",
+        str(tmp_path / "run"),
+        "--cutoff",
+        "2024-02-01",
+    ]
     told = CliRunner().invoke(main, command)
     assert told.exit_code == 0, told.output
     assert "originals and changed problems" in told.stdout and "cut-off: after 2024-02-01" in told.stdout
@@ -163,10 +172,13 @@ def test_pairs_are_split_by_group_and_compared_in_pairs():
     prompts, draws, tags = [], {}, {}
     for number in range(6):
         tags[f"P/{number}"] = {"benchmark": "a" if number < 4 else "b"}
-        for shown, samples in (("original", [right]), ("mutant", [old if number < 2 else wrong if number < 3 else right])):
+        for shown, samples in (
+            ("original", [right]),
+            ("mutant", [old if number < 2 else wrong if number < 3 else right]),
+        ):
             name = f"P/{number}{shown}"
-            prompts.append(PredictionPrompt(id=name, cluster=f"P/{number}", item=f"P/{number}", case=0, shown=shown,
-                                            differs=True))  # fmt: skip
+            prompts.append(PredictionPrompt(id=name, cluster=f"P/{number}", item=f"P/{number}", case=0,
+                                            shown=shown, differs=True))  # fmt: skip
             draws[name] = samples
     found = summarise_changed(prompts, tags, draws)
     assert {one.metric: one.value for one in found.rates.estimates} == {
@@ -185,7 +197,8 @@ def originals(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     row = {
         "id": "len", "prompt": "Write a function to count the items of a list.", "entry_point": "size",
-        "tests": ["assert size([1, 2]) == 2", "assert size([4]) == 1"], "reference": "def size(a):\n    return len(a)\n",
+        "tests": ["assert size([1, 2]) == 2", "assert size([4]) == 1"],
+        "reference": "def size(a):\n    return len(a)\n",
         "shown_tests": ["assert size([4]) == 1"],
     }  # fmt: skip
     other = {**row, "id": "echo", "prompt": "Return it.", "reference": "def size(a):\n    return len(a) + 0\n"}
@@ -194,11 +207,24 @@ def originals(tmp_path, monkeypatch):
 
 
 def test_the_command_writes_a_file_that_a_run_takes(originals):
-    command = ["data", "mutate", "own.jsonl", "--statements", "--out", "changed.jsonl", "--rules", "doubled", "--show", "1"]
+    command = [
+        "data",
+        "mutate",
+        "own.jsonl",
+        "--statements",
+        "--out",
+        "changed.jsonl",
+        "--rules",
+        "doubled",
+        "--show",
+        "1",
+    ]
     told = CliRunner().invoke(main, command)
     assert told.exit_code == 0, told.output
     assert "own: 1 of 2 problems changed" in told.stdout and "1 not changed: no rule fits" in told.stdout
-    assert "What is returned is twice the number asked for." in told.stdout and "assert size([4]) == 2" in told.stdout
+    assert (
+        "What is returned is twice the number asked for." in told.stdout and "assert size([4]) == 2" in told.stdout
+    )
     run = truegrade.run("changed.jsonl", model="baseline/reference", out="run")
     rates = run.summary["profiles"][0]["reasoning"]["changed"]["rates"]
     assert {one["metric"]: one["value"] for one in rates["estimates"]}["MC"] == 1.0
@@ -228,7 +254,9 @@ def test_a_model_words_what_another_reply_must_solve(originals, monkeypatch):
     def answer(body):
         asked.append(body["messages"][-1]["content"])
         if "Second program" in asked[-1]:
-            return scripted.Answer(scripted.chat("```\nWrite a function to count the items of a list, less one.\n```"))
+            return scripted.Answer(
+                scripted.chat("```\nWrite a function to count the items of a list, less one.\n```")
+            )
         code = "```python\ndef size(a):\n    return len(a) - 0\n```"
         return scripted.Answer(scripted.chat(code))
 

@@ -1,4 +1,4 @@
-"""Changed problems: statement and reference change together, the examples with them, and only what holds is kept."""
+"""Changed problems: statement, examples and reference change together, and only what holds is kept."""
 
 import ast
 from collections import Counter
@@ -15,7 +15,8 @@ from truegrade.records import FunctionTask, Problem
 from truegrade.sandbox import Limits, Sandbox
 
 HEAD = (
-    'def biggest(numbers):\n    """Return the largest of the numbers.\n\n    Examples:\n    >>> biggest([1, 5])\n    5\n'
+    'def biggest(numbers):\n    """Return the largest of the numbers.\n\n    Examples:\n'
+    "    >>> biggest([1, 5])\n    5\n"
     "    biggest([2]) == 2\n    biggest([7, 3]) ➞ 7\n"
     '    """\n'
 )
@@ -90,12 +91,17 @@ def proposed(rule, task):
 
 def test_every_form_of_example_is_found_with_its_value():
     found = read_statement(HEAD, "biggest", "docstring")
-    assert [(one.case.args, one.shown) for one in found.examples] == [(([1, 5],), "5"), (([2],), "2"), (([7, 3],), "7")]
+    assert [(one.case.args, one.shown) for one in found.examples] == [
+        (([1, 5],), "5"),
+        (([2],), "2"),
+        (([7, 3],), "7"),
+    ]
     assert "biggest" not in found.prose and "largest" in found.prose
 
 
 @pytest.mark.parametrize(
-    "more", ["For [1, 2] it is 2.", ">>> other(1)\n    2", "biggest([1]) is the number itself", "e.g. one", "x == 3"]
+    "more",
+    ["For [1, 2] it is 2.", ">>> other(1)\n    2", "biggest([1]) is the number itself", "e.g. one", "x == 3"],
 )
 def test_a_statement_with_an_example_that_is_not_read_is_refused(more):
     with pytest.raises(NotChanged, match="not read"):
@@ -121,8 +127,8 @@ def test_the_explanations_of_leetcode_are_no_part_of_the_prose():
          ("Find the smallest number.", "return min(x)", "find_Min")),
         ("order", "Sort in descending order.", "def f(x):\n    return sorted(x, reverse=True)", "f([1]) == [1]",
          ("Sort in ascending order.", "return sorted(x)", "f")),
-        ("parity", "Count the even numbers.", "def f(x):\n    return len([i for i in x if i % 2 == 0])", "f([1]) == 0",
-         ("Count the odd numbers.", "return len([i for i in x if i % 2 != 0])", "f")),
+        ("parity", "Count the even ones.", "def f(x):\n    return len([i for i in x if i % 2 == 0])", "f([1]) == 0",
+         ("Count the odd ones.", "return len([i for i in x if i % 2 != 0])", "f")),
         ("boundary", "Whether x is less than 5.", "def f(x):\n    return x < 5", "f(1) == True",
          ("Whether x is less than or equal to 5.", "return x <= 5", "f")),
         ("boundary", "Whether x is at least 5.", "def f(x):\n    return x >= 5", "f(1) == False",
@@ -141,7 +147,8 @@ def test_the_explanations_of_leetcode_are_no_part_of_the_prose():
          ("Return False if x equals one.", "return not x == 1", "f")),
         ("skipped-first", "Find the total of the list", "def f(x):\n    return sum(x)", "f([1]) == 1",
          ("Find the total of the list. Ignore the first element of the given list.", "return sum(x)", "f")),
-        ("doubled", "Find the number of items.", "def f(x, y):\n    return x + y", "f(1, 2) == 3\nassert f(2, 2) == 4",
+        ("doubled", "Find the number of items.", "def f(x, y):\n    return x + y",
+         "f(1, 2) == 3\nassert f(2, 2) == 4",
          ("Find the number of items. What is returned is twice the number asked for.", "return 2 * (x + y)", "f")),
     ],
 )  # fmt: skip
@@ -157,10 +164,11 @@ def test_a_rule_changes_statement_and_reference_together(rule, text, reference, 
         # the statement speaks of both
         ("parity", "Sum even minus odd.", "def f(x):\n    return sum(i for i in x if i % 2 == 0)", "f([1]) == 0"),
         # a total that begins with 0 has no smallest
-        ("extreme", "Find the largest sum.", "def f(x):\n    b = 0\n    for i in x:\n        b = max(b, i)\n    return b",
-         "f([1]) == 1"),
+        ("extreme", "Find the largest sum.", "def f(x):\n    b = 0\n    for i in x:\n        b = max(b, i)\n"
+         "    return b", "f([1]) == 1"),
         # the sort is a means, not what is returned
-        ("order", "In ascending order.", "def f(x):\n    y = sorted(x)\n    n = len(y)\n    return n", "f([1]) == 1"),
+        ("order", "In ascending order.", "def f(x):\n    y = sorted(x)\n    n = len(y)\n    return n",
+         "f([1]) == 1"),
         # a word that stands in the program: nothing should be done to it
         ("upper-text", "Say what it is.", "def f(x):\n    return 'Even'", "f(2) == 'Even'"),
         # a list shorter by one no longer has this length
@@ -211,7 +219,7 @@ def test_a_method_is_changed_without_the_explanations_of_its_examples(jails):
 @pytest.mark.parametrize(
     ("task", "why"),
     [
-        (described("Do it.", "def f(x):\n    return x", "assert f(1) == 1"), "its tests hold too few calls with plain"),
+        (described("Do it.", "def f(x):\n    return x", "assert f(1) == 1"), "its tests hold too few calls"),
         (described("Do it.", "def f(x):\n    return x", "assert f(1) == 1", "assert f(2) == 2"), "no rule fits"),
         (described("The sum of x.", "def f(x):\n    return sum(x)", "assert f([1]) == 1", "assert f([2]) == 2"),
          "combination: equal to the original on every input"),
@@ -231,9 +239,10 @@ def test_an_example_that_the_reference_contradicts_is_not_repeated(jails):
         prompt=prompt, entry_point="biggest", prefix=prompt, tests=BIGGEST.tests,
         reference=prompt + "    return max(numbers)\n",
     )  # fmt: skip
-    assert "extreme: an example of the original shows another value than its reference returns" in change(
-        task, jails, "extreme"
-    ).refused
+    assert (
+        "extreme: an example of the original shows another value than its reference returns"
+        in change(task, jails, "extreme").refused
+    )
 
 
 # ----------------------------------------------------------------------------------------------- with a model

@@ -1,4 +1,4 @@
-"""Changed problems as rows of a benchmark without Python (`truegrade.benchmarks.own_rows`), each behind its original."""
+"""Changed problems as rows of a benchmark without Python, each behind its original."""
 
 from __future__ import annotations
 

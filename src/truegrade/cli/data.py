@@ -155,11 +155,12 @@ def data_show(name: str, as_json: bool) -> None:
 @unsafe_option
 @json_option
 @click.pass_context
-def data_mutate(ctx: click.Context, /, names: tuple[str, ...], out: Path, workers: int | None, statements: bool,
-                allow_unsafe: bool | None, as_json: bool, preamble: Path | None, **asked: Any) -> None:  # fmt: skip
+def data_mutate(ctx: click.Context, /, names: tuple[str, ...], out: Path, workers: int | None,
+                statements: bool, allow_unsafe: bool | None, as_json: bool, preamble: Path | None,
+                **asked: Any) -> None:  # fmt: skip
     """Add a mutant to every row of FILE: a program that differs in one place and returns a different value.
 
-    With --statements, change the problems of benchmarks: statement and tests then ask for the mutant of a reference.
+    With --statements, change the problems of benchmarks: they then ask for a mutant of their reference.
     """
     refuse_others(ctx, names, statements=statements)
     own = {name: asked.pop(name) for name in OF_STATEMENTS}

@@ -21,33 +21,59 @@ if TYPE_CHECKING:
 _CPU_S = 3.0
 _SECOND_SEED = 1
 OF_STATEMENTS = {
-    "rules": "--rules", "data": "--data", "task_args": "-T", "show": "--show", "model": "--model",
-    "check_model": "--check-model", "base_url": "--base-url", "model_args": "-M", "temperature": "--temperature",
+    "rules": "--rules",
+    "data": "--data",
+    "task_args": "-T",
+    "show": "--show",
+    "model": "--model",
+    "check_model": "--check-model",
+    "base_url": "--base-url",
+    "model_args": "-M",
+    "temperature": "--temperature",
     "max_cost_usd": "--max-cost",
-}  # fmt: skip
+}
 _OF_PROGRAMS = {
-    "operators": "--operators", "select": "--select", "differ": "--differ", "preserve": "--preserve", "raw": "--raw",
-    "cpu_s": "--cpu", "max_steps": "--max-steps", "max_chars": "--max-chars", "preamble": "--preamble",
+    "operators": "--operators",
+    "select": "--select",
+    "differ": "--differ",
+    "preserve": "--preserve",
+    "raw": "--raw",
+    "cpu_s": "--cpu",
+    "max_steps": "--max-steps",
+    "max_chars": "--max-chars",
+    "preamble": "--preamble",
     "workers": "--workers",
-}  # fmt: skip
+}
 
 
 def statement_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that only `--statements` takes."""
     options = [
-        click.option("--statements", is_flag=True, help="Change problems: NAMES are benchmarks that ask for functions."),
-        click.option("--rules", callback=_names, metavar="A,B,...",
-                     help="Change rules of --statements. [default: all; with --model the mutation operators]"),
+        click.option(
+            "--statements", is_flag=True, help="Change problems: NAMES are benchmarks that ask for functions."
+        ),
+        click.option(
+            "--rules",
+            callback=_names,
+            metavar="A,B,...",
+            help="Change rules of --statements. [default: all; with --model the mutation operators]",
+        ),
         data_options,
-        click.option("--show", type=click.IntRange(min=1), metavar="N",
-                     help="Print N changed problems, drawn by --seed, to be read."),
+        click.option(
+            "--show",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Print N changed problems, drawn by --seed, to be read.",
+        ),
         click.option("--model", "-m", help="Model that words the changed statements: provider/name."),
         click.option("--check-model", help="Model that must solve what was worded. [default: that of --model]"),
         click.option("--base-url", help="Address of an OpenAI-compatible service."),
         model_args_option,
         click.option("--temperature", type=Number(min=0), help="[default: the service's]"),
-        click.option("--max-cost", "max_cost_usd", type=Number(min=0), help="Cost limit of each model in US dollars."),
-    ]  # fmt: skip
+        click.option(
+            "--max-cost", "max_cost_usd", type=Number(min=0), help="Cost limit of each model in US dollars."
+        ),
+    ]
     for option in reversed(options):
         command = option(command)
     return command
@@ -75,10 +101,20 @@ def refuse_others(ctx: click.Context, names: Sequence[str], *, statements: bool)
 
 
 def change_statements(
-    names: Sequence[str], out: Path, *, seed: int, show: int | None, rules: Sequence[str] | None, data: Path | None,
-    task_args: dict[str, str], model: str | None, check_model: str | None, allow_unsafe: bool, as_json: bool,
+    names: Sequence[str],
+    out: Path,
+    *,
+    seed: int,
+    show: int | None,
+    rules: Sequence[str] | None,
+    data: Path | None,
+    task_args: dict[str, str],
+    model: str | None,
+    check_model: str | None,
+    allow_unsafe: bool,
+    as_json: bool,
     **asking: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Write the file of originals and changed problems, and say what became of each."""
     from truegrade.benchmarks import load_benchmark
     from truegrade.benchmarks.changed_rows import rows_of_pairs

@@ -17,7 +17,8 @@ POPULATIONS = {
     "changed": "changed problems",
     "preserved": "rewritings",
 }
-"""`Pairing.shown`, ``changed`` for problems whose statement was changed, and how many of them are called; the first that was asked gives the headline."""
+"""`Pairing.shown`, ``changed`` for problems whose statement was changed, and how many of them are called; the
+first that was asked gives the headline."""
 
 
 def population_rates(problems: Mapping[str, Problem], tallies: Sequence[TaskTally]) -> list[Estimate]:

@@ -43,9 +43,9 @@ def verdict_on(
     else:
         try:
             judgement = profile.judgement(problem, answer, executor)
-            if not judgement.passed and (other := _other(problem)) is not None:
-                if profile.judgement(other, answer, executor).passed:
-                    judgement = structs.replace(judgement, marks=(*judgement.marks, REVERTED))
+            other = None if judgement.passed else _other(problem)
+            if other is not None and profile.judgement(other, answer, executor).passed:
+                judgement = structs.replace(judgement, marks=(*judgement.marks, REVERTED))
         except TruegradeError:
             raise
         except Exception as error:
@@ -76,7 +76,7 @@ def verdict_on(
 
 
 def _other(problem: Problem) -> Problem | None:
-    """The problem with the tests of the one it is paired with: of a changed one the original's, and the reverse."""
+    """The problem with the tests of the one it is paired with."""
     task = problem.task
     if not isinstance(task, FunctionTask) or task.pairing is None or task.pairing.other is None:
         return None

@@ -69,8 +69,8 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
     shown: Literal["original", "mutant", "preserved"]
     """``preserved``: rewritten so that it means the same."""
     other: str | None = None
-    """What the other program, the original's mutant or the mutant's original, returns on this call; a literal. Of a
-    function to write: the tests of the other problem, the original's changed one or the changed one's original."""
+    """What the other program, the original's mutant or the mutant's original, returns on this call; a literal.
+    Of a function to write: the tests of the other problem."""
     mutation: str = ""
     """Operator or change rule that made this variant, or for an original its mutant."""
     covariates: Covariates | None = None

@@ -1,4 +1,4 @@
-"""A changed problem beside its original: what was changed in the text, and the call that tells their answers apart."""
+"""A changed problem beside its original: what was changed, and the call that tells their answers apart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 Family = Literal["words", "sentence", "model"]
-"""``words``: words of the statement were replaced. ``sentence``: a sentence was added. ``model``: a model worded it."""
+"""``words``: words of the statement were replaced. ``sentence``: one was added. ``model``: a model worded it."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):

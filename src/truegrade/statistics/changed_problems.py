@@ -7,7 +7,7 @@ With n samples of a problem, c of them right and r of them right by the tests of
   reverse, which nothing but chance or a slip explains.
 - MC - OC: paired by problem; a pair is a cluster.
 
-The names are those of execution reasoning (`truegrade.statistics.reasoning_prediction`), which asks the same of programs.
+The names are those of execution reasoning, which asks the same of programs.
 """
 
 from __future__ import annotations

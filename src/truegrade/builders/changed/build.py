@@ -1,8 +1,8 @@
 """From problems to changed problems: every rule proposes, every proposal is run, and one that holds is kept.
 
 A proposal holds if the changed reference answers every call of the tests with a plain value, the same in two
-processes with different hash seeds, and not always as the original's; and if, graded by source as a run grades, the
-changed reference passes the new tests and fails the old, and the original's does the opposite.
+processes with different hash seeds, and not always as the original's; and if, graded by source as a run
+grades, the changed reference passes the new tests and fails the old, and the original's does the opposite.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class _Work:
         self._material = Material(self._statement, task.entry_point, self._reference, self._calls, values)
 
     def holding(self, rules: Sequence[Rule], refused: Counter[str]) -> Iterator[tuple[FunctionTask, Change]]:
-        """The changed problems that hold: words first, of several the one whose tests differ most; then sentences."""
+        """Those that hold: words first, of several the one whose tests differ most ahead; then sentences."""
         words = [one for one in rules if one.family != "sentence"]
         tried = list(self._tried(words, refused))
         sentences = sorted((one for one in rules if one.family == "sentence"), key=self._lot)
@@ -266,7 +266,7 @@ class _Work:
                 raise NotChanged(said)
 
     def _called(self, named: str) -> str:
-        """The function by which the tests call a method of that name; empty where the program defines a function."""
+        """How the tests call a method of that name; empty where the program defines a function."""
         if not self._method:
             return ""
         return renamed(self._method, self._task.entry_point, named).rstrip() + "\n\n\n"

@@ -1,6 +1,6 @@
-"""Rules of the family ``sentence``: one more demand that is clear for any reference, said in a sentence of its own.
+"""Rules of the family ``sentence``: one more demand that is clear for any reference, in a sentence of its own.
 
-The reference gets the same: its returned expressions or, ahead of its first statement, one of its parameters changes.
+The reference gets the same: its returned expressions change or, ahead of its first statement, a parameter.
 Those that exchange what is there, parameters or truth values, edit the statement and add nothing.
 """
 
@@ -17,13 +17,17 @@ _ORDERED = r"sort|order|ascending|descending|increasing|decreasing|rearrange|rev
 _SENTINEL = r"\bnone\b|-1\b|otherwise|\bif (?:there|no|not)\b|empty|error|invalid|not found|impossible"
 
 
-_SHAPE = r"\binde|indic|position|remov|insert|rotat|heap|length|\bpairs?\b|permut|empty|\bn\b|\bsize|matrix|\brows?\b|tree"
+_SHAPE = (
+    r"\binde|indic|position|remov|insert|rotat|heap|length|\bpairs?\b|permut|empty|\bn\b|\bsize|matrix|\brows?\b|"
+    r"tree"
+)
 """Prose that may no longer hold where an argument is shorter."""
 _MOST_WORDS = 60
 """In longer prose more is said of an argument than can be looked through for what would no longer hold."""
 _NO_NUMBER = (
-    r"^(?!(?s:.*)\b(?:count|number of|sum|product|nth|n-?th|length|maximum|minimum|area|volume|perimeter|difference|"
-    r"average|total|frequency|power|factorial|how many|largest|smallest|median|index|number that|value)\b)|\bprints?\b"
+    r"^(?!(?s:.*)\b(?:count|number of|sum|product|nth|n-?th|length|maximum|minimum|area|volume|perimeter|"
+    r"difference|average|total|frequency|power|factorial|how many|largest|smallest|median|index|number that|"
+    r"value)\b)|\bprints?\b"
 )
 """Prose that names no number, to which a further sentence could refer."""
 _NO_TEXT = r"^(?!(?s:.*)\b(?:strings?|texts?|words?|sentences?|characters?)\b)"
@@ -161,45 +165,121 @@ def _whole(values: Sequence[Any]) -> bool:
 RETURNED: tuple[Rule, ...] = tuple(
     rule.rule()
     for rule in (
-        Returned("reversed-result", "order", "the elements of the result in reverse order", _all_are(list),
-                 "VALUE[::-1]", "The list that is returned is the one asked for in reverse order.",
-                 rf"{_ORDERED}|\bfrom\b.*\bto\b|\bstring that|\bfirst\b"),
-        Returned("reversed-text", "order", "the characters of the result in reverse order", _texts,
-                 "VALUE[::-1]", "The string that is returned is the one asked for with its characters in reverse order.",
-                 rf"{_ORDERED}|['\"]\w|yes|binary|valid|hex|roman|time|date|md5|{_SENTINEL}|{_NO_TEXT}"),
-        Returned("upper-text", "role", "the result in upper case", _texts, "VALUE.upper()",
-                 "The string that is returned is the one asked for in upper case.", rf"case|capital|upper|lower|md5|['\"]\w|{_SENTINEL}|{_NO_TEXT}"),
-        Returned("last-digit", "rounding", "only the last decimal digit of the result", _whole, "VALUE % 10",
-                 "What is returned is only the last decimal digit of the number asked for.",
-                 rf"digit|bit|binary|modulo|{_SENTINEL}|{_NO_NUMBER}"),
-        Returned("doubled", "role", "twice the result", _whole, "2 * VALUE", "What is returned is twice the number asked for.",
-                 rf"twice|double|binary|bit|modulo|{_SENTINEL}|{_NO_NUMBER}"),
-        Returned("negative-result", "role", "the negative of the result", _whole, "-VALUE",
-                 "What is returned is the negative of the number asked for, so -5 in place of 5.",
-                 rf"negative|sign|binary|modulo|{_SENTINEL}|{_NO_NUMBER}"),
+        Returned(
+            "reversed-result",
+            "order",
+            "the elements of the result in reverse order",
+            _all_are(list),
+            "VALUE[::-1]",
+            "The list that is returned is the one asked for in reverse order.",
+            rf"{_ORDERED}|\bfrom\b.*\bto\b|\bstring that|\bfirst\b",
+        ),
+        Returned(
+            "reversed-text",
+            "order",
+            "the characters of the result in reverse order",
+            _texts,
+            "VALUE[::-1]",
+            "The string that is returned is the one asked for with its characters in reverse order.",
+            rf"{_ORDERED}|['\"]\w|yes|binary|valid|hex|roman|time|date|md5|{_SENTINEL}|{_NO_TEXT}",
+        ),
+        Returned(
+            "upper-text",
+            "role",
+            "the result in upper case",
+            _texts,
+            "VALUE.upper()",
+            "The string that is returned is the one asked for in upper case.",
+            rf"case|capital|upper|lower|md5|['\"]\w|{_SENTINEL}|{_NO_TEXT}",
+        ),
+        Returned(
+            "last-digit",
+            "rounding",
+            "only the last decimal digit of the result",
+            _whole,
+            "VALUE % 10",
+            "What is returned is only the last decimal digit of the number asked for.",
+            rf"digit|bit|binary|modulo|{_SENTINEL}|{_NO_NUMBER}",
+        ),
+        Returned(
+            "doubled",
+            "role",
+            "twice the result",
+            _whole,
+            "2 * VALUE",
+            "What is returned is twice the number asked for.",
+            rf"twice|double|binary|bit|modulo|{_SENTINEL}|{_NO_NUMBER}",
+        ),
+        Returned(
+            "negative-result",
+            "role",
+            "the negative of the result",
+            _whole,
+            "-VALUE",
+            "What is returned is the negative of the number asked for, so -5 in place of 5.",
+            rf"negative|sign|binary|modulo|{_SENTINEL}|{_NO_NUMBER}",
+        ),
     )
-)  # fmt: skip
+)
 GIVEN: tuple[Rule, ...] = tuple(
     rule.rule()
     for rule in (
-        Given("skipped-first", "boundary", "the first element of the argument is ignored", _flat, "GIVEN[1:]",
-              "Ignore the first element of the given NOUN.", rf"\bfirst\b|{_SHAPE}"),
-        Given("skipped-last", "boundary", "the last element of the argument is ignored", _flat, "GIVEN[:-1]",
-              "Ignore the last element of the given NOUN.", rf"\blast\b|\bend\b|{_SHAPE}"),
-        Given("distinct", "role", "an element that occurs again is ignored", _flat, "TYPE(dict.fromkeys(GIVEN))",
-              "Ignore every element of the given NOUN that has already occurred in it.",
-              r"duplicate|distinct|unique|occur|frequen|inde|indic|position|times|repeat|count|pairs?"),
-        Given("negatives-ignored", "boundary", "negative numbers of the argument are ignored", _numbers,
-              "TYPE(item for item in GIVEN if item >= 0)", "Ignore the negative numbers in the given NOUN.",
-              r"negative|positive|\binde|position|natural|sub-?array|subsequence|sequence|product|consecutive|adjacent"),
-        Given("case-ignored", "role", "capital letters become small ones first", _all_are(str), "GIVEN.lower()",
-              "First turn every capital letter of the given NOUN into a small letter.",
-              r"case|capital|upper|lower|\bsmall|letters from"),
-        Given("skipped-character", "boundary", "the first character of the argument is ignored", _all_are(str),
-              "GIVEN[1:]", "Ignore the first character of the given NOUN.",
-              r"\bfirst\b|\binde|position|start|begin|valid|remov|date|email|format|time|binary|prefix|paren|bracket|empty"),
+        Given(
+            "skipped-first",
+            "boundary",
+            "the first element of the argument is ignored",
+            _flat,
+            "GIVEN[1:]",
+            "Ignore the first element of the given NOUN.",
+            rf"\bfirst\b|{_SHAPE}",
+        ),
+        Given(
+            "skipped-last",
+            "boundary",
+            "the last element of the argument is ignored",
+            _flat,
+            "GIVEN[:-1]",
+            "Ignore the last element of the given NOUN.",
+            rf"\blast\b|\bend\b|{_SHAPE}",
+        ),
+        Given(
+            "distinct",
+            "role",
+            "an element that occurs again is ignored",
+            _flat,
+            "TYPE(dict.fromkeys(GIVEN))",
+            "Ignore every element of the given NOUN that has already occurred in it.",
+            r"duplicate|distinct|unique|occur|frequen|inde|indic|position|times|repeat|count|pairs?",
+        ),
+        Given(
+            "negatives-ignored",
+            "boundary",
+            "negative numbers of the argument are ignored",
+            _numbers,
+            "TYPE(item for item in GIVEN if item >= 0)",
+            "Ignore the negative numbers in the given NOUN.",
+            r"negative|positive|\binde|position|natural|sub-?array|subsequence|sequence|product|consecutive|adjacent",
+        ),
+        Given(
+            "case-ignored",
+            "role",
+            "capital letters become small ones first",
+            _all_are(str),
+            "GIVEN.lower()",
+            "First turn every capital letter of the given NOUN into a small letter.",
+            r"case|capital|upper|lower|\bsmall|letters from",
+        ),
+        Given(
+            "skipped-character",
+            "boundary",
+            "the first character of the argument is ignored",
+            _all_are(str),
+            "GIVEN[1:]",
+            "Ignore the first character of the given NOUN.",
+            r"\bfirst\b|\binde|position|start|begin|valid|remov|date|email|format|time|binary|prefix|paren|bracket|empty",
+        ),
     )
-)  # fmt: skip
+)
 
 
 def _truth(material: Material) -> Proposal | None:

@@ -18,8 +18,8 @@ from truegrade.grading.programs import stub
 
 Style = Literal["python", "json"]
 Form = Literal["docstring", "text", "method"]
-"""``docstring``: of the function in code to continue. ``text``: the whole prompt. ``method``: words around it, then the
-class to complete (LeetCodeDataset)."""
+"""``docstring``: of the function in code to continue. ``text``: the whole prompt. ``method``: words around it,
+and the class to complete (LeetCodeDataset)."""
 
 
 class NotChanged(TruegradeError):
@@ -234,7 +234,8 @@ _UNREAD = re.compile(
     r">>>|==|=>|➞|->|→|➜|\[[^\]]*[\d'\",][^\]]*\]|\{[^}]*\}|\b(?:input|output)s?\s*[:=]", re.IGNORECASE
 )
 _EXAMPLE = re.compile(
-    r"\bexamples?\b(?!\s*\d*\s*:?\s*(?:\n|$))|\be\.g\b|\bfor instance\b|\bi\.e\b|\b(?:if|when|for) [\w ]+ (?:=|is|are) \W?\d",
+    r"\bexamples?\b(?!\s*\d*\s*:?\s*(?:\n|$))|\be\.g\b|\bfor instance\b|\bi\.e\b|"
+    r"\b(?:if|when|for) [\w ]+ (?:=|is|are) \W?\d",
     re.IGNORECASE,
 )
 

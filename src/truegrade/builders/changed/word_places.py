@@ -1,4 +1,4 @@
-"""The places of a program that the words of `word_rules` stand for: each function changes all that fit, and counts."""
+"""The places of a program that words stand for: each function changes all that fit, and says how many."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ from truegrade.builders.changed.material import expression
 
 _FLIPPED_EQUALITY: Mapping[type[ast.cmpop], type[ast.cmpop]] = {ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
 _STRICTNESS: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
-}  # fmt: skip
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+}
 _ORDER: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE,
-}  # fmt: skip
+    ast.Lt: ast.Gt,
+    ast.Gt: ast.Lt,
+    ast.LtE: ast.GtE,
+    ast.GtE: ast.LtE,
+}
 _EVEN = 2
 
 
@@ -340,7 +346,7 @@ def _is_remainder(node: ast.AST) -> bool:
 
 
 def _conditions(tree: ast.Module) -> Iterator[tuple[ast.expr, Callable[[ast.expr], None]]]:
-    """What is asked, and how to put something in its place: tests of statements, expressions and comprehensions."""
+    """What is asked by statements, expressions and comprehensions, and how to put something in its place."""
     for one in _all(tree, ast.If, ast.IfExp, ast.While):
         yield one.test, partial(setattr, one, "test")
     for one in _all(tree, ast.UnaryOp):

@@ -1,6 +1,6 @@
-"""Rules of the family ``words``: a word of the statement and one place of the reference say the same, and both change.
+"""Rules of the family ``words``: a word of the statement and a place of the reference say the same; both change.
 
-A rule applies where the statement says the word in one sense only and the reference has exactly one place that fits.
+A rule applies where the statement says the word in one sense only and the reference has one place that fits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from truegrade.builders.changed import word_places as places
 from truegrade.builders.changed.material import Edit, Material, Proposal, Rule
 
 Places = Callable[[ast.Module, bool], int]
-"""Changes every fitting place of a tree; forward is from the first word of a pair to the second. Returns how many."""
+"""Changes every fitting place of a tree and says how many; forward is from the first word of a pair."""
 _MOST_OCCURRENCES = 2
 _MOST_WORDS = 80
 """In longer prose a word may speak of something else than the one place of the reference that fits."""
@@ -135,20 +135,33 @@ def _pairs(*words: tuple[str, str]) -> tuple[list[tuple[str, str]], int]:
 
 
 _EXTREMES, _EXTREMES_FORWARD = _pairs(
-    ("largest", "smallest"), ("maximum", "minimum"), ("highest", "lowest"), ("longest", "shortest"),
-    ("biggest", "smallest"), ("greatest", "smallest"), ("max", "min"), ("maximal", "minimal"),
-)  # fmt: skip
+    ("largest", "smallest"),
+    ("maximum", "minimum"),
+    ("highest", "lowest"),
+    ("longest", "shortest"),
+    ("biggest", "smallest"),
+    ("greatest", "smallest"),
+    ("max", "min"),
+    ("maximal", "minimal"),
+)
 _ORDERS, _ORDERS_FORWARD = _pairs(
     ("ascending", "descending"), ("increasing", "decreasing"), ("non-decreasing", "non-increasing")
 )
 _CASES, _CASES_FORWARD = _pairs(
-    ("uppercase", "lowercase"), ("upper case", "lower case"), ("upper-case", "lower-case"), ("upper", "lower"),
+    ("uppercase", "lowercase"),
+    ("upper case", "lower case"),
+    ("upper-case", "lower-case"),
+    ("upper", "lower"),
     ("capital", "small"),
-)  # fmt: skip
+)
 _ENDS, _ENDS_FORWARD = _pairs(
-    ("starts with", "ends with"), ("start with", "end with"), ("starting with", "ending with"),
-    ("begins with", "ends with"), ("prefix", "suffix"), ("prefixes", "suffixes"),
-)  # fmt: skip
+    ("starts with", "ends with"),
+    ("start with", "end with"),
+    ("starting with", "ending with"),
+    ("begins with", "ends with"),
+    ("prefix", "suffix"),
+    ("prefixes", "suffixes"),
+)
 _BOUNDARIES = [
     (
         r"(?:strictly )?(less|smaller|lower|greater|larger|bigger|longer|shorter) than(?! or equal)",
@@ -167,51 +180,163 @@ _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "e
 WORD_RULES: tuple[Rule, ...] = tuple(
     words.rule()
     for words in (
-        Words("extreme", "extreme", "largest for smallest, in max, min, sorted()[0] or a search with one comparison",
-              _EXTREMES, _EXTREMES_FORWARD, places.extremes,
-              {"max": "min", "maximum": "minimum", "largest": "smallest", "longest": "shortest",
-               "highest": "lowest", "biggest": "lowest"}, r"common (?:divisor|factor)|possible|heap|\bat (?:most|least)\b"),
-        Words("order", "order", "ascending for descending, in one sort", _ORDERS, _ORDERS_FORWARD, places.order,
-              {"ascending": "descending", "increasing": "decreasing"},
-              r"sorted (?:array|list)s?\b|(?:already|is|are|been) sorted|monoton"),
-        Words("parity", "boundary", "even for odd, in one test of a remainder by 2 or one step of 2",
-              [(r"even(?! (?:if|though|when))", "odd"), ("odd", "even")], 1, places.parity, {"even": "odd"},
-              r"\bsum of\b.*\b(?:even|odd)\b|written|represent|express|till|bit"),
-        Words("boundary", "boundary", "less than for at most, in the one comparison", _BOUNDARIES, 3, places.boundary, {},
-              r"\bsame\b|\bequals?\b(?! to\b)|\bties?\b"),
-        Words("sign", "boundary", "positive for negative numbers, in the one comparison with 0",
-              [(r"positive(?= (?:numbers|integers|elements|values)\b)", "negative"), (r"negative(?= (?:numbers|integers|elements|values)\b)", "positive")], 1, places.sign,
-              {"positive": "negative", "pos": "neg"}, r"\bfirst\b"),
-        Words("end", "order", "first for last, in one index, slice or search", *_pairs(("first", "last")), places.ends,
-              {"first": "last"}, r"second|third|next|first and last|first [nk] |number"),
-        Words("affix", "order", "starts with for ends with, in one call", _ENDS, _ENDS_FORWARD, places.affix,
-              {"start": "end", "starts": "ends", "prefix": "suffix", "prefixes": "suffixes"}),
-        Words("letter-case", "role", "upper case for lower case, in one method", _CASES, _CASES_FORWARD,
-              places.letter_case, {"upper": "lower", "uppercase": "lowercase"}),
-        Words("vowels", "role", "vowels for every other character, in one membership test",
-              [("vowels", "characters other than vowels"), ("vowel", "character other than a vowel")], 2,
-              places.vowels, {"vowel": "other", "vowels": "others"}, "consonant"),
-        Words("rounding", "rounding", "rounding down for rounding up, in floor and ceil",
-              *_pairs(("floor", "ceiling"), ("rounded down", "rounded up"), ("round down", "round up")),
-              places.rounding, {"floor": "ceil", "down": "up"}),
-        Words("quantifier", "boundary", "all for at least one, in all()",
-              [(r"all(?: of)?(?: the)?(?= \w+s\b)", "at least one of the")], 1, places.quantifier,
-              {"all": "any", "every": "any"}, r"\bany\b|\bfind all\b"),
-        Words("combination", "role", "sum for product, in sum() or one running total",
-              [(r"sum(?= of)", "product"), (r"product(?= of)", "sum")], 1, places.combination, {"sum": "product", "add": "multiply"},
-              r"\bempty\b|\bsums\b|\bproducts\b|(?:cube|square|product|sum) (?:sum|product)|(?:sum|product) of (?:sum|product)", 24),
-        Words("difference", "role", "difference for sum, in the one subtraction", [("difference (?:between|of)", "sum of")], 1,
-              places.difference, {"diff": "sum", "difference": "sum"}, "absolute|symmetric|common"),
-        Words("power", "role", "squares for cubes, in the one power",
-              [(r"squares(?= of)", "cubes"), ("squared", "cubed"), (r"cubes(?= of)", "squares"), ("cubed", "squared")], 2,
-              places.power, {"square": "cube", "squares": "cubes", "squared": "cubed"}),
+        Words(
+            "extreme",
+            "extreme",
+            "largest for smallest, in max, min, sorted()[0] or a search with one comparison",
+            _EXTREMES,
+            _EXTREMES_FORWARD,
+            places.extremes,
+            {
+                "max": "min",
+                "maximum": "minimum",
+                "largest": "smallest",
+                "longest": "shortest",
+                "highest": "lowest",
+                "biggest": "lowest",
+            },
+            r"common (?:divisor|factor)|possible|heap|\bat (?:most|least)\b",
+        ),
+        Words(
+            "order",
+            "order",
+            "ascending for descending, in one sort",
+            _ORDERS,
+            _ORDERS_FORWARD,
+            places.order,
+            {"ascending": "descending", "increasing": "decreasing"},
+            r"sorted (?:array|list)s?\b|(?:already|is|are|been) sorted|monoton",
+        ),
+        Words(
+            "parity",
+            "boundary",
+            "even for odd, in one test of a remainder by 2 or one step of 2",
+            [(r"even(?! (?:if|though|when))", "odd"), ("odd", "even")],
+            1,
+            places.parity,
+            {"even": "odd"},
+            r"\bsum of\b.*\b(?:even|odd)\b|written|represent|express|till|bit",
+        ),
+        Words(
+            "boundary",
+            "boundary",
+            "less than for at most, in the one comparison",
+            _BOUNDARIES,
+            3,
+            places.boundary,
+            {},
+            r"\bsame\b|\bequals?\b(?! to\b)|\bties?\b",
+        ),
+        Words(
+            "sign",
+            "boundary",
+            "positive for negative numbers, in the one comparison with 0",
+            [
+                (r"positive(?= (?:numbers|integers|elements|values)\b)", "negative"),
+                (r"negative(?= (?:numbers|integers|elements|values)\b)", "positive"),
+            ],
+            1,
+            places.sign,
+            {"positive": "negative", "pos": "neg"},
+            r"\bfirst\b",
+        ),
+        Words(
+            "end",
+            "order",
+            "first for last, in one index, slice or search",
+            *_pairs(("first", "last")),
+            places.ends,
+            {"first": "last"},
+            r"second|third|next|first and last|first [nk] |number",
+        ),
+        Words(
+            "affix",
+            "order",
+            "starts with for ends with, in one call",
+            _ENDS,
+            _ENDS_FORWARD,
+            places.affix,
+            {"start": "end", "starts": "ends", "prefix": "suffix", "prefixes": "suffixes"},
+        ),
+        Words(
+            "letter-case",
+            "role",
+            "upper case for lower case, in one method",
+            _CASES,
+            _CASES_FORWARD,
+            places.letter_case,
+            {"upper": "lower", "uppercase": "lowercase"},
+        ),
+        Words(
+            "vowels",
+            "role",
+            "vowels for every other character, in one membership test",
+            [("vowels", "characters other than vowels"), ("vowel", "character other than a vowel")],
+            2,
+            places.vowels,
+            {"vowel": "other", "vowels": "others"},
+            r"consonant|upper|lower|capital",
+        ),
+        Words(
+            "rounding",
+            "rounding",
+            "rounding down for rounding up, in floor and ceil",
+            *_pairs(("floor", "ceiling"), ("rounded down", "rounded up"), ("round down", "round up")),
+            places.rounding,
+            {"floor": "ceil", "down": "up"},
+        ),
+        Words(
+            "quantifier",
+            "boundary",
+            "all for at least one, in all()",
+            [(r"all(?: of)?(?: the)?(?= \w+s\b)", "at least one of the")],
+            1,
+            places.quantifier,
+            {"all": "any", "every": "any"},
+            r"\bany\b|\bfind all\b",
+        ),
+        Words(
+            "combination",
+            "role",
+            "sum for product, in sum() or one running total",
+            [(r"sum(?= of)", "product"), (r"product(?= of)", "sum")],
+            1,
+            places.combination,
+            {"sum": "product", "add": "multiply"},
+            r"\bempty\b|\bsums\b|\bproducts\b|(?:cube|square|product|sum) (?:sum|product)|"
+            r"(?:sum|product) of (?:sum|product)",
+            24,
+        ),
+        Words(
+            "difference",
+            "role",
+            "difference for sum, in the one subtraction",
+            [("difference (?:between|of)", "sum of")],
+            1,
+            places.difference,
+            {"diff": "sum", "difference": "sum"},
+            "absolute|symmetric|common",
+        ),
+        Words(
+            "power",
+            "role",
+            "squares for cubes, in the one power",
+            [
+                (r"squares(?= of)", "cubes"),
+                ("squared", "cubed"),
+                (r"cubes(?= of)", "squares"),
+                ("cubed", "squared"),
+            ],
+            2,
+            places.power,
+            {"square": "cube", "squares": "cubes", "squared": "cubed"},
+        ),
     )
-)  # fmt: skip
+)
 _CONTEXT = (
-    r"\b(?:divisible by|multiples? of|divided by|at least|at most|(?:more|less|greater|larger|longer|shorter|smaller) than"
-    r"|length(?: of)?|every|rounded to|round to|first|last|top|up to|exactly|power of)\s+(?P<number>\d+|"
-    + "|".join(_NUMBERS)
-    + r")\b(?! or )"
+    r"\b(?:divisible by|multiples? of|divided by|at least|at most|"
+    r"(?:more|less|greater|larger|longer|shorter|smaller) than|length(?: of)?|every|rounded to|round to|"
+    r"first|last|top|up to|exactly|power of)\s+(?P<number>\d+|" + "|".join(_NUMBERS) + r")\b(?! or )"
 )
 
 

@@ -1,10 +1,10 @@
-"""A model words the statement of a changed reference; what it writes is kept only if it can be solved from that alone."""
+"""A model words the statement of a changed reference; it is kept only if it can be solved from that alone."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import msgspec
 
