@@ -127,7 +127,8 @@ def test_the_explanations_of_leetcode_are_no_part_of_the_prose():
          ("Find the smallest number.", "return min(x)", "find_Min")),
         ("order", "Sort in descending order.", "def f(x):\n    return sorted(x, reverse=True)", "f([1]) == [1]",
          ("Sort in ascending order.", "return sorted(x)", "f")),
-        ("parity", "Count the even ones.", "def f(x):\n    return len([i for i in x if i % 2 == 0])", "f([1]) == 0",
+        ("parity", "Count the even ones.", "def f(x):\n    return len([i for i in x if i % 2 == 0])",
+         "f([1]) == 0",
          ("Count the odd ones.", "return len([i for i in x if i % 2 != 0])", "f")),
         ("boundary", "Whether x is less than 5.", "def f(x):\n    return x < 5", "f(1) == True",
          ("Whether x is less than or equal to 5.", "return x <= 5", "f")),
@@ -164,8 +165,8 @@ def test_a_rule_changes_statement_and_reference_together(rule, text, reference, 
         # the statement speaks of both
         ("parity", "Sum even minus odd.", "def f(x):\n    return sum(i for i in x if i % 2 == 0)", "f([1]) == 0"),
         # a total that begins with 0 has no smallest
-        ("extreme", "Find the largest sum.", "def f(x):\n    b = 0\n    for i in x:\n        b = max(b, i)\n"
-         "    return b", "f([1]) == 1"),
+        ("extreme", "Find the largest sum.", "def f(x):\n    b = 0\n    for i in x: b = max(b, i)\n    return b",
+         "f([1]) == 1"),
         # the sort is a means, not what is returned
         ("order", "In ascending order.", "def f(x):\n    y = sorted(x)\n    n = len(y)\n    return n",
          "f([1]) == 1"),
