@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+from truegrade.benchmarks import load_benchmark
 from truegrade.builders.changed import RULES, Jails, change_problems, operator_rules, rules_named, worded_by
 from truegrade.builders.changed.calls import calls_of_tests
 from truegrade.builders.changed.material import Material
@@ -293,3 +294,13 @@ def test_a_statement_of_a_model_that_does_not_hold_is_thrown_away(wording, solut
     made, _ = worded(wording, solution, jails)
     assert made.task is None
     assert [reason.partition(": ")[2] for reason in made.refused] == [why]
+
+
+@pytest.mark.slow
+def test_problems_of_the_real_sets_are_changed_the_same_way_each_time(data_dir, jails):
+    problems = [one for name in ("humaneval", "mbpp") for one in load_benchmark(name, data_dir).problems[:20]]
+    first, again = (list(change_problems(problems, RULES, jails)) for _ in range(2))
+    assert first == again
+    made = [one for one in first if one.task is not None]
+    assert len(made) >= 10 and all(one.change.differing for one in made)
+    assert all(one.task.prompt != one.original.task.prompt for one in made)
