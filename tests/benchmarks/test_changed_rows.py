@@ -13,7 +13,7 @@ from truegrade.benchmarks.changed_rows import rows_of_pairs
 from truegrade.cli import main
 from truegrade.errors import BadRecord, UserError
 from truegrade.records import FunctionTask, Problem
-from truegrade.records.changes import Change
+from truegrade.records.pairing import Change
 from truegrade.statistics.changed_problems import summarise_changed
 from truegrade.statistics.reasoning_records import Draw, PredictionPrompt
 

@@ -8,7 +8,7 @@ from truegrade.benchmarks.own_rows import BenchmarkRow
 from truegrade.errors import UserError
 from truegrade.grading.programs import method_call
 from truegrade.records import FunctionTask, Problem
-from truegrade.records.changes import Change
+from truegrade.records.pairing import Change
 
 
 def rows_of_pairs(pairs: Iterable[tuple[Problem, FunctionTask, Change]]) -> Iterator[BenchmarkRow]:

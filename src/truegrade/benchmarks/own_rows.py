@@ -24,7 +24,7 @@ from truegrade.extraction.parsing import quietly
 from truegrade.files.json_text import convert, encode, place_of
 from truegrade.grading.programs import renamed, stub
 from truegrade.records import ContestTask, FunctionTask, Pairing, Problem, sha256_json
-from truegrade.records.changes import Change
+from truegrade.records.pairing import Change
 from truegrade.store.importers.reading import bad_row
 
 OwnKind = Literal["function", "description", "contest"]

@@ -26,7 +26,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import grade_by_tests
 from truegrade.grading.programs import method_call, renamed
 from truegrade.records import FunctionTask, Problem
-from truegrade.records.changes import Change
+from truegrade.records.pairing import Change
 
 MIN_CALLS = 2
 """Calls with plain arguments that the tests of a problem need."""

@@ -12,7 +12,7 @@ import msgspec
 
 from truegrade.builders.changed.calls import TestCall
 from truegrade.builders.changed.statement import Statement
-from truegrade.records.changes import Family
+from truegrade.records.pairing import Family
 
 Edit = tuple[int, int, str]
 """Begin and end in the prompt, and the text that takes the place."""

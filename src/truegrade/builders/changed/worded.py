@@ -21,7 +21,7 @@ from truegrade.grading.functions import grade_by_tests
 from truegrade.grading.programs import assemble, called_class, method_call
 from truegrade.prompts import render
 from truegrade.records import FunctionTask, Problem
-from truegrade.records.changes import Change
+from truegrade.records.pairing import Change
 
 Ask = Callable[[str], str]
 """Puts a question to a model and returns its reply."""
