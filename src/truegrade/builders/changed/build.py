@@ -16,7 +16,7 @@ from itertools import chain
 import msgspec
 
 from truegrade.builders.changed.calls import as_tests, calls_of_tests, has_check, is_plain
-from truegrade.builders.changed.material import Material, Proposal, Rule
+from truegrade.builders.changed.material import ChangeRule, Material, Proposal
 from truegrade.builders.changed.statement import Example, Form, NotChanged, read_statement, render_value
 from truegrade.datasets.docstrings import without_docstrings
 from truegrade.datasets.recording import RecordedCase, run_cases
@@ -62,7 +62,7 @@ Worded = Callable[[Problem, FunctionTask, Change], tuple[FunctionTask, Change]]
 
 
 def change_problems(
-    problems: Sequence[Problem], rules: Sequence[Rule], jails: Jails, *, worded: Worded | None = None
+    problems: Sequence[Problem], rules: Sequence[ChangeRule], jails: Jails, *, worded: Worded | None = None
 ) -> Iterator[ChangedProblem]:
     """What becomes of each problem, in order.
 
@@ -77,7 +77,7 @@ def change_problems(
         yield _changed(problem, rules, jails, worded)
 
 
-def _changed(problem: Problem, rules: Sequence[Rule], jails: Jails, worded: Worded | None) -> ChangedProblem:
+def _changed(problem: Problem, rules: Sequence[ChangeRule], jails: Jails, worded: Worded | None) -> ChangedProblem:
     refused: Counter[str] = Counter()
     task, work = problem.task, None
     try:
@@ -132,7 +132,7 @@ class _Work:
         """Proposals run so far."""
         self._material = Material(self._statement, task.entry_point, self._reference, self._calls, values)
 
-    def holding(self, rules: Sequence[Rule], refused: Counter[str]) -> Iterator[tuple[FunctionTask, Change]]:
+    def holding(self, rules: Sequence[ChangeRule], refused: Counter[str]) -> Iterator[tuple[FunctionTask, Change]]:
         """Those that hold: words first, of several the one whose tests differ most ahead; then sentences."""
         words = [one for one in rules if one.family != "sentence"]
         tried = list(self._tried(words, refused))
@@ -146,8 +146,8 @@ class _Work:
                 refused[f"{rule.name}: {_short(why)}"] += 1
 
     def _tried(
-        self, rules: Sequence[Rule], refused: Counter[str]
-    ) -> Iterator[tuple[Rule, Proposal, list[str], int]]:  # fmt: skip
+        self, rules: Sequence[ChangeRule], refused: Counter[str]
+    ) -> Iterator[tuple[ChangeRule, Proposal, list[str], int]]:  # fmt: skip
         """What the rules propose, as far as it runs and differs: rule, proposal, values, calls that differ."""
         for rule in rules:
             proposal = rule.propose(self._material)
@@ -161,11 +161,11 @@ class _Work:
             else:
                 yield rule, proposal, new, differing
 
-    def _lot(self, rule: Rule) -> tuple[bool, str]:
+    def _lot(self, rule: ChangeRule) -> tuple[bool, str]:
         """Demands on an argument ahead of those on the result; among each a hash of problem and rule decides."""
         return rule.on_result, hashlib.sha256(f"{self._problem.id}/{rule.name}".encode()).hexdigest()
 
-    def _differing(self, rule: Rule, proposal: Proposal) -> tuple[list[str], int]:
+    def _differing(self, rule: ChangeRule, proposal: Proposal) -> tuple[list[str], int]:
         """What the changed reference returns, and on how many calls that differs.
 
         Raises:
@@ -184,7 +184,7 @@ class _Work:
             raise NotChanged("a call does not always return the same value")
         return new, differing
 
-    def _whole(self, rule: Rule, proposal: Proposal, new: list[str]) -> tuple[FunctionTask, Change]:
+    def _whole(self, rule: ChangeRule, proposal: Proposal, new: list[str]) -> tuple[FunctionTask, Change]:
         """The changed problem, graded."""
         task, statement = self._task, self._statement
         edits = [*proposal.edits, *self._example_edits(proposal)]

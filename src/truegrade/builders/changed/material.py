@@ -26,7 +26,7 @@ class Proposal(msgspec.Struct, frozen=True):
     entry_point: str
 
 
-class Rule(NamedTuple):
+class ChangeRule(NamedTuple):
     """A transformation of the reference tied to an edit of the statement."""
 
     name: str

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from truegrade.builders.changed.material import Rule
+from truegrade.builders.changed.material import ChangeRule
 from truegrade.builders.changed.sentence_rules import COMPLEMENT, EXCHANGED, GIVEN, RETURNED, TRUTH
 from truegrade.builders.changed.word_rules import NUMBER, WORD_RULES
 from truegrade.errors import UnknownName
 
-RULES: tuple[Rule, ...] = (*WORD_RULES, NUMBER, EXCHANGED, TRUTH, *GIVEN, *RETURNED, COMPLEMENT)
+RULES: tuple[ChangeRule, ...] = (*WORD_RULES, NUMBER, EXCHANGED, TRUTH, *GIVEN, *RETURNED, COMPLEMENT)
 """Every rule; those of the family ``words`` come first."""
 
 
-def rules_named(names: Sequence[str] | None) -> tuple[Rule, ...]:
+def rules_named(names: Sequence[str] | None) -> tuple[ChangeRule, ...]:
     """The rules of these names; all without any.
 
     Raises:

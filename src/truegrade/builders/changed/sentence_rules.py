@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from truegrade.builders.changed.material import Material, Proposal, Rule, expression, own_returns
+from truegrade.builders.changed.material import ChangeRule, Material, Proposal, expression, own_returns
 
 _ORDERED = r"sort|order|ascending|descending|increasing|decreasing|rearrange|revers|rotat|permut"
 _SENTINEL = r"\bnone\b|-1\b|otherwise|\bif (?:there|no|not)\b|empty|error|invalid|not found|impossible"
@@ -34,7 +34,7 @@ _NO_TEXT = r"^(?!(?s:.*)\b(?:strings?|texts?|words?|sentences?|characters?)\b)"
 """Prose that names no text."""
 
 
-class Returned(NamedTuple):
+class ResultDemand(NamedTuple):
     """A demand on the value that is returned."""
 
     name: str
@@ -47,9 +47,9 @@ class Returned(NamedTuple):
     sentence: str
     unless: str
 
-    def rule(self) -> Rule:
+    def rule(self) -> ChangeRule:
         """As every other rule."""
-        return Rule(self.name, self.kind, "sentence", self.summary, self.propose, on_result=True)
+        return ChangeRule(self.name, self.kind, "sentence", self.summary, self.propose, on_result=True)
 
     def propose(self, material: Material) -> Proposal | None:
         """Change every value that the function returns itself."""
@@ -62,7 +62,7 @@ class Returned(NamedTuple):
         return Proposal(ast.unparse(tree), (edit,), material.entry_point)
 
 
-class Given(NamedTuple):
+class ArgumentDemand(NamedTuple):
     """A demand on how one argument is taken."""
 
     name: str
@@ -76,9 +76,9 @@ class Given(NamedTuple):
     """``NOUN`` is what the statement calls the argument."""
     unless: str
 
-    def rule(self) -> Rule:
+    def rule(self) -> ChangeRule:
         """As every other rule."""
-        return Rule(self.name, self.kind, "sentence", self.summary, self.propose)
+        return ChangeRule(self.name, self.kind, "sentence", self.summary, self.propose)
 
     def propose(self, material: Material) -> Proposal | None:
         """Change the one parameter that fits."""
@@ -162,10 +162,10 @@ def _whole(values: Sequence[Any]) -> bool:
     return all(type(one) is int and one >= 0 for one in values) and len(set(values)) > 1
 
 
-RETURNED: tuple[Rule, ...] = tuple(
+RETURNED: tuple[ChangeRule, ...] = tuple(
     rule.rule()
     for rule in (
-        Returned(
+        ResultDemand(
             "reversed-result",
             "order",
             "the elements of the result in reverse order",
@@ -174,7 +174,7 @@ RETURNED: tuple[Rule, ...] = tuple(
             "The list that is returned is the one asked for in reverse order.",
             rf"{_ORDERED}|\bfrom\b.*\bto\b|\bstring that|\bfirst\b",
         ),
-        Returned(
+        ResultDemand(
             "reversed-text",
             "order",
             "the characters of the result in reverse order",
@@ -183,7 +183,7 @@ RETURNED: tuple[Rule, ...] = tuple(
             "The string that is returned is the one asked for with its characters in reverse order.",
             rf"{_ORDERED}|['\"]\w|yes|binary|valid|hex|roman|time|date|md5|{_SENTINEL}|{_NO_TEXT}",
         ),
-        Returned(
+        ResultDemand(
             "upper-text",
             "role",
             "the result in upper case",
@@ -192,7 +192,7 @@ RETURNED: tuple[Rule, ...] = tuple(
             "The string that is returned is the one asked for in upper case.",
             rf"case|capital|upper|lower|md5|['\"]\w|{_SENTINEL}|{_NO_TEXT}",
         ),
-        Returned(
+        ResultDemand(
             "last-digit",
             "rounding",
             "only the last decimal digit of the result",
@@ -201,7 +201,7 @@ RETURNED: tuple[Rule, ...] = tuple(
             "What is returned is only the last decimal digit of the number asked for.",
             rf"digit|bit|binary|modulo|{_SENTINEL}|{_NO_NUMBER}",
         ),
-        Returned(
+        ResultDemand(
             "doubled",
             "role",
             "twice the result",
@@ -210,7 +210,7 @@ RETURNED: tuple[Rule, ...] = tuple(
             "What is returned is twice the number asked for.",
             rf"twice|double|binary|bit|modulo|{_SENTINEL}|{_NO_NUMBER}",
         ),
-        Returned(
+        ResultDemand(
             "negative-result",
             "role",
             "the negative of the result",
@@ -221,10 +221,10 @@ RETURNED: tuple[Rule, ...] = tuple(
         ),
     )
 )
-GIVEN: tuple[Rule, ...] = tuple(
+GIVEN: tuple[ChangeRule, ...] = tuple(
     rule.rule()
     for rule in (
-        Given(
+        ArgumentDemand(
             "skipped-first",
             "boundary",
             "the first element of the argument is ignored",
@@ -233,7 +233,7 @@ GIVEN: tuple[Rule, ...] = tuple(
             "Ignore the first element of the given NOUN.",
             rf"\bfirst\b|{_SHAPE}",
         ),
-        Given(
+        ArgumentDemand(
             "skipped-last",
             "boundary",
             "the last element of the argument is ignored",
@@ -242,7 +242,7 @@ GIVEN: tuple[Rule, ...] = tuple(
             "Ignore the last element of the given NOUN.",
             rf"\blast\b|\bend\b|{_SHAPE}",
         ),
-        Given(
+        ArgumentDemand(
             "distinct",
             "role",
             "an element that occurs again is ignored",
@@ -251,7 +251,7 @@ GIVEN: tuple[Rule, ...] = tuple(
             "Ignore every element of the given NOUN that has already occurred in it.",
             r"duplicate|distinct|unique|occur|frequen|inde|indic|position|times|repeat|count|pairs?",
         ),
-        Given(
+        ArgumentDemand(
             "negatives-ignored",
             "boundary",
             "negative numbers of the argument are ignored",
@@ -260,7 +260,7 @@ GIVEN: tuple[Rule, ...] = tuple(
             "Ignore the negative numbers in the given NOUN.",
             r"negative|positive|\binde|position|natural|sub-?array|subsequence|sequence|product|consecutive|adjacent",
         ),
-        Given(
+        ArgumentDemand(
             "case-ignored",
             "role",
             "capital letters become small ones first",
@@ -269,7 +269,7 @@ GIVEN: tuple[Rule, ...] = tuple(
             "First turn every capital letter of the given NOUN into a small letter.",
             r"case|capital|upper|lower|\bsmall|letters from",
         ),
-        Given(
+        ArgumentDemand(
             "skipped-character",
             "boundary",
             "the first character of the argument is ignored",
@@ -347,10 +347,12 @@ def _split(parameters: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-EXCHANGED = Rule(
+EXCHANGED = ChangeRule(
     "exchanged-parameters", "role", "words", "the two parameters change places in the signature", _exchanged
 )
-TRUTH = Rule("truth", "role", "words", "True for False in the sentence that says what is returned when", _truth)
-COMPLEMENT = Rule(
+TRUTH = ChangeRule(
+    "truth", "role", "words", "True for False in the sentence that says what is returned when", _truth
+)
+COMPLEMENT = ChangeRule(
     "complement", "role", "sentence", "False where the question is answered by yes", _complement, on_result=True
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from truegrade.builders.changed import word_places as places
-from truegrade.builders.changed.material import Edit, Material, Proposal, Rule
+from truegrade.builders.changed.material import ChangeRule, Edit, Material, Proposal
 
 Places = Callable[[ast.Module, bool], int]
 """Changes every fitting place of a tree and says how many; forward is from the first word of a pair."""
@@ -38,9 +38,9 @@ class Words(NamedTuple):
     most_words: int = _MOST_WORDS
     """The rule does not apply to longer prose."""
 
-    def rule(self) -> Rule:
+    def rule(self) -> ChangeRule:
         """As every other rule."""
-        return Rule(self.name, self.kind, "words", self.summary, self.propose)
+        return ChangeRule(self.name, self.kind, "words", self.summary, self.propose)
 
     def propose(self, material: Material) -> Proposal | None:
         """Find the words, then the place."""
@@ -177,7 +177,7 @@ _BOUNDARIES = [
 ]
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 
-WORD_RULES: tuple[Rule, ...] = tuple(
+WORD_RULES: tuple[ChangeRule, ...] = tuple(
     words.rule()
     for words in (
         Words(
@@ -366,6 +366,6 @@ def _number(material: Material) -> Proposal | None:
     return Proposal(ast.unparse(tree), (edit,), material.entry_point)
 
 
-NUMBER = Rule(
+NUMBER = ChangeRule(
     "number", "boundary", "words", "a number that prose and reference say once, made one larger", _number
 )

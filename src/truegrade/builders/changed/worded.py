@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from truegrade.builders.changed.build import MAX_CHARS, Jails, Worded, form_of
-from truegrade.builders.changed.material import Material, Proposal, Rule
+from truegrade.builders.changed.material import ChangeRule, Material, Proposal
 from truegrade.builders.changed.statement import NotChanged, Statement, read_statement
 from truegrade.builders.mutation.operators import OPERATORS
 from truegrade.builders.mutation.sites import sites
@@ -27,10 +27,10 @@ Ask = Callable[[str], str]
 """Puts a question to a model and returns its reply."""
 
 
-def operator_rules() -> tuple[Rule, ...]:
+def operator_rules() -> tuple[ChangeRule, ...]:
     """A rule for each mutation operator: its first change of the function under test, without words for it."""
     return tuple(
-        Rule(name, name, "model", f"the mutation operator {name}, worded by a model", _first_change(name))
+        ChangeRule(name, name, "model", f"the mutation operator {name}, worded by a model", _first_change(name))
         for name in OPERATORS
     )
 
