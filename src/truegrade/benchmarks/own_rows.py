@@ -22,8 +22,9 @@ from truegrade.datasets.content import parse_json, read_content, sha256
 from truegrade.errors import BadRecord
 from truegrade.extraction.parsing import quietly
 from truegrade.files.json_text import convert, encode, place_of
-from truegrade.grading.programs import stub
-from truegrade.records import ContestTask, FunctionTask, Problem, sha256_json
+from truegrade.grading.programs import renamed, stub
+from truegrade.records import ContestTask, FunctionTask, Pairing, Problem, sha256_json
+from truegrade.records.pairing import Change
 from truegrade.store.importers.reading import bad_row
 
 OwnKind = Literal["function", "description", "contest"]
@@ -53,6 +54,12 @@ class BenchmarkRow(msgspec.Struct, frozen=True, kw_only=True):
     """Asserts that a prompt may show."""
     tags: dict[str, str] = {}
     """Facts to group reports by."""
+    prefix: str | None = None
+    """For a function: code that stands before every solution, where the prompt is not that code."""
+    packages: tuple[str, ...] = ()
+    """Installed packages that solutions may import."""
+    change: Change | None = None
+    """Set where the row is a changed problem: how it differs from another row."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,22 +107,28 @@ def _load(path: Path, name: str, data: Path | None, args: Mapping[str, str]) -> 
     digest = sha256(content)
     if header.prompt is not None or header.kind is not None:  # they decide what is asked
         digest = sha256_json([digest, header.prompt, header.kind])
-    problems = []
+    problems: dict[str, Problem] = {}
+    changed: dict[str, tuple[int, Change]] = {}
     for line, row in _once(path, _rows(path, content)):
         made = _Row(path, line, row, header)
-        problems.append(
-            Problem(
-                id=str(row.id),
-                benchmark=name,
-                dataset_sha256=digest,
-                cluster=str(row.id),
-                task=made.function(row.entry_point) if row.entry_point is not None else made.program(),
-                tags=row.tags,
-            )
+        problems[str(row.id)] = Problem(
+            id=str(row.id),
+            benchmark=name,
+            dataset_sha256=digest,
+            cluster=str(row.id),
+            task=made.function(row.entry_point) if row.entry_point is not None else made.program(),
+            tags=row.tags,
+            packages=row.packages,
         )
+        if row.change is not None:
+            changed[str(row.id)] = line, row.change
     if not problems:
         raise BadRecord(path, "holds no rows; write one JSON object a line")
-    return Benchmark(name=name, problems=tuple(problems), dataset_sha256=digest, source=str(path), args=dict(args))
+    for changed_id, (line, change) in changed.items():
+        _pair(path, line, problems, changed_id, change)
+    return Benchmark(
+        name=name, problems=tuple(problems.values()), dataset_sha256=digest, source=str(path), args=dict(args)
+    )
 
 
 class _Row:
@@ -134,6 +147,8 @@ class _Row:
             raise self._fault(
                 "reference", "the field is missing; a function needs a right solution to check it by"
             )
+        if row.prefix is not None:
+            return self._behind(row.prefix, name, tests, solution)
         begun = name in _defined(stub(row.prompt))
         kind = self._header.kind or ("function" if begun else "description")
         if kind == "contest" or (kind == "function" and not begun):
@@ -152,6 +167,22 @@ class _Row:
             prefix=prefix,
             tests=tests,
             shown_tests=row.shown_tests,
+            reference=solution,
+            tests_use=tuple(each for each in used if each not in shared),
+        )
+
+    def _behind(self, prefix: str, name: str, tests: str, solution: str) -> FunctionTask:
+        """A function that is described in words and stands behind given code, or a method that the tests call."""
+        if name not in _defined(tests) and name not in _defined(solution):
+            raise self._fault("reference", f"defines no {name!r}, nor do the tests")
+        shared = names_only_solution_binds(str(self._row.id), prefix, tests, name)
+        used = names_only_solution_binds(str(self._row.id), solution, tests, name)
+        return FunctionTask(
+            prompt=self._row.prompt,
+            entry_point=name,
+            prefix=prefix,
+            tests=tests,
+            shown_tests=self._row.shown_tests,
             reference=solution,
             tests_use=tuple(each for each in used if each not in shared),
         )
@@ -198,6 +229,31 @@ class _Row:
 
     def _fault(self, field: str, problem: str) -> BadRecord:
         return BadRecord(self._path, problem, line=self._line, field=field)
+
+
+def _pair(path: Path, line: int, problems: dict[str, Problem], changed: str, change: Change) -> None:
+    """Tell a changed problem and its original of each other, and put them in one cluster.
+
+    Raises:
+        BadRecord: the original is not in the file, has a changed problem already, or one of them is no function.
+    """
+    first, second = problems.get(change.original), problems[changed]
+    if first is None or first is second:
+        raise BadRecord(
+            path, f"{change.original!r} is no other row of this file", line=line, field="change.original"
+        )
+    if not isinstance(first.task, FunctionTask) or not isinstance(second.task, FunctionTask):
+        raise BadRecord(path, "only functions have changed problems; name entry_point", line=line, field="change")
+    if first.task.pairing is not None:
+        raise BadRecord(path, f"{first.id!r} has a changed problem already", line=line, field="change.original")
+    for problem, other, shown in ((first, second, "original"), (second, first, "mutant")):
+        assert isinstance(problem.task, FunctionTask) and isinstance(other.task, FunctionTask)
+        tests = other.task.tests
+        if other.task.entry_point != problem.task.entry_point:
+            tests = renamed(tests, other.task.entry_point, problem.task.entry_point)
+        pairing = Pairing(item=first.id, case=0, shown=shown, other=tests, mutation=change.rule)  # type: ignore[arg-type]
+        task = msgspec.structs.replace(problem.task, pairing=pairing)
+        problems[problem.id] = msgspec.structs.replace(problem, task=task, cluster=first.id)
 
 
 def _rows(path: Path, content: bytes) -> Iterator[tuple[int, BenchmarkRow]]:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from truegrade.cli.data_build import build, check
+from truegrade.cli.data_changed import OF_STATEMENTS, change_statements, refuse_others, statement_options
 from truegrade.cli.flags import with_flags
 from truegrade.cli.options import Number, echo, json_option, notice, print_json, unsafe_option
 
@@ -91,8 +92,9 @@ def data_show(name: str, as_json: bool) -> None:
 
 
 @data.command("mutate")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("names", nargs=-1, required=True, metavar="FILE | NAMES...")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File to write.")
+@statement_options
 @click.option(
     "--operators",
     callback=_names,
@@ -152,9 +154,20 @@ def data_show(name: str, as_json: bool) -> None:
 @click.option("--workers", type=click.IntRange(min=1), help="Rows processed at once. [default: one per core]")
 @unsafe_option
 @json_option
-def data_mutate(file: Path, out: Path, workers: int | None, allow_unsafe: bool | None, as_json: bool,
-                preamble: Path | None, **asked: Any) -> None:  # fmt: skip
-    """Add a mutant to every row of FILE: a program that differs in one place and returns a different value."""
+@click.pass_context
+def data_mutate(ctx: click.Context, /, names: tuple[str, ...], out: Path, workers: int | None,
+                statements: bool, allow_unsafe: bool | None, as_json: bool, preamble: Path | None,
+                **asked: Any) -> None:  # fmt: skip
+    """Add a mutant to every row of FILE: a program that differs in one place and returns a different value.
+
+    With --statements, change the problems of benchmarks: they then ask for a mutant of their reference.
+    """
+    refuse_others(ctx, names, statements=statements)
+    own = {name: asked.pop(name) for name in OF_STATEMENTS}
+    if statements:
+        change_statements(names, out, seed=asked["seed"], allow_unsafe=bool(allow_unsafe), as_json=as_json, **own)
+        return
+    file = Path(names[0])
     from truegrade.builders.leetcode.preamble import OF_LEETCODE
     from truegrade.builders.mutation import MutationOptions, mutate_file
     from truegrade.report.progress_lines import Silent, TerminalProgress

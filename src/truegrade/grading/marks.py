@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Final
 
 REVERTED: Final = "reverted"
-"""The answer is what the *other* program of the pair returns."""
+"""The answer is what the *other* program of the pair returns; a function passes the other problem's tests."""
 CHOSE_ORIGINAL: Final = "chose-original"
 CHOSE_MUTANT: Final = "chose-mutant"
 CHOSE_A: Final = "chose-A"

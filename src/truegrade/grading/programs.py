@@ -82,6 +82,11 @@ def method_call(task: FunctionTask) -> str:
     return "".join(task.tests.splitlines(keepends=True)[: first.end_lineno])
 
 
+def renamed(program: str, old: str, new: str) -> str:
+    """The program, or tests, with a function or method under another name."""
+    return program if old == new else re.sub(rf"\b{re.escape(old)}\b", new, program)
+
+
 def called_class(task: FunctionTask) -> str:
     """The class whose method the tests call (`method_call`); empty where they call a function."""
     return task.tests_use[0] if method_call(task) else ""

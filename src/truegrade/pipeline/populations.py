@@ -8,11 +8,17 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from truegrade.pipeline.cautions import Caution, caution
-from truegrade.records import Estimate, OutputTask, Problem
+from truegrade.records import Estimate, FunctionTask, OutputTask, Problem
 from truegrade.statistics import TaskTally, estimate
 
-POPULATIONS = {"original": "originals", "mutant": "mutants", "preserved": "rewritings"}
-"""`Pairing.shown`, and how many of them are called; the first that was asked gives the headline."""
+POPULATIONS = {
+    "original": "originals",
+    "mutant": "mutants",
+    "changed": "changed problems",
+    "preserved": "rewritings",
+}
+"""`Pairing.shown`, ``changed`` for problems whose statement was changed, and how many of them are called; the
+first that was asked gives the headline."""
 
 
 def population_rates(problems: Mapping[str, Problem], tallies: Sequence[TaskTally]) -> list[Estimate]:
@@ -25,6 +31,11 @@ def population_rates(problems: Mapping[str, Problem], tallies: Sequence[TaskTall
         for kind in POPULATIONS
         if any(tally.n for tally in parts.get(kind, ()))
     ]
+
+
+def unchanged(problems: Mapping[str, Problem], tallies: Sequence[TaskTally]) -> list[TaskTally]:
+    """The counts without those of changed problems, which are reported beside their originals."""
+    return [tally for tally in tallies if _kind(problems[tally.task_id]) != "changed"]
 
 
 def pooled_populations(problems: Mapping[str, Problem]) -> list[Caution]:
@@ -46,5 +57,8 @@ def _parts(problems: Mapping[str, Problem], tallies: Sequence[TaskTally]) -> Map
 
 
 def _kind(problem: Problem) -> str:
-    pairing = problem.task.pairing if isinstance(problem.task, OutputTask) else None
+    task = problem.task
+    pairing = task.pairing if isinstance(task, OutputTask | FunctionTask) else None
+    if pairing is not None and pairing.shown == "mutant" and isinstance(task, FunctionTask):
+        return "changed"
     return pairing.shown if pairing else "original"

@@ -10,7 +10,8 @@ from truegrade.extraction.literals import parse_literal
 from truegrade.grading.literals import compare
 from truegrade.grading.marks import CHOSE_MUTANT, CHOSE_ORIGINAL, REVERTED, TEXT_DIFFERS, TYPES_DIFFER
 from truegrade.pipeline.verdict_table import VerdictTable
-from truegrade.records import UNANSWERED, ChoiceTask, OutputTask, Problem, Reason
+from truegrade.records import UNANSWERED, ChoiceTask, FunctionTask, OutputTask, Pairing, Problem, Reason
+from truegrade.statistics.changed_problems import summarise_changed
 from truegrade.statistics.reasoning import ReasoningSummary, summarise_reasoning
 from truegrade.statistics.reasoning_records import Draw, Pair, PredictionPrompt
 from truegrade.store.facts import VerdictFacts
@@ -21,24 +22,43 @@ class Questions(msgspec.Struct, frozen=True):
 
     programs: list[PredictionPrompt]
     pairs: list[Pair]
+    changed: list[PredictionPrompt] = []
+    """Problems to solve that are paired with a changed one, and those."""
+    tags: dict[str, dict[str, str]] = {}
+    """Of these, by the original's id: the tags of both."""
 
 
 def questions(problems: Iterable[Problem]) -> Questions:
     """Find the problems of prediction and choice; a program without a pairing is an original with one call."""
-    found = Questions([], [])
+    found = Questions([], [], [], {})
     for problem in problems:
         if isinstance(problem.task, OutputTask):
             found.programs.append(_program(problem, problem.task))
         elif isinstance(problem.task, ChoiceTask):
             found.pairs.append(_pair(problem, problem.task))
+        elif isinstance(problem.task, FunctionTask) and problem.task.pairing is not None:
+            found.changed.append(_changed(problem, problem.task.pairing))
+            found.tags.setdefault(problem.task.pairing.item, {}).update(problem.tags)
     return found
 
 
-def reasoning(asked: Questions, outcomes: VerdictTable, ks: Sequence[int] = (1,)) -> ReasoningSummary | None:
+def reasoning(
+    asked: Questions, outcomes: VerdictTable, ks: Sequence[int] = (1,), cutoff: str | None = None
+) -> ReasoningSummary | None:
     """The metrics of one profile; None where the run asked nothing of the kind."""
-    if not asked.programs and not asked.pairs:
+    if not asked.programs and not asked.pairs and not asked.changed:
         return None
-    return summarise_reasoning(asked.programs, asked.pairs, _draws(asked, outcomes), ks)
+    draws = _draws(asked, outcomes)
+    if asked.changed:
+        return ReasoningSummary(changed=summarise_changed(asked.changed, asked.tags, draws, cutoff))
+    return summarise_reasoning(asked.programs, asked.pairs, draws, ks)
+
+
+def _changed(problem: Problem, pairing: Pairing) -> PredictionPrompt:
+    return PredictionPrompt(
+        id=problem.id, cluster=problem.cluster, item=pairing.item, case=pairing.case, shown=pairing.shown,
+        mutation=pairing.mutation, differs=True,
+    )  # fmt: skip
 
 
 def _program(problem: Problem, task: OutputTask) -> PredictionPrompt:
@@ -106,7 +126,11 @@ def _draws(asked: Questions, outcomes: VerdictTable) -> Mapping[str, Sequence[Dr
             known[outcome] = _draw(outcome)
         return known[outcome]
 
-    ids = [*(program.id for program in asked.programs), *(pair.id for pair in asked.pairs)]
+    ids = [
+        *(program.id for program in asked.programs),
+        *(pair.id for pair in asked.pairs),
+        *(one.id for one in asked.changed),
+    ]
     return {name: tuple(map(draw, outcomes[name])) for name in ids if name in outcomes}
 
 

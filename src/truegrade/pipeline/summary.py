@@ -14,7 +14,7 @@ from truegrade.errors import UserError
 from truegrade.pipeline.budget_summary import pass_rate_by_budget
 from truegrade.pipeline.cautions import Caution, caution, folded, sentences_for
 from truegrade.pipeline.efficiency_summary import efficiency_rates
-from truegrade.pipeline.populations import pooled_populations, population_rates
+from truegrade.pipeline.populations import pooled_populations, population_rates, unchanged
 from truegrade.pipeline.reasoning_summary import Questions, questions, reasoning
 from truegrade.pipeline.run_cautions import count_cautions, data_cautions, missing_replies, unscored
 from truegrade.pipeline.sample_cautions import identical_samples, near_duplicates, one_sample, reply_form
@@ -303,7 +303,7 @@ def _profile(
     whole = [[outcome.passed for outcome in samples] for samples in complete]
     order = exchangeability(whole) if n > 1 else None
     tags = {task: problem.tags for task, problem in problems.items()}
-    splits = split_rates(tallies, tags, shared.cutoff)
+    splits = split_rates(unchanged(problems, tallies), tags, shared.cutoff)
     estimates = [
         *population_rates(problems, tallies),
         *(estimate(metric, tallies) for metric in metrics if _possible(metric, tallies)),
@@ -326,7 +326,7 @@ def _profile(
         exchangeability=order,
         splits=splits,
         after_cutoff=cutoff_gap(splits),
-        reasoning=None if shared.stopping else reasoning(shared.asked, outcomes, shared.ks),
+        reasoning=None if shared.stopping else reasoning(shared.asked, outcomes, shared.ks, shared.cutoff),
         budget=None if shared.agent else pass_rate_by_budget(outcomes, problems, shared.completions.lengths),
     )
     if shared.stopping is not None:  # what was not asked is not missing

@@ -13,9 +13,9 @@ from msgspec import structs
 from truegrade.errors import TruegradeError, UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.grading.marks import missing_package
+from truegrade.grading.marks import REVERTED, missing_package
 from truegrade.profiles import Profile
-from truegrade.records import Answer, Completion, Problem, Reason, SuiteTask, Verdict
+from truegrade.records import Answer, Completion, FunctionTask, Problem, Reason, SuiteTask, Verdict
 from truegrade.sandbox import Limits
 
 
@@ -43,6 +43,9 @@ def verdict_on(
     else:
         try:
             judgement = profile.judgement(problem, answer, executor)
+            other = None if judgement.passed else _other(problem)
+            if other is not None and profile.judgement(other, answer, executor).passed:
+                judgement = structs.replace(judgement, marks=(*judgement.marks, REVERTED))
         except TruegradeError:
             raise
         except Exception as error:
@@ -70,6 +73,14 @@ def verdict_on(
         level=None if judgement.cpu_s is None else executor.level,
         harness=judgement.harness,
     )
+
+
+def _other(problem: Problem) -> Problem | None:
+    """The problem with the tests of the one it is paired with."""
+    task = problem.task
+    if not isinstance(task, FunctionTask) or task.pairing is None or task.pairing.other is None:
+        return None
+    return structs.replace(problem, task=structs.replace(task, tests=task.pairing.other, pairing=None))
 
 
 def answer_of(completion: Completion, problem: Problem, profile: Profile) -> Answer:

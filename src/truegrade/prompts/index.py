@@ -136,6 +136,18 @@ PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
                 "prompt": "field prompt",
             },
         ),
+        "changed.statement": PromptEntry(
+            sha256="c63ed3eb33083e627abcab9ca28a49d4fa34e83d505ca2a19eabeee7e578a5c5",
+            source="ours",
+            placeholders={
+                "statement": "prose of the original problem, as stored",
+                "old_program": "reference of the original",
+                "new_program": "reference of the changed problem",
+                "call": "a call of the tests that tells them apart",
+                "old": "what the original's reference returns for it",
+                "new": "what the other returns",
+            },
+        ),
         "classeval.alpaca.user": PromptEntry(
             sha256="2db244282dce18d0c9d944ba6a79be7e39ad9ccabcc74d39edb3640d65158ebc",
             source="FudanSELab/ClassEval@eaeac44 generation/inference_util.py generate_prompt",

@@ -16,6 +16,8 @@ import msgspec
 from truegrade.files.json_text import encode
 from truegrade.records.oracle_tasks import EfficiencyTask as EfficiencyTask
 from truegrade.records.oracle_tasks import OracleTask as OracleTask
+from truegrade.records.pairing import Covariates as Covariates
+from truegrade.records.pairing import Pairing as Pairing
 from truegrade.records.suite_task import SuiteTask as SuiteTask
 
 SCHEMA_VERSION = 1
@@ -75,6 +77,8 @@ class FunctionTask(msgspec.Struct, frozen=True, kw_only=True, tag="function"):
     """The program to repair; empty where a function is to be written from words or a signature."""
     cpu_s: float | None = None
     """CPU seconds this problem needs where a profile's ordinary limit is too low for the reference."""
+    pairing: Pairing | None = None
+    """Set where the problem is a changed one, or the original of one."""
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,36 +103,6 @@ class CasesTask(msgspec.Struct, frozen=True, kw_only=True, tag="cases"):
     slow: tuple[int, ...] = ()
     """0-based cases on which the reference takes more than a second of CPU; includes ``skipped``."""
     cpu_s: float | None = None
-
-
-class Covariates(msgspec.Struct, frozen=True, kw_only=True):
-    """What else than a mutation may make a program hard to execute."""
-
-    unfamiliar: tuple[str, ...]
-    """Kinds of syntax that are rare among the originals of the data set (`truegrade.datasets.syntax`)."""
-    length: int
-    """Nodes of the syntax tree."""
-    depth: int
-    """Levels of the syntax tree."""
-    steps: int | None = None
-    """Lines that the original executes on this call; None where the data set does not say."""
-
-
-class Pairing(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a program stands among the variants of one item."""
-
-    item: str
-    """Row of the data set; its variants share it."""
-    case: int
-    """0-based test input of that row."""
-    shown: Literal["original", "mutant", "preserved"]
-    """``preserved``: rewritten so that it means the same."""
-    other: str | None = None
-    """What the other program, the original's mutant or the mutant's original, returns on this call; a literal."""
-    mutation: str = ""
-    """Operator that made this variant, or for an original its mutant."""
-    covariates: Covariates | None = None
-    """Of this variant; None where its source does not parse."""
 
 
 class OutputTask(msgspec.Struct, frozen=True, kw_only=True, tag="output_prediction"):

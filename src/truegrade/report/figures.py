@@ -91,6 +91,11 @@ def prediction_chart(prediction: PredictionSummary, words: Mapping[str, str]) ->
     return dot_range(_rows(drawn, words), "Execution prediction: originals and mutants")
 
 
+def changed_chart(estimates: Sequence[Estimate], words: Mapping[str, str]) -> Chart:
+    """Originals against changed problems."""
+    return dot_range(_rows(estimates, words), "Originals and changed problems")
+
+
 def choice_chart(choice: ChoiceSummary, words: Mapping[str, str]) -> Chart:
     """What is chosen, and whether it is executed rightly."""
     return dot_range(_rows(choice.tables[0].estimates, words), "Execution choice: choice and correctness")

@@ -9,6 +9,7 @@ from truegrade.records import Estimate
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Chart
 from truegrade.report.figures import (
+    changed_chart,
     choice_chart,
     differences_chart,
     mutation_chart,
@@ -19,6 +20,7 @@ from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.page_parts import facts, figure, section, table
 from truegrade.report.reasoning_wording import (
     AGGREGATIONS,
+    CHANGED,
     CHOICE,
     PREDICTION,
     aggregation,
@@ -26,6 +28,7 @@ from truegrade.report.reasoning_wording import (
     stratum_name,
 )
 from truegrade.report.wording import NO_ANSWER
+from truegrade.statistics.changed_problems import ChangedSummary
 from truegrade.statistics.reasoning_choice import ChoiceSummary
 from truegrade.statistics.reasoning_covariates import Stratum
 from truegrade.statistics.reasoning_prediction import PredictionSummary
@@ -43,7 +46,8 @@ def reasoning(summary: Summary) -> Markup:
     if not has_reasoning(summary):
         return Markup()
     parts = [_profile(profile) for profile in summary.profiles]
-    return section("reasoning", "Execution reasoning", parts)
+    changed = any(profile.reasoning and profile.reasoning.changed for profile in summary.profiles)
+    return section("reasoning", "Originals and changed problems" if changed else "Execution reasoning", parts)
 
 
 def _profile(profile: ProfileSummary) -> Child:
@@ -53,6 +57,24 @@ def _profile(profile: ProfileSummary) -> Child:
     return [
         _prediction(found.prediction, profile.profile) if found.prediction is not None else None,
         _choice(found.choice, profile.profile) if found.choice is not None else None,
+        _changed(found.changed, profile.profile) if found.changed is not None else None,
+    ]
+
+
+def _changed(changed: ChangedSummary, profile: str) -> Child:
+    """All pairs, then each group: what is right, what is reverted, and the paired difference."""
+    rows: list[list[Child]] = []
+    for one in changed.groups:
+        known = by_metric(one.rates.estimates)
+        cells = [fmt.estimate(known[name]) if name in known else "–" for name in ("OC", "MC", "MR")]
+        gap = "–" if one.rates.difference is None else fmt.difference(one.rates.difference)
+        rows.append([join(one.value, el("small", one.by)), *cells, gap])
+    drawn = changed_chart(changed.rates.estimates, CHANGED)
+    return [
+        el("h3", f"Changed problems under {profile}"),
+        _plot(drawn, "Originals and changed problems", _meanings(changed.rates.estimates, CHANGED)),
+        _differences([changed.rates.difference] if changed.rates.difference is not None else []),
+        table("By group of pairs", ["group", "OC", "MC", "MR", "MC - OC"], rows) if rows else None,
     ]
 
 

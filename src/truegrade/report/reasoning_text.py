@@ -16,9 +16,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from truegrade.pipeline.summary import ProfileSummary
+    from truegrade.statistics.changed_problems import ChangedSummary
     from truegrade.statistics.reasoning_choice import ChoiceSummary
     from truegrade.statistics.reasoning_prediction import PredictionSummary
     from truegrade.statistics.reasoning_records import ShareDifference
+
+
+ON_TERMINAL = frozenset({"benchmark", "family", "cut-off"})
+"""Groups of changed problems that the terminal shows; the page shows all."""
 
 
 def reasoning_parts(profiles: Sequence[ProfileSummary]) -> Iterator[RenderableType]:
@@ -35,11 +40,29 @@ def reasoning_parts(profiles: Sequence[ProfileSummary]) -> Iterator[RenderableTy
             yield _prediction(found.prediction)
             for difference in found.prediction.differences:
                 yield Text(f"{difference.metric}: {fmt.difference(difference)}")
+        if found.changed is not None:
+            yield Text(f"originals and changed problems{under}", "bold")
+            yield _changed(found.changed)
         if found.choice is not None:
             yield Text(f"execution choice{under}", "bold")
             yield _choice(found.choice)
             if found.choice.position is not None:
                 yield Text(f"{found.choice.position.metric}: {fmt.difference(found.choice.position)}")
+
+
+def _changed(changed: ChangedSummary) -> Table:
+    """Originals beside changed problems, then both by group."""
+    table = plain_table("", "original", "changed", "reverted", "changed - original")
+    groups = (one for one in changed.groups if one.by in ON_TERMINAL)
+    sides = [("all", changed.rates), *((f"{one.by}: {one.value}", one.rates) for one in groups)]
+    for name, rates in sides:
+        known = by_metric(rates.estimates)
+        gap = "–" if rates.difference is None else fmt.difference(rates.difference)
+        cells = (_cell(known.get(metric)) for metric in ("OC", "MC", "MR"))
+        row(table, name, *cells, gap, bold=name == "all")
+        if name == "all" and len(sides) > 1:
+            table.add_section()
+    return table
 
 
 def _prediction(prediction: PredictionSummary) -> Table:

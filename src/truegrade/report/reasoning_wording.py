@@ -27,6 +27,15 @@ PREDICTION: Mapping[str, str] = MappingProxyType(
     }
 )
 
+CHANGED: Mapping[str, str] = MappingProxyType(
+    {
+        "OC": "correct on originals",
+        "MC": "correct on changed problems",
+        "OR": "asked the original, right by the changed problem's tests",
+        "MR": "asked the changed problem, right by the original's tests",
+    }
+)
+
 CHOICE: Mapping[str, str] = MappingProxyType(
     {
         "preference": "chooses the original",

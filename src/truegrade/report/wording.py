@@ -35,8 +35,9 @@ REASONS: Mapping[Reason, str] = MappingProxyType(
 
 METRICS: Mapping[str, str] = MappingProxyType(
     {
-        "original_pass@1": "probability that one sample is correct, on original programs",
+        "original_pass@1": "probability that one sample is correct, on originals",
         "mutant_pass@1": "probability that one sample is correct, on mutants",
+        "changed_pass@1": "probability that one sample is correct, on problems whose statement was changed",
         "preserved_pass@1": "probability that one sample is correct, on rewritings of the same meaning",
         "methods": "classes of tests, one a method and one for all together, that succeed",
         "any_correct": "problems with at least one correct sample",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from truegrade.statistics.changed_problems import ChangedSummary
 from truegrade.statistics.paired import assess_difference
 from truegrade.statistics.reasoning_choice import METRICS as CHOICE_METRICS
 from truegrade.statistics.reasoning_choice import ChoiceSummary, choice_tallies, summarise_choice
@@ -24,10 +25,12 @@ from truegrade.statistics.reasoning_records import Draws, Pair, PredictionPrompt
 
 
 class ReasoningSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """Prediction and choice; None where the run holds none of it."""
+    """Prediction, choice and changed problems; None where the run holds none of it."""
 
     prediction: PredictionSummary | None = None
     choice: ChoiceSummary | None = None
+    changed: ChangedSummary | None = None
+    """Of problems to solve and changed ones, where the run asks such pairs."""
 
     def warnings(self) -> list[str]:
         """What a reader of the numbers must know."""
@@ -88,6 +91,8 @@ def compare_reasoning(a: ReasoningSummary, b: ReasoningSummary) -> tuple[ShareDi
         found += _compare_prediction(a.prediction.programs, b.prediction.programs)
     if a.choice is not None and b.choice is not None:
         found += _compare_choice(a.choice, b.choice)
+    if a.changed is not None and b.changed is not None:
+        found += _compare_prediction(a.changed.programs, b.changed.programs)
     return tuple(item for item in found if item is not None)
 
 
