@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from os.path import commonprefix
 
 import msgspec
 
@@ -25,11 +26,31 @@ from truegrade.builders.micro.programs import (
 from truegrade.builders.micro.repair_rows import CALLS, RepairItem, function_of
 
 
+CODE_WORDS = tuple(
+    sorted(
+        word
+        for names in (
+            grammar_parts.LIST_NAMES,
+            grammar_parts.ITEM_NAMES,
+            grammar_parts.INDEX_NAMES,
+            grammar_parts.RESULT_NAMES,
+            grammar_parts.SECOND_NAMES,
+            grammar_parts.LIMIT_NAMES,
+        )
+        for word in names
+        if len(word) > 2
+    )
+)
+"""What hidden parts of a name are replaced by, two at a time: words that the model can write, in no specification."""
+
+
 class TwinItems(msgspec.Struct, frozen=True):
     """Two items with one buggy program, its name apart, and with the same calls, on which the three differ."""
 
     first: RepairItem
     second: RepairItem
+    hidden: bool
+    """Whether two words that mean nothing stand for the part in which the names differ."""
 
     @property
     def programs(self) -> frozenset[str]:
@@ -37,24 +58,29 @@ class TwinItems(msgspec.Struct, frozen=True):
         return frozenset({self.first.program.identity, self.second.program.identity})
 
 
-def draw_twins(rng: random.Random, size: int) -> tuple[TwinItems, ...]:
+def draw_twins(
+    rng: random.Random, size: int, hidden: float = 0.0, known: frozenset[str] = frozenset()
+) -> tuple[TwinItems, ...]:
     """Pairs of which no two share a right program. Training shows no such bug: it changes single tokens.
 
     Args:
         rng: decides everything.
         size: how many.
+        hidden: share of pairs whose names do not say what their programs do; see `TwinItems.hidden`.
+        known: identities of programs to leave out.
     """
     drawn: list[TwinItems] = []
-    taken: set[str] = set()
+    taken = set(known)
     while len(drawn) < size:
-        pair = _attempt(rng)
+        pair = _attempt(rng, len(drawn) < round(size * hidden))
         if pair is not None and not pair.programs & taken:
             taken |= pair.programs
             drawn.append(pair)
+    rng.shuffle(drawn)
     return tuple(drawn)
 
 
-def _attempt(rng: random.Random) -> TwinItems | None:
+def _attempt(rng: random.Random, hidden: bool) -> TwinItems | None:
     """A pair of a drawn program and a neighbour, or None where they cannot be told apart."""
     parts, names = draw_parts(rng), draw_names(rng)
     part = rng.choice(ProgramParts._fields)
@@ -71,11 +97,25 @@ def _attempt(rng: random.Random) -> TwinItems | None:
     ]
     if len(set(returned)) < 3:
         return None
+    pair = _without_the_difference(first, second, rng) if hidden else (first, second)
     items = (
         RepairItem(program, _renamed(third, program.name), part, calls, expected)
-        for program, expected in zip((first, second), returned, strict=False)
+        for program, expected in zip(pair, returned, strict=False)
     )
-    return TwinItems(*items)
+    return TwinItems(*items, hidden)
+
+
+def _without_the_difference(
+    one: GeneratedProgram, other: GeneratedProgram, rng: random.Random
+) -> Iterator[GeneratedProgram]:
+    """Both programs, with words that mean nothing for the words of their names that differ."""
+    names = one.name.split("_"), other.name.split("_")
+    begin = len(commonprefix(names))
+    end = len(commonprefix([name[begin:][::-1] for name in names]))
+    for program, words in zip((one, other), names, strict=True):
+        code = rng.sample(CODE_WORDS, 2)
+        name = "_".join([*words[:begin], *code, *words[len(words) - end :]])
+        yield GeneratedProgram(name, _renamed(program, name), name.replace("_", " "), program.second)
 
 
 def _neighbours(parts: ProgramParts, part: str) -> Iterator[ProgramParts]:
