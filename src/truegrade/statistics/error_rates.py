@@ -186,7 +186,8 @@ def _ratio_span(ratios: Ratios, fpr: int, critical: float) -> Bounds | None:
     bounds = _bounds(ratios, (fpr, TPR), critical)
     if bounds is None:
         return None
-    return ratio_span(ratios.values[fpr], ratios.values[TPR], *bounds, ratios.correlation(fpr, TPR))
+    correlation = ratios.correlation(fpr, TPR)
+    return ratio_span(ratios.values[fpr], ratios.values[TPR], bounds[0], bounds[1], correlation)
 
 
 def _bounds(ratios: Ratios, places: Sequence[int], critical: float) -> list[Bounds] | None:

@@ -13,12 +13,12 @@ right, ``s`` exchanged, ``q = 1 - p - s`` otherwise wrong. With upper-case lette
 
 Hence ``1 - d = S + W (1 - R) / W'``, where ``W' / (1 - R)`` is the share otherwise wrong of those that are not
 reverted. Without any exchange it is Abbott's correction (1925, J. Economic Entomology 18:265-267) of the share of
-failures on originals by that on changed problems. An original that was seen and not learned counts as not known: the
-estimate is of what memory answers, which is at most what was leaked.
+failures on originals by that on changed problems. An original that was seen and not learned counts as not known:
+the estimate is of what memory answers, which is at most what was leaked.
 
-**Test.** Where a coin decided which problem of each pair was published, a model that knows none of them answers each
-pair as likely the other way round, whatever its skill and however hard either problem is. So the sum of signed
-scores has a known distribution, and the p-value is exact.
+**Test.** Where a coin decided which problem of each pair was published, a model that knows none of them answers
+each pair as likely the other way round, whatever its skill and however hard either problem is. So the sum of
+signed scores has a known distribution, and the p-value is exact.
 """
 
 from __future__ import annotations

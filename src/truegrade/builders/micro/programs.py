@@ -55,7 +55,7 @@ class ProgramParts(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        """Whether these make a program: filters that look at a neighbour need a walk from the second element on."""
+        """Whether these make a program: filters that look at a neighbour need a walk from the second element."""
         transforms = grammar_parts.AGGREGATES[self.aggregate].transforms or not self.transform
         return transforms and (self.kept not in grammar_parts.NEIGHBOURS or self.walk in _NEIGHBOUR_WALKS)
 

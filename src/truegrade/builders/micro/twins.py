@@ -1,15 +1,15 @@
 """Pairs of repair items that differ by one word of the specification: one buggy program, two right answers.
 
-The two programs of a pair have names that differ in one part, such as ``sum_below_tail`` and ``sum_upto_tail``, and
-bodies that differ in one line. The buggy program has on that line what a third name asks for. So the prompts differ
-in the function's name alone, and the answer to either is wrong for the other.
+The two programs of a pair have names that differ in one part, such as ``sum_below_tail`` and ``sum_upto_tail``,
+and bodies that differ in one line. The buggy program has on that line what a third name asks for. So the prompts
+differ in the function's name alone, and the answer to either is wrong for the other.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from os.path import commonprefix
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 import msgspec
 
@@ -24,7 +24,6 @@ from truegrade.builders.micro.programs import (
     program_of,
 )
 from truegrade.builders.micro.repair_rows import CALLS, RepairItem, function_of
-
 
 CODE_WORDS = tuple(
     sorted(
@@ -41,7 +40,7 @@ CODE_WORDS = tuple(
         if len(word) > 2
     )
 )
-"""What hidden parts of a name are replaced by, two at a time: words that the model can write, in no specification."""
+"""Two of them stand for a hidden part of a name: words that the model can write, in no specification."""
 
 
 class TwinItems(msgspec.Struct, frozen=True):
@@ -98,11 +97,11 @@ def _attempt(rng: random.Random, hidden: bool) -> TwinItems | None:
     if len(set(returned)) < 3:
         return None
     pair = _without_the_difference(first, second, rng) if hidden else (first, second)
-    items = (
+    one, other = (
         RepairItem(program, _renamed(third, program.name), part, calls, expected)
         for program, expected in zip(pair, returned, strict=False)
     )
-    return TwinItems(*items, hidden)
+    return TwinItems(one, other, hidden)
 
 
 def _without_the_difference(
@@ -110,12 +109,17 @@ def _without_the_difference(
 ) -> Iterator[GeneratedProgram]:
     """Both programs, with words that mean nothing for the words of their names that differ."""
     names = one.name.split("_"), other.name.split("_")
-    begin = len(commonprefix(names))
-    end = len(commonprefix([name[begin:][::-1] for name in names]))
+    begin = _alike(*names)
+    end = _alike(*(name[begin:][::-1] for name in names))
     for program, words in zip((one, other), names, strict=True):
         code = rng.sample(CODE_WORDS, 2)
         name = "_".join([*words[:begin], *code, *words[len(words) - end :]])
         yield GeneratedProgram(name, _renamed(program, name), name.replace("_", " "), program.second)
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words both begin with."""
+    return sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(one, other, strict=False)))
 
 
 def _neighbours(parts: ProgramParts, part: str) -> Iterator[ProgramParts]:

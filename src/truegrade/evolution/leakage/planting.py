@@ -56,7 +56,9 @@ class LeakSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def arms(self) -> dict[Arm, int]:
         """Arm -> trainings."""
-        arms = {Arm(dose, self.repeats if dose else 0): self.trainings if dose else self.clean for dose in self.doses}
+        arms = {
+            Arm(dose, self.repeats if dose else 0): self.trainings if dose else self.clean for dose in self.doses
+        }
         return arms | {Arm(self.others_dose, repeats): self.trainings for repeats in self.others}
 
     @property
@@ -81,8 +83,8 @@ class LeakSettings(msgspec.Struct, frozen=True, kw_only=True):
                 raise UserError(f"`doses` {dose:g} is no share: give numbers from 0 to 1")
             if repeats * round(dose * self.pairs) > self.lessons:
                 raise UserError(
-                    f"`lessons` {self.lessons}: {round(dose * self.pairs)} problems, {repeats} times each, are more;"
-                    " raise it, or lower `repeats`"
+                    f"`lessons` {self.lessons}: {round(dose * self.pairs)} problems, {repeats} times each,"
+                    " are more; raise it, or lower `repeats`"
                 )
 
 
@@ -100,7 +102,9 @@ def quick() -> LeakSettings:
     return LeakSettings(doses=(0.0, 0.25), trainings=1, clean=1, repeats=16, others=(), pairs=40, lessons=160)
 
 
-def planted(settings: LeakSettings, arm: Arm, seed: int, profile: Profile) -> tuple[list[PlantedPair], list[Lesson]]:
+def planted(
+    settings: LeakSettings, arm: Arm, seed: int, profile: Profile
+) -> tuple[list[PlantedPair], list[Lesson]]:
     """The benchmark of a training, and its lessons.
 
     The pairs are always the same. Which problem of each is published, and which of the published ones leak, is

@@ -22,6 +22,7 @@ from truegrade.store.journal import Journal, read_journal
 from truegrade.store.manifest import write_atomically
 
 SETTINGS, TRAININGS, RESULTS = "settings.json", "trainings.jsonl", "results.json"
+_ADVICE = "is it what `truegrade data leakage` wrote?"
 Planned = tuple[Arm, int]
 """An arm and a seed."""
 
@@ -78,7 +79,7 @@ def _planned(settings: LeakSettings) -> list[Planned]:
 def _begin(folder: Path, settings: LeakSettings) -> None:
     """Write the settings down, or see that what began here has the same."""
     path = folder / SETTINGS
-    if path.exists() and read_json(path, LeakSettings, "is it what `data leakage` wrote?").sha256 != settings.sha256:
+    if path.exists() and read_json(path, LeakSettings, _ADVICE).sha256 != settings.sha256:
         raise UserError(f"{folder} holds another experiment: its settings differ; choose another `out`")
     write_atomically(path, encode(settings, indent=2) + b"\n")
 

@@ -15,8 +15,8 @@ from truegrade.statistics.leakage import LeakEstimate, leak_estimate, sign_flip_
 
 LEVEL = 0.05
 REDRAWS = 200
-"""Times that a training without a leak is looked at as if other problems of its pairs had been published: its model
-saw neither, so each such draw is as good as the one that was made."""
+"""Times that a training without a leak is looked at as if other problems of its pairs had been published: its
+model saw neither, so each such draw is as good as the one that was made."""
 
 
 class TrainingFound(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +53,8 @@ class ArmFound(msgspec.Struct, frozen=True, kw_only=True):
 
     def mean(self, name: str) -> float | None:
         """Mean of a number of every training, or of its estimate; None where a training lacks it."""
-        values = [getattr(one, name) if hasattr(one, name) else getattr(one.estimate, name) for one in self.trainings]
+        held = [one if hasattr(one, name) else one.estimate for one in self.trainings]
+        values = [getattr(each, name) for each in held]
         known = [value for value in values if value is not None]
         return sum(known) / len(known) if known else None
 

@@ -98,9 +98,9 @@ def _answers(
 
 
 def judged(text: str, problem: Problem, other: Problem, grader: ProgramGrader) -> Reply:
-    """Whether a reply is right, or the right answer of the pair's other problem, whatever it calls its function."""
+    """Whether a reply is right, or the right answer of the pair's other problem, whatever its function's name."""
     prompt = grader.profile.render_prompt(problem)
     if grader.verdict(problem, prompt, text).passed:
         return "right"
-    names = [one.task.entry_point for one in (problem, other) if isinstance(one.task, FunctionTask)]
-    return "exchanged" if grader.verdict(other, prompt, text.replace(*names)).passed else "wrong"
+    mine, theirs = (one.task.entry_point for one in (problem, other) if isinstance(one.task, FunctionTask))
+    return "exchanged" if grader.verdict(other, prompt, text.replace(mine, theirs)).passed else "wrong"
