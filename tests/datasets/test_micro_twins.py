@@ -1,4 +1,4 @@
-"""Pairs of repairs one word of the specification apart: one buggy program, two answers, neither right for the other."""
+"""Pairs of repairs one word of the specification apart: one buggy program, and an answer for each."""
 
 import random
 

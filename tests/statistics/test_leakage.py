@@ -59,6 +59,12 @@ def test_nothing_is_said_where_memory_could_not_be_seen():
     assert one.known == 0.5 and (one.low, one.high) == (None, None)
 
 
+def test_pairs_that_all_agree_do_not_make_the_estimate_certain():
+    found = leak_estimate(answered([("r", "r")] * 50 + [("w", "w")] * 50))
+    assert found.known == found.low == 0.0
+    assert 0.01 < found.high < 0.15
+
+
 def test_the_tail_counts_every_choice_of_signs():
     scores = [2, 1, -1, 0, 2, 1, -2]
     signs = list(product((1, -1), repeat=len(scores)))

@@ -136,7 +136,12 @@ def _cluster_scores(pairs: Sequence[AnsweredPair]) -> list[int]:
 def _known(
     shares: Sequence[Share], pairs: Sequence[AnsweredPair], confidence: float
 ) -> tuple[float, Bounds | None]:
-    """``1 - S - W / (W' / (1 - R))`` and its interval; the two terms are taken for uncorrelated, which is wide."""
+    """``1 - S - W / (W' / (1 - R))`` and its interval.
+
+    The terms S and W / ... are taken for uncorrelated, which is wide. The correlation of W with W' is that of the
+    pairs and one more of each kind of disagreement: without it, pairs that all agree would make the ratio certain
+    (after Agresti & Min 2005, Statistics in Medicine 24:729-740, who add to each cell of matched pairs).
+    """
     ratios = Ratios(shares, [pair.cluster for pair in pairs], confidence)
     exchanged, wrong, skill = ratios.values
     value = 1 - exchanged - wrong / skill
@@ -144,12 +149,23 @@ def _known(
     if any(bounds is None for bounds in found):
         return value, None
     of_exchanged, of_wrong, of_skill = (bounds for bounds in found if bounds is not None)
-    term = ratio_span(wrong, skill, of_wrong, of_skill, ratios.correlation(1, 2))
+    term = ratio_span(wrong, skill, of_wrong, of_skill, _correlation(shares[1:], pairs))
     values, bounds = (exchanged, wrong / skill), (of_exchanged, term)
     if isinf(term[1]):
         return value, (0.0, min(1.0, max(0.0, value + spread((1, 1), values, bounds, _uncorrelated, -1))))
     below, above = (spread((1, 1), values, bounds, _uncorrelated, side) for side in (1, -1))
     return value, (min(1.0, max(0.0, value - below)), min(1.0, max(0.0, value + above)))
+
+
+def _correlation(shares: Sequence[Share], pairs: Sequence[AnsweredPair]) -> float:
+    """Of two shares, with a pair more that is of the first alone, and one that is of the second alone."""
+    more = ((1, 0), (0, 1))
+    smoothed = [
+        Share([*share.tops, *tops], [*share.bottoms, 1, 1], [*share.draws, 1, 1])
+        for share, tops in zip(shares, more, strict=True)
+    ]
+    clusters = [*(f"pair {pair.cluster}" for pair in pairs), "first", "second"]
+    return Ratios(smoothed, clusters).correlation(0, 1)
 
 
 def _uncorrelated(_: int, __: int) -> float:
