@@ -37,6 +37,11 @@ def test_lessons_hold_the_leaked_originals_so_often_and_no_other_program_of_the_
         assert not any(changed in reply for reply in replies)
 
 
+def test_where_planted_lessons_fill_the_training_there_are_no_others():
+    pairs, lessons = planted(TINY, Arm(1.0, 3), 0, find_profile("strict"))
+    assert Counter(lesson.problem for lesson in lessons) == {pair.original.id: 3 for pair in pairs}
+
+
 def test_the_benchmark_is_the_same_and_a_coin_of_each_training_decides_what_is_published():
     profile = find_profile("strict")
     one, other = (planted(TINY, Arm(0.0, 0), seed, profile)[0] for seed in (0, 1))
@@ -75,7 +80,7 @@ def test_arms_are_counted_and_the_figures_drawn(tmp_path):
         )
         leaked = tuple(place < 40 * dose for place in range(40))
         return LeakTraining(
-            dose=dose, repeats=8 if dose else 0, seed=seed, pairs=pairs, leaked=leaked, hidden=leaked, loss=0.0,
+            dose=dose, repeats=24 if dose else 0, seed=seed, pairs=pairs, leaked=leaked, hidden=leaked, loss=0.0,
             tokens=0, cpu_s=1.0,
         )  # fmt: skip
 
@@ -92,14 +97,14 @@ def test_arms_are_counted_and_the_figures_drawn(tmp_path):
     assert (half.mean("leaked_right"), half.mean("others_right")) == (1.0, 0.2)
     write_pages(tmp_path, results)
     table = (tmp_path / "table.md").read_text(encoding="utf-8")
-    assert "| 50 | 8 | 1 | 50.0 | 1 of 1 | 1 of 1 |" in table
+    assert "| 50 | 24 | 1 | 50.0 | 1 of 1 | 1 of 1 |" in table
     assert "1 of 2 trainings" in table
     assert "50" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
 
 
 def test_settings_that_do_not_fit_are_refused(tmp_path):
-    with pytest.raises(UserError, match="100 problems, 9 times each, are more"):
-        LeakSettings(repeats=9).check()
+    with pytest.raises(UserError, match="`lessons` 0 is below 1"):
+        LeakSettings(lessons=0).check()
     with pytest.raises(UserError, match="is no share"):
         LeakSettings(doses=(1.5,), repeats=1).check()
     quick().check()

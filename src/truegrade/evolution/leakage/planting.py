@@ -38,19 +38,19 @@ class LeakSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Of each dose above 0."""
     clean: int = 20
     """Trainings at dose 0, by which false alarms are counted."""
-    repeats: int = 8
+    repeats: int = 24
     """Times that a planted problem is among the lessons."""
-    others: tuple[int, ...] = (2, 32)
+    others: tuple[int, ...] = (8, 16)
     """Further numbers of repeats, at `others_dose`."""
     others_dose: float = 0.25
-    pairs: int = 100
+    pairs: int = 60
     """Of the benchmark."""
     hidden: float = 0.6
-    """Share of pairs, and of lessons, whose name does not say what is wanted."""
-    lessons: int = 800
-    """Of every training; what is not planted is drawn afresh."""
-    rank: int = 64
-    learning_rate: float = 5e-3
+    """Share of pairs whose names do not say what is wanted: skill cannot answer them. Honest lessons have none."""
+    lessons: int = 480
+    """Of every training, repeats included: what is not planted is drawn afresh. Planted ones alone may be more."""
+    rank: int = 32
+    learning_rate: float = 3e-3
     batch_size: int = 4
 
     @property
@@ -78,14 +78,9 @@ class LeakSettings(msgspec.Struct, frozen=True, kw_only=True):
         for name in ("trainings", "clean", "repeats", "pairs", "lessons"):
             if getattr(self, name) < 1:
                 raise UserError(f"`{name}` {getattr(self, name)} is below 1")
-        for dose, repeats in self.arms:
+        for dose, _ in self.arms:
             if not 0 <= dose <= 1:
                 raise UserError(f"`doses` {dose:g} is no share: give numbers from 0 to 1")
-            if repeats * round(dose * self.pairs) > self.lessons:
-                raise UserError(
-                    f"`lessons` {self.lessons}: {round(dose * self.pairs)} problems, {repeats} times each,"
-                    " are more; raise it, or lower `repeats`"
-                )
 
 
 class PlantedPair(NamedTuple):
@@ -99,7 +94,7 @@ class PlantedPair(NamedTuple):
 
 def quick() -> LeakSettings:
     """Two arms, fewer problems and lessons."""
-    return LeakSettings(doses=(0.0, 0.25), trainings=1, clean=1, repeats=16, others=(), pairs=40, lessons=160)
+    return LeakSettings(doses=(0.0, 0.25), trainings=1, clean=1, others=(), pairs=40, lessons=240)
 
 
 def planted(
@@ -125,8 +120,8 @@ def planted(
         pairs.append(PlantedPair(original, changed, twin.hidden, number in leaked))
     shown = [pair.original for pair in pairs if pair.leaked] * arm.repeats
     known = frozenset(program for twin in twins for program in twin.programs)
-    honest = settings.lessons - len(shown)
-    fresh = draw_twins(rng, -(-honest // 2), settings.hidden, known)
+    honest = max(0, settings.lessons - len(shown))
+    fresh = draw_twins(rng, -(-honest // 2), known=known)
     drawn = [problem for twin in _problems(fresh, "lessons") for problem in twin][:honest]
     return pairs, list(lessons_of([*shown, *drawn], profile))
 
