@@ -1,6 +1,9 @@
 import random
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import product
 from math import comb
+from pathlib import Path
 
 import pytest
 
@@ -13,21 +16,14 @@ def answered(seen, cluster="{}"):
     return [AnsweredPair(cluster.format(place), words[a], words[b]) for place, (a, b) in enumerate(seen)]
 
 
-def drawn(rng, size, dose, memory, skills, exchange):
-    """Pairs by the model that the estimate assumes: memory answers a share of originals, skill the rest."""
-
-    def skilled(right):
-        draw = rng.random()
-        return "right" if draw < right else "exchanged" if draw < right + exchange * (1 - right) else "wrong"
-
-    pairs = []
-    for place in range(size):
-        right = rng.choice(skills)
-        known = rng.random() < dose
-        original = "right" if known else skilled(right)
-        changed = "exchanged" if known and rng.random() < memory else skilled(right)
-        pairs.append(AnsweredPair(str(place), original, changed))
-    return pairs
+@pytest.fixture(scope="module")
+def bench():
+    name = "leakage_coverage"
+    spec = spec_from_file_location(name, Path(__file__).parents[2] / "bench" / f"{name}.py")
+    sys.modules[name] = module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[name]
 
 
 def test_the_estimate_solves_the_equations():
@@ -80,15 +76,13 @@ def test_a_cluster_is_flipped_whole():
 
 
 @pytest.mark.parametrize("dose", [0.0, 0.05, 0.25, 1.0])
-@pytest.mark.parametrize(("memory", "exchange"), [(0.0, 0.05), (0.6, 0.15)])
-def test_intervals_hold_and_alarms_are_rare(dose, memory, exchange):
-    rng = random.Random(7)
-    runs = [leak_estimate(drawn(rng, 120, dose, memory, (0.97, 0.5, 0.08, 0.08), exchange)) for _ in range(150)]
-    assert sum(one.known for one in runs) / len(runs) == pytest.approx(dose, abs=0.02)
+@pytest.mark.parametrize("reverts", [0.0, 0.6])
+def test_intervals_hold_and_alarms_are_rare(bench, dose, reverts):
+    found = bench.coverage(bench.Cell(120, dose, reverts), 150, seed=7)
+    assert found["estimate"] == pytest.approx(100 * dose, abs=2)
     # A standard error of 1.8 points at 95 %.
-    assert sum(one.low <= dose <= one.high for one in runs) / len(runs) >= 0.91
-    alarms = sum(one.p_value <= 0.05 for one in runs) / len(runs)
-    assert alarms <= 0.09 if dose == 0 else alarms >= (0.05 if dose < 0.1 else 0.7)
+    assert found["covers"] >= 91
+    assert found["detects"] <= 9 if dose == 0 else found["detects"] >= (5 if dose < 0.1 else 70)
 
 
 def test_a_hard_half_of_each_pair_raises_no_alarm_where_a_coin_chose_the_original():
