@@ -94,7 +94,7 @@ def test_arms_are_counted_and_the_figures_drawn(tmp_path):
     assert none.redraw_alarms / none.redraws <= 0.05
     assert (half.detected, half.holds) == (1, 1)
     assert half.known.mean == pytest.approx(0.5)
-    assert (half.mean("leaked_right"), half.mean("others_right")) == (1.0, 0.2)
+    assert (none.mean("remembered"), half.mean("remembered")) == (None, 1.0)
     write_pages(tmp_path, results)
     table = (tmp_path / "table.md").read_text(encoding="utf-8")
     assert "| 50 | 24 | 1 | 50.0 | 1 of 1 | 1 of 1 |" in table

@@ -26,13 +26,12 @@ HEAD = (
     "originals right",
     "changed right",
     "reverted",
-    "planted right",
-    "others right",
+    "remembered",
 )
 CAPTION = (
     "In percent. Estimate: mean over trainings of the share known by heart, with a 95 % t interval over trainings;"
     " holds planted: trainings whose own 95 % interval holds the planted share; detected: p at most 0.05, with"
-    " Wilson's 95 % interval"
+    " Wilson's 95 % interval; remembered: of planted originals that skill cannot answer, those answered rightly"
 )
 LIMITS = (
     "This is a model of 0.9 million parameters that is fine-tuned on generated repairs, three in five of which"
@@ -114,7 +113,7 @@ def _cells(arm: ArmFound) -> list[str]:
         f" [{100 * known.low:.1f}, {100 * known.high:.1f}]"
     )  # fmt: skip
     rate = f"{100 * arm.detected / size:.0f} [{100 * arm.detection_low:.0f}, {100 * arm.detection_high:.0f}]"
-    shares = ("original_rate", "changed_rate", "reversion_rate", "leaked_right", "others_right")
+    shares = ("original_rate", "changed_rate", "reversion_rate", "remembered")
     return [
         f"{100 * arm.dose:g}",
         str(arm.repeats) if arm.dose else "–",

@@ -24,10 +24,9 @@ class TrainingFound(msgspec.Struct, frozen=True, kw_only=True):
 
     seed: int
     estimate: LeakEstimate
-    leaked_right: float | None
-    """Share of leaked originals that are answered rightly; None where there are none."""
-    others_right: float | None
-    """The same of those that did not leak."""
+    remembered: float | None
+    """Of the planted originals that skill cannot answer, the share that is answered rightly; None without any. The
+    estimate is not told; the share planted times this is what it should find."""
     cpu_s: float
 
 
@@ -92,19 +91,12 @@ def _arm(arm: Arm, trainings: Sequence[LeakTraining]) -> ArmFound:
 
 
 def _found(training: LeakTraining) -> TrainingFound:
-    def right(leaked: bool) -> float | None:
-        chosen = [
-            pair.original == "right"
-            for pair, was in zip(training.pairs, training.leaked, strict=True)
-            if was is leaked
-        ]
-        return sum(chosen) / len(chosen) if chosen else None
-
+    seen = zip(training.pairs, training.leaked, training.hidden, strict=True)
+    riddles = [pair.original == "right" for pair, leaked, hidden in seen if leaked and hidden]
     return TrainingFound(
         seed=training.seed,
         estimate=leak_estimate(training.pairs),
-        leaked_right=right(True),
-        others_right=right(False),
+        remembered=sum(riddles) / len(riddles) if riddles else None,
         cpu_s=training.cpu_s,
     )
 
