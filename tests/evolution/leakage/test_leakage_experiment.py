@@ -80,8 +80,8 @@ def test_arms_are_counted_and_the_figures_drawn(tmp_path):
         )
         leaked = tuple(place < 40 * dose for place in range(40))
         return LeakTraining(
-            dose=dose, repeats=24 if dose else 0, seed=seed, pairs=pairs, leaked=leaked, hidden=leaked, loss=0.0,
-            tokens=0, cpu_s=1.0,
+            dose=dose, repeats=24 if dose else 0, seed=seed, pairs=pairs, leaked=leaked,
+            hidden=tuple(place % 20 >= 4 for place in range(40)), loss=0.0, tokens=0, cpu_s=1.0,
         )  # fmt: skip
 
     skill = ["right"] * 4 + ["wrong"] * 16
@@ -92,12 +92,13 @@ def test_arms_are_counted_and_the_figures_drawn(tmp_path):
     none, half = results.arms
     assert (none.detected, len(none.trainings), none.redraws) == (1, 2, 400)
     assert none.redraw_alarms / none.redraws <= 0.05
-    assert (half.detected, half.holds) == (1, 1)
+    assert (half.detected, half.holds, half.holds_truth) == (1, 1, 1)
+    assert (half.mean("truth"), none.mean("truth")) == (0.5, 0.0)
     assert half.known.mean == pytest.approx(0.5)
     assert (none.mean("remembered"), half.mean("remembered")) == (None, 1.0)
     write_pages(tmp_path, results)
     table = (tmp_path / "table.md").read_text(encoding="utf-8")
-    assert "| 50 | 24 | 1 | 50.0 | 1 of 1 | 1 of 1 |" in table
+    assert "| 50 | 24 | 1 | 100.0 | 50.0 | 50.0 | 1 of 1 | 1 of 1 | 1 of 1 |" in table
     assert "1 of 2 trainings" in table
     assert "50" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
 

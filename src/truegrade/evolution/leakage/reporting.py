@@ -19,19 +19,22 @@ HEAD = (
     "planted",
     "times each",
     "trainings",
+    "remembered",
+    "known in truth",
     "estimate",
+    "holds truth",
     "holds planted",
     "detected",
     "detection rate",
     "originals right",
     "changed right",
     "reverted",
-    "remembered",
 )
 CAPTION = (
-    "In percent. Estimate: mean over trainings of the share known by heart, with a 95 % t interval over trainings;"
-    " holds planted: trainings whose own 95 % interval holds the planted share; detected: p at most 0.05, with"
-    " Wilson's 95 % interval; remembered: of planted originals that skill cannot answer, those answered rightly"
+    "In percent, means over trainings. Remembered: of planted originals that skill cannot answer, those answered"
+    " rightly; known in truth: the same as a share of all originals that skill cannot answer. Estimate: of the"
+    " share known by heart, with a 95 % t interval over trainings; holds truth, planted: trainings whose own 95 %"
+    " interval holds that share; detected: p at most 0.05, with Wilson's 95 % interval"
 )
 LIMITS = (
     "This is a model of 0.9 million parameters that is fine-tuned on generated repairs, three in five of which"
@@ -77,9 +80,10 @@ def dose_curve(results: LeakResults) -> Chart:
     arms = sorted((arm for arm in results.arms if arm.repeats in usual), key=lambda arm: arm.dose)
     found = _points([(100 * arm.dose, arm) for arm in arms])
     planted = Line("planted", [Point(0, 0), Point(100, 100)])
+    truth = Line("known in truth", [Point(100 * arm.dose, 100 * (arm.mean("truth") or 0.0)) for arm in arms])
     name = f"Estimated share known by heart against the share planted {results.settings.repeats} times, %"
     axis = number_axis(0, 100, "planted, % of the originals")
-    return lines([Line("estimate", found), planted], axis, _heights(found), name)
+    return lines([Line("estimate", found), truth, planted], axis, _heights(found), name)
 
 
 def repeats_curve(results: LeakResults) -> Chart:
@@ -89,8 +93,10 @@ def repeats_curve(results: LeakResults) -> Chart:
     found = _points([(arm.repeats, arm) for arm in arms])
     last = max([arm.repeats for arm in arms], default=1)
     planted = Line("planted", [Point(0, 100 * dose), Point(last, 100 * dose)])
+    truth = Line("known in truth", [Point(arm.repeats, 100 * (arm.mean("truth") or 0.0)) for arm in arms])
     name = f"Estimated share known by heart, %, where {100 * dose:g} % is planted, against how often each was seen"
-    return lines([Line("estimate", found), planted], number_axis(0, last, "times each"), _heights(found), name)
+    drawn = [Line("estimate", found), truth, planted]
+    return lines(drawn, number_axis(0, last, "times each"), _heights(found), name)
 
 
 def _heights(points: Sequence[Point]) -> Axis:
@@ -113,14 +119,21 @@ def _cells(arm: ArmFound) -> list[str]:
         f" [{100 * known.low:.1f}, {100 * known.high:.1f}]"
     )  # fmt: skip
     rate = f"{100 * arm.detected / size:.0f} [{100 * arm.detection_low:.0f}, {100 * arm.detection_high:.0f}]"
-    shares = ("original_rate", "changed_rate", "reversion_rate", "remembered")
     return [
         f"{100 * arm.dose:g}",
         str(arm.repeats) if arm.dose else "–",
         str(size),
+        _mean(arm, "remembered"),
+        _mean(arm, "truth"),
         "–" if known is None else f"{100 * known.mean:.1f}{ends}",
+        f"{arm.holds_truth} of {size}",
         f"{arm.holds} of {size}",
         f"{arm.detected} of {size}",
         rate,
-        *("–" if (mean := arm.mean(name)) is None else f"{100 * mean:.1f}" for name in shares),
+        *(_mean(arm, name) for name in ("original_rate", "changed_rate", "reversion_rate")),
     ]
+
+
+def _mean(arm: ArmFound, name: str) -> str:
+    mean = arm.mean(name)
+    return "–" if mean is None else f"{100 * mean:.1f}"

@@ -25,8 +25,10 @@ class TrainingFound(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     estimate: LeakEstimate
     remembered: float | None
-    """Of the planted originals that skill cannot answer, the share that is answered rightly; None without any. The
-    estimate is not told; the share planted times this is what it should find."""
+    """Of the planted originals that skill cannot answer, the share that is answered rightly; None without any."""
+    truth: float
+    """Planted originals that skill cannot answer and that are answered rightly, as a share of all that it cannot:
+    what the estimate, which is not told which are which, is to find."""
     cpu_s: float
 
 
@@ -39,6 +41,8 @@ class ArmFound(msgspec.Struct, frozen=True, kw_only=True):
     """Mean of the estimates, with Student's t interval over trainings; None where no training has one."""
     holds: int
     """Trainings whose own interval holds the dose."""
+    holds_truth: int
+    """Trainings whose own interval holds what is known in truth."""
     detected: int
     """Trainings in which the p-value is at most 5 %."""
     detection_low: float
@@ -81,6 +85,7 @@ def _arm(arm: Arm, trainings: Sequence[LeakTraining]) -> ArmFound:
         repeats=arm.repeats,
         known=over_seeds(known) if known else None,
         holds=sum(_holds(one.estimate, arm.dose) for one in found),
+        holds_truth=sum(_holds(one.estimate, one.truth) for one in found),
         detected=detected,
         detection_low=low,
         detection_high=high,
@@ -92,11 +97,12 @@ def _arm(arm: Arm, trainings: Sequence[LeakTraining]) -> ArmFound:
 
 def _found(training: LeakTraining) -> TrainingFound:
     seen = zip(training.pairs, training.leaked, training.hidden, strict=True)
-    riddles = [pair.original == "right" for pair, leaked, hidden in seen if leaked and hidden]
+    planted = [pair.original == "right" for pair, leaked, hidden in seen if leaked and hidden]
     return TrainingFound(
         seed=training.seed,
         estimate=leak_estimate(training.pairs),
-        remembered=sum(riddles) / len(riddles) if riddles else None,
+        remembered=sum(planted) / len(planted) if planted else None,
+        truth=sum(planted) / max(1, sum(training.hidden)),
         cpu_s=training.cpu_s,
     )
 
