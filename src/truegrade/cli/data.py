@@ -199,7 +199,7 @@ data.add_command(check)
 
 
 @data.command("leakage")
-@click.option("--trainings", type=click.IntRange(min=1), help="Trainings of each planted share. [default: 4]")
+@click.option("--trainings", type=click.IntRange(min=1), help="Trainings of each planted share. [default: 3]")
 @click.option("--clean", type=click.IntRange(min=1), help="Trainings without a leak. [default: 20]")
 @click.option("--repeats", type=click.IntRange(min=1), help="Times each planted problem is seen. [default: 24]")
 @click.option("--quick", is_flag=True, help="Two trainings of fewer problems: nothing planted, and a quarter.")

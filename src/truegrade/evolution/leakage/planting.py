@@ -34,7 +34,7 @@ class LeakSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that decides the numbers."""
 
     doses: tuple[float, ...] = (0.0, 0.05, 0.25, 1.0)
-    trainings: int = 4
+    trainings: int = 3
     """Of each dose above 0."""
     clean: int = 20
     """Trainings at dose 0, by which false alarms are counted."""

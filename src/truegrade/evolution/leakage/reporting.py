@@ -30,6 +30,8 @@ HEAD = (
     "changed right",
     "reverted",
 )
+SHOWN = 9
+"""Columns that a terminal has room for."""
 CAPTION = (
     "In percent, means over trainings. Remembered: of planted originals that skill cannot answer, those answered"
     " rightly; known in truth: the same as a share of all originals that skill cannot answer. Estimate: of the"
@@ -54,10 +56,10 @@ def write_pages(folder: Path, results: LeakResults) -> Path:
 
 
 def print_results(results: LeakResults) -> None:
-    """Print a line an arm, and the false alarms."""
-    out, shown = open_console(None), plain_table(*HEAD)
+    """Print a line an arm, without the last columns of the file, and the false alarms."""
+    out, shown = open_console(None), plain_table(*HEAD[:SHOWN])
     for arm in results.arms:
-        row(shown, *_cells(arm))
+        row(shown, *_cells(arm)[:SHOWN])
     out.print(shown)
     for line in (CAPTION, *alarm_lines(results), LIMITS):
         out.print(line)
