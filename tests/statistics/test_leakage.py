@@ -38,8 +38,14 @@ def test_the_estimate_solves_the_equations():
 
 def test_without_exchanges_it_is_abbotts_correction():
     found = leak_estimate(answered(zip("w" * 30 + "r" * 70, "w" * 60 + "r" * 40, strict=True)))
-    assert found.known == pytest.approx((0.7 - 0.4) / (1 - 0.4))
+    assert pytest.approx(found.abbott) == found.known == pytest.approx((0.7 - 0.4) / (1 - 0.4))
     assert found.low < 0.5 < found.high
+
+
+def test_abbotts_correction_takes_a_reversion_for_a_failure():
+    found = leak_estimate(answered(zip("r" * 50 + "w" * 50, "x" * 50 + "w" * 50, strict=True)))
+    assert found.abbott == 0.5
+    assert leak_estimate(answered([("r", "r")] * 3)).abbott is None
 
 
 def test_a_benchmark_that_is_known_whole_keeps_an_interval():

@@ -76,6 +76,15 @@ class LeakEstimate(msgspec.Struct, frozen=True, kw_only=True):
     p_value: float
     """One-sided, of no memory at all; exact where a coin decided which problem of a pair was published."""
 
+    @property
+    def abbott(self) -> float | None:
+        """Abbott's correction, which takes a reversion for a failure of skill; None where nothing changed fails.
+
+        It is nearer the truth where reversions fall on problems that skill would have failed at.
+        """
+        failing = 1 - self.changed_rate
+        return 1 - (1 - self.original_rate) / failing if failing else None
+
 
 def leak_estimate(pairs: Sequence[AnsweredPair], confidence: float = 0.95) -> LeakEstimate:
     """Estimate and test how much of a benchmark a model knows by heart.
