@@ -62,7 +62,7 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
 def _problems(split: str, size: int, seed: int) -> tuple[Problem, ...]:
     items = list(_items(split, size, seed))
     digest = sha256_json(items)
-    return tuple(_problem(number, item, digest) for number, item in enumerate(items))
+    return tuple(problem_of(number, item, digest) for number, item in enumerate(items))
 
 
 def _items(split: str, size: int, seed: int) -> Iterator[RepairItem]:
@@ -86,7 +86,14 @@ def _belongs(seen_program: bool, seen_bug: bool, program: GeneratedProgram, bug:
     return not (seen_program and seen_bug) or is_reserved(program, bug.source)
 
 
-def _problem(number: int, item: RepairItem, digest: str) -> Problem:
+def problem_of(number: int, item: RepairItem, digest: str) -> Problem:
+    """An item as a problem of this benchmark.
+
+    Args:
+        number: its place in the set.
+        item: what is to be repaired.
+        digest: hash of the set.
+    """
     program = item.program
     tests = "\n".join(
         f"assert {program.name}({', '.join(map(repr, arguments))}) == {expected}"

@@ -209,3 +209,44 @@ def data_push(file: Path, repo: str, private: bool, licence: str, as_json: bool)
 
 data.add_command(build)
 data.add_command(check)
+
+
+@data.command("leakage")
+@click.option("--trainings", type=click.IntRange(min=1), help="Trainings of each planted share. [default: 3]")
+@click.option("--clean", type=click.IntRange(min=1), help="Trainings without a leak. [default: 20]")
+@click.option("--repeats", type=click.IntRange(min=1), help="Times each planted problem is seen. [default: 24]")
+@click.option("--quick", is_flag=True, help="Two trainings of fewer problems: nothing planted, and a quarter.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path),
+              help="Output folder. [default: runs/leakage-HASH]")  # fmt: skip
+@click.option("--workers", type=click.IntRange(min=1), help="Trainings done at once. [default: one per core]")
+@unsafe_option
+@json_option
+def data_leakage(
+    trainings: int | None, clean: int | None, repeats: int | None, quick: bool, out: Path | None,
+    workers: int | None, allow_unsafe: bool | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Plant known shares of a benchmark in training data and recover them. The same command resumes.
+
+    The embedded model is trained on repairs, 0, 5, 25 or 100 % of a benchmark among them; its answers to original
+    and changed problems tell how much it knows by heart.
+    """
+    import msgspec
+
+    from truegrade.evolution.leakage.planting import LeakSettings
+    from truegrade.evolution.leakage.planting import quick as quickly
+    from truegrade.evolution.leakage.reporting import print_results, write_pages
+    from truegrade.evolution.leakage.running import leakage
+
+    given = {"trainings": trainings, "clean": clean, "repeats": repeats}
+    changes = {name: value for name, value in given.items() if value is not None}
+    settings = msgspec.structs.replace(quickly() if quick else LeakSettings(), **changes)
+    folder, results = leakage(
+        settings, out=out, workers=workers, allow_unsafe=bool(allow_unsafe),
+        said=(lambda _: None) if as_json else (lambda line: echo(line, err=True)),
+    )  # fmt: skip
+    path = write_pages(folder, results)
+    if as_json:
+        print_json({"folder": str(folder), "results": results})
+    else:
+        print_results(results)
+        echo(f"{folder}: results.json holds the numbers, {path.name} the curve")

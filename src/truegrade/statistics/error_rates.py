@@ -12,14 +12,13 @@ wrong, ``(accepted + undecided) / (wrong + undecided)`` if all are. Intervals ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
 from typing import NamedTuple
 
 import msgspec
 
 from truegrade.statistics.intervals import METHOD as WILSON
 from truegrade.statistics.intervals import NO_METHOD
-from truegrade.statistics.mover import Bounds, spread
+from truegrade.statistics.mover import Bounds, ratio_span, spread
 from truegrade.statistics.ratios import Ratios, Share, percentile_interval
 from truegrade.statistics.set_identified import METHOD as IMBENS_MANSKI
 from truegrade.statistics.set_identified import imbens_manski_critical
@@ -183,22 +182,12 @@ def ppv_span(ratios: Ratios, base_rate: float) -> RateSpan | None:
 
 
 def _ratio_span(ratios: Ratios, fpr: int, critical: float) -> Bounds | None:
-    """MOVER interval of FPR / TPR: the ratios r at which the interval of ``FPR - r * TPR`` holds 0."""
+    """Interval of FPR / TPR."""
     bounds = _bounds(ratios, (fpr, TPR), critical)
     if bounds is None:
         return None
-    (l0, u0), (l1, u1) = bounds
-    f, t, r = ratios.values[fpr], ratios.values[TPR], ratios.correlation(fpr, TPR)
-    low = _ratio_end(f * t - r * (f - l0) * (u1 - t), l0 * (2 * f - l0), u1 * (2 * t - u1), -1)
-    high = _ratio_end(f * t - r * (u0 - f) * (t - l1), u0 * (2 * f - u0), l1 * (2 * t - l1), 1)
-    return max(0.0, low), high
-
-
-def _ratio_end(middle: float, top: float, bottom: float, side: int) -> float:
-    """A root of ``bottom r² - 2 middle r + top``: an end of the interval, infinite where TPR may be 0."""
-    if bottom <= 0.0:
-        return float("inf") if side > 0 else 0.0
-    return (middle + side * sqrt(max(0.0, middle * middle - top * bottom))) / bottom
+    correlation = ratios.correlation(fpr, TPR)
+    return ratio_span(ratios.values[fpr], ratios.values[TPR], bounds[0], bounds[1], correlation)
 
 
 def _bounds(ratios: Ratios, places: Sequence[int], critical: float) -> list[Bounds] | None:

@@ -36,3 +36,33 @@ def spread(
         if first and second
     )
     return sqrt(max(0.0, square))
+
+
+def ratio_span(top: float, bottom: float, of_top: Bounds, of_bottom: Bounds, correlation: float) -> Bounds:
+    """Interval of ``top / bottom``: the ratios r at which the interval of ``top - r * bottom`` holds 0.
+
+    Args:
+        top: estimate of a share.
+        bottom: of another, above 0.
+        of_top: its interval.
+        of_bottom: the other's.
+        correlation: of the two estimates.
+
+    Returns:
+        Both ends, at least 0; the upper one is infinite where the bottom may be 0.
+    """
+    (l0, u0), (l1, u1) = of_top, of_bottom
+    low = _ratio_end(
+        top * bottom - correlation * (top - l0) * (u1 - bottom), l0 * (2 * top - l0), u1 * (2 * bottom - u1), -1
+    )
+    high = _ratio_end(
+        top * bottom - correlation * (u0 - top) * (bottom - l1), u0 * (2 * top - u0), l1 * (2 * bottom - l1), 1
+    )
+    return max(0.0, low), high
+
+
+def _ratio_end(middle: float, top: float, bottom: float, side: int) -> float:
+    """A root of ``bottom r² - 2 middle r + top``: an end of the interval."""
+    if bottom <= 0.0:
+        return float("inf") if side > 0 else 0.0
+    return (middle + side * sqrt(max(0.0, middle * middle - top * bottom))) / bottom

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import random
 import re
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,6 +18,8 @@ Arguments = tuple[list[int], ...] | tuple[list[int], int]
 
 _HELD_OUT = 5
 """One program in so many is kept out of training."""
+
+_NEIGHBOUR_WALKS = ("tail", "inner")
 
 
 class GeneratedProgram(msgspec.Struct, frozen=True):
@@ -40,19 +44,45 @@ class GeneratedProgram(msgspec.Struct, frozen=True):
         return int(self.identity[:8], 16) % _HELD_OUT != 0
 
 
+class ProgramParts(NamedTuple):
+    """A choice out of each table; the names of those that are not empty, joined, are the program's name."""
+
+    aggregate: str
+    transform: str
+    kept: str
+    """The filter: one of the table, or two joined by ``_and_`` or ``_or_``."""
+    walk: str
+
+    @property
+    def fits(self) -> bool:
+        """Whether these make a program: filters that look at a neighbour need a walk from the second element."""
+        transforms = grammar_parts.AGGREGATES[self.aggregate].transforms or not self.transform
+        return transforms and (self.kept not in grammar_parts.NEIGHBOURS or self.walk in _NEIGHBOUR_WALKS)
+
+
 def draw_program(rng: random.Random) -> GeneratedProgram:
     """A program of the grammar; every aggregate and walk alike, plain filters as often as joined ones."""
+    return program_of(draw_parts(rng), draw_names(rng))
+
+
+def draw_parts(rng: random.Random) -> ProgramParts:
+    """The choices of `draw_program`."""
     aggregate = rng.choice(list(grammar_parts.AGGREGATES))
-    kept, test = _draw_filter(rng)
-    walk = rng.choice(("tail", "inner") if kept in grammar_parts.NEIGHBOURS else list(grammar_parts.WALKS))
+    kept = _draw_filter(rng)
+    walk = rng.choice(_NEIGHBOUR_WALKS if kept in grammar_parts.NEIGHBOURS else list(grammar_parts.WALKS))
     transform = ""
     if grammar_parts.AGGREGATES[aggregate].transforms and rng.random() < 0.6:
         transform = rng.choice(list(grammar_parts.TRANSFORMS))
-    name = "_".join(filter(None, (aggregate, transform, kept, walk)))
-    body = _lines(aggregate, transform, test, walk)
+    return ProgramParts(aggregate, transform, kept, walk)
+
+
+def program_of(parts: ProgramParts, names: Mapping[str, str]) -> GeneratedProgram:
+    """The program of these choices, its variables named as `draw_names` has them."""
+    name = "_".join(filter(None, parts))
+    body = _lines(*parts)
     second = re.search(r"\bK\b", body) is not None
     signature = f"def {name}(V, K):" if second else f"def {name}(V):"
-    source = _named(f"{signature}\n{_indented(body)}", rng)
+    source = re.sub(r"\b[VXIABK]\b", lambda found: names[found[0]], f"{signature}\n{_indented(body)}")
     return GeneratedProgram(name, ast.unparse(ast.parse(source)), name.replace("_", " "), second)
 
 
@@ -64,32 +94,9 @@ def draw_arguments(program: GeneratedProgram, rng: random.Random) -> Arguments:
     return (values, rng.randint(1, 6)) if program.second else (values,)
 
 
-def _draw_filter(rng: random.Random) -> tuple[str, str]:
-    """Name and condition; half of them two plain ones joined."""
-    if rng.random() < 0.5:
-        name = rng.choice(list(grammar_parts.FILTERS))
-        return name, grammar_parts.FILTERS[name]
-    one, other = rng.sample(grammar_parts.JOINED, 2)
-    word = rng.choice(("and", "or"))
-    return f"{one}_{word}_{other}", f"{grammar_parts.FILTERS[one]} {word} {grammar_parts.FILTERS[other]}"
-
-
-def _lines(aggregate: str, transform: str, test: str, walk: str) -> str:
-    """The function's body, placeholders in place."""
-    how = grammar_parts.AGGREGATES[aggregate]
-    turn = re.sub(r"\bT\b", grammar_parts.TRANSFORMS[transform], how.update)
-    if test:
-        turn = f"if {test}:\n{_indented(turn)}"
-    opening, closing = grammar_parts.WALKS[walk]
-    loop = f"{opening}\n{_indented(turn)}" + (f"\n    {closing}" if closing else "")
-    if walk:
-        loop = re.sub(r"\bX\b", "V[I]", loop)
-    return f"{how.start}\n{loop}\nreturn {how.result}"
-
-
-def _named(source: str, rng: random.Random) -> str:
-    """The source with a name for each placeholder."""
-    names = {
+def draw_names(rng: random.Random) -> dict[str, str]:
+    """Placeholder -> name of a variable."""
+    return {
         "V": rng.choice(grammar_parts.LIST_NAMES),
         "X": rng.choice(grammar_parts.ITEM_NAMES),
         "I": rng.choice(grammar_parts.INDEX_NAMES),
@@ -97,7 +104,36 @@ def _named(source: str, rng: random.Random) -> str:
         "B": rng.choice(grammar_parts.SECOND_NAMES),
         "K": rng.choice(grammar_parts.LIMIT_NAMES),
     }
-    return re.sub(r"\b[VXIABK]\b", lambda found: names[found[0]], source)
+
+
+def _draw_filter(rng: random.Random) -> str:
+    """Half of them two plain ones joined."""
+    if rng.random() < 0.5:
+        return rng.choice(list(grammar_parts.FILTERS))
+    one, other = rng.sample(grammar_parts.JOINED, 2)
+    word = rng.choice(("and", "or"))
+    return f"{one}_{word}_{other}"
+
+
+def _test(kept: str) -> str:
+    """The condition that a filter stands for."""
+    if kept in grammar_parts.FILTERS:
+        return grammar_parts.FILTERS[kept]
+    one, word, other = kept.split("_")
+    return f"{grammar_parts.FILTERS[one]} {word} {grammar_parts.FILTERS[other]}"
+
+
+def _lines(aggregate: str, transform: str, kept: str, walk: str) -> str:
+    """The function's body, placeholders in place."""
+    how = grammar_parts.AGGREGATES[aggregate]
+    turn = re.sub(r"\bT\b", grammar_parts.TRANSFORMS[transform], how.update)
+    if test := _test(kept):
+        turn = f"if {test}:\n{_indented(turn)}"
+    opening, closing = grammar_parts.WALKS[walk]
+    loop = f"{opening}\n{_indented(turn)}" + (f"\n    {closing}" if closing else "")
+    if walk:
+        loop = re.sub(r"\bX\b", "V[I]", loop)
+    return f"{how.start}\n{loop}\nreturn {how.result}"
 
 
 def _indented(text: str) -> str:

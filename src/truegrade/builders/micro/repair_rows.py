@@ -90,14 +90,15 @@ def _attempt(
     if bug is None or not wanted(program, bug):
         return None
     calls = tuple(draw_arguments(program, rng) for _ in range(CALLS))
-    right, wrong = _function(program.source), _function(bug.source)
+    right, wrong = function_of(program.source), function_of(bug.source)
     expected = tuple(repr(call(right, arguments)) for arguments in calls)
     if all(outcome(wrong, arguments) == text for arguments, text in zip(calls, expected, strict=True)):
         return None
     return RepairItem(program, bug.source, bug.kind, calls, expected)
 
 
-def _function(source: str) -> ast.FunctionDef:
+def function_of(source: str) -> ast.FunctionDef:
+    """The function that a program consists of."""
     function = ast.parse(source).body[0]
     assert isinstance(function, ast.FunctionDef)
     return function

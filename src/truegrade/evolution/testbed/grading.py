@@ -13,7 +13,7 @@ from truegrade.evolution.testbed.records import FLIPPED, NOISE, PENALTY, STRICT
 from truegrade.models.local import Generated
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import find_profile
-from truegrade.records import FunctionTask, Problem, Prompt, Reason, Usage
+from truegrade.records import FunctionTask, Problem, Prompt, Reason, Usage, Verdict
 from truegrade.sandbox import Sandbox
 
 ENDLESS_CPU_S = 1.0
@@ -63,12 +63,20 @@ class ProgramGrader:
             self._known[key] = found
         return [self._known[key] for key in keys]
 
+    def verdict(self, problem: Problem, prompt: Prompt, text: str) -> Verdict:
+        """What `strict` says of a reply.
+
+        Raises:
+            SandboxError: as `graded`.
+        """
+        reply = completion(problem, prompt, 0, Generated(text=text, finish_reason="stop", usage=Usage()))
+        return sound_verdict(reply, problem, self.profile, self._sandbox)
+
     def _one(self, asked: tuple[Problem, Prompt, str]) -> GradedProgram:
         problem, prompt, text = asked
         task = problem.task
         assert isinstance(task, FunctionTask)
-        reply = completion(problem, prompt, 0, Generated(text=text, finish_reason="stop", usage=Usage()))
-        verdict = sound_verdict(reply, problem, self.profile, self._sandbox)
+        verdict = self.verdict(problem, prompt, text)
         if verdict.answer is None:
             return GradedProgram("", False, False)
         source = f"{verdict.answer}\n{task.setup}\n{task.tests}\n"
