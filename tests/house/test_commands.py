@@ -27,6 +27,7 @@ PAGES = sorted({ROOT / "README.md", *(ROOT / "docs").glob("*.md")} - {ROOT / "do
 NOT_RUN = {
     r"^(serve|view)": "runs until it is stopped: tests/web, tests/models",
     r"^evolve": "takes minutes: tests/evolution/running",
+    r"--statements|changed\.jsonl|runs/changed": "changes whole benchmarks: tests/benchmarks/test_changed_rows.py",
     r"^assay": "minutes, and graders of its own: tests/assay",
     r"--executor ray": "a cluster: tests/integrations",
     r"runs/(third|other-data|two-profiles)": "runs of their own: tests/comparison",
