@@ -255,12 +255,12 @@ def insecure(tests: str) -> list[str]:
 
 
 def _graded(loaded, cases):
-    """Judgements under the profile, with the packages of the problems."""
-    found = []
-    with Sandbox(limits_for(CWEVAL, loaded.values()), workers=1) as sandbox:
+    """Judgements with the packages of the problems, and time enough to make a key, which takes a few seconds."""
+    found, patient = [], open_profile("cweval+30s")
+    with Sandbox(limits_for(patient, loaded.values()), workers=1) as sandbox:
         for name, reply in cases:
             answer = CWEVAL.extract(loaded[name], completion(reply))
-            found.append(CWEVAL.judgement(loaded[name], answer, sandbox))
+            found.append(patient.judgement(loaded[name], answer, sandbox))
     return found
 
 
