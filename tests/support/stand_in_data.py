@@ -76,11 +76,41 @@ ENAMEL = (
     },
 )
 
+CLASSEVAL = (
+    {
+        "task_id": "ClassEval_1",
+        "class_name": "Twice",
+        "skeleton": "class Twice:\n    def of(x):\n        pass\n",
+        "import_statement": [],
+        "solution_code": "class Twice:\n    @staticmethod\n    def of(x):\n        return 2 * x\n",
+        "test": "import unittest\nclass TwiceTestOf(unittest.TestCase):\n    def test_of(self):\n"
+        "        self.assertEqual(Twice.of(2), 4)\n",
+        "test_classes": ["TwiceTestOf"],
+    },
+)
+_HEAD = "import json\ndef task_func(text):\n"
+BIGCODEBENCH = (
+    {
+        "task_id": "BigCodeBench/0",
+        "entry_point": "task_func",
+        "prompt": f'{_HEAD}    """ Read JSON. """\n',
+        "prompt_wo_doc": _HEAD,
+        "instruction": f"Read JSON.\nYou should write self-contained code starting with:\n```\n{_HEAD}```",
+        "canonical_solution": "    return json.loads(text)\n",
+        "test": "import unittest\nclass TestCases(unittest.TestCase):\n    def test_list(self):\n"
+        "        self.assertEqual(task_func('[1, 2]'), [1, 2])\n",
+    },
+)
+
 Rows = Sequence[Mapping[str, Any]]
 
 
 def _lines(rows: Rows) -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def _one_list(rows: Rows) -> bytes:
+    return json.dumps(rows).encode()
 
 
 def _zipped_lines(rows: Rows) -> bytes:
@@ -101,6 +131,8 @@ STAND_INS: dict[str, tuple[str, Rows, Callable[[Rows], bytes]]] = {
     "humanevalexplain": ("humanevalpack.jsonl", HUMANEVALPACK, _lines),
     "leetcode-dataset": ("LeetCodeDataset-v0.3.1-test.jsonl.gz", LEETCODE, _zipped_lines),
     "enamel": ("enamel.csv", ENAMEL, _table),
+    "classeval": ("ClassEval_data.json", CLASSEVAL, _one_list),
+    "bigcodebench": ("BigCodeBench.jsonl.gz", BIGCODEBENCH, _zipped_lines),
 }
 """By benchmark: the name of its file, rows, and what writes them."""
 
