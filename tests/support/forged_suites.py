@@ -46,7 +46,8 @@ PATCHING = {
     "results by a thread": "import threading, time, gc\ndef rewrite():\n    while True:\n"
     "        for one in gc.get_objects():\n            if type(one).__name__ == 'Results':\n"
     "                one.outcomes[:-1] = [2] * (len(one.outcomes) - 1)\n"
-    "            if type(one).__name__ == 'Watch': one.seen[:] = [1] * len(one.seen)\n        time.sleep(0.001)\n"
+    "            if type(one).__name__ == 'AssertionWatch': one.seen[:] = [1] * len(one.seen)\n"
+    "        time.sleep(0.001)\n"
     "threading.Thread(target=rewrite, daemon=True).start()\n",
     "operator and builtins": "import operator, builtins\noperator.eq = lambda a, b: True\n"
     "builtins.isinstance = lambda a, b: True\n",

@@ -113,7 +113,7 @@ class Approx:
 approx = Approx
 
 
-class Mark:
+class Marks:
     """``mark.NAME``: only those change anything that decide what runs."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -125,7 +125,7 @@ class Mark:
         return given
 
 
-mark = Mark()
+mark = Marks()
 
 
 def _marked(test: Any, one: tuple[str, Any, Any]) -> Any:

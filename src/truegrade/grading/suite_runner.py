@@ -27,7 +27,7 @@ SHARED = "__test__"
 """Name of the module in which program and tests stand together."""
 
 
-class Watch:
+class AssertionWatch:
     """What became of each assertion; one that fails is noted, and the test goes on."""
 
     def __init__(self, size: int, broad: list[int]) -> None:
@@ -168,7 +168,7 @@ def write_files(files: dict[str, str]) -> None:
             file.write(text)
 
 
-def load(program: str, module: str, tests: Any, watch: Watch | None, watch_name: str) -> dict[str, Any]:
+def load(program: str, module: str, tests: Any, watch: AssertionWatch | None, watch_name: str) -> dict[str, Any]:
     """Run program and tests, and give the namespace of the tests.
 
     Args:
@@ -210,7 +210,7 @@ def run_unittest(space: dict[str, Any], classes: list[str], results: Results) ->
 def run_suite(job: dict[str, Any]) -> None:
     """Run a suite and report, as an AssertionError whose text is for `truegrade.grading.suite_runs` to read."""
     write_files(job["files"])
-    watch = Watch(job["watched"], job["broad"])
+    watch = AssertionWatch(job["watched"], job["broad"])
     results = Results(job["names"])
     if "stand_in" in job:
         stand_in = as_module("pytest", compile(job["stand_in"], "pytest", "exec", dont_inherit=True), "pytest.py")
