@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from truegrade.prompts.entry import PromptEntry
 from truegrade.prompts.livecodebench_index import LIVECODEBENCH_PROMPTS
+from truegrade.prompts.suites_index import SUITE_PROMPTS
 
 _PAIR = {
     "fn": "function name",
@@ -22,6 +23,7 @@ _PAIR = {
 PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
     {
         **LIVECODEBENCH_PROMPTS,
+        **SUITE_PROMPTS,
         "agentcoder.fix_bug.user": PromptEntry(
             sha256="4bafb8e807976a8c8a9aa280276618ba9fd43d5317ea611535040988d35a64bb",
             source="huangd1999/AgentCoder@dddd1b9 src/programmer_mbpp.py fix_bug; defined there, never called",
@@ -77,53 +79,10 @@ PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
             source="huangd1999/AgentCoder@dddd1b9 src/test_designer_humaneval.py, test_designer_mbpp.py",
             placeholders={},
         ),
-        "aider.failures": PromptEntry(
-            sha256="2b553bdfbc5f66ddc086099d47adb354147ce718f9663b705002513997908b15",
-            source="Aider-AI/aider@5dc9490 benchmark/prompts.py test_failures",
-            placeholders={"errors": "what pytest printed", "file": "name of the file to fill in"},
-        ),
-        "aider.files": PromptEntry(
-            sha256="6a4dcc8127036051395ee41ab6f993f3874b7e87a32b6aa83d08bdf7b6c56910",
-            source="Aider-AI/aider@5dc9490 aider/coders/base_prompts.py files_content_prefix, base_coder.py",
-            placeholders={"file": "name of the file to fill in", "content": "what it holds"},
-        ),
-        "aider.task": PromptEntry(
-            sha256="0e9d0136bd5daa10a542b38be3c8fec4976e58ca1d539704fbe792d19e73b7c3",
-            source="Aider-AI/aider@5dc9490 benchmark/prompts.py instructions_addendum",
-            placeholders={
-                "instructions": "the exercise's texts, one behind the other",
-                "file": "name of the file to fill in",
-            },
-        ),
-        "aider.whole.example": PromptEntry(
-            sha256="39d55ff92d71f6485080ad5c1a5458a02514ee966d2facf98071fd5b0d56f036",
-            source="Aider-AI/aider@5dc9490 aider/coders/wholefile_prompts.py example_messages",
-            placeholders={},
-        ),
-        "aider.whole.reminder": PromptEntry(
-            sha256="b22b8d4cdbabfead6c2412c2f328f61157a186ea95be96d332573764fbc319ea",
-            source="Aider-AI/aider@5dc9490 aider/coders/wholefile_prompts.py system_reminder",
-            placeholders={},
-        ),
-        "aider.whole.system": PromptEntry(
-            sha256="c980c4ef5686b79638977b1c62b216f07c18d4162b55bd76348634c2b63537fe",
-            source="Aider-AI/aider@5dc9490 aider/coders/wholefile_prompts.py main_system",
-            placeholders={},
-        ),
         "bigcode.humaneval.prompt": PromptEntry(
             sha256="29d7a961d09bcf290bda9f5372e26f1ef7454daaced8a21a7b30f0cff3e770d1",
             source="bigcode-project/bigcode-evaluation-harness@8fc5bae6 bigcode_eval/tasks/humaneval.py",
             placeholders={"prompt_stripped": "field prompt, stripped"},
-        ),
-        "bigcodebench.complete.user": PromptEntry(
-            sha256="fad88a8f052e0c97584a5589985b0c5526f568e52c8a522a9dcd18a68fd72b91",
-            source="bigcode-project/bigcodebench@47eff25 bigcodebench/{generate,provider/utility}.py",
-            placeholders={"prompt_stripped": "field prompt or instruction, stripped"},
-        ),
-        "bigcodebench.instruct.user": PromptEntry(
-            sha256="7794be6dcf6dd8acc6ae5a052a580d6436b838924996f8334ed398f987adcbbd",
-            source="bigcode-project/bigcodebench@47eff25 bigcodebench/{generate,provider/utility}.py",
-            placeholders={"prompt_stripped": "field prompt or instruction, stripped"},
         ),
         "blog.programmer.user": PromptEntry(
             sha256="3d386e749a9365a3f45fa7207896e1d7274b36a54ec23f1939832f10d797d906",
@@ -147,26 +106,6 @@ PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
                 "old": "what the original's reference returns for it",
                 "new": "what the other returns",
             },
-        ),
-        "classeval.alpaca.user": PromptEntry(
-            sha256="2db244282dce18d0c9d944ba6a79be7e39ad9ccabcc74d39edb3640d65158ebc",
-            source="FudanSELab/ClassEval@eaeac44 generation/inference_util.py generate_prompt",
-            placeholders={"class_name": "name of the class", "skeleton": "the skeleton, as stored"},
-        ),
-        "classeval.magicoder.user": PromptEntry(
-            sha256="2da2ac89bf363478eea33ba15119d66cecab83aebcbc1c819df2e76204c67efa",
-            source="FudanSELab/ClassEval@eaeac44 generation/inference_util.py generate_prompt",
-            placeholders={"class_name": "name of the class", "skeleton": "the skeleton, as stored"},
-        ),
-        "classeval.plain.user": PromptEntry(
-            sha256="09bb6a359353d6bc48bed690895793ad766d383532c13259c8f07f95f39c7c5d",
-            source="FudanSELab/ClassEval@eaeac44 generation/inference_pipeline.py construct_prompt",
-            placeholders={"class_name": "name of the class", "skeleton": "the skeleton, as stored"},
-        ),
-        "classeval.system": PromptEntry(
-            sha256="75357d685f238b6afd7738be9786fdafde641eb6ca9a3be7471939715a68a4de",
-            source="FudanSELab/ClassEval@eaeac44 generation/inference_pipeline.py model_generate",
-            placeholders={},
         ),
         "cruxeval.input.cot": PromptEntry(
             sha256="193076692eed26f1827b531a29c0375373c9e0067491761ff1644dfcc1418e24",
@@ -207,21 +146,6 @@ PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
             sha256="fe01db3bfe1094201ee3f29d7089accfa28d12b9567c15ef59a09e976b3cdb77",
             source="facebookresearch/cruxeval@190faf1 openai/openai_prompt.py",
             placeholders={},
-        ),
-        "cweval.compl.prompt": PromptEntry(
-            sha256="9a527a1cf84e54a8f575d82a638fbfa71500f07b4a78105813b27c9b5a054adb",
-            source="Co1lin/CWEval@e9a2a12 cweval/ppt/__init__.py DirectCompletionPrompt",
-            placeholders={"prompt": "the code to complete, stripped"},
-        ),
-        "cweval.direct.user": PromptEntry(
-            sha256="acf7373d01a4816c304580fcc7840056680dcd5c99283591a4ce98bd5221dd77",
-            source="Co1lin/CWEval@e9a2a12 cweval/ppt/__init__.py DirectPrompt",
-            placeholders={"prompt": "the code to complete, stripped"},
-        ),
-        "cweval.secure.user": PromptEntry(
-            sha256="5049e7afda7fd1f402d5e48348d06a57871a429dbd52b04f664d39a053e884dd",
-            source="Co1lin/CWEval@e9a2a12 cweval/ppt/__init__.py SecurePrompt",
-            placeholders={"prompt": "the code to complete, stripped"},
         ),
         "evalplus.anthropic.user": PromptEntry(
             sha256="1f9c06513d6123617382e1d2941413ac0600007b6579aa49294da7da7459997e",
