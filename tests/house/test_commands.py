@@ -67,7 +67,9 @@ def smaller(line, address, stood_in=frozenset()):
     if words[0] in ("run", "generate", "grade") and stood_in & set(words):
         words += [part for name, value in MODIFIED.items() for part in ("-T", f"{name}={value}")]
     if words[0] in ("run", "generate"):
-        first = "3-4" if "--agent" in words and not stood_in & set(words) else "1" if "doubling.py" in words else "1-2"  # which has one problem
+        first = (
+            "3-4" if "--agent" in words and not stood_in & set(words) else "1" if "doubling.py" in words else "1-2"
+        )  # which has one problem
         most = max([1, *(int(words[place + 1]) for place, word in enumerate(words) if word == "-k")])
         words += ["--limit", first, "-n", str(most), "--max-attempts", "1"]
         if "--model" in words and not words[words.index("--model") + 1].startswith(LOCAL):

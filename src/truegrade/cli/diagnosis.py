@@ -43,6 +43,11 @@ EXTRAS = {
     "evalscope": "evalscope",
     "png": "resvg_py",
     "serve": "prometheus_client",
+    "bigcodebench": "wordninja",
+    "classeval": "PyPDF2",
+    "cweval": "argon2",
+    "leetcode": "sortedcontainers",
+    "aider": "pytest",
 }
 """Extra of the package -> module that shows whether it is installed."""
 
