@@ -10,26 +10,24 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, distribution
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.benchmarks.benchmark_args import ALLOW_MODIFIED, choice
+from truegrade.benchmarks.packages import PACKAGES, with_packages
 from truegrade.benchmarks.pinned import Item, load_pinned
 from truegrade.datasets import SOURCES
 from truegrade.datasets.content import read_content
 from truegrade.datasets.locate import locate
 from truegrade.datasets.rows import parse_rows
-from truegrade.errors import UserError, first_few
-from truegrade.records import Problem, SuiteTask
+from truegrade.errors import UserError
+from truegrade.records import SuiteTask
 
 NAME = "bigcodebench"
 SPLITS = ("complete", "instruct")
-ALL, INSTALLED, STANDARD = "all", "installed", "standard"
 FULL, HARD = "full", "hard"
 HARD_FILES = ("BigCodeBench-Hard.jsonl.gz", "BigCodeBench-Hard.jsonl", "BigCodeBench-Hard-v0.1.4.jsonl")
 """Names of the hard subset's file: as upstream releases it, unpacked, and as its package keeps it."""
@@ -56,8 +54,7 @@ _SOURCE = SOURCES["bigcodebench"]
 _ARGS = {
     "split": "what is asked: complete (default), code up to the docstring's end; or instruct, a description",
     "subset": f"full (default); or hard, whose ids are read from {HARD_FILES[0]} beside the data",
-    "packages": "all (default): refused where a package is not installed; installed: problems that lack one are"
-    " left out; standard: only problems that need none",
+    **PACKAGES,
     **ALLOW_MODIFIED,
 }
 PROCESSES = 16
@@ -91,15 +88,12 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         UserError: a file is not found or not the pinned one, an argument is not known, or a package is missing.
     """
     split, subset = choice(args, "split", SPLITS), choice(args, "subset", (FULL, HARD))
-    wanted = choice(args, "packages", (ALL, INSTALLED, STANDARD))
     loaded = load_pinned(NAME, _SOURCE, BigCodeBenchRow, lambda row: _item(row, split), data, args, known=_ARGS)
-    problems = [_with_packages(problem) for problem in loaded.problems]
     if subset == HARD:
-        ids = _hard_ids(locate(_SOURCE, data).path.parent, {problem.id for problem in problems})
-        problems = [problem for problem in problems if problem.id in ids]
-    kept, left_out = _chosen(problems, wanted)
-    words = "; ".join(part for part in (loaded.modified, left_out) if part)
-    return msgspec.structs.replace(loaded, problems=tuple(kept), modified=words or None)
+        ids = _hard_ids(locate(_SOURCE, data).path.parent, {problem.id for problem in loaded.problems})
+        hard = tuple(problem for problem in loaded.problems if problem.id in ids)
+        loaded = msgspec.structs.replace(loaded, problems=hard)
+    return with_packages(loaded, args)
 
 
 def _item(row: BigCodeBenchRow, split: str) -> Item:
@@ -116,6 +110,7 @@ def _item(row: BigCodeBenchRow, split: str) -> Item:
             reference=f"{row.prompt}\n{row.canonical_solution}",
         ),
         tags={"libs": " ".join(modules) or "standard library"},
+        packages=tuple(dict.fromkeys(DISTRIBUTIONS.get(module, module) for module in modules)),
     )
 
 
@@ -125,54 +120,6 @@ def modules_of(source: str) -> tuple[str, ...]:
     for module, several in _IMPORT.findall(source):
         found.update([module] if module else [part.split()[0].partition(".")[0] for part in several.split(",")])
     return tuple(sorted(found - sys.stdlib_module_names))
-
-
-def _with_packages(problem: Problem) -> Problem:
-    task = problem.task
-    assert isinstance(task, SuiteTask)
-    names = dict.fromkeys(DISTRIBUTIONS.get(module, module) for module in task.packages)
-    return msgspec.structs.replace(problem, packages=tuple(names))
-
-
-def _chosen(problems: list[Problem], wanted: str) -> tuple[list[Problem], str]:
-    """The problems whose packages are there, and in words which are not.
-
-    Raises:
-        UserError: some are not there, and it was not said that they are to be left out.
-    """
-    if wanted == STANDARD:
-        kept = [problem for problem in problems if not problem.packages]
-        return kept, _left_out(problems, kept, "that need more than the standard library")
-    missing = _missing({name for problem in problems for name in problem.packages})
-    lacking = [problem for problem in problems if missing.intersection(problem.packages)]
-    if not lacking:
-        return problems, ""
-    counted = Counter(name for problem in lacking for name in problem.packages if name in missing)
-    names = first_few([f"{name} ({count})" for name, count in counted.most_common()], len(counted))
-    if wanted == ALL:
-        raise UserError(
-            f"{NAME}: {len(lacking)} of {len(problems)} problems need packages that are not installed: {names};"
-            " pip install 'truegrade[bigcodebench]', or leave these problems out with -T packages=installed"
-            " (`task_args` packages=installed)"
-        )
-    kept = [problem for problem in problems if not missing.intersection(problem.packages)]
-    return kept, _left_out(problems, kept, f"whose packages are not installed: {names}")
-
-
-def _left_out(problems: list[Problem], kept: list[Problem], why: str) -> str:
-    count = len(problems) - len(kept)
-    return f"{count} of {len(problems)} problems are left out {why}" if count else ""
-
-
-def _missing(names: Iterable[str]) -> set[str]:
-    """Those that are not installed."""
-    found = set()
-    for name in names:
-        try:
-            distribution(name)
-        except PackageNotFoundError:
-            found.add(name)
-    return found
 
 
 def _hard_ids(folder: Path, known: set[str]) -> set[str]:

@@ -33,18 +33,20 @@ def with_packages(loaded: Benchmark, args: Mapping[str, str]) -> Benchmark:
     """
     wanted = choice(args, "packages", (ALL, INSTALLED, STANDARD))
     problems, missing = loaded.problems, _missing(loaded)
+    counted = Counter(name for problem in problems for name in problem.packages if name in missing)
+    names = ", ".join(f"{name} ({count})" for name, count in counted.most_common())
     if wanted == STANDARD:
         kept = tuple([problem for problem in problems if not problem.packages])
         why = "that need more than the standard library"
     else:
         kept = tuple([problem for problem in problems if not missing.intersection(problem.packages)])
-        counted = Counter(name for problem in problems for name in problem.packages if name in missing)
-        why = f"whose packages are not installed: {', '.join(f'{n} ({c})' for n, c in counted.most_common())}"
+        why = f"whose packages are not installed: {names}"
     lacking = f"{len(problems) - len(kept)} of {len(problems)} problems"
     if wanted == ALL and missing:
         raise UserError(
-            f"{loaded.name}: {lacking} are problems {why}; pip install 'truegrade[{loaded.name}]', or leave them"
-            " out with -T packages=installed (`task_args` packages=installed)"
+            f"{loaded.name}: {lacking} need packages that are not installed: {names}; pip install"
+            f" 'truegrade[{loaded.name}]', or leave them out with"
+            " -T packages=installed (`task_args` packages=installed)"
         )
     if not kept:
         raise UserError(f"`task_args` packages={wanted}: leaves out {lacking}, those {why}")
