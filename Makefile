@@ -173,6 +173,7 @@ $(VENV)/.ready: pyproject.toml requirements/core.txt requirements/build.txt requ
 	$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# As constraints too: without them pip takes the newest version where a package is wanted with an extra, and has no hash of it.
 $(VENV)/.ready-dev: $(VENV)/.ready requirements/dev.txt
-	$(PIP) install --require-hashes -r requirements/dev.txt
+	$(PIP) install --require-hashes -r requirements/dev.txt -c requirements/dev.txt
 	@touch $@

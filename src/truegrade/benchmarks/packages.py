@@ -10,9 +10,11 @@ import msgspec
 
 from truegrade.benchmarks.base import Benchmark
 from truegrade.benchmarks.benchmark_args import choice
-from truegrade.errors import UserError
+from truegrade.errors import UserError, first_few
 
 ALL, INSTALLED, STANDARD = "all", "installed", "standard"
+_SHOWN = 12
+"""Packages that a message names."""
 PACKAGES: Mapping[str, str] = MappingProxyType(
     {
         "packages": "all (default): refused where a package is not installed; installed: problems that lack one"
@@ -34,7 +36,7 @@ def with_packages(loaded: Benchmark, args: Mapping[str, str]) -> Benchmark:
     wanted = choice(args, "packages", (ALL, INSTALLED, STANDARD))
     problems, missing = loaded.problems, _missing(loaded)
     counted = Counter(name for problem in problems for name in problem.packages if name in missing)
-    names = ", ".join(f"{name} ({count})" for name, count in counted.most_common())
+    names = first_few([f"{name} ({count})" for name, count in counted.most_common()], _SHOWN)
     if wanted == STANDARD:
         kept = tuple([problem for problem in problems if not problem.packages])
         why = "that need more than the standard library"
@@ -45,8 +47,7 @@ def with_packages(loaded: Benchmark, args: Mapping[str, str]) -> Benchmark:
     if wanted == ALL and missing:
         raise UserError(
             f"{loaded.name}: {lacking} need packages that are not installed: {names}; pip install"
-            f" 'truegrade[{loaded.name}]', or leave them out with"
-            " -T packages=installed (`task_args` packages=installed)"
+            f" 'truegrade[{loaded.name}]', or leave them out with `task_args` packages=installed"
         )
     if not kept:
         raise UserError(f"`task_args` packages={wanted}: leaves out {lacking}, those {why}")
