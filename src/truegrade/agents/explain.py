@@ -30,7 +30,7 @@ INSTRUCTION = "Write functional code in Python according to the description."
 _TASKS = "bigcode-project/bigcode-evaluation-harness@8fc5bae6 bigcode_eval/tasks/humanevalpack.py"
 _QUOTED = 20
 """A line of the program counts as quoted if it has more characters than this."""
-_LONGEST = re.compile(r"using at most (\d+) characters\.\Z")
+_LONGEST = r"using at most (\d+) characters\.\Z"
 
 INFO = AgentInfo(
     name="explain",
@@ -121,7 +121,7 @@ def kept_description(reply: str, problem: VisibleProblem) -> str:
         UserError: the words do not say so.
     """
     program, _, words = problem.text.rpartition("\n")
-    longest = _LONGEST.search(words)
+    longest = re.search(_LONGEST, words)
     if longest is None:
         raise UserError(f"{problem.id}: its text does not say how many characters a description may have")
     kept = before_stop(reply.strip()[: int(longest[1])], HUMANEVALPACK_STOP).rstrip()
