@@ -2,6 +2,8 @@
 
 import asyncio
 import importlib.util
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -77,6 +79,15 @@ def test_named_by_the_hash_of_its_file(model, tiny, tmp_path):
     other = open_model(f"gguf/{elsewhere}", args=SMALL)
     assert model.name == other.name and model.name.startswith("gguf/tiny.gguf@")
     assert open_model(f"gguf/{write_tiny_gguf(elsewhere, seed=1)}", args=SMALL).name != model.name
+
+
+def test_models_that_are_dropped_at_once_end(tiny):
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom truegrade.models import open_model\n"
+        "for _ in range(20):\n"
+        "    open_model(f'gguf/{sys.argv[1]}', args={'threads': 1, 'context_length': 256})\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tiny)], check=True, timeout=120)
 
 
 def test_the_same_request_gives_the_same_text(ask):

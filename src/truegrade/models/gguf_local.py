@@ -252,10 +252,14 @@ def _start(path: Path, options: GgufOptions, context: int, name: str) -> Any:
     parameters.api_keys = [secrets.token_hex(32)]
     parameters.verbosity = -1
     try:
-        return xllamacpp.Server(parameters)
+        server = xllamacpp.Server(parameters)
     except RuntimeError:
         adapted = "" if options.adapter is None else f", or its adapter {options.adapter} is of another shape"
         raise UserError(
             f"{name}: llama.cpp cannot run {path}: its weights are damaged, too large for the memory at a context"
             f" of {context}, or of an architecture that it does not know{adapted}"
         ) from None
+    # A server that is dropped before its loop has begun is never told to end, and the drop waits for it for ever
+    # (xllamacpp 2026.10 server.cpp, ~Server). An answer shows that the loop runs.
+    server.handle_completions({"prompt": "a", "n_predict": 0})
+    return server
