@@ -16,6 +16,7 @@ from truegrade.records import (
     CasesTask,
     ChoiceTask,
     ContestTask,
+    EfficiencyTask,
     InputTask,
     OutputTask,
     Problem,
@@ -40,7 +41,7 @@ def problems(benchmark):
     """One problem of each kind that a benchmark has."""
     if benchmark in {"micro-repair", "humanevalfix"}:
         return [problem(benchmark, buggy="def add(a, b):\n    return a - b\n")]
-    if benchmark == "humanevalsynthesize":
+    if benchmark in ("humanevalsynthesize", "humanevalexplain"):
         return [problem(benchmark, prefix="def add(a, b):\n")]
     if benchmark == "leetcode-dataset":
         call = "def add(a, b):\n    return Solution().add(a, b)\n"
@@ -67,6 +68,13 @@ def problems(benchmark):
         "polyglot-python": [SuiteTask(prompt="", entry_point="f", tests="", module="f", reference=PROGRAM)],
         "quixbugs": [CasesTask(entry_point="f", buggy=PROGRAM, reference=PROGRAM, cases=(case,))],
     }  # fmt: skip
+    tasks["enamel"] = [
+        EfficiencyTask(
+            prompt="", entry_point="f", reference=PROGRAM, base_inputs=(),
+            generator="", sizes=(1, 1, 1, 1), seed=0,
+            cost="cpu",
+        )
+    ]  # fmt: skip
     output = [OutputTask(program=PROGRAM, function="f", arguments="1", expected="1")]
     return [
         Problem(id="T/1", benchmark=benchmark, dataset_sha256="", cluster="T/1", task=task)
