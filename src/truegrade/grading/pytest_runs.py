@@ -6,7 +6,6 @@ code, so a program that leaves early with 0 passes: only for harnesses that do s
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from importlib.util import find_spec
 
 import msgspec
@@ -30,12 +29,9 @@ for path, text in {files!r}.items():
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "w", encoding="utf-8", newline="") as file:
         file.write(text)
-import pluggy
-pluggy.__version__ = {pluggy!r}
 import pytest
 sys.exit(pytest.main([]))
 """
-"""The jail shows packages without their metadata, where pluggy looks its own version up for the first line."""
 
 
 class PytestRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +73,7 @@ def run_pytest(
     if not task.module:
         raise UserError("these tests do not import the program by a name, so pytest cannot run them in a folder")
     files = {f"{task.module}.py": program, **task.files, f"{task.module}_test.py": task.tests}
-    source = _RUN.format(files=files, pluggy=version("pluggy"), folder=folder)
+    source = _RUN.format(files=files, folder=folder)
     outcome = executor.script(source, cpu_s=cpu_s, wall_s=wall_s)
     path, _, written = outcome.stdout.partition("\n")
     written += outcome.stderr

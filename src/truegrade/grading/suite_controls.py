@@ -17,9 +17,8 @@ import os
 import platform
 import random
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -27,6 +26,7 @@ import msgspec
 from truegrade.files.json_text import UNREADABLE
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import REFERENCE_CPU_S, ReferenceFailed
+from truegrade.grading.kept import LastKept
 from truegrade.grading.suite_assertions import MOST_TRIED, Assertion, Edit, SuiteSource
 from truegrade.grading.suite_runner import FAILED, HELD, RAISED
 from truegrade.grading.suite_runs import MOST_WATCHED, WATCH, SuiteRun, run_suite
@@ -168,9 +168,8 @@ class ControlsKept:
     """
 
     def __init__(self, folder: Path | None = None, kept: int = 256) -> None:
-        self._folder, self._kept = folder, kept
-        self._known: OrderedDict[str, SuiteControls] = OrderedDict()
-        self._lock = threading.Lock()
+        self._folder = folder
+        self._memory = LastKept[SuiteControls](kept)
 
     def of(
         self, task: SuiteTask, source: SuiteSource, executor: Executor, packages: Sequence[str] = ()
@@ -186,23 +185,20 @@ class ControlsKept:
         Raises:
             ReferenceFailed: the reference itself does not pass.
         """
-        found = self.known(task, packages)
-        if found is None:
-            # Outside the lock, which would have every other problem wait.
-            found = find_controls(task, source, executor)
-            self._write(_key(task, packages), found)
-        with self._lock:
-            self._known[_key(task, packages)] = found
-            while len(self._known) > self._kept:
-                self._known.popitem(last=False)
-        return found
+        key = _key(task, packages)
+
+        def find() -> SuiteControls:
+            found = self._read(key)
+            if found is None:
+                found = find_controls(task, source, executor)
+                self._write(key, found)
+            return found
+
+        return self._memory.of(key, find)
 
     def known(self, task: SuiteTask, packages: Sequence[str] = ()) -> SuiteControls | None:
-        """The controls of a task, if they have been found before; arguments as of `of`."""
-        key = _key(task, packages)
-        with self._lock:
-            found = self._known.get(key)
-        return found or self._read(key)
+        """The controls of a task that are on disk, if they have been found before; arguments as of `of`."""
+        return self._read(_key(task, packages))
 
     def _read(self, key: str) -> SuiteControls | None:
         path = (self._folder or controls_folder()) / f"{key}.json"
@@ -225,17 +221,23 @@ class ControlsKept:
 
 def _key(task: SuiteTask, packages: Iterable[str]) -> str:
     """Hash of all that the controls of a task depend on."""
-    versions = []
-    for name in packages:
-        try:
-            versions.append((name, version(name)))
-        except PackageNotFoundError:
-            versions.append((name, ""))
+    versions = [(name, _version(name)) for name in packages]
     decides = [
         *(task.tests, task.reference, task.framework, task.module, task.files, task.entry_point),
         *(CONTROLS_VERSION, platform.python_version(), versions),
     ]
     return hashlib.sha256(msgspec.json.encode(decides)).hexdigest()
+
+
+@cache
+def _version(package: str) -> str:
+    """Of an installed package; empty if it is not. Every verdict asks, and each look-up reads the disk."""
+    from importlib.metadata import PackageNotFoundError, version  # which few runs need, and all would wait for
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 # --------------------------------------------------------------------------------------------------- finding
