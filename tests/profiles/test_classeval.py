@@ -8,6 +8,7 @@ import pytest
 from peer_process import ask, peers
 from profile_rows import completion, extracted, grade_all
 
+from support import stand_in_data
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.profiles import open_profile
@@ -63,14 +64,7 @@ ROW = {
     "task_id": "ClassEval_0", "class_name": "Disc", "skeleton": SKELETON, "import_statement": ["import math"],
     "solution_code": SOLUTION, "test": TESTS, "test_classes": CLASSES,
 }  # fmt: skip
-PLAIN = {
-    "task_id": "ClassEval_1", "class_name": "Twice", "skeleton": "class Twice:\n    def of(x):\n        pass\n",
-    "import_statement": [],
-    "solution_code": "class Twice:\n    @staticmethod\n    def of(x):\n        return 2 * x\n",
-    "test": "import unittest\nclass TwiceTestOf(unittest.TestCase):\n    def test_of(self):\n"
-    "        self.assertEqual(Twice.of(2), 4)\n",
-    "test_classes": ["TwiceTestOf"],
-}  # fmt: skip
+PLAIN = stand_in_data.CLASSEVAL[0]
 ROWS = [ROW, PLAIN]
 WRONG = SOLUTION.replace("self.radius += by", "self.radius -= by")
 EQUAL = (

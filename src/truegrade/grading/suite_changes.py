@@ -88,17 +88,7 @@ class KnownNames:
         cases: Mapping[str, Sequence[Argument]],
     ) -> None:
         self._entry_points = entry_points
-        handed = {
-            one.id
-            for node in ast.walk(scope)
-            if isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and not hasattr(builtins, node.func.id)
-            for each in node.args
-            for one in ast.walk(each)
-            if isinstance(one, ast.Name)
-        }
-        own = {argument.arg for argument in (*scope.args.args, *scope.args.kwonlyargs)} - handed
+        own = {argument.arg for argument in (*scope.args.args, *scope.args.kwonlyargs)} - _handed_on(scope)
         self.cases = {name: values for name, values in cases.items() if name in own}
         """Of parameters of the function that it hands to no other, what they are in each case."""
         assigned = [
@@ -106,16 +96,8 @@ class KnownNames:
         ]
         names = [node for node in ast.walk(scope) if isinstance(node, ast.Name)]
         self._tainted: set[str] = set()
-        for _ in range(3):
-            for node in assigned:
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                if node.value is not None and self.is_programs(node.value):
-                    self._tainted.update(
-                        one.id
-                        for each in targets
-                        for one in ast.walk(each)
-                        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-                    )
+        for _ in range(3):  # a name may get its value by way of two others
+            self._taint(assigned)
         stored = [node.id for node in names if isinstance(node.ctx, ast.Store)]
         used = [node.id for node in names if isinstance(node.ctx, ast.Load)]
         self.literals: dict[str, ast.expr] = {
@@ -137,6 +119,18 @@ class KnownNames:
             for target in node.targets
             if isinstance(target, ast.Name)
         }
+
+    def _taint(self, assigned: Iterable[ast.Assign | ast.AnnAssign | ast.AugAssign]) -> None:
+        """Note the names that are given values of the program's."""
+        for node in assigned:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if node.value is not None and self.is_programs(node.value):
+                self._tainted.update(
+                    one.id
+                    for each in targets
+                    for one in ast.walk(each)
+                    if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+                )
 
     def is_programs(self, node: ast.AST) -> bool:
         """Whether an expression's value comes from the program, as far as the source shows."""
@@ -171,6 +165,18 @@ class KnownNames:
         elif not isinstance(node, ast.JoinedStr):
             for child in ast.iter_child_nodes(node):
                 yield from self.constants(child)
+
+
+def _handed_on(scope: ast.AST) -> set[str]:
+    """Names that a function hands to functions that are not built in."""
+    return {
+        one.id
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not hasattr(builtins, node.func.id)
+        for each in node.args
+        for one in ast.walk(each)
+        if isinstance(one, ast.Name)
+    }
 
 
 def _is_own(node: ast.Attribute) -> bool:

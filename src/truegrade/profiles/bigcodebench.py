@@ -15,7 +15,7 @@ from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.judgement import Judgement, from_outcome
 from truegrade.grading.programs import stub
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
-from truegrade.profiles.evalplus_sanitize import kept_statements
+from truegrade.profiles.evalplus_sanitize import kept_statements, sanitized_answer
 from truegrade.profiles.evalplus_span import longest_span
 from truegrade.profiles.prompt_building import chat, continuation
 from truegrade.profiles.refusals import check_variant, covered_task
@@ -146,10 +146,7 @@ class BigCodeBench(Profile):
             if not completion.prompt_sha256:
                 return Answer(value=task.prefix + text, found="as given: behind the prompt")
             text = task.prefix + before_stop(text, BASE_EOS).replace("\t", "    ")
-        found = sanitize(text, task.entry_point)
-        if not found.strip():
-            return Answer(value=None, found="the sanitizer left nothing", reason=Reason.NO_CODE)
-        return Answer(value=found, found="sanitized")
+        return sanitized_answer(sanitize(text, task.entry_point))
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Run solution and tests as one module."""

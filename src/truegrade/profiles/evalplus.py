@@ -12,7 +12,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import ReferenceFailed
 from truegrade.grading.judgement import Judgement
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
-from truegrade.profiles.evalplus_sanitize import sanitize
+from truegrade.profiles.evalplus_sanitize import sanitize, sanitized_answer
 from truegrade.profiles.prompt_building import base, chat, origin
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.profiles.reliability_guard import RELIABILITY_GUARD
@@ -133,10 +133,7 @@ class Evalplus(Profile):
                 return Answer(value=task.prompt + text, found="as given: behind the prompt")
             code = before_stop(text, EOS + BASE_EOS[problem.benchmark]).replace("\t", "    ")
             text = f"{task.prompt.strip()}\n{code}"
-        found = sanitize(text, task.entry_point)
-        if not found.strip():
-            return Answer(value=None, found="the sanitizer left nothing", reason=Reason.NO_CODE)
-        return Answer(value=found, found="sanitized")
+        return sanitized_answer(sanitize(text, task.entry_point))
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:
         """Call the program on the inputs, beside the expected outputs."""

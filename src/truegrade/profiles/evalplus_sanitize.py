@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from truegrade.extraction.parsing import quietly
 from truegrade.extraction.source import SourceText
 from truegrade.profiles.evalplus_span import longest_span
+from truegrade.records import Answer, Reason
 
 
 def sanitize(reply: str, entry_point: str) -> str:
@@ -24,6 +25,13 @@ def sanitize(reply: str, entry_point: str) -> str:
     """
     span = longest_span(reply)
     return kept_statements(span, entry_point).strip() or span
+
+
+def sanitized_answer(kept: str) -> Answer:
+    """What a sanitizer kept of a reply, as an answer; none where it kept nothing."""
+    if not kept.strip():
+        return Answer(value=None, found="the sanitizer left nothing", reason=Reason.NO_CODE)
+    return Answer(value=kept, found="sanitized")
 
 
 def kept_statements(span: str, entry_point: str, *, returning: bool = True) -> str:

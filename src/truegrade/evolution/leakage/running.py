@@ -11,17 +11,17 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 
-from truegrade.errors import UserError
+from truegrade.evolution.experiment import begin_experiment
 from truegrade.evolution.leakage.planting import Arm, LeakSettings
 from truegrade.evolution.leakage.summary import LeakResults, summarised
 from truegrade.evolution.leakage.training import LeakTraining, train_one
-from truegrade.files.json_text import encode, read_json
+from truegrade.files.json_text import encode
 from truegrade.pipeline.importing import RUNS
 from truegrade.store.folder_lock import alone_in
 from truegrade.store.journal import Journal, read_journal
 from truegrade.store.manifest import write_atomically
 
-SETTINGS, TRAININGS, RESULTS = "settings.json", "trainings.jsonl", "results.json"
+TRAININGS, RESULTS = "trainings.jsonl", "results.json"
 _ADVICE = "is it what `truegrade data leakage` wrote?"
 Planned = tuple[Arm, int]
 """An arm and a seed."""
@@ -55,7 +55,7 @@ def leakage(
     settings.check()
     folder = out or RUNS / f"leakage-{settings.sha256[:8]}"
     with alone_in(folder, "leakage.lock", "training"):
-        _begin(folder, settings)
+        begin_experiment(folder, settings, what="experiment", advice=_ADVICE)
         done = {(one.arm, one.seed): one for one in _kept(folder)}
         planned = _planned(settings)
         missing = [each for each in planned if each not in done]
@@ -74,14 +74,6 @@ def _planned(settings: LeakSettings) -> list[Planned]:
     """Arms in turn, so that an experiment that is stopped holds some trainings of each."""
     most = max(settings.arms.values(), default=0)
     return [(arm, seed) for seed in range(most) for arm, size in settings.arms.items() if seed < size]
-
-
-def _begin(folder: Path, settings: LeakSettings) -> None:
-    """Write the settings down, or see that what began here has the same."""
-    path = folder / SETTINGS
-    if path.exists() and read_json(path, LeakSettings, _ADVICE).sha256 != settings.sha256:
-        raise UserError(f"{folder} holds another experiment: its settings differ; choose another `out`")
-    write_atomically(path, encode(settings, indent=2) + b"\n")
 
 
 def _kept(folder: Path) -> list[LeakTraining]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.errors import UserError
+from truegrade.evolution.experiment import begin_experiment
 from truegrade.evolution.testbed.chain import ArmBench, cheat_shares, rounds_of, run_chain, true_pass
 from truegrade.evolution.testbed.grading import ProgramGrader
 from truegrade.evolution.testbed.policy import BaseModel, TestbedPolicy
@@ -27,7 +27,7 @@ from truegrade.store.folder_lock import alone_in
 from truegrade.store.manifest import write_atomically
 
 MODEL = "truegrade-micro"
-SETTINGS, START, MEASURED, RESULTS = "settings.json", "start.npz", "start.json", "results.json"
+START, MEASURED, RESULTS = "start.npz", "start.json", "results.json"
 MEASURING_SAMPLES = 16
 """Of each held-out problem, by which the start's share of cheats is measured."""
 _ADVICE = "is it what a testbed wrote?"
@@ -63,7 +63,7 @@ def testbed(
     settings.check()
     folder = out or RUNS / f"testbed-{settings.sha256[:8]}"
     with alone_in(folder, "testbed.lock", "training"):
-        _begin(folder, settings)
+        begin_experiment(folder, settings, what="testbed", advice=_ADVICE)
         _teach(folder, settings, allow_unsafe, said)
         chains = [(arm, seed) for seed in range(settings.seeds) for arm in settings.arms if arm != NOISE]
         noise = [(NOISE, seed) for seed in range(settings.seeds) if NOISE in settings.arms]
@@ -94,14 +94,6 @@ def all_rounds(folder: Path, settings: TestbedSettings) -> list[TestbedRound]:
         for seed in range(settings.seeds)
         for one in rounds_of(chain_folder(folder, arm, seed))[: settings.rounds + 1]
     ]
-
-
-def _begin(folder: Path, settings: TestbedSettings) -> None:
-    """Write the settings down, or see that what began here has the same."""
-    path = folder / SETTINGS
-    if path.exists() and read_json(path, TestbedSettings, _ADVICE).sha256 != settings.sha256:
-        raise UserError(f"{folder} holds another testbed: its settings differ; choose another `out`")
-    write_atomically(path, encode(settings, indent=2) + b"\n")
 
 
 def _teach(folder: Path, settings: TestbedSettings, allow_unsafe: bool, said: Said) -> None:
