@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from truegrade.agents import Agent
 from truegrade.analysis.standings import LeftOutBenchmark, PairStanding, SuiteStanding, pair_standing, titled
 from truegrade.api import DEFAULT_PROFILES, run
 from truegrade.benchmarks.base import BenchmarkSpec
@@ -61,6 +62,31 @@ class WantedBenchmark(msgspec.Struct, frozen=True, kw_only=True):
         return titled(name, self.task_args or {})
 
 
+class SharedSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What all pairs have in common; fields as the parameters of `truegrade.run`."""
+
+    ids: Sequence[str] = ()
+    request_policy: RequestPolicy
+    base_url: str | None
+    model_args: Mapping[str, Any] | None
+    agent: str | Agent | None
+    agent_args: Mapping[str, Any] | None
+    reuse: str | Path | None = None
+    cache: bool | None
+    probe: bool
+    batch: bool
+    exclude_seen: bool
+    ks: Sequence[int] | None
+    workers: int | None
+    executor: str
+    allow_unsafe: bool
+    packages: Sequence[str]
+    log_to: Sequence[str]
+    stop_when_decided: Run | str | Path | None = None
+    order_seed: int = 0
+    alpha: float = 0.05
+
+
 class AskedPairs(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be evaluated, and how its page is headed."""
 
@@ -93,7 +119,7 @@ class _Pair(msgspec.Struct, frozen=True, kw_only=True):
 
 def evaluate(
     asked: AskedPairs,
-    shared: Mapping[str, Any],
+    shared: SharedSettings,
     *,
     progress: Progress,
     notice: Notice,
@@ -102,7 +128,7 @@ def evaluate(
 
     Args:
         asked: benchmarks and models.
-        shared: the arguments of `truegrade.run` that all pairs have in common.
+        shared: what all pairs have in common.
         progress, notice: as for `truegrade.api.several.run_all`.
 
     Raises:
@@ -117,11 +143,11 @@ def evaluate(
         left_out=left_out,
     )  # fmt: skip
     write_suite(so_far)
-    budget = _SharedBudget(shared["request_policy"], pairs)
+    budget = _SharedBudget(shared.request_policy, pairs)
     refused: dict[Path, str | None] = {}
-    if shared["batch"]:
-        refused = {pair.folder: _submitted(pair, budget, shared["ks"], progress) for pair in pairs}
-        shared = {**shared, "probe": False}  # that was done before the submission
+    if shared.batch:
+        refused = {pair.folder: _submitted(pair, budget, shared.ks, progress) for pair in pairs}
+        shared = msgspec.structs.replace(shared, probe=False)  # that was done before the submission
     for place, pair in enumerate(pairs):
         watch = _Labelled(progress, f"{place + 1}/{len(pairs)} {pair.label}")
         ended = _carried_out(pair, shared, budget, watch, failure=refused.get(pair.folder))
@@ -131,7 +157,7 @@ def evaluate(
     return so_far
 
 
-def _checked(asked: AskedPairs, shared: Mapping[str, Any], missing: dict[str, str], notice: Notice) -> list[_Pair]:
+def _checked(asked: AskedPairs, shared: SharedSettings, missing: dict[str, str], notice: Notice) -> list[_Pair]:
     """Open everything of every pair and refuse what cannot end well; to ``missing`` come those without data.
 
     Raises:
@@ -140,9 +166,9 @@ def _checked(asked: AskedPairs, shared: Mapping[str, Any], missing: dict[str, st
     opened = {id(wanted): [find_profile(each) for each in wanted.profiles] for wanted in asked.wanted}
     for wanted in asked.wanted:
         check_cutoff(wanted.cutoff)
-    open_trackers(shared["log_to"])
-    with_packages({}, shared["packages"])
-    open_grader(shared["executor"], workers=shared["workers"], allow_unsafe=shared["allow_unsafe"]).close()
+    open_trackers(shared.log_to)
+    with_packages({}, shared.packages)
+    open_grader(shared.executor, workers=shared.workers, allow_unsafe=shared.allow_unsafe).close()
     pairs: list[_Pair] = []
     for model in asked.models:
         for wanted in asked.wanted:
@@ -169,7 +195,7 @@ def _add_checked(
     model: str | Model,
     wanted: WantedBenchmark,
     profiles: Sequence[Profile],
-    shared: Mapping[str, Any],
+    shared: SharedSettings,
     notice: Notice,
 ) -> None:
     """Open everything of a pair, refuse what cannot end well, and keep nothing but its names: its problems or
@@ -182,13 +208,13 @@ def _add_checked(
     request = RunRequest(
         benchmark=wanted.benchmark, model=model, n=wanted.n, data=wanted.data, task_args=wanted.task_args,
         limit=wanted.limit, sampling=wanted.sampling, out=None, under=under,
-        stop=stop_request(shared["stop_when_decided"], shared["order_seed"], shared["alpha"]),
-        **{name: shared[name] for name in _OF_REQUEST},
+        stop=stop_request(shared.stop_when_decided, shared.order_seed, shared.alpha),
+        **{name: getattr(shared, name) for name in _OF_REQUEST},
     )  # fmt: skip
     label = f"{wanted.title} with {model if isinstance(model, str) else model.name}"
     told = _each_once(label, notice)
     try:
-        plan = prepare(request, profiles, grading=True, ks=shared["ks"], notice=told, shown=download_progress)
+        plan = prepare(request, profiles, grading=True, ks=shared.ks, notice=told, shown=download_progress)
         if isinstance(request.model, str):
             complete(plan.asked.close())  # weights may fill the memory: each pair opens them when its turn comes
         if (stored := plan.folder / "manifest.json").exists():
@@ -286,7 +312,7 @@ def _submitted(pair: _Pair, budget: _SharedBudget, ks: Sequence[int] | None, pro
 
 
 def _carried_out(
-    pair: _Pair, shared: Mapping[str, Any], budget: _SharedBudget, progress: Progress, *, failure: str | None
+    pair: _Pair, shared: SharedSettings, budget: _SharedBudget, progress: Progress, *, failure: str | None
 ) -> PairStanding:
     """Ask, grade and count one pair; why that did not come to its end is part of what is returned.
 
@@ -294,7 +320,8 @@ def _carried_out(
     """
     done: Run | None = None
     run_log.end()  # what is said from here on belongs to this pair's run
-    arguments = {**shared, **msgspec.structs.asdict(pair.wanted), "request_policy": budget.policy_for(pair)}
+    shared = msgspec.structs.replace(shared, request_policy=budget.policy_for(pair))
+    arguments = msgspec.structs.asdict(shared) | msgspec.structs.asdict(pair.wanted)
     del arguments["benchmark"]
     try:
         if failure is None:

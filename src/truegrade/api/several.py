@@ -9,7 +9,7 @@ from typing import Any
 from truegrade.agents import Agent
 from truegrade.analysis.standings import PairStanding
 from truegrade.api import DEFAULT_PROFILES, unsafe_allowed
-from truegrade.api.pairs import AskedPairs, WantedBenchmark, evaluate
+from truegrade.api.pairs import AskedPairs, SharedSettings, WantedBenchmark, evaluate
 from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.errors import UserError
 from truegrade.models import DEFAULT_MODEL, find_preset
@@ -111,13 +111,13 @@ def run_all(
         )
         for each in benchmarks
     ]  # fmt: skip
-    shared = {
-        "ids": ids, "request_policy": request_policy or RequestPolicy(), "base_url": base_url,
-        "model_args": model_args, "agent": agent, "agent_args": agent_args, "reuse": reuse, "cache": cache,
-        "probe": probe, "batch": batch, "exclude_seen": exclude_seen, "ks": ks, "workers": workers,
-        "executor": executor, "allow_unsafe": unsafe_allowed(allow_unsafe), "packages": packages,
-        "log_to": log_to, "stop_when_decided": stop_when_decided, "order_seed": order_seed, "alpha": alpha,
-    }  # fmt: skip
+    shared = SharedSettings(
+        ids=ids, request_policy=request_policy or RequestPolicy(), base_url=base_url, model_args=model_args,
+        agent=agent, agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, batch=batch,
+        exclude_seen=exclude_seen, ks=ks, workers=workers, executor=executor,
+        allow_unsafe=unsafe_allowed(allow_unsafe), packages=packages, log_to=log_to,
+        stop_when_decided=stop_when_decided, order_seed=order_seed, alpha=alpha,
+    )  # fmt: skip
     asked = AskedPairs(
         name=", ".join(each.title for each in wanted),
         description="Several benchmarks or models of one command.",

@@ -12,7 +12,7 @@ import msgspec
 from truegrade.agents import Agent
 from truegrade.analysis.standings import LeftOutBenchmark, SuiteStanding
 from truegrade.api import DEFAULT_PROFILES, unsafe_allowed
-from truegrade.api.pairs import AskedPairs, WantedBenchmark, evaluate
+from truegrade.api.pairs import AskedPairs, SharedSettings, WantedBenchmark, evaluate
 from truegrade.api.several import refuse_shared
 from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.benchmarks.benchmark_args import limit_of
@@ -128,13 +128,12 @@ def run_suite(
     refuse_shared(
         [entry.wanted.benchmark for entry in entries], asked_models, base_url, model_args or {}, None, None
     )
-    shared = {
-        "ids": (), "request_policy": request_policy or RequestPolicy(), "base_url": base_url,
-        "model_args": model_args, "agent": agent, "agent_args": agent_args, "reuse": None, "cache": cache,
-        "probe": probe, "batch": batch, "exclude_seen": exclude_seen, "ks": ks, "workers": workers,
-        "executor": executor, "allow_unsafe": unsafe_allowed(allow_unsafe), "packages": packages,
-        "log_to": log_to, "stop_when_decided": None, "order_seed": 0, "alpha": 0.05,
-    }  # fmt: skip
+    shared = SharedSettings(
+        request_policy=request_policy or RequestPolicy(), base_url=base_url, model_args=model_args, agent=agent,
+        agent_args=agent_args, cache=cache, probe=probe, batch=batch, exclude_seen=exclude_seen, ks=ks,
+        workers=workers, executor=executor, allow_unsafe=unsafe_allowed(allow_unsafe), packages=packages,
+        log_to=log_to,
+    )  # fmt: skip
     titles = [each if isinstance(each, str) else each.name for each in found]
     asked = AskedPairs(
         name=", ".join(titles), description=" ".join(each.value.description for each in of_suites),
