@@ -3,13 +3,14 @@
 import ast
 import random
 
+import msgspec
 import pytest
 
 from support.forged_suites import forged
 from truegrade.assay.cheats import cheats_for
 from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed
-from truegrade.grading.suite_assertions import SuiteSource
-from truegrade.grading.suite_controls import ControlsKept, find_controls
+from truegrade.grading.suite_assertions import Edit, SuiteSource
+from truegrade.grading.suite_controls import RECHECKS, ControlsKept, find_controls
 from truegrade.grading.suite_grading import count_by_suite, grade_by_suite, suite_source
 from truegrade.records import Reason, SuiteTask
 from truegrade.sandbox import Limits, Sandbox
@@ -253,6 +254,54 @@ def test_controls_are_found_once_and_kept_on_disk(sandbox, tmp_path, monkeypatch
     found.write_bytes(found.read_bytes()[:40])
     with pytest.raises(TypeError):
         ControlsKept(tmp_path).of(SUMS_TASK, source, sandbox)
+
+
+DRAWN = """
+import unittest
+class TestCases(unittest.TestCase):
+    def test_drawn(self):
+        self.assertIn(draw(), ["x", "y"])
+        self.assertIn(len(draw()), [1])
+"""
+DRAW = "import random\ndef draw():\n    return random.choice('xy')\n"
+
+
+def test_a_change_that_the_reference_fails_only_now_and_then_accuses_nobody(sandbox, tmp_path, monkeypatch):
+    task = suite(DRAWN, DRAW, "draw")
+    found = find_controls(task, suite_source(task), sandbox)
+    nodes = list(ast.walk(suite_source(task).tree))
+    (place,) = [at for at, one in enumerate(nodes) if isinstance(one, ast.Constant) and one.value == "x"]
+    unsteady = msgspec.structs.replace(found.controls[0], edit=Edit(((place, "'z'"),), True))
+    crafted = msgspec.structs.replace(found, controls=(unsteady, *found.controls[1:]))
+    monkeypatch.setattr("truegrade.grading.suite_controls.find_controls", lambda *_: crafted)
+    left = set()
+    for turn in range(12):
+        kept = ControlsKept(tmp_path / str(turn))
+        judged = grade_by_suite(task, f"{DRAW}# {turn}\n", kept, sandbox, min_cpu_s=2.0)
+        assert (judged.reason, judged.marks) == (Reason.PASSED, ()), judged
+        left.add(kept.of(task, suite_source(task), sandbox).decisive)
+    assert left == {1, 2}  # where two runs of the program differed, the change was left out
+
+
+def test_a_reference_that_never_differs_is_run_again_twice_at_most(sandbox, tmp_path):
+    kept = ControlsKept(tmp_path)
+    task = suite(SUMS.replace("    def test_others(self):", "    def helper(self):"), ADD, "add")
+    program = forged("add")["polite liar"]
+    accused = [grade_by_suite(task, f"{program}# {turn}", kept, sandbox, min_cpu_s=2.0) for turn in range(3)]
+    assert {judged.reason for judged in accused} == {Reason.TAMPERING}
+    assert kept.known(task).rechecks == RECHECKS
+
+
+def test_an_assertion_that_is_meant_to_fail_is_no_control(graded, sandbox):
+    tests = SUMS.replace(
+        "    def test_each",
+        "    def test_differs(self):\n        with self.assertRaises(AssertionError):\n"
+        "            self.assertEqual(add(1, 2), 4)\n\n    def test_each",
+    )
+    task = suite(tests, ADD, "add")
+    assert graded(task, ADD).passed
+    found = find_controls(task, suite_source(task), sandbox)
+    assert (found.coverage, len(found.controls)) == ("full", 8)
 
 
 def test_patterns_cover_every_control_and_differ_between_programs(sandbox):

@@ -30,8 +30,13 @@ class LastKept(Generic[T]):
                 return self._kept[key]
         # Outside the lock, which would have every other problem wait: at worst two threads find out the same.
         made = make()
+        self.keep(key, made)
+        return made
+
+    def keep(self, key: str, made: T) -> None:
+        """Keep this under a key, in place of what was."""
         with self._lock:
             self._kept[key] = made
+            self._kept.move_to_end(key)
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
-        return made

@@ -36,6 +36,11 @@ CONTROLS_VERSION = 3
 """Of what is kept on disk; other rules of finding changes raise it."""
 CONFIRMING = 12
 """How often what misbehaves is left out before the reference is given up."""
+RECHECK_RUNS = 10
+"""How often the reference is run again with the changes that a program's results differ by."""
+RECHECKS = 2
+"""How often that is done for a suite whose reference never differs."""
+UNSTEADY = "the data set's reference passes its suite only now and then"
 ENOUGH = 4
 """So many decisive controls make two patterns enough; with fewer there are four."""
 
@@ -68,6 +73,8 @@ class SuiteControls(msgspec.Struct, frozen=True, kw_only=True):
     controls: tuple[Control, ...]
     salt: str
     """Unknown to programs; what is drawn depends on it."""
+    rechecks: int = 0
+    """How often the reference was run again because a program's results differed, and did not differ itself."""
 
     @property
     def decisive(self) -> int:
@@ -196,6 +203,35 @@ class ControlsKept:
 
         return self._memory.of(key, find)
 
+    def rechecked(
+        self,
+        task: SuiteTask,
+        source: SuiteSource,
+        controls: SuiteControls,
+        changed: frozenset[int],
+        executor: Executor,
+        packages: Sequence[str] = (),
+    ) -> SuiteControls | None:
+        """The controls without those that the reference itself does not always keep to; None where it does.
+
+        Args:
+            task, source, executor, packages: as for `of`.
+            controls: the controls so far.
+            changed: numbers of those that were changed when a program's results differed.
+        """
+        if controls.rechecks >= RECHECKS:
+            return None
+        cpu_s = task.cpu_s or REFERENCE_CPU_S
+        for _ in range(RECHECK_RUNS):
+            run = run_control(task, source, controls.controls, changed, task.reference, executor, cpu_s=cpu_s)
+            if run.tests and differs(run, controls.tests, controls.controls, changed):
+                left = _without_faults(list(controls.controls), changed, run)
+                found = msgspec.structs.replace(controls, controls=tuple(left), rechecks=0)
+                self._keep(_key(task, packages), found)
+                return found
+        self._keep(_key(task, packages), msgspec.structs.replace(controls, rechecks=controls.rechecks + 1))
+        return None
+
     def known(self, task: SuiteTask, packages: Sequence[str] = ()) -> SuiteControls | None:
         """The controls of a task that are on disk, if they have been found before; arguments as of `of`."""
         return self._read(_key(task, packages))
@@ -206,6 +242,10 @@ class ControlsKept:
             return msgspec.json.decode(path.read_bytes(), type=SuiteControls)
         except (OSError, *UNREADABLE):
             return None
+
+    def _keep(self, key: str, found: SuiteControls) -> None:
+        self._memory.keep(key, found)
+        self._write(key, found)
 
     def _write(self, key: str, found: SuiteControls) -> None:
         """Keep them, whole or not at all; a disk that cannot be written to costs time and nothing else."""
@@ -313,7 +353,7 @@ def _confirmed(
                 break
         else:
             return found
-    raise ReferenceFailed("the data set's reference passes its suite only now and then")
+    raise ReferenceFailed(UNSTEADY)
 
 
 def _without_faults(controls: list[Control], pattern: frozenset[int], run: SuiteRun) -> list[Control]:

@@ -10,13 +10,15 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed
 from truegrade.grading.judgement import Judgement, TestCount
 from truegrade.grading.suite_assertions import SuiteSource
-from truegrade.grading.suite_controls import ControlsKept, SuiteControls, differs, run_control
+from truegrade.grading.suite_controls import UNSTEADY, ControlsKept, SuiteControls, differs, run_control
 from truegrade.grading.suite_runs import run_suite
 from truegrade.records import Reason, SuiteTask
 
 _SLOWDOWN = 4.0
 """A candidate may take this many times the reference's CPU time, as for `truegrade.grading.functions`."""
 _LIMITS = frozenset({Reason.TIME_LIMIT, Reason.MEMORY_LIMIT, Reason.OUTPUT_LIMIT})
+_TIMES_RECHECKED = 4
+"""How often controls are left out that the reference does not always keep to, before there is no verdict."""
 FORGED = "the tests' results are not the program's own: "
 
 
@@ -57,7 +59,7 @@ def grade_by_suite(
         cpu_s=run.outcome.cpu_s,
         wall_s=run.outcome.wall_s,
         time_sensitive=run.outcome.time_sensitive,
-        marks=() if controls.decisive else (TESTS_INSIDE,),
+        marks=_marks(controls),
         harness=_counts(run.tests),
     )
     if not judged.passed:
@@ -66,7 +68,83 @@ def grade_by_suite(
         return msgspec.structs.replace(
             judged, reason=Reason.WRONG_ANSWER, detail=f"{missing} of the tests were not run to their end"
         )
-    return _controlled(task, source, program, controls, judged, executor, cpu_s)
+    candidate = _Candidate(task=task, source=source, program=program, executor=executor, cpu_s=cpu_s)
+    return _controlled(judged, candidate, controls, kept, packages)
+
+
+def _controlled(
+    judged: Judgement,
+    candidate: _Candidate,
+    controls: SuiteControls,
+    kept: ControlsKept,
+    packages: Sequence[str],
+) -> Judgement:
+    """The judgement on a program that passes, after its control runs."""
+    for _ in range(_TIMES_RECHECKED):
+        found = candidate.first_difference(controls)
+        judged = msgspec.structs.replace(
+            judged, cpu_s=(judged.cpu_s or 0) + found.cpu_s, wall_s=(judged.wall_s or 0) + found.wall_s,
+            marks=_marks(controls),
+        )  # fmt: skip
+        if not found.words:
+            return judged
+        if found.limit is not None:
+            return msgspec.structs.replace(judged, reason=found.limit, detail=found.words)
+        steady = kept.rechecked(
+            candidate.task, candidate.source, controls, found.changed, candidate.executor, packages
+        )
+        if steady is None:
+            return msgspec.structs.replace(judged, reason=Reason.TAMPERING, detail=FORGED + found.words)
+        controls = steady
+    return msgspec.structs.replace(judged, reason=Reason.GRADER_ERROR, detail=UNSTEADY)
+
+
+class _Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """What the control runs of a candidate came to."""
+
+    cpu_s: float
+    wall_s: float
+    changed: frozenset[int] = frozenset()
+    """Numbers of the controls that were changed in the run that differs."""
+    words: str = ""
+    """How that run differs; empty where none does."""
+    limit: Reason | None = None
+    """The limit that it met: that can happen to any program, and every other difference is forged."""
+
+
+class _Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A program that passes its suite."""
+
+    task: SuiteTask
+    source: SuiteSource
+    program: str
+    executor: Executor
+    cpu_s: float
+
+    def first_difference(self, controls: SuiteControls) -> _Difference:
+        """Run the controls until a run differs from what a right program makes of it, and differs again."""
+        used_s = walls_s = 0.0
+        for changed in controls.patterns(self.program):
+            for last in (False, True):  # a right program may fail a test by chance, and hardly twice
+                run = run_control(
+                    self.task, self.source, controls.controls, changed, self.program, self.executor,
+                    cpu_s=self.cpu_s,
+                )  # fmt: skip
+                used_s, walls_s = used_s + run.outcome.cpu_s, walls_s + run.outcome.wall_s
+                words = differs(run, controls.tests, controls.controls, changed)
+                if not words:
+                    break
+                if last:
+                    met = not run.tests and run.reason in _LIMITS
+                    return _Difference(
+                        cpu_s=used_s, wall_s=walls_s, changed=changed, words=words,
+                        limit=run.reason if met else None,
+                    )  # fmt: skip
+        return _Difference(cpu_s=used_s, wall_s=walls_s)
+
+
+def _marks(controls: SuiteControls) -> tuple[str, ...]:
+    return () if controls.decisive else (TESTS_INSIDE,)
 
 
 def _counts(tests: str) -> dict[str, object] | None:
@@ -92,31 +170,3 @@ def suite_source(task: SuiteTask) -> SuiteSource:
 def _not_run(reference: str, program: str) -> int:
     """How many tests the reference passes and the program was not seen to pass."""
     return sum(due == "P" != got for due, got in zip(reference, program, strict=True))
-
-
-def _controlled(
-    task: SuiteTask,
-    source: SuiteSource,
-    program: str,
-    controls: SuiteControls,
-    judged: Judgement,
-    executor: Executor,
-    cpu_s: float,
-) -> Judgement:
-    """The judgement on a program that passes, after its control runs."""
-    used_s, walls_s = judged.cpu_s or 0.0, judged.wall_s or 0.0
-    for pattern in controls.patterns(program):
-        fault = ""
-        for _ in range(2):  # a right program may fail a test by chance, and hardly twice
-            run = run_control(task, source, controls.controls, pattern, program, executor, cpu_s=cpu_s)
-            used_s, walls_s = used_s + run.outcome.cpu_s, walls_s + run.outcome.wall_s
-            fault = differs(run, controls.tests, controls.controls, pattern)
-            if not fault:
-                break
-        judged = msgspec.structs.replace(judged, cpu_s=used_s, wall_s=walls_s)
-        if fault:
-            # A limit can be met by any program; every other difference is forged.
-            met = not run.tests and run.reason in _LIMITS
-            reason, words = (run.reason, "") if met else (Reason.TAMPERING, FORGED)
-            return msgspec.structs.replace(judged, reason=reason, detail=words + fault)
-    return judged
