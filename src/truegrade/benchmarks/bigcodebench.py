@@ -50,6 +50,9 @@ DISTRIBUTIONS: Mapping[str, str] = {
     "yaml": "PyYAML",
 }
 """Packages of modules that are called otherwise."""
+_EXCEL = re.compile(r"\b(?:read_excel|to_excel|ExcelWriter)\b")
+_EXCEL_PACKAGES = ("openpyxl", "xlrd")
+"""What pandas imports to read and write tables of Excel, which the sources need not name."""
 _SOURCE = SOURCES["bigcodebench"]
 _ARGS = {
     "split": "what is asked: complete (default), code up to the docstring's end; or instruct, a description",
@@ -97,7 +100,9 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
 
 
 def _item(row: BigCodeBenchRow, split: str) -> Item:
-    modules = modules_of(f"{row.prompt}\n{row.canonical_solution}\n{row.test}")
+    source = f"{row.prompt}\n{row.canonical_solution}\n{row.test}"
+    modules = modules_of(source)
+    beside = _EXCEL_PACKAGES if "pandas" in modules and _EXCEL.search(source) else ()
     return Item(
         id=row.task_id,
         task=SuiteTask(
@@ -110,7 +115,7 @@ def _item(row: BigCodeBenchRow, split: str) -> Item:
             reference=f"{row.prompt}\n{row.canonical_solution}",
         ),
         tags={"libs": " ".join(modules) or "standard library"},
-        packages=tuple(dict.fromkeys(DISTRIBUTIONS.get(module, module) for module in modules)),
+        packages=tuple(dict.fromkeys([*(DISTRIBUTIONS.get(module, module) for module in modules), *beside])),
     )
 
 
