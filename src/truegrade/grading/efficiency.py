@@ -5,7 +5,9 @@ string of bytes. Its cost is the CPU time that the kernel counts for it, with al
 its end. A program cannot change that account, and cannot move work to another process, since it may start none.
 Every output of every measurement is compared, and the arguments of a batch are drawn independently, so outputs
 kept for later calls save little. What a process costs besides the calls is known from the reference's own runs, in
-which trusted code also reads the clock around the calls; it is subtracted.
+which trusted code also reads the clock around the calls; it is subtracted. CPU time depends on what else the
+machine does, so every measurement of an answer is followed by one of the reference, made in the same way, and the
+two are compared.
 
 The rules of scoring are those of q-rz/enamel@b97da79 ``enam/evaluate.py`` and ``demo.py``, except for the clock,
 for batches in place of repetitions, and for the limit of a process.
@@ -36,7 +38,7 @@ TIMEOUT_FACTOR = 2.0
 """Times the reference's cost on the most expensive test that an answer may cost (``demo.py``)."""
 REPEATS = 3
 """Measurements of each batch, of which the cheapest counts: what else the machine does only adds."""
-WORTH_S = 0.005
+WORTH_S = 0.01
 """CPU seconds that the reference is to need for a batch, many times what two measurements differ by."""
 MOST_INPUTS, MOST_BYTES = 20_000, 1 << 18
 """Bounds of a batch."""
@@ -201,26 +203,30 @@ def _measured(
     task: EfficiencyTask, program: str, known: CostedBatches, judged: Judgement, executor: Executor
 ) -> Judgement:
     """The judgement of an answer that is right on the easiest level."""
-    adapted = program + _BATCH.replace("ENTRY_POINT", task.entry_point)
     costs: list[list[float]] = []
+    references_s = list(known.references_s)
     used: list[Outcome] = []
     try:
-        for level in known.levels:
+        for number, level in enumerate(known.levels):
+            beside: list[float] = []
             costs.append([])
             for test in level:
-                cost = _cost(task, adapted, test, known.limit_s, executor, used)
-                costs[-1].append(cost)
-                if cost == inf:
+                cost_s, reference_s = _costs(task, program, test, known.limit_s, executor, used)
+                costs[-1].append(cost_s)
+                beside.append(reference_s)
+                if cost_s == inf:
                     break
             if costs[-1][-1] == inf:
                 break
+            references_s[number] = max(beside)
     except Wrong as wrong:
         return _spent(msgspec.structs.replace(judged, reason=wrong.reason, detail=wrong.detail), used)
+    limit_s = TIMEOUT_FACTOR * max(references_s)
     scores = [
-        level_efficiency(max(level), reference, known.limit_s)
-        for level, reference in zip(costs, known.references_s, strict=False)
+        level_efficiency(max(level), reference, limit_s)
+        for level, reference in zip(costs, references_s, strict=False)
     ]
-    return _spent(scored(judged, scores, costs, known.references_s, "cpu_s"), used)
+    return _spent(scored(judged, scores, costs, references_s, "cpu_s"), used)
 
 
 def scored(
@@ -262,33 +268,52 @@ def _spent(judged: Judgement, outcomes: Iterable[Outcome]) -> Judgement:
     )
 
 
-def _cost(
-    task: EfficiencyTask, adapted: str, test: CostedBatch, limit_s: float, executor: Executor, used: list[Outcome]
-) -> float:
-    """CPU seconds of a call of the answer, at least 0; infinite where time, memory or a float's range ran out.
+def _costs(
+    task: EfficiencyTask, program: str, test: CostedBatch, limit_s: float, executor: Executor, used: list[Outcome]
+) -> tuple[float, float]:
+    """CPU seconds of a call of the answer, at least 0, and of the reference, measured in turns.
+
+    The former is infinite where time, memory or a float's range ran out.
 
     Raises:
         Wrong: an output is wrong, or there is none.
     """
+    answer, reference = (
+        source + _BATCH.replace("ENTRY_POINT", task.entry_point) for source in (program, task.reference)
+    )
     cpu_s = max(MIN_CPU_S, 2 * (test.overhead_s + limit_s * len(test.batch)))
-    least_s = inf
+    least_s = reference_s = inf
     for _ in range(REPEATS):
-        outcome, results = _call(adapted, "_truegrade_batch", (test.data,), executor, cpu_s)
+        outcome, results = _call(answer, "_truegrade_batch", (test.data,), executor, cpu_s)
         used.append(outcome)
-        if outcome.status in (Reason.TIME_LIMIT, Reason.MEMORY_LIMIT):
-            return inf
-        if not results:
-            raise Wrong(Reason(outcome.status), outcome.detail)
-        if (error := results[0].error) is not None:
-            if error.startswith("OverflowError"):
-                return inf
-            size = len(test.batch)
-            raise Wrong(Reason.RUNTIME_ERROR, f"{task.entry_point} on {size} inputs: {shortened(error)}")
+        if _ran_out(task, test, outcome, results):
+            return inf, test.cost_s
         _check(task, test, results[0], executor)
         least_s = min(least_s, outcome.cpu_s)
         if least_s - test.overhead_s > 2 * limit_s * len(test.batch):
-            break
-    return max(0.0, least_s - test.overhead_s) / len(test.batch)
+            return (least_s - test.overhead_s) / len(test.batch), test.cost_s
+        beside, _ = _call(reference, "_truegrade_batch", (test.data,), executor, REFERENCE_CPU_S)
+        used.append(beside)
+        reference_s = min(reference_s, beside.cpu_s)
+    # The difference of two processes may be less than nothing, where the calls are next to nothing beside them.
+    cost_s, beside_s = ((spent - test.overhead_s) / len(test.batch) for spent in (least_s, reference_s))
+    return max(0.0, cost_s), max(beside_s, test.cost_s / 2)
+
+
+def _ran_out(task: EfficiencyTask, test: CostedBatch, outcome: Outcome, results: Sequence[CallResult]) -> bool:
+    """Whether time, memory or a float's range ran out.
+
+    Raises:
+        Wrong: there is no output for another reason.
+    """
+    if outcome.status in (Reason.TIME_LIMIT, Reason.MEMORY_LIMIT):
+        return True
+    if not results:
+        raise Wrong(Reason(outcome.status), outcome.detail)
+    error = results[0].error
+    if error is None or error.startswith("OverflowError"):
+        return error is not None
+    raise Wrong(Reason.RUNTIME_ERROR, f"{task.entry_point} on {len(test.batch)} inputs: {shortened(error)}")
 
 
 def _check(task: EfficiencyTask, test: CostedBatch, result: CallResult, executor: Executor) -> None:
