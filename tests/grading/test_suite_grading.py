@@ -292,6 +292,23 @@ def test_a_reference_that_never_differs_is_run_again_twice_at_most(sandbox, tmp_
     assert kept.known(task).rechecks == RECHECKS
 
 
+NAMED = """
+import unittest
+class TestCases(unittest.TestCase):
+    def test_named(self):
+        expected = {EXPECTED}
+        self.assertEqual(box(), expected, f"expected {expected}")
+"""
+
+
+@pytest.mark.parametrize("value", ["{'a': 1}", "[1, 2]", "(1, 2)", "{1, 2}", "'ab'", "12", "sorted([3, 1])"])
+def test_an_expected_value_that_is_used_twice_is_changed_where_it_is_compared(graded, sandbox, value):
+    task = suite(NAMED.replace("{EXPECTED}", value), f"def box():\n    return {value}\n", "box")
+    assert find_controls(task, suite_source(task), sandbox).coverage == "full"
+    assert graded(task, task.reference).passed
+    assert graded(task, forged("box")["polite liar"]).reason is Reason.TAMPERING
+
+
 def test_an_assertion_that_is_meant_to_fail_is_no_control(graded, sandbox):
     tests = SUMS.replace(
         "    def test_each",

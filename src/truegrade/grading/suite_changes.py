@@ -110,6 +110,15 @@ class KnownNames:
             and _is_literal(node.value)
         }
         """Names that are bound once, to a literal, and used once."""
+        self.bound: dict[str, ast.expr] = {
+            node.targets[0].id: node.value
+            for node in assigned
+            if isinstance(node, ast.Assign)
+            and len(node.targets) == 1
+            and isinstance(node.targets[0], ast.Name)
+            and stored.count(node.targets[0].id) == 1
+        }
+        """Names that are bound once."""
         self._instances = {
             target.id
             for node in assigned
@@ -218,7 +227,7 @@ def changes_of(
     equal = name in EQUAL or (len(judged) == 2 and name in {"", "assertTrue"})
     yield from _other_constants(judged, _tolerance(call), equal, known, chance)
     if (equal or name in NEARLY) and len(judged) == 2:
-        yield from _shifted(judged, known)
+        yield from _shifted(judged, known, chance)
     yield from _negated(node, call, name)
 
 
@@ -340,11 +349,59 @@ def _other_text(text: str, chance: random.Random) -> str:
     return text[:place] + chance.choice(kind.replace(text[place], "")) + text[place + 1 :]
 
 
-def _shifted(judged: list[ast.expr], known: KnownNames) -> Iterator[_Change]:
+_LARGER: Mapping[str, str] = {
+    "dict": "{{**({0}), {1!r}: {2}}}",
+    "list": "[*({0}), {2}]",
+    "tuple": "(*({0}), {2})",
+    "set": "{{*({0}), {2}}}",
+    "str": "({0}) + {1!r}",
+    "number": "({0}) + {2}",
+}
+"""By type, what differs from a value and is of its type."""
+_TYPES_OF_NODES: Mapping[type[ast.expr], str] = {
+    ast.Dict: "dict",
+    ast.DictComp: "dict",
+    ast.List: "list",
+    ast.ListComp: "list",
+    ast.Tuple: "tuple",
+    ast.Set: "set",
+    ast.SetComp: "set",
+    ast.JoinedStr: "str",
+}
+_TYPES_OF_CALLS: Mapping[str, str] = {
+    "dict": "dict",
+    "Counter": "dict",
+    "list": "list",
+    "sorted": "list",
+    "tuple": "tuple",
+    "set": "set",
+    "str": "str",
+    "len": "number",
+    "sum": "number",
+    "int": "number",
+    "float": "number",
+    "round": "number",
+}
+
+
+def _type_of(node: ast.expr, known: KnownNames) -> str:
+    """The type of an expression's value, where its source says it; empty where not."""
+    if isinstance(node, ast.Name):
+        node = known.bound.get(node.id, node)
+    if isinstance(node, ast.Constant):
+        return "str" if isinstance(node.value, str) else "number" if isinstance(node.value, int | float) else ""
+    called = _TYPES_OF_CALLS.get(called_name(node), "") if isinstance(node, ast.Call) else ""
+    return _TYPES_OF_NODES.get(type(node), called)
+
+
+def _shifted(judged: list[ast.expr], known: KnownNames, chance: random.Random) -> Iterator[_Change]:
     """What is expected, where no constant of it can be changed, with a constant added or a part left out."""
     mine = [one for one in reversed(judged) if not known.is_programs(one)] or judged[1:]
     for node in mine[:1]:
         written = ast.unparse(node)
+        if larger := _LARGER.get(_type_of(node, known)):
+            letter = chance.choice(string.ascii_lowercase)
+            yield [(node, larger.format(written, letter, chance.randint(101, 999)))], True
         for other in (f"({written}) + 3", f"({written}) + 'a'", f"({written})[1:]", f"not ({written})"):
             yield [(node, other)], True
 

@@ -32,7 +32,7 @@ from truegrade.grading.suite_runner import FAILED, HELD, RAISED
 from truegrade.grading.suite_runs import MOST_WATCHED, WATCH, SuiteRun, run_suite
 from truegrade.records import Reason, SuiteTask
 
-CONTROLS_VERSION = 3
+CONTROLS_VERSION = 4
 """Of what is kept on disk; other rules of finding changes raise it."""
 CONFIRMING = 12
 """How often what misbehaves is left out before the reference is given up."""
