@@ -176,6 +176,10 @@ PARTS = 40 if ALL_ROWS else 1
 """In how many parts the parity test runs the data set, one after the other or side by side."""
 
 
+FAIL_AS_ROOT = {"BigCodeBench/812"}
+"""Tests that expect a file without rights to be unreadable, which the harness runs as whoever compares."""
+
+
 def _stored() -> list[dict[str, object]]:
     path = Path(os.environ.get("TRUEGRADE_DATA", "")) / "BigCodeBench.jsonl.gz"
     if not path.is_file():
@@ -248,7 +252,8 @@ def _asked(part: int) -> list[tuple[dict[str, object], list[str]]]:
     if PARTS == 1:
         return [(each, _replies(each)) for each in (ROWS[0], *_real())]
     stored = _stored() or pytest.skip("BigCodeBench.jsonl.gz is not in TRUEGRADE_DATA")
-    here = [each for each in stored[part::PARTS] if all(map(find_spec, modules_of(_source(each))))]
+    mine = [each for each in stored[part::PARTS] if os.geteuid() or each["task_id"] not in FAIL_AS_ROOT]
+    here = [each for each in mine if all(map(find_spec, modules_of(_source(each))))]
     return [(each, _replies(each) if _plain(each) else [_replies(each)[0], _replies(each)[6]]) for each in here]
 
 
