@@ -259,7 +259,7 @@ def scored(
 
 
 def _spent(judged: Judgement, outcomes: Iterable[Outcome]) -> Judgement:
-    """With the time of all runs."""
+    """With the time of the answer's runs."""
     runs = list(outcomes)
     return msgspec.structs.replace(
         judged,
@@ -293,7 +293,6 @@ def _costs(
         if least_s - test.overhead_s > 2 * limit_s * len(test.batch):
             return (least_s - test.overhead_s) / len(test.batch), test.cost_s
         beside, _ = _call(reference, "_truegrade_batch", (test.data,), executor, REFERENCE_CPU_S)
-        used.append(beside)
         reference_s = min(reference_s, beside.cpu_s)
     # The difference of two processes may be less than nothing, where the calls are next to nothing beside them.
     cost_s, beside_s = ((spent - test.overhead_s) / len(test.batch) for spent in (least_s, reference_s))
