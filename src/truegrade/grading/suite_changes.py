@@ -100,16 +100,6 @@ class KnownNames:
             self._taint(assigned)
         stored = [node.id for node in names if isinstance(node.ctx, ast.Store)]
         used = [node.id for node in names if isinstance(node.ctx, ast.Load)]
-        self.literals: dict[str, ast.expr] = {
-            node.targets[0].id: node.value
-            for node in assigned
-            if isinstance(node, ast.Assign)
-            and len(node.targets) == 1
-            and isinstance(node.targets[0], ast.Name)
-            and stored.count(node.targets[0].id) == used.count(node.targets[0].id) == 1
-            and _is_literal(node.value)
-        }
-        """Names that are bound once, to a literal, and used once."""
         self.bound: dict[str, ast.expr] = {
             node.targets[0].id: node.value
             for node in assigned
@@ -119,6 +109,10 @@ class KnownNames:
             and stored.count(node.targets[0].id) == 1
         }
         """Names that are bound once."""
+        self.literals: dict[str, ast.expr] = {
+            name: value for name, value in self.bound.items() if used.count(name) == 1 and _is_literal(value)
+        }
+        """Those of them that are bound to a literal and used once."""
         self._instances = {
             target.id
             for node in assigned
