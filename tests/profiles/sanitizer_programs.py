@@ -37,6 +37,15 @@ QUIRKS = {
     "nothing kept": ("add(1, 2)\nprint(3)\n", "add(1, 2)\nprint(3)\n"),
     "CRLF": ("def add(a, b):\r\n    return a + b\r\nx = 1\r\n", "def add(a, b):\r\n    return a + b"),
     "longest span wins": (f"{ADD}\nHere is a test:\nx = 1\ny = 2\nz = 3\n", "x = 1\ny = 2\nz = 3\n"),
+    "comments in a body": (
+        f"{ADD};  # a\n        # b\n\n    # c\n# d\n    # e\n",
+        f"{ADD};  # a\n        # b\n\n    # c",
+    ),
+    "comment left of a body": (f"{ADD}  # a\n  # b\n    # c\n", f"{ADD}  # a"),
+    "comment behind a line": (
+        "import re  # a\ndef add(a): return a  # b\n",
+        "import re\ndef add(a): return a  # b",
+    ),
     "colours": ("\x1b[32mdef add(a, b):\x1b[0m\n    return a + b\n", ADD),
     "fences": (f"Sure:\n```python\n{ADD}\n```\nDone it is.", ADD),
     "unclosed": (f"```python\n{ADD}\n\nx = (1,", ADD),
@@ -55,7 +64,8 @@ _STATEMENTS = (
     "class add:\n    pass", "@x\ndef add(a):\n    return a", "if x:\n    y = 1", "for a in x:\n    pass",
     "try:\n    pass\nexcept E as x:\n    pass", "with x as y:\n    z = 1", "global_ = {add: x for x in y}",
     "from __future__ import annotations", "def u(x: C = f(k=a)) -> b:\n    return 'x'", "é = 'ü'; w = é",
-    "def w():\n    global x, y\n    return 1", "match x:\n    case C(k=y):\n        pass",
+    "def w():\n    global x, y\n    return 1",
+    "def v():\n    if x:\n        return y  # z\n    # w\n  # u", "match x:\n    case C(k=y):\n        pass",
     "not code at all", "```",
 )  # fmt: skip
 

@@ -106,12 +106,9 @@ def test_parity_with_the_sanitizer_itself():
     replies = [*quirks, *REPLIES, *programs(400)]
     peer = ask("evalplus", NOTHING | {"replies": replies, "sanitize": [(reply, "add") for reply in replies]})
     assert [longest_span(reply) for reply in replies] == peer["spans"]
-    compared = 0
+    assert len(replies) > 600
     for reply, theirs in zip(replies, peer["sanitized"], strict=True):
-        if theirs is not None:
-            compared += 1
-            assert sanitize(reply, "add") == theirs, reply
-    assert compared > 600
+        assert sanitize(reply, "add") == theirs, reply
     assert len(peer["published"]) == 4
     for reply, entry_point, kept in peer["published"]:
         assert sanitize(reply, entry_point) == kept

@@ -6,6 +6,8 @@ import ast
 import re
 
 _NEWLINE = re.compile(rb"\r\n|\r|\n")
+_LINE_END = re.compile(rb"(?:[ \t\f]*;)?(?:[ \t\f]*#[^\r\n]*)?")
+_COMMENT_LINE = re.compile(rb"[ \t\f]*(?:(?:\r\n|\r|\n)([ \t\f]*))+#[^\r\n]*")
 
 
 class SourceText:
@@ -20,6 +22,28 @@ class SourceText:
 
     def text_of(self, node: ast.stmt) -> str:
         """The statement as it is written."""
-        assert node.end_lineno is not None and node.end_col_offset is not None
         start = self._starts[node.lineno - 1] + node.col_offset
-        return self._bytes[start : self._starts[node.end_lineno - 1] + node.end_col_offset].decode("utf-8")
+        return self._bytes[start : self._end(node)].decode("utf-8")
+
+    def text_with_comments(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+        """A definition with the comments that tree-sitter-python counts in behind its last statement.
+
+        They are one on that line, and lines of comment as far as they are indented like the body or more.
+        """
+        first = self._starts[node.body[0].lineno - 1]
+        indent = self._bytes[first : first + node.body[0].col_offset]
+        start = end = self._end(node)
+        if found := _LINE_END.match(self._bytes, end):
+            end = found.end()
+        if not indent.strip():
+            while (found := _COMMENT_LINE.match(self._bytes, end)) and _width(found[1]) >= _width(indent):
+                end = found.end()
+        return self.text_of(node) + self._bytes[start:end].decode("utf-8")
+
+    def _end(self, node: ast.stmt) -> int:
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        return self._starts[node.end_lineno - 1] + node.end_col_offset
+
+
+def _width(indent: bytes) -> int:
+    return len(indent.expandtabs(8))

@@ -2,8 +2,7 @@
 
 evalplus/evalplus@26d6d00 ``evalplus/sanitize.py``. It walks a tree-sitter tree; this walks Python's own, in which
 the same statements and names are found wherever the chosen span parses, which all spans of two lines or more do.
-Two differences remain: comments behind the last statement of a definition are left out here, on which no verdict
-depends, and a reply of one line that does not parse is left as it is, where tree-sitter may mend it.
+One difference remains: a reply of one line that does not parse is left as it is, where tree-sitter may mend it.
 """
 
 from __future__ import annotations
@@ -15,6 +14,8 @@ from truegrade.extraction.parsing import quietly
 from truegrade.extraction.source import SourceText
 from truegrade.profiles.evalplus_span import longest_span
 from truegrade.records import Answer, Reason
+
+_DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def sanitize(reply: str, entry_point: str) -> str:
@@ -52,7 +53,10 @@ def kept_statements(span: str, entry_point: str, *, returning: bool = True) -> s
     reached = _reached(entry_point, definitions)
     kept = [*imports, *(node for name, node in definitions.items() if name in reached)]
     source = SourceText(span)
-    return "\n".join(source.text_of(node) for node in kept)
+    return "\n".join(
+        source.text_with_comments(node) if isinstance(node, _DEFINITIONS) else source.text_of(node)
+        for node in kept
+    )
 
 
 def _is_import(node: ast.stmt) -> bool:
