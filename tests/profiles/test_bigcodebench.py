@@ -14,7 +14,7 @@ from profile_rows import completion, extracted, passed, sandbox_of
 
 from support.forged_suites import forged
 from truegrade.benchmarks import load_benchmark
-from truegrade.benchmarks.bigcodebench import HARD_FILES, BigCodeBenchRow, modules_of
+from truegrade.benchmarks.bigcodebench import HARD_FILES, BigCodeBenchRow, _item, modules_of
 from truegrade.errors import UserError
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
@@ -76,6 +76,7 @@ def test_problems_that_need_packages_are_refused_or_left_out(data):
     assert [problem.id for problem in loaded.problems] == ["BigCodeBench/0"]
     assert "1 of 2 problems are left out whose packages are not installed: tensorflow (1)" in loaded.modified
     assert loaded.problems[0].tags == {"libs": "standard library"}
+    assert loaded.problems[0].packages == ("tensorflow",)  # what may be imported is the same for every problem
     left = load_benchmark("bigcodebench", data, {"allow_modified": "true", "packages": "standard"})
     assert len(left.problems) == 1 and "more than the standard library" in left.modified
 
@@ -93,6 +94,16 @@ def test_the_hard_subset_is_that_of_its_file(data):
     (data.parent / HARD_FILES[1]).write_text('{"task_id": "BigCodeBench/0"}\n{"task_id": "BigCodeBench/9"}\n')
     with pytest.raises(UserError, match="field task_id: 2 ids, 1 of them unknown; the hard subset has 148"):
         problems(data, subset="hard")
+
+
+def test_packages_that_others_import_are_needed_too(data):
+    calls = {2: "read_excel", 3: "read_html", 4: "read_csv"}
+    stored = [row(n, test=f"import tensorflow\n{TESTS}tensorflow.{name}('f')\n") for n, name in calls.items()]
+    data.write_bytes(gzip.compress("".join(json.dumps(each) + "\n" for each in stored).encode()))
+    with pytest.raises(UserError, match=r"3 of 3 problems need .* tensorflow \(3\)"):
+        problems(data, packages="all")
+    needed = [_item(msgspec.convert(each, BigCodeBenchRow), "complete").packages for each in stored]
+    assert needed == [("tensorflow", "openpyxl", "xlrd"), ("tensorflow", "lxml"), ("tensorflow",)]
 
 
 RIGHT = HEAD + BODY
@@ -176,8 +187,16 @@ PARTS = 40 if ALL_ROWS else 1
 """In how many parts the parity test runs the data set, one after the other or side by side."""
 
 
-FAIL_AS_ROOT = {"BigCodeBench/812"}
-"""Tests that expect a file without rights to be unreadable, which the harness runs as whoever compares."""
+FAIL_AS_ROOT = {"BigCodeBench/812", "BigCodeBench/832"}
+"""Tests that expect a file not to be readable and a folder not to be makeable, which the harness runs as whoever
+compares. The folder of 832 stays, and fails every answer to 288."""
+_COMMANDS = (14, 15, 16, 18, 350, 459, 460, 461, 562, 785, 1028, 1101, 1103, 1104)
+DIFFER = {
+    **dict.fromkeys(_COMMANDS, "starts commands of the system, which the jail does not have"),
+    **dict.fromkeys((147, 1040), "starts a server of its own"),
+    193: "draws without a seed, in the harness too",
+}
+"""Why verdicts of these problems may differ."""
 
 
 def _stored() -> list[dict[str, object]]:
@@ -296,7 +315,7 @@ def test_parity(part, tmp_path, monkeypatch):
         for (each, code), one, other in zip(programs, ours, theirs, strict=True)
         if one != other
     ]
-    ids = sorted({task for task, _, _ in different})
-    print(f"part {part}: {len(stored)} rows, {len(programs)} verdicts, {len(different)} differ: {ids}")
-    assert not different
+    ids = {task for task, _, _ in different}
+    print(f"part {part}: {len(stored)} rows, {len(programs)} verdicts, {len(different)} differ: {sorted(ids)}")
+    assert ids <= {f"BigCodeBench/{number}" for number in DIFFER}
     assert set(theirs) == {True, False}

@@ -121,7 +121,8 @@ def test_problems(checkout):
         assert f"expected, test_type', pytest_params_{other})" not in part
 
 
-def test_libraries_and_damage_are_named(tmp_path, checkout):
+def test_libraries_and_damage_are_named(checkout, monkeypatch):
+    monkeypatch.delenv("TRUEGRADE_DATA", raising=False)
     write(checkout, "cwe_002_0", f"import no_such_library_xyz\n{HEAD}    # BEGIN SOLUTION\n{SOLUTION}",
           TESTS.replace("cwe_001_0", "cwe_002_0"))  # fmt: skip
     with pytest.raises(UserError, match=r"no_such_library_xyz \(1\); pip install 'truegrade\[cweval\]'"):

@@ -50,9 +50,11 @@ DISTRIBUTIONS: Mapping[str, str] = {
     "yaml": "PyYAML",
 }
 """Packages of modules that are called otherwise."""
-_EXCEL = re.compile(r"\b(?:read_excel|to_excel|ExcelWriter)\b")
-_EXCEL_PACKAGES = ("openpyxl", "xlrd")
-"""What pandas imports to read and write tables of Excel, which the sources need not name."""
+_BESIDE: Mapping[re.Pattern[str], tuple[str, ...]] = {
+    re.compile(r"\b(?:read_excel|to_excel|ExcelWriter)\b"): ("openpyxl", "xlrd"),
+    re.compile(r"\bread_html\b|[\"']lxml[\"']"): ("lxml",),
+}
+"""What pandas and Beautiful Soup import for some of their functions, which the sources need not name."""
 _SOURCE = SOURCES["bigcodebench"]
 _ARGS = {
     "split": "what is asked: complete (default), code up to the docstring's end; or instruct, a description",
@@ -91,18 +93,18 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
         UserError: a file is not found or not the pinned one, an argument is not known, or a package is missing.
     """
     split, subset = choice(args, "split", SPLITS), choice(args, "subset", (FULL, HARD))
-    loaded = load_pinned(NAME, _SOURCE, BigCodeBenchRow, lambda row: _item(row, split), data, args, known=_ARGS)
-    if subset == HARD:
-        ids = _hard_ids(locate(_SOURCE, data).path.parent, {problem.id for problem in loaded.problems})
-        hard = tuple(problem for problem in loaded.problems if problem.id in ids)
-        loaded = msgspec.structs.replace(loaded, problems=hard)
-    return with_packages(loaded, args)
+    whole = load_pinned(NAME, _SOURCE, BigCodeBenchRow, lambda row: _item(row, split), data, args, known=_ARGS)
+    if subset == FULL:
+        return with_packages(whole, args)
+    ids = _hard_ids(locate(_SOURCE, data).path.parent, {problem.id for problem in whole.problems})
+    hard = tuple(problem for problem in whole.problems if problem.id in ids)
+    return with_packages(msgspec.structs.replace(whole, problems=hard), args, whole)
 
 
 def _item(row: BigCodeBenchRow, split: str) -> Item:
     source = f"{row.prompt}\n{row.canonical_solution}\n{row.test}"
     modules = modules_of(source)
-    beside = _EXCEL_PACKAGES if "pandas" in modules and _EXCEL.search(source) else ()
+    beside = [name for words, names in _BESIDE.items() if words.search(source) for name in names]
     return Item(
         id=row.task_id,
         task=SuiteTask(

@@ -23,12 +23,16 @@ PACKAGES: Mapping[str, str] = MappingProxyType(
 )
 
 
-def with_packages(loaded: Benchmark, args: Mapping[str, str]) -> Benchmark:
+def with_packages(loaded: Benchmark, args: Mapping[str, str], whole: Benchmark | None = None) -> Benchmark:
     """The benchmark, or what of it the argument says; what was left out is told as a modification.
 
+    Programs may import what any problem of the whole benchmark needs, so that no verdict depends on which
+    problems are run together.
+
     Args:
-        loaded: all problems, with their packages; the extra that installs them has the benchmark's name.
+        loaded: problems with the packages that each needs; the extra that installs them has the benchmark's name.
         args: task arguments given.
+        whole: the benchmark of which ``loaded`` is a subset.
 
     Raises:
         UserError: a package is not installed, and it was not said what is to be left out, or nothing is left.
@@ -51,10 +55,13 @@ def with_packages(loaded: Benchmark, args: Mapping[str, str]) -> Benchmark:
         )
     if not kept:
         raise UserError(f"`task_args` packages={wanted}: leaves out {lacking}, those {why}")
-    if len(kept) == len(problems):
-        return loaded
-    told = "; ".join(part for part in (loaded.modified, f"{lacking} are left out {why}") if part)
-    return msgspec.structs.replace(loaded, problems=kept, modified=told)
+    offered = tuple(sorted({name for problem in (whole or loaded).problems for name in problem.packages}))
+    told = f"{lacking} are left out {why}" if len(kept) < len(problems) else None
+    return msgspec.structs.replace(
+        loaded,
+        problems=tuple([msgspec.structs.replace(problem, packages=offered) for problem in kept]),
+        modified="; ".join(part for part in (loaded.modified, told) if part) or None,
+    )
 
 
 def _missing(loaded: Benchmark) -> set[str]:
