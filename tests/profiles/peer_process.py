@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,12 +23,25 @@ def peers() -> Path:
 
 
 def ask(driver: str, requests: dict) -> dict:
-    """The answers of ``drive_<driver>.py`` to these requests."""
+    """The answers of ``drive_<driver>.py`` to these requests.
+
+    Its output goes to files, and its group is killed in the end: a harness leaves processes behind, which would
+    hold a pipe open.
+    """
     script = Path(__file__).with_name(f"drive_{driver}.py")
-    done = subprocess.run([sys.executable, "-W", "ignore", str(script), str(peers())], input=json.dumps(requests),
-                          capture_output=True, text=True)  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    command = [sys.executable, "-W", "ignore", str(script), str(peers())]
+    with tempfile.TemporaryDirectory() as folder:
+        given, out, err = (Path(folder, name) for name in ("given", "out", "err"))
+        given.write_text(json.dumps(requests))
+        with given.open() as stdin, out.open("w") as stdout, err.open("w") as stderr:
+            running = subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True)
+        try:
+            code = running.wait()
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
+        assert code == 0, err.read_text(errors="replace")[-3000:]
+        return json.loads(out.read_text().splitlines()[-1])
 
 
 def rows(found: list, few: int) -> list:

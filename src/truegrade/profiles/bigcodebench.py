@@ -101,6 +101,7 @@ class BigCodeBench(Profile):
         "the sanitizer keeps the first of two definitions of a name, where Python would use the last",
         "a body without its def is never put behind the prompt: such a chat answer is lost",
         "the longest span may be text: two lines of anything that parses beat a shorter program",
+        "programs may write where the harness may: as root an answer to 832 makes a folder, which fails 288",
         "240 s for every task, whatever its reference takes: min_time_limit and gt_time_limit never decide",
     )
     limits: ClassVar[Limits] = Limits(
