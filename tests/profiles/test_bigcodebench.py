@@ -12,7 +12,6 @@ from peer_process import ask
 from peer_replies import mutant
 from profile_rows import completion, extracted, passed, sandbox_of
 
-from support.forged_suites import forged
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.bigcodebench import HARD_FILES, BigCodeBenchRow, _item, modules_of
 from truegrade.errors import UserError
@@ -193,8 +192,9 @@ compares. The folder of 832 stays, and fails every answer to 288."""
 _COMMANDS = (14, 15, 16, 18, 350, 459, 460, 461, 562, 785, 1028, 1101, 1103, 1104)
 DIFFER = {
     **dict.fromkeys(_COMMANDS, "starts commands of the system, which the jail does not have"),
-    **dict.fromkeys((147, 1040), "starts a server of its own"),
+    **dict.fromkeys((147, 1038, 1040), "starts a server of its own"),
     193: "draws without a seed, in the harness too",
+    **dict.fromkeys((205, 363), "starts a pool of processes, whose end the harness awaits until its time is up"),
 }
 """Why verdicts of these problems may differ."""
 
@@ -241,28 +241,6 @@ def _replies(each: dict[str, object]) -> list[str]:
         f"```python\nimport os\nos._exit(0)\n{right}\n```",
         f"```python\ndef helper():\n    pass\n\n{right}\nx = 1\n```",
     ]
-
-
-@pytest.mark.slow
-def test_real_references_pass_and_nothing_forged_does(tmp_path):
-    stored = _real()
-    if not stored:
-        pytest.skip("BigCodeBench.jsonl.gz is not in TRUEGRADE_DATA: truegrade data pull bigcodebench")
-    written = tmp_path / "BigCodeBench.jsonl.gz"
-    written.write_bytes(gzip.compress("".join(json.dumps(each) + "\n" for each in stored).encode()))
-    asked = problems(written)
-    programs = [(problem, code) for problem in asked for code in forged("task_func").values()]
-    accepted = [
-        problem.id
-        for (problem, _), right in zip(programs, passed(STRICT, programs, "program"), strict=True)
-        if right
-    ]
-    print(f"{len(programs)} forged programs for {len(asked)} suites, {len(accepted)} accepted")
-    assert not accepted
-    right = passed(STRICT, [(problem, problem.task.reference) for problem in asked], "program")
-    wrong = [problem.id for problem, one in zip(asked, right, strict=True) if not one]
-    print(f"references: {sum(right)} of {len(right)} pass; not {wrong}")
-    assert sum(right) >= 0.9 * len(right)
 
 
 def _asked(part: int) -> list[tuple[dict[str, object], list[str]]]:

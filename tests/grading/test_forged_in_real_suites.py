@@ -1,0 +1,40 @@
+"""Programs that forge, at the suites of the benchmarks themselves."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from support.forged_suites import forged
+from truegrade.benchmarks import load_benchmark
+from truegrade.pipeline.verdicts import limits_for
+from truegrade.profiles import open_profile
+from truegrade.records import Answer
+from truegrade.sandbox import Sandbox
+
+STRICT = open_profile("strict")
+EVERY = int(os.environ.get("TRUEGRADE_FORGED_EVERY") or 0)
+"""Every so-manieth problem; 0: as below."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "file", "every"),
+    [
+        ("bigcodebench", "BigCodeBench.jsonl.gz", 120),
+        ("classeval", "ClassEval_data.json", 10),
+        ("cweval", "cweval.jsonl", 4),
+    ],
+)
+def test_none_is_accepted_under_strict(name, file, every):
+    folder = Path(os.environ.get("TRUEGRADE_DATA", ""))
+    if not (folder / file).is_file():
+        pytest.skip(f"{file} is not in TRUEGRADE_DATA: see docs/benchmarks.md")
+    problems = load_benchmark(name, folder, {"packages": "installed"}).problems[:: EVERY or every]
+    cases = [(each, how, code) for each in problems for how, code in forged(each.task.entry_point).items()]
+    with Sandbox(limits_for(STRICT, problems), workers=1) as sandbox:
+        judged = [STRICT.judgement(each, Answer(value=code, found="forged"), sandbox) for each, _, code in cases]
+    accepted = [(each.id, how) for (each, how, _), one in zip(cases, judged, strict=True) if one.passed]
+    lost = {each.id for (each, _, _), one in zip(cases, judged, strict=True) if one.reason == "grader_error"}
+    print(f"{name}: {len(cases)} programs at {len(problems)} suites, accepted {accepted}; no verdict at {lost}")
+    assert not accepted
