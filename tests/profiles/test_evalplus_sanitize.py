@@ -92,6 +92,7 @@ def test_hostile_text_is_no_crash(text):
         "x = 1\n" * 200 + 'def add(a, b):\n    """text\n' + "    more of it\n" * 500,
         "x = (\n" * 1000,
         "if x:\n  y\nelse:\n" * 300,
+        "def add(a, b):\n    return a\n" + "    \r\n" * 3000 + "x = 1\n",
     ],
 )
 def test_long_replies_are_read_in_seconds(text):

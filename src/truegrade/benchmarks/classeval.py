@@ -26,9 +26,14 @@ SKIPPED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "ClassEval_17": ("CalendarTestGetUpcomingEvents.test_get_upcoming_events_5",),
         "ClassEval_48": ("IpUtilTestGetHostname.test_get_hostname_3",),
+        "ClassEval_58": (
+            "MinesweeperGameTestGenerateMineSweeperMap.test_generate_mine_sweeper_map",
+            "MinesweeperGameTestMain.test_minesweeper_main_2",
+        ),
     }
 )
-"""Tests that no program passes here: they need a date before 2024, and a machine of its author's name."""
+"""Tests that say nothing of a program: no program passes those that need a date before 2024 (17) and a machine of
+its author's name (48), and right ones fail those of 58 where chance puts two mines in one of nine places."""
 
 _SOURCE = SOURCES[NAME]
 _ARGS = {**PACKAGES, **ALLOW_MODIFIED}
