@@ -193,7 +193,7 @@ _COMMANDS = (14, 15, 16, 18, 350, 459, 460, 461, 562, 785, 1028, 1101, 1103, 110
 DIFFER = {
     **dict.fromkeys(_COMMANDS, "starts commands of the system, which the jail does not have"),
     **dict.fromkeys((147, 1038, 1040), "starts a server of its own"),
-    193: "draws without a seed, in the harness too",
+    193: "draws without a seed, so that a fault shows by chance",
     **dict.fromkeys((205, 363), "starts a pool of processes, whose end the harness awaits until its time is up"),
 }
 """Why verdicts of these problems may differ."""
