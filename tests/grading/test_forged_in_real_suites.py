@@ -1,4 +1,4 @@
-"""Programs that forge, at the suites of the benchmarks themselves."""
+"""References, and programs that forge, at the suites of the benchmarks themselves."""
 
 import os
 from pathlib import Path
@@ -26,15 +26,20 @@ EVERY = int(os.environ.get("TRUEGRADE_FORGED_EVERY") or 0)
         ("cweval", "cweval.jsonl", 4),
     ],
 )
-def test_none_is_accepted_under_strict(name, file, every):
+def test_references_pass_and_nothing_forged_does(name, file, every):
     folder = Path(os.environ.get("TRUEGRADE_DATA", ""))
     if not (folder / file).is_file():
         pytest.skip(f"{file} is not in TRUEGRADE_DATA: see docs/benchmarks.md")
     problems = load_benchmark(name, folder, {"packages": "installed"}).problems[:: EVERY or every]
     cases = [(each, how, code) for each in problems for how, code in forged(each.task.entry_point).items()]
+    programs = [*((each, code) for each, _, code in cases), *((each, each.task.reference) for each in problems)]
     with Sandbox(limits_for(STRICT, problems), workers=1) as sandbox:
-        judged = [STRICT.judgement(each, Answer(value=code, found="forged"), sandbox) for each, _, code in cases]
+        found = [STRICT.judgement(each, Answer(value=code, found="given"), sandbox) for each, code in programs]
+    judged, references = found[: len(cases)], found[len(cases) :]
     accepted = [(each.id, how) for (each, how, _), one in zip(cases, judged, strict=True) if one.passed]
     lost = {each.id for (each, _, _), one in zip(cases, judged, strict=True) if one.reason == "grader_error"}
     print(f"{name}: {len(cases)} programs at {len(problems)} suites, accepted {accepted}; no verdict at {lost}")
     assert not accepted
+    right = sum(one.passed for one in references)
+    print(f"references: {right} of {len(references)} pass")
+    assert right >= 0.9 * len(references)

@@ -13,6 +13,7 @@ from pathlib import Path
 from peer_replies import CHEATS, fenced, mutant
 
 from truegrade.benchmarks import load_benchmark
+from truegrade.pipeline.verdicts import limits_for
 from truegrade.records import Completion, FunctionTask, OracleTask, Problem, SuiteTask
 from truegrade.sandbox import Sandbox
 
@@ -81,7 +82,7 @@ def extracted(profile, task, text, form="reply"):
 
 def grade_all(profile, rows, form="reply"):
     """Judgements of (problem, reply) rows; None where the reply holds nothing to grade."""
-    judgements, sandbox = [], sandbox_of(profile.limits)
+    judgements, sandbox = [], sandbox_of(limits_for(profile, [task for task, _ in rows]))
     for task, reply in rows:
         answer = profile.extract(task, completion(reply, form))
         judgements.append(None if answer.value is None else profile.judgement(task, answer, sandbox))

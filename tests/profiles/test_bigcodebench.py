@@ -10,12 +10,11 @@ import msgspec
 import pytest
 from peer_process import ask
 from peer_replies import mutant
-from profile_rows import completion, extracted, passed, sandbox_of
+from profile_rows import completion, extracted, passed
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.bigcodebench import HARD_FILES, BigCodeBenchRow, _item, modules_of
 from truegrade.errors import UserError
-from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
 from truegrade.profiles.bigcodebench import BASE_EOS, EOS, sanitize
 
@@ -282,11 +281,7 @@ def test_parity(part, tmp_path, monkeypatch):
     asked = [HARNESS.render_prompt(known[split][each["task_id"]]).messages[0].content
              for each in stored for split in ("complete", "instruct")]  # fmt: skip
     assert asked == peer["prompts"]
-    given = [(known["complete"][each["task_id"]], code) for each, code in programs]
-    sandbox = sandbox_of(limits_for(HARNESS, [problem for problem, _ in given]))
-    answers = [HARNESS.extract(problem, completion(code, "program")) for problem, code in given]
-    ours = [HARNESS.judgement(problem, answer, sandbox).passed
-            for (problem, _), answer in zip(given, answers, strict=True)]  # fmt: skip
+    ours = passed(HARNESS, [(known["complete"][each["task_id"]], code) for each, code in programs], "program")
     theirs = [status == "pass" for status in peer["statuses"]]
     different = [
         (each["task_id"], one, code)

@@ -13,11 +13,9 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.datasets import SOURCES
 from truegrade.datasets.cweval_files import is_cweval_checkout, rows_of_cweval
 from truegrade.errors import UserError
-from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
 from truegrade.profiles.cweval import first_block
 from truegrade.records import Reason
-from truegrade.sandbox import Sandbox
 
 CWEVAL, STRICT = open_profile("cweval"), open_profile("strict")
 HEAD = '''import os
@@ -255,16 +253,6 @@ def insecure(tests: str) -> list[str]:
     return [f"{head}\n{constants}\n{text}\n{entry} = {text.split('(')[0].split()[-1]}\n" for text in examples]
 
 
-def _graded(loaded, cases):
-    """Judgements with the packages of the problems, and time enough to make a key, which takes a few seconds."""
-    found, patient = [], open_profile("cweval+30s")
-    with Sandbox(limits_for(patient, loaded.values()), workers=1) as sandbox:
-        for name, reply in cases:
-            answer = CWEVAL.extract(loaded[name], completion(reply))
-            found.append(patient.judgement(loaded[name], answer, sandbox))
-    return found
-
-
 def _every() -> bool:
     return os.environ.get("TRUEGRADE_PARITY_ROWS") == "all"
 
@@ -282,7 +270,8 @@ def test_parity(checkout, real):
     for name, problem in loaded.items():
         ours = {style: CWEVAL.render_prompt(problem, style).messages[0].content for style in CWEVAL.variants}
         assert ours == peer["prompts"][name]
-    judged = _graded(loaded, cases)
+    patient = open_profile("cweval+30s")  # a key takes a few seconds to make
+    judged = grade_all(patient, [(loaded[name], reply) for name, reply in cases])
     differing = []
     for (name, reply), ours, theirs in zip(cases, judged, peer["answers"], strict=True):
         assert extracted(CWEVAL, loaded[name], reply) == theirs["program"], name

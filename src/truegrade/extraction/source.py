@@ -22,8 +22,7 @@ class SourceText:
 
     def text_of(self, node: ast.stmt) -> str:
         """The statement as it is written."""
-        start = self._starts[node.lineno - 1] + node.col_offset
-        return self._bytes[start : self._end(node)].decode("utf-8")
+        return self._text(node, self._end(node))
 
     def text_with_comments(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> str:
         """A definition with the comments that tree-sitter-python counts in behind its last statement.
@@ -32,13 +31,16 @@ class SourceText:
         """
         first = self._starts[node.body[0].lineno - 1]
         indent = self._bytes[first : first + node.body[0].col_offset]
-        start = end = self._end(node)
+        end = self._end(node)
         if found := _LINE_END.match(self._bytes, end):
             end = found.end()
         if not indent.strip():
             while (found := _COMMENT_LINE.match(self._bytes, end)) and _width(found[1]) >= _width(indent):
                 end = found.end()
-        return self.text_of(node) + self._bytes[start:end].decode("utf-8")
+        return self._text(node, end)
+
+    def _text(self, node: ast.stmt, end: int) -> str:
+        return self._bytes[self._starts[node.lineno - 1] + node.col_offset : end].decode("utf-8")
 
     def _end(self, node: ast.stmt) -> int:
         assert node.end_lineno is not None and node.end_col_offset is not None
