@@ -86,11 +86,15 @@ def test_a_disk_that_may_only_be_read_is_named_by_every_command(cli, disk):
     one_line(code, out, err.removeprefix("evolve: draw the problems\n"), str(folder), "Read-only file system")
 
 
-def test_standard_output_may_be_full_too():
+@pytest.mark.parametrize("buffered", [False, True])
+def test_standard_output_may_be_full_too(buffered):
+    environment = {**os.environ, "PYTHONUNBUFFERED": "" if buffered else "1"}
     for arguments in (["profiles", "show", "strict"], ["benchmarks", "--json"]):
         with open("/dev/full", "w") as full:
             command = [sys.executable, "-m", "truegrade", *arguments]
-            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            done = subprocess.run(
+                command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=environment
+            )
         one_line(done.returncode, "", done.stderr, "standard output", "No space left on device")
 
 

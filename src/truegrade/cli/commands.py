@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,6 +95,8 @@ class Commands(SectionedGroup):
                 errno.EPIPE,
             ):  # click sees to a reader that left
                 raise
+            if error.filename is None:
+                _drop_output()
             place = error.filename or "standard output"
             tell(f"{place}: {error.strerror}; earlier results are kept")
             ctx.exit(EXIT_USER_ERROR)
@@ -113,6 +117,14 @@ class Commands(SectionedGroup):
         if args and not args[0].startswith("-") and args[0] not in self.commands:
             raise UnknownName("command", args[0], self.commands, "`truegrade --help` lists them")
         return super().resolve_command(ctx, args)
+
+
+def _drop_output() -> None:
+    """Send what standard output still holds nowhere: Python would write it at its end, and exit with 120."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _tell_usage(error: click.UsageError) -> None:
