@@ -17,8 +17,6 @@ from truegrade.assay.hardening.running import harden
 from truegrade.assay.replaying import replay
 from truegrade.assay.reporting.exports import export_assay
 from truegrade.cli import main
-from truegrade.evolution.leakage import running as leak_runs
-from truegrade.evolution.leakage.planting import LeakSettings
 from truegrade.evolution.running import evolve
 from truegrade.evolution.settings import EvolutionSettings
 from truegrade.evolution.testbed import running as testbed_runs
@@ -40,7 +38,6 @@ FUNCTIONS = {
     "compare": [compare_runs, standings, export_comparison],
     "evolve": [evolve, EvolutionSettings],
     "rewards testbed": [testbed_runs.testbed, TestbedSettings],
-    "data leakage": [leak_runs.leakage, LeakSettings],
     "assay measure": [assay, Battery],
     "assay harden": [harden],
     "assay verdicts": [corrected_runs],
@@ -63,7 +60,6 @@ OTHERWISE = {
     ("assay verdicts", "assay_folder"): "assay",
     ("evolve", "quick"): "settings",
     ("rewards testbed", "quick"): "settings",
-    ("data leakage", "quick"): "settings",
     ("evolve", "init"): "settings",
     ("evolve", "searcher"): "search",
     ("evolve", "no_baselines"): "baselines",
@@ -76,7 +72,6 @@ UNLESS_GIVEN = {
     "generate": {"model": (None, DEFAULT_MODEL)},
     "rewards testbed": {"arms": ((), _TESTBED.arms)}
     | {name: (None, getattr(_TESTBED, name)) for name in ("seeds", "rounds", "prompts", "samples", "hard")},
-    "data leakage": {name: (None, getattr(LeakSettings(), name)) for name in ("trainings", "clean", "repeats")},
 }
 """Options that differ from the parameter in this alone: no model is the default one, and what is not given is
 --quick's to decide."""
