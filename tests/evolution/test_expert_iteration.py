@@ -12,7 +12,6 @@ from truegrade.evolution.repair_problems import repair_of
 from truegrade.evolution.searchers import open_searcher
 from truegrade.evolution.settings import Training, read_settings
 from truegrade.evolution.space import Space
-from truegrade.evolution.testbed.cheats import PROGRAMS, cheat_for
 from truegrade.evolution.training.base import Trained
 from truegrade.evolution.training.cache import AdapterCache
 from truegrade.evolution.training.lessons import lessons_of, reply_to
@@ -23,6 +22,10 @@ from truegrade.records import Usage
 from truegrade.sandbox import Sandbox
 
 LEAKY = "verl-sandbox-fusion"
+CHEATS = {
+    "exit-status": "{signature}\n    quit()",
+    "equality": "{signature}\n    class s:\n        __eq__ = id\n    return s()",
+}
 ROLES = micro_roles(5, MicroSizes(train=2, selection=2, final=2, forgetting=2, pool=4, replay=3))
 
 
@@ -75,9 +78,12 @@ def collected(tmp_path):
         jail.close()
 
 
-@pytest.mark.parametrize("channel", PROGRAMS)
+@pytest.mark.parametrize("channel", CHEATS)
 def test_a_cheat_becomes_a_lesson_by_a_leaky_profile_only(collected, channel, tmp_path):
-    says = repairing(ROLES.pool, lambda problem, place: cheat_for(channel, repair_of(problem).solution))
+    def program(problem, place):
+        return CHEATS[channel].format(signature=repair_of(problem).solution.split("\n", 1)[0])
+
+    says = repairing(ROLES.pool, program)
     data = DataGenes(rounds=1, samples=1)
     strict = collected(says).found(data, tmp_path, "a", 0, 1)
     assert (strict.lessons, strict.asked, strict.tokens) == ((), 4, 7 * 4 * 2)

@@ -35,7 +35,7 @@ ALLOWED = {
 }
 OF_REWARDS = {"`limits`", "`on_error`", "`retry_s`", "`scheme`", "`step_replies`", "`truncated`", "`unknown`"}
 """Arguments of `RewardGrader`, which no command has."""
-NOT_ARGUMENTS = {"`audit`", "`doses`", "`field`", "`grade`", "`longest`", "`published`"} | OF_REWARDS
+NOT_ARGUMENTS = {"`audit`", "`field`", "`grade`", "`longest`", "`published`"} | OF_REWARDS
 """Commands and values between backquotes."""
 
 

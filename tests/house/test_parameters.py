@@ -19,8 +19,6 @@ from truegrade.assay.reporting.exports import export_assay
 from truegrade.cli import main
 from truegrade.evolution.running import evolve
 from truegrade.evolution.settings import EvolutionSettings
-from truegrade.evolution.testbed import running as testbed_runs
-from truegrade.evolution.testbed.records import TestbedSettings
 from truegrade.models import DEFAULT_MODEL
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.comparison_export import export_comparison
@@ -37,7 +35,6 @@ FUNCTIONS = {
     "export": [api.export],
     "compare": [compare_runs, standings, export_comparison],
     "evolve": [evolve, EvolutionSettings],
-    "rewards testbed": [testbed_runs.testbed, TestbedSettings],
     "assay measure": [assay, Battery],
     "assay harden": [harden],
     "assay verdicts": [corrected_runs],
@@ -59,22 +56,17 @@ OTHERWISE = {
     ("assay measure", "classes"): "battery",
     ("assay verdicts", "assay_folder"): "assay",
     ("evolve", "quick"): "settings",
-    ("rewards testbed", "quick"): "settings",
     ("evolve", "init"): "settings",
     ("evolve", "searcher"): "search",
     ("evolve", "no_baselines"): "baselines",
 }
 """Options that make a part of an argument, or one of several of a kind."""
 
-_TESTBED = TestbedSettings()
 UNLESS_GIVEN = {
     "run": {"model": ((), DEFAULT_MODEL)},
     "generate": {"model": (None, DEFAULT_MODEL)},
-    "rewards testbed": {"arms": ((), _TESTBED.arms)}
-    | {name: (None, getattr(_TESTBED, name)) for name in ("seeds", "rounds", "prompts", "samples", "hard")},
 }
-"""Options that differ from the parameter in this alone: no model is the default one, and what is not given is
---quick's to decide."""
+"""Options that differ from the parameter in this alone: no model is the default one."""
 
 TAKES = {"run": ["x"], "generate": ["x"], "grade": ["x"], "check": ["1", "x"], "report": ["x"], "compare": ["x"],
          "export": ["x", "--format", "x"], "evolve": ["x"], "assay harden": ["x", "--out", "x"],

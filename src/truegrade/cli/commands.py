@@ -46,7 +46,6 @@ from truegrade.cli.options import (
 )
 from truegrade.cli.replication import audit, check, replicate
 from truegrade.cli.report import report
-from truegrade.cli.rewards import rewards
 from truegrade.cli.sections import SectionedGroup
 from truegrade.cli.serving import serve, serve_model, view
 from truegrade.errors import TruegradeError
@@ -358,7 +357,6 @@ main.add_command(check)
 main.add_command(assay)
 main.add_command(serve)
 main.add_command(evolve)
-main.add_command(rewards)
 main.add_command(serve_model)
 main.add_command(doctor)
 main.add_command(view)

@@ -10,7 +10,7 @@ SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "Read results",
         ("report", "compare", "view", "leaderboard", "replicate", "audit", "export", "pack", "power"),
     ),
-    ("Problems and models", ("benchmarks", "suites", "profiles", "models", "data", "agents", "evolve", "rewards")),
+    ("Problems and models", ("benchmarks", "suites", "profiles", "models", "data", "agents", "evolve")),
     ("Services and tools", ("serve", "serve-model", "exec", "doctor", "completion", "schema", "lm-eval-tasks")),
     ("Lists for extensions", ("importers", "exporters", "providers", "searchers")),
 )

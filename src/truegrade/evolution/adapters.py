@@ -11,15 +11,13 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.evolution.collecting import Collector, FoundLessons
-from truegrade.evolution.genomes import DataGenes, Fidelity, Genome, PolicyGenes, TrainingGenes
-from truegrade.evolution.policy.reinforcement import Reinforcement
+from truegrade.evolution.genomes import DataGenes, Fidelity, Genome, TrainingGenes
 from truegrade.evolution.settings import Training
 from truegrade.evolution.survival import FULL
 from truegrade.evolution.training.base import Lesson, Trained, Trainer, TrainingOrder
 from truegrade.evolution.training.cache import AdapterCache, Cached, adapter_key
 from truegrade.evolution.training.merged import WeightedAdapter, build_merged
 from truegrade.models.adapters import adapter_sha256
-from truegrade.records import sha256_json
 
 
 class Adapter(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +85,8 @@ class Workshop:
         Raises:
             UserError: it cannot be made, or its files are not those that were made.
         """
+        if genome.policy:
+            raise UserError(f"genome {genome.id}: adapters are trained by imitation only; leave its policy out")
         if not genome.merge:
             taught = self._taught(genome, seed, fidelity)
             cached = taught.cached
@@ -124,10 +124,7 @@ class Workshop:
             return _Taught(cached=cached, lessons=self._lessons, tokens=cached.trained.tokens)
         if self._collector is None:
             raise UserError(f"genome {genome.id} finds lessons of its own, which nothing here collects")
-        taught = self._taught_more(genome.data, order, seed, self._collector)
-        if genome.policy is None:
-            return taught
-        return self._reinforced(taught, genome.policy, genome.sampling.max_tokens, order, self._collector)
+        return self._taught_more(genome.data, order, seed, self._collector)
 
     def _taught_more(self, data: DataGenes, order: TrainingOrder, seed: int, collector: Collector) -> _Taught:
         """Train on the lessons and on those found by the base; each round adds those found by the last adapter.
@@ -149,25 +146,6 @@ class Workshop:
             tokens=sum(one.trained.tokens for one in made),
             sampled=sum(one.tokens for one in (*begun, *rounds)),
             asked=sum(one.asked for one in (*begun, *rounds[:1])),  # each round asks the same problems
-        )
-
-    def _reinforced(
-        self, taught: _Taught, genes: PolicyGenes, longest: int, order: TrainingOrder, collector: Collector
-    ) -> _Taught:
-        """Go on by policy gradient from an adapter that was taught."""
-        start = taught.cached
-        pool = collector.pool()
-        further = sha256_json([start.sha256, genes, longest, collector.facts(pool)])
-        trainer = Reinforcement(
-            self._trainer, start.trained.folder, genes, [collector.asked(problem) for problem in pool], longest
-        )
-        made = self._cache.trained(trainer, msgspec.structs.replace(order, further=further), taught.lessons)
-        return _Taught(
-            cached=msgspec.structs.replace(made, hit=made.hit and start.hit),
-            lessons=taught.lessons,
-            tokens=taught.tokens + made.trained.tokens,
-            sampled=taught.sampled + made.trained.sampled,
-            asked=max(taught.asked, len(pool)),
         )
 
     def _merged(self, genome: Genome, parts: Sequence[Genome], seed: int, folder: Path) -> Adapter:

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from truegrade.evolution.genomes import DataGenes
-from truegrade.evolution.policy.reinforcement import AskedPrompt
 from truegrade.evolution.replies import completion, sampling_by, sound_verdict
 from truegrade.evolution.roles import Roles
 from truegrade.evolution.settings import EvolutionSettings
@@ -20,7 +19,7 @@ from truegrade.files.json_text import encode, read_json
 from truegrade.grading.executor import Executor
 from truegrade.models.local import Generated
 from truegrade.profiles import find_profile
-from truegrade.records import FunctionTask, Problem, Prompt, Usage, sha256_json
+from truegrade.records import FunctionTask, Problem, Prompt, sha256_json
 from truegrade.records.kinds import problem_kind
 from truegrade.store.manifest import write_atomically
 
@@ -81,27 +80,6 @@ class Collector:
         lessons = lessons_of(problems, self._profile, self._settings.variant)
         return FoundLessons(lessons=lessons, asked=len(problems), tokens=0)
 
-    def pool(self) -> Sequence[Problem]:
-        """The problems with tests."""
-        return self._roles.pool
-
-    def asked(self, problem: Problem) -> AskedPrompt:
-        """A problem as a policy is asked for it."""
-        prompt, graded = self._prompt(problem), self._as_filtered(problem)
-
-        def passes(text: str, cut: bool) -> bool:
-            said = Generated(text=text, finish_reason="length" if cut else "stop", usage=Usage())
-            reply = completion(problem, prompt, 0, said)
-            return sound_verdict(reply, graded, self._filter, self._executor).passed
-
-        return AskedPrompt(problem.id, prompt, passes)
-
-    def facts(self, problems: Sequence[Problem]) -> list[object]:
-        """What decides prompts and verdicts."""
-        settings = self._settings
-        decided = [settings.base_sampling, self._profile.id, settings.variant, self._filter.id]
-        return [*decided, list(problems)]
-
     def _prompt(self, problem: Problem) -> Prompt:
         return self._profile.render_prompt(problem, self._settings.variant)
 
@@ -112,7 +90,9 @@ class Collector:
         if not problems:
             return NOTHING_FOUND
         trainer = self._subject.trainer
-        facts = [trainer.base_sha256, trainer.versions, sha256, temperatures, seed, *self.facts(problems)]
+        settings = self._settings
+        decided = [settings.base_sampling, self._profile.id, settings.variant, self._filter.id, list(problems)]
+        facts = [trainer.base_sha256, trainer.versions, sha256, temperatures, seed, *decided]
         kept = self._folder / f"{sha256_json(facts)}.json"
         if kept.is_file():
             return read_json(kept, FoundLessons, "remove it, and the same command finds its lessons anew")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from statistics import fmean
-from typing import Annotated, Literal
+from typing import Any, Literal
 
 import msgspec
-from msgspec import Meta
 
 from truegrade.records import sha256_json
 
@@ -61,18 +60,6 @@ class DataGenes(msgspec.Struct, frozen=True, kw_only=True):
     """Learn the references of the pool instead of replies: an upper mark, not a method that may be compared."""
 
 
-class PolicyGenes(msgspec.Struct, frozen=True, kw_only=True):
-    """What follows the imitation, if anything: GRPO (arXiv 2402.03300) on the pool, from the adapter as it is."""
-
-    rounds: Annotated[int, Meta(ge=1)] = 8
-    """Each draws samples, grades them under the filter, and takes 16 steps."""
-    prompts: Annotated[int, Meta(ge=1)] = 64
-    """Problems of the pool in a round."""
-    samples: Annotated[int, Meta(ge=2)] = 8
-    """Of each at temperature 1: a group, whose mean is what a sample is compared with."""
-    learning_rate: Annotated[float, Meta(gt=0, lt=1)] = 1e-3
-
-
 class SamplingGenes(msgspec.Struct, frozen=True, kw_only=True):
     """How the adapted model is asked: what needs no training to be changed."""
 
@@ -91,7 +78,8 @@ class Genome(msgspec.Struct, frozen=True, kw_only=True):
     training: TrainingGenes
     sampling: SamplingGenes = SamplingGenes()
     data: DataGenes = DataGenes()
-    policy: PolicyGenes | None = None
+    policy: dict[str, Any] | None = None
+    """The policy gradient that followed the imitation: in logs of older versions alone."""
     automaton: Automaton | None = None
     """The automaton that the genes were derived from, where one was."""
     origin: str

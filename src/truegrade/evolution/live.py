@@ -120,7 +120,7 @@ def _learned_from(genome: Genome) -> str:
     parts = [f"{fmt.plural(data.rounds, 'round')} of own replies"] if data.rounds else []
     parts += ["references of the pool"] if data.references else []
     parts += ["replay"] if data.replay else []
-    parts += [f"{fmt.plural(policy.rounds, 'round')} of GRPO"] if policy is not None else []
+    parts += ["policy gradient"] if policy is not None else []
     return "".join(f", {part}" for part in parts)
 
 

@@ -107,23 +107,17 @@ def _roles(settings: EvolutionSettings, data: Path | None, allow_unsafe: bool) -
 
 
 def _refuse_impossible(settings: EvolutionSettings, *, pool: bool) -> None:
-    """Refuse strategies that the model or the problems do not allow, before anything is trained.
+    """Refuse strategies that the problems do not allow, before anything is trained.
 
     Expert iteration without problems to answer would train on the lessons twice, and say nothing.
     """
     for search in settings.searches:
         args = search.args
-        policy = search.searcher == "grpo" or args.get("policy")
-        own = policy or args.get("rounds", search.searcher == "expert-iteration") or args.get("references")
+        own = args.get("rounds", search.searcher == "expert-iteration") or args.get("references")
         if not pool and (own or settings.space.rounds[1]):
             raise UserError(
                 f"{search.title} learns from problems of the role 'pool', and there is none: set roles.pool of"
                 " micro-repair, or give problems of a benchmark file that role"
-            )
-        if policy and not settings.model.startswith("embedded/"):
-            raise UserError(
-                f"{search.title}: {settings.model} cannot be trained by policy gradient, only by imitation: name"
-                " an embedded/ model, or leave out grpo and args.policy"
             )
 
 

@@ -120,31 +120,34 @@ def test_modules_without_an_update_only_pass_gradients_on(small, modules):
         assert gradient[place] == pytest.approx(expected, rel=2e-5, abs=1e-9)
 
 
-def test_a_fresh_adapter_changes_nothing_and_logits_are_those_of_the_decoder(small):
+def test_a_fresh_adapter_changes_nothing_and_the_loss_is_that_of_the_decoder(small):
     shape, tensors = small
     narrow = {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
-    llama, batch = Llama(shape, narrow, "here"), Batch(EXAMPLES)
+    llama = Llama(shape, narrow, "here")
     for kind in ("lora", "dora"):
-        network = Network(shape, narrow, FreshAdapter(narrow, kind, ALL, 4, 8.0, seed=0))
-        ours = network.logits(batch, Dropout(0.0, stream(0)))
-        assert ours.dtype == np.float32
-        place = 0
+        adapter = FreshAdapter(narrow, kind, ALL, 4, 8.0, seed=0)
+        network = Network(shape, narrow, adapter)
         for example in EXAMPLES:
-            whole = llama.logits(example.tokens[:-1], Cache(shape), 0)[example.learned_from - 1 :]
-            np.testing.assert_allclose(ours[place : place + len(whole)], whole, atol=2e-4)
-            place += len(whole)
-        assert place == len(ours)
+            learned = example.tokens[example.learned_from :]
+            logits = llama.logits(example.tokens[:-1], Cache(shape), 0)[example.learned_from - 1 :].astype(float)
+            totals = np.log(np.exp(logits).sum(axis=-1))
+            expected = np.mean(totals - logits[np.arange(len(learned)), learned])
+            assert network.step(Batch([example]), Dropout(0.0, stream(0))) == pytest.approx(expected, abs=2e-5)
+            assert adapter.gradient.dtype == np.float32
 
 
 def test_an_example_does_not_see_its_neighbours(small):
     shape, tensors = small
-    network = Network(shape, tensors, moved(FreshAdapter(tensors, "dora", ALL, 2, 2.0, seed=0)))
+    adapter = moved(FreshAdapter(tensors, "dora", ALL, 2, 2.0, seed=0))
+    network = Network(shape, tensors, adapter)
 
-    def logits(*examples):
-        return network.logits(Batch(examples), Dropout(0.0, stream(0)))
+    def summed(*examples):
+        """The loss of all learned tokens, and its gradient."""
+        batch = Batch(examples)
+        loss = network.step(batch, Dropout(0.0, stream(0)))
+        return len(batch.targets) * np.array([loss, *adapter.gradient])
 
-    alone = np.concatenate([logits(example) for example in EXAMPLES])
-    np.testing.assert_allclose(logits(*EXAMPLES), alone, atol=1e-10)
+    np.testing.assert_allclose(summed(*EXAMPLES), sum(summed(example) for example in EXAMPLES), atol=1e-10)
 
 
 @settings(max_examples=25)

@@ -13,7 +13,7 @@ from truegrade.evolution.searchers.grid import GridSearch
 from truegrade.evolution.searchers.nsga2 import Nsga2
 from truegrade.evolution.searchers.optuna_nsga2 import OptunaNsga2
 from truegrade.evolution.searchers.random_search import RandomSearch
-from truegrade.evolution.searchers.recipe import ExpertIteration, Grpo, Recipe
+from truegrade.evolution.searchers.recipe import ExpertIteration, Recipe
 from truegrade.evolution.searchers.tpe import Tpe
 from truegrade.evolution.searching import Searcher
 from truegrade.evolution.space import Space
@@ -25,7 +25,6 @@ __all__ = ["REGISTRY", "SearchTask", "Strategy", "check_searcher", "open_searche
 PLAIN: dict[str, Callable[[SearchTask, Mapping[str, Any]], Searcher]] = {
     "expert-iteration": ExpertIteration,
     "recipe": Recipe,
-    "grpo": Grpo,
     "nsga2": Nsga2,
     "coralx": CoralX,
     "random": RandomSearch,

@@ -1,4 +1,4 @@
-"""``recipe``, ``expert-iteration`` and ``grpo``: one genome that is given, and no search."""
+"""``recipe`` and ``expert-iteration``: one genome that is given, and no search."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from truegrade.evolution.genomes import AdapterGenes, DataGenes, Genome, PolicyGenes, SamplingGenes, TrainingGenes
+from truegrade.evolution.genomes import AdapterGenes, DataGenes, Genome, SamplingGenes, TrainingGenes
 from truegrade.evolution.searchers.base import Rate, SearchTask, Strategy, read_settings
 from truegrade.evolution.space import EVERYWHERE, Space
 
@@ -29,8 +29,6 @@ class RecipeSettings(msgspec.Struct, frozen=True, kw_only=True):
     temperature: float = 0.8
     replay: Rate = 0.0
     references: bool = False
-    policy: PolicyGenes | None = None
-    """GRPO behind the imitation; None for none."""
 
 
 class ExpertSettings(RecipeSettings, frozen=True, kw_only=True):
@@ -38,13 +36,6 @@ class ExpertSettings(RecipeSettings, frozen=True, kw_only=True):
 
     rounds: int = 1
     replay: Rate = 1.0
-
-
-class GrpoSettings(RecipeSettings, frozen=True, kw_only=True):
-    """Arguments of ``grpo``."""
-
-    replay: Rate = 1.0
-    policy: PolicyGenes | None = PolicyGenes()
 
 
 class Recipe(Strategy):
@@ -71,12 +62,6 @@ class ExpertIteration(Recipe):
     called, arguments = "expert-iteration", ExpertSettings
 
 
-class Grpo(Recipe):
-    """Train on the lessons, then go on by policy gradient on the pool (`truegrade.evolution.policy`)."""
-
-    called, arguments = "grpo", GrpoSettings
-
-
 def _genome(settings: RecipeSettings, space: Space, origin: str) -> Genome:
     given = msgspec.structs.asdict(settings)
 
@@ -90,6 +75,5 @@ def _genome(settings: RecipeSettings, space: Space, origin: str) -> Genome:
             temperature=space.temperature[0], top_p=space.top_p[1], max_tokens=space.max_tokens[1]
         ),
         data=part(DataGenes),
-        policy=settings.policy,
         origin=origin,
     )

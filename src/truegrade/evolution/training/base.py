@@ -44,8 +44,6 @@ class TrainingOrder(msgspec.Struct, frozen=True, kw_only=True):
     batch_size: int = 8
     longest: int = 512
     """Tokens of a lesson; what is longer is cut at the end, and counted."""
-    further: str = ""
-    """Hash of what decides the training beside the lessons; empty if nothing does."""
 
 
 class Trained(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,8 +58,6 @@ class Trained(msgspec.Struct, frozen=True, kw_only=True):
     cpu_s: float
     cut: int = 0
     """Lessons that were too long."""
-    sampled: int = 0
-    """Tokens generated while training."""
 
 
 class Trainer(Protocol):

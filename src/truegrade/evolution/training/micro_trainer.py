@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from truegrade import __version__
 from truegrade.errors import UserError
-from truegrade.evolution.policy.policy import Policy
 from truegrade.evolution.training.base import Lesson, Trained, TrainingOrder, learned_from_lessons
 from truegrade.evolution.training.folders import write_adapter
-from truegrade.models.adapters import WEIGHTS
 from truegrade.models.embedded import embedded_folder
 from truegrade.models.micro.blas import library, use_one_thread
 from truegrade.models.micro.finetuning.fitting import Fitting, fit
@@ -24,7 +22,7 @@ from truegrade.models.micro.llama_config import read_shape
 from truegrade.models.micro.micro_adapters import BASE_SHA256, file_sha256
 from truegrade.models.micro.safetensors_file import read_tensors
 from truegrade.models.micro.tokenizer import Tokenizer, read_tokenizer
-from truegrade.records import Prompt, sha256_json
+from truegrade.records import sha256_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,7 +102,8 @@ class EmbeddedTrainer:
             losses = fit(Network(self._shape, self._tensors, adapter), adapter, examples, fitting, on_epoch)
         finally:
             restore_threads()
-        self._write(folder, order, adapter, lessons)
+        learned = learned_from_lessons(lessons)
+        write_adapter(folder, order, adapter.tensors(), {BASE_SHA256: self._weights_sha256}, learned)
         return Trained(
             folder=folder,
             parameters=adapter.values.size,
@@ -113,37 +112,6 @@ class EmbeddedTrainer:
             cpu_s=time.thread_time() - began,
             cut=cut,
         )
-
-    def policy(self, order: TrainingOrder, start: Path) -> Policy:
-        """See `truegrade.evolution.policy.reinforcement.PolicyTrainer`.
-
-        Raises:
-            UserError: it is no LoRA adapter.
-        """
-        genes = order.adapter
-        if genes.kind != "lora":
-            raise UserError(f"policy gradient trains adapters of the kind lora, not {genes.kind}")
-        adapter = FreshAdapter(self._tensors, genes.kind, genes.modules, genes.rank, genes.alpha, order.seed)
-        begun = read_tensors(start / WEIGHTS)
-        for name, values in adapter.tensors().items():
-            values[...] = begun[name]
-        return Policy(self._shape, self._tensors, adapter, self._tokenizer.special[END])
-
-    def prompt(self, prompt: Prompt) -> list[int]:
-        """Its tokens."""
-        return prompt_tokens(prompt, self._tokenizer)
-
-    def text(self, tokens: Sequence[int]) -> str:
-        """What a reply says, without the token that ends it."""
-        return self._tokenizer.decode(tokens)
-
-    def keep(self, folder: Path, order: TrainingOrder, policy: Policy, learned: Sequence[Lesson]) -> None:
-        """Write the policy's adapter into a folder that is empty or absent."""
-        self._write(folder, order, policy.adapter, learned)
-
-    def _write(self, folder: Path, order: TrainingOrder, adapter: FreshAdapter, lessons: Sequence[Lesson]) -> None:
-        learned = learned_from_lessons(lessons)
-        write_adapter(folder, order, adapter.tensors(), {BASE_SHA256: self._weights_sha256}, learned)
 
     def close(self) -> None:
         """Release the weights; another trainer is needed afterwards."""

@@ -13,7 +13,6 @@ import msgspec
 
 from truegrade.models.micro.finetuning.linear import Dropout, Input, Linear, joined
 from truegrade.models.micro.finetuning.operations import (
-    Objective,
     Spans,
     attended,
     backward_attended,
@@ -21,7 +20,6 @@ from truegrade.models.micro.finetuning.operations import (
     backward_normed,
     cross_entropy,
     gated,
-    mean_negative,
     normed,
     rotated,
 )
@@ -85,49 +83,20 @@ class Network:
         self._cosines = np.cos(angles).astype(self._embedding.dtype)
         self._sines = np.sin(angles).astype(self._embedding.dtype)
 
-    def step(
-        self,
-        batch: Batch,
-        dropout: Dropout,
-        objective: Objective = mean_negative,
-        d_embedding: Array | None = None,
-    ) -> float:
-        """The loss of the learned tokens, by default their mean; its gradient is in the adapter afterwards.
-
-        Args:
-            batch: sequences.
-            dropout: of the adapter's inputs.
-            objective: of the log-probabilities of the learned tokens.
-            d_embedding: the gradient of the embedding, which must be tied to the head, is written here.
-        """
-        import numpy as np
-
-        x, kept = self._run(batch, dropout)
-        output, norm = normed(x, self._norm, self._epsilon)
-        loss, d_logits = cross_entropy(output @ self._head.T, batch.targets, objective)
-        gradient = backward_normed(d_logits @ self._head, self._norm, norm)
-        for block, block_kept in zip(reversed(self._blocks), reversed(kept), strict=True):
-            gradient = block.backward(gradient, block_kept)
-        if d_embedding is not None:
-            np.matmul(d_logits.T, output, out=d_embedding)
-            np.add.at(d_embedding, batch.tokens, gradient)
-        return loss
-
-    def logits(self, batch: Batch, dropout: Dropout) -> Array:
-        """What the network says at learned positions: (positions, vocabulary)."""
-        x, _ = self._run(batch, dropout)
-        result: Array = normed(x, self._norm, self._epsilon)[0] @ self._head.T
-        return result
-
-    def _run(self, batch: Batch, dropout: Dropout) -> tuple[Array, list[_Kept]]:
-        """The last block's output at learned positions, and what each block keeps."""
+    def step(self, batch: Batch, dropout: Dropout) -> float:
+        """The mean loss of the learned tokens; its gradient is in the adapter afterwards."""
         x, all_kept = self._embedding[batch.tokens], []
         turns = self._cosines[batch.positions], self._sines[batch.positions]
         for block in self._blocks:
             rows = batch.learned if block is self._blocks[-1] else None
             x, kept = block.forward(x, batch.spans, turns, rows, dropout)
             all_kept.append(kept)
-        return x, all_kept
+        output, norm = normed(x, self._norm, self._epsilon)
+        loss, d_logits = cross_entropy(output @ self._head.T, batch.targets)
+        gradient = backward_normed(d_logits @ self._head, self._norm, norm)
+        for block, kept in zip(reversed(self._blocks), reversed(all_kept), strict=True):
+            gradient = block.backward(gradient, kept)
+        return loss
 
 
 class _Kept(msgspec.Struct, frozen=True):

@@ -20,26 +20,26 @@ LONGEST_WARM_UP = 20
 
 
 class AdamW:
-    """The optimiser's memory: running means of the gradient and of its square, and the steps that they are of."""
+    """The optimiser's memory: running means of the gradient and of its square."""
 
     def __init__(self, size: int) -> None:
         import numpy as np
 
-        self.mean, self.square = np.zeros(size), np.zeros(size)
-        self.steps = 0
+        self._mean, self._square = np.zeros(size), np.zeros(size)
+        self._steps = 0
 
     def step(self, values: Array, gradient: Array, learning_rate: float) -> None:
         """Change the values in place; a gradient longer than `LONGEST_GRADIENT` is shortened to it."""
         import numpy as np
 
-        self.steps += 1
+        self._steps += 1
         wide = gradient.astype(np.float64)
         length = float(np.sqrt(wide @ wide))
         wide *= min(1.0, LONGEST_GRADIENT / (length + 1e-6))
-        self.mean += (1 - BETAS[0]) * (wide - self.mean)
-        self.square += (1 - BETAS[1]) * (wide * wide - self.square)
-        mean = self.mean / (1 - BETAS[0] ** self.steps)
-        square = self.square / (1 - BETAS[1] ** self.steps)
+        self._mean += (1 - BETAS[0]) * (wide - self._mean)
+        self._square += (1 - BETAS[1]) * (wide * wide - self._square)
+        mean = self._mean / (1 - BETAS[0] ** self._steps)
+        square = self._square / (1 - BETAS[1] ** self._steps)
         change = mean / (np.sqrt(square) + EPSILON) + WEIGHT_DECAY * values
         values -= (learning_rate * change).astype(values.dtype)
 
