@@ -40,10 +40,6 @@ if TYPE_CHECKING:
     "--workers", type=click.IntRange(min=1), help="Processes; the results do not depend on their number."
 )
 @click.option(
-    "--executor", default="local", show_default=True, metavar="NAME[:ADDRESS]",
-    help="Where genomes are evaluated: local; ray (a cluster of this machine's cores); ray:auto; ray://HOST:PORT.",
-)  # fmt: skip
-@click.option(
     "--again",
     is_flag=True,
     help="Evaluate the final problems again: counted, shown, and corrected for by wider intervals.",
@@ -57,7 +53,6 @@ def evolve(
     init: Path | None,
     searcher: str | None,
     no_baselines: bool,
-    executor: str,
     allow_unsafe: bool | None,
     as_json: bool,
     **options: Any,
@@ -83,7 +78,6 @@ def evolve(
         watcher=None if as_json else LiveWatcher(),
         notice=notice,
         allow_unsafe=bool(allow_unsafe),
-        executor=executor,
         **options,
     )
     material = gather(folder)

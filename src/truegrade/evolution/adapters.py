@@ -15,7 +15,7 @@ from truegrade.evolution.genomes import DataGenes, Fidelity, Genome, TrainingGen
 from truegrade.evolution.settings import Training
 from truegrade.evolution.survival import FULL
 from truegrade.evolution.training.base import Lesson, Trained, Trainer, TrainingOrder
-from truegrade.evolution.training.cache import AdapterCache, Cached, adapter_key
+from truegrade.evolution.training.cache import AdapterCache, Cached
 from truegrade.evolution.training.merged import WeightedAdapter, build_merged
 from truegrade.models.adapters import adapter_sha256
 
@@ -103,19 +103,6 @@ class Workshop:
             return
         with TemporaryDirectory(prefix="truegrade-merge-") as scratch:
             yield self._merged(genome, parts, seed, Path(scratch) / "adapter")
-
-    def keys(
-        self, genome: Genome, parts: Sequence[Genome], seed: int, fidelity: Fidelity = FULL
-    ) -> tuple[str, ...]:
-        """Under which keys the cache keeps what `adapter` takes from it: of a merge, its parts.
-
-        What a genome that finds lessons takes is not known before it has found them.
-        """
-        merged = {name for name, _ in genome.merge}
-        wanted = [(part, FULL) for part in parts if part.id in merged] if merged else [(genome, fidelity)]
-        known = [(one, share) for one, share in wanted if one.plain]
-        orders = [self._order(one, _epochs(one, share), seed) for one, share in known]
-        return tuple(dict.fromkeys(adapter_key(self._trainer, order, self._lessons) for order in orders))
 
     def _taught(self, genome: Genome, seed: int, fidelity: Fidelity) -> _Taught:
         order = self._order(genome, _epochs(genome, fidelity), seed)

@@ -125,22 +125,8 @@ class Evaluator:
             raise UserError("the bare base has no adapter")
         return self._workshop().adapter(job.genome, job.parts, job.seed, job.fidelity)
 
-    def keys(self, job: Job) -> tuple[str, ...]:
-        """What a job needs of the adapter cache; nothing for the bare base."""
-        if job.genome is None:
-            return ()
-        return self._workshop().keys(job.genome, job.parts, job.seed, job.fidelity)
-
-    def cache(self) -> AdapterCache:
-        """Where adapters are kept.
-
-        Raises:
-            UserError: the folder cannot be made.
-        """
-        return AdapterCache(self._workplace.adapters)
-
     def _workshop(self) -> Workshop:
-        cache, training = self.cache(), self.settings.training
+        cache, training = AdapterCache(self._workplace.adapters), self.settings.training
         collector = Collector(
             self.subject, self.settings, self._workplace.roles, self._filtering, cache.folder / FOUND
         )

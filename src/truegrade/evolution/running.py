@@ -12,7 +12,6 @@ from truegrade.evolution.final_look import Ledger
 from truegrade.evolution.finishing import Finish
 from truegrade.evolution.folder import EvolutionFolder
 from truegrade.evolution.loop import Loop, open_plan
-from truegrade.evolution.machines import LOCAL, Machines, open_machines
 from truegrade.evolution.repair_problems import repair_of
 from truegrade.evolution.searchers import REGISTRY
 from truegrade.evolution.settings import EvolutionSettings
@@ -37,7 +36,6 @@ def evolve(
     data: Path | None = None,
     adapters: Path | None = None,
     workers: int | None = None,
-    executor: str = LOCAL,
     allow_unsafe: bool = False,
     again: bool = False,
     exclude_seen: bool = False,
@@ -52,7 +50,6 @@ def evolve(
         data: local data file or folder of the task.
         adapters: folder of the adapter cache; None for the usual one.
         workers: processes; results do not depend on it.
-        executor: where genomes are evaluated, see `truegrade.evolution.machines.open_machines`.
         allow_unsafe: run programs even where only resource limits protect this machine (protection level 1).
         again: look at the final problems although another choice was looked at; the report says so, and its
             intervals are corrected for the number of looks.
@@ -66,11 +63,10 @@ def evolve(
 
     Raises:
         Contamination: something is trained on and tested on.
-        UserError: a setting, package, address or file is at fault.
-        SandboxError: the sandbox failed, or other machines did.
+        UserError: a setting, package or file is at fault.
+        SandboxError: the sandbox failed.
     """
     watching = watcher or Unwatched()
-    machines = _machines(settings, executor, workers)
     for search in settings.searches:
         open_plan(settings, search, 0)  # a bad argument is found before anything is trained
     watching.stage("draw the problems")
@@ -80,7 +76,7 @@ def evolve(
     folder = EvolutionFolder(out or default_folder(settings), notice=notice)
     with ExitStack() as stack:
         evaluator = stack.enter_context(closing(Evaluator(workplace)))
-        evaluations = stack.enter_context(closing(open_map(workplace, evaluator, workers, machines)))
+        evaluations = stack.enter_context(closing(open_map(workplace, evaluator, workers)))
         stack.callback(watching.finish)
         with folder.locked():
             identity = _identity(workplace, evaluator)
@@ -106,11 +102,6 @@ def _ledger(workplace: Workplace, identity: Evolution, notice: Notice) -> Ledger
 def default_folder(settings: EvolutionSettings) -> Path:
     """``runs/evolve-NAME-HASH``."""
     return RUNS / f"evolve-{settings.name}-{settings.sha256[:8]}"
-
-
-def _machines(settings: EvolutionSettings, executor: str, workers: int | None) -> Machines | None:
-    accelerated = settings.model.startswith("hf/") and settings.model_args.get("device") != "cpu"
-    return open_machines(executor, workers=workers or settings.workers, accelerated=accelerated)
 
 
 def _identity(workplace: Workplace, evaluator: Evaluator) -> Evolution:

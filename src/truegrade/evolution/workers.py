@@ -1,7 +1,6 @@
 """Workers that evaluate genomes: this process, or several, each with the base model loaded once.
 
-Results come in the order of the jobs and do not depend on the map. `truegrade.evolution.distant` has one for other
-machines.
+Results come in the order of the jobs and do not depend on the map.
 """
 
 from __future__ import annotations
@@ -17,10 +16,8 @@ from multiprocessing.context import SpawnProcess
 from typing import Protocol
 
 from truegrade.errors import SandboxError
-from truegrade.evolution.distant import Distant
 from truegrade.evolution.evaluation import Evaluator, Job, Result
 from truegrade.evolution.failures import as_error, in_words
-from truegrade.evolution.machines import Machines
 from truegrade.evolution.workplace import Workplace
 from truegrade.sandbox import Sandbox
 
@@ -151,20 +148,15 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def open_map(
-    workplace: Workplace, evaluator: Evaluator, workers: int | None = None, machines: Machines | None = None
-) -> GenomeMap:
-    """Where genomes are evaluated; reaches no other machine yet.
+def open_map(workplace: Workplace, evaluator: Evaluator, workers: int | None = None) -> GenomeMap:
+    """Where genomes are evaluated.
 
     Args:
         workplace: what is evaluated.
         evaluator: this process' own.
-        workers: processes on this machine; None for one a core, and for none besides this one where the model is
-            run by transformers, which uses all cores or the accelerator itself.
-        machines: others, which then evaluate everything; closed with the map.
+        workers: processes; None for one a core, and for none besides this one where the model is run by
+            transformers, which uses all cores or the accelerator itself.
     """
-    if machines is not None:
-        return Distant(machines, workplace, evaluator)
     alone = workplace.settings.model.startswith("hf/")
     count = workers or workplace.settings.workers or (1 if alone else Sandbox().workers)
     return InThisProcess(evaluator) if count == 1 else Processes(workplace, count)

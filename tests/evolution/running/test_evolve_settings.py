@@ -219,7 +219,6 @@ def test_init_writes_what_micro_is_and_never_over_a_file(tmp_path):
         ([], "name a configuration"),
         (["micro", "--quick"], "name no other"),
         (["micro", "--searcher", "nsga"], "did you mean nsga2"),
-        (["micro", "--executor", "rya"], "did you mean ray"),
     ],
 )
 def test_commands_that_cannot_be_meant(arguments, message):

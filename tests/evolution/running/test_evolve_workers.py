@@ -2,8 +2,9 @@
 
 import pytest
 
-from truegrade.errors import UserError
+from truegrade.errors import ModelError, SandboxError, UserError
 from truegrade.evolution.evaluation import Evaluator, Job
+from truegrade.evolution.failures import as_error, in_words
 from truegrade.evolution.genomes import AdapterGenes, Genome, TrainingGenes
 from truegrade.evolution.workers import InThisProcess, Processes, open_map
 
@@ -45,3 +46,11 @@ def test_one_worker_is_this_process(workplace):
         assert isinstance(open_map(workplace, evaluator, 2), Processes)
     finally:
         evaluator.close()
+
+
+@pytest.mark.parametrize("kind", [UserError, ModelError, SandboxError])
+def test_an_error_in_words_is_the_same_error(kind):
+    error = as_error(in_words(kind("what it says")))
+    assert type(error) is kind and str(error) == "what it says"
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        raise as_error(in_words(ZeroDivisionError("by zero")))

@@ -64,7 +64,7 @@ def test_everything_that_decides_an_adapter_is_in_its_key():
             ({"base_sha256": "1" * 64}, order(), lessons),
             ({"versions": {"test": "2"}}, order(), lessons),
             *(({}, order(**change), lessons) for change in (
-                {"seed": 1}, {"loss_on": "all"}, {"batch_size": 4}, {"longest": 256}, {"further": "x"},
+                {"seed": 1}, {"loss_on": "all"}, {"batch_size": 4}, {"longest": 256},
                 {"training": other(training, epochs=2)}, {"training": other(training, learning_rate=2e-3)},
                 {"adapter": other(genes, kind="dora")}, {"adapter": other(genes, rank=4)},
                 {"adapter": other(genes, alpha=8.0)}, {"adapter": other(genes, dropout=0.1)},
@@ -77,7 +77,7 @@ def test_everything_that_decides_an_adapter_is_in_its_key():
     assert len(set(keys)) == len(keys)
     # the fields are all there are: a new one must be considered here
     assert set(order().__struct_fields__) == {
-        "base", "adapter", "training", "seed", "loss_on", "batch_size", "longest", "further"
+        "base", "adapter", "training", "seed", "loss_on", "batch_size", "longest"
     }  # fmt: skip
     assert len(AdapterGenes.__struct_fields__) == 5 and len(TrainingGenes.__struct_fields__) == 2
 

@@ -82,7 +82,7 @@ class Processes:
 
 def is_actor(pid):
     line = command_line(pid)
-    return "ray::GradingActor" in line or "ray::WorkerActor" in line
+    return "ray::GradingActor" in line
 
 
 def command_line(pid):

@@ -11,6 +11,7 @@ import pytest
 import truegrade
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import SandboxError, UserError
+from truegrade.integrations.ray import crew
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")
 
@@ -149,7 +150,7 @@ def test_nothing_is_started_where_nothing_is_to_be_graded(samples, data_dir, tmp
 
 
 def test_what_machines_cannot_do_is_said_in_a_sentence(cluster, samples, data_dir, tmp_path, monkeypatch):
-    """First they lack the package, then the protection: the stand-in travels by value from here on."""
+    """They lack the package, then the protection, then the version; stand-ins travel by value from the second."""
     monkeypatch.setattr("truegrade.integrations.ray.grader.GradingActor", Unprotected)
     executor = f"ray:{cluster.address}"
     with pytest.raises(SandboxError, match=r"does not start on the machines .* No module named"):
@@ -157,6 +158,29 @@ def test_what_machines_cannot_do_is_said_in_a_sentence(cluster, samples, data_di
     ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
     with pytest.raises(SandboxError, match=r"^protection level 1$"):
         grade(samples, data_dir, tmp_path / "run", executor=executor)
+    monkeypatch.setattr("truegrade.integrations.ray.grader.GradingActor", Old)
+    with pytest.raises(SandboxError, match=rf"has truegrade 0\.0\.1, this one {truegrade.__version__}"):
+        grade(samples, data_dir, tmp_path / "run", executor=executor)
+
+
+def test_patience_ends_where_no_machine_has_room(cluster, samples, data_dir, tmp_path, monkeypatch):
+    monkeypatch.setattr(crew, "PATIENCE_S", 2.0)
+    ray.init(address=cluster.address, log_to_driver=False)
+    ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    holding = [ray.remote(Old).options(num_cpus=1).remote() for _ in range(2)]
+    ray.get([actor.version.remote() for actor in holding])
+    with pytest.raises(SandboxError, match="no machine of the Ray cluster has had room for a worker for 2 s"):
+        grade(samples, data_dir, tmp_path / "run", executor=f"ray:{cluster.address}", workers=2)
+
+
+class Old:
+    """An actor of an older version."""
+
+    def __init__(self, *_):
+        pass
+
+    def version(self):
+        return "0.0.1"
 
 
 class Unprotected:

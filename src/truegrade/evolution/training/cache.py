@@ -22,16 +22,7 @@ import msgspec
 from truegrade import __version__
 from truegrade.errors import BadRecord, UserError
 from truegrade.evolution.training.base import Lesson, Trained, Trainer, TrainingOrder
-from truegrade.evolution.training.cache_entry import (
-    ENTRY,
-    CacheEntry,
-    Packed,
-    read_entry,
-    read_sound,
-    sync,
-    unpack_entry,
-    write_entry,
-)
+from truegrade.evolution.training.cache_entry import ENTRY, CacheEntry, read_entry, read_sound, sync, write_entry
 from truegrade.records import sha256_json
 from truegrade.store.journal import Notice, ignore
 
@@ -107,47 +98,6 @@ class AdapterCache:
             except OSError as error:
                 raise UserError(f"{self.folder}: {error.strerror or error}; the adapter is not kept") from None
             return self._cached(entry, hit=False)
-
-    def holds(self, key: str, sha256: str | None = None) -> bool:
-        """Whether a sound entry is there, and is the very adapter, if its hash is given.
-
-        One that another process makes or looks at is not there.
-        """
-        with self._alone_with(key, wait=False) as mine:
-            entry = self._sound(key) if mine else None
-            return entry is not None and sha256 in (None, entry.sha256)
-
-    def packed(self, key: str) -> Packed | None:
-        """An entry to be adopted by another cache; None if it is not there, see `holds`."""
-        with self._alone_with(key, wait=False) as mine:
-            entry = self._sound(key) if mine else None
-            if entry is None:
-                return None
-            files = {name: (self.folder / key / name).read_bytes() for name in (ENTRY, *entry.files)}
-            return Packed(key=key, sha256=entry.sha256, files=files)
-
-    def adopt(self, packed: Packed) -> None:
-        """Keep an entry of another cache, verified like one's own; what was under its key gives way to it.
-
-        Raises:
-            BadRecord: it is not what it says, or a file is not as it was written.
-            UserError: the disk refuses.
-        """
-        key = packed.key
-        with self._alone_with(key):
-            present = self._sound(key)
-            if present is not None and present.sha256 == packed.sha256:
-                return
-            partial = self.folder / _PARTIAL / key
-            shutil.rmtree(partial, ignore_errors=True)
-            try:
-                unpack_entry(packed, partial)
-                if present is not None:
-                    self._remove(key)
-                partial.rename(self.folder / key)
-                sync(self.folder)
-            except OSError as error:
-                raise UserError(f"{self.folder}: {error.strerror or error}; the adapter is not kept") from None
 
     def entries(self) -> Iterator[CacheEntry]:
         """Every entry that says what it is, least recently used first; their files are not verified here."""

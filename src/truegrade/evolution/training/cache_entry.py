@@ -52,16 +52,6 @@ class CacheEntry(msgspec.Struct, frozen=True, kw_only=True):
         return sum(file.bytes for file in self.files.values())
 
 
-class Packed(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry on its way to another cache."""
-
-    key: str
-    sha256: str
-    """Of the adapter."""
-    files: dict[str, bytes]
-    """By path inside the entry, the manifest too."""
-
-
 def write_entry(
     folder: Path, key: str, facts: dict[str, Any], trained: Trained, problems: list[str]
 ) -> CacheEntry:
@@ -82,25 +72,6 @@ def write_entry(
     write_atomically(folder / ENTRY, content)
     _sync_all(folder)
     return entry
-
-
-def unpack_entry(packed: Packed, folder: Path) -> None:
-    """Write an entry that came from another cache, verify it, and force all of it to the disk.
-
-    Args:
-        packed: the entry.
-        folder: absent.
-
-    Raises:
-        BadRecord: it is not what it says, or a file is not as it was written.
-        OSError: the disk refuses.
-    """
-    for name, content in packed.files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    if read_sound(folder, packed.key).sha256 != packed.sha256:
-        raise BadRecord(folder / ENTRY, "another adapter was announced", field="files")
-    _sync_all(folder)
 
 
 def read_sound(folder: Path, key: str) -> CacheEntry:

@@ -149,10 +149,3 @@ def cores_of_cluster() -> int:
     if cores < 1:
         raise UserError("the Ray cluster has no cores; add nodes, or give `workers` if it grows on demand")
     return cores
-
-
-def accelerators_of_cluster() -> int:
-    """GPUs that the cluster has at this moment."""
-    import ray
-
-    return int(ray.cluster_resources().get("GPU", 0))

@@ -1,54 +1,53 @@
-"""The actors of a cluster and what they have to do: who is free, who has which task, who has yet to show life."""
+"""The actors of a cluster and what they have to do: who is free, who has which batch, who has yet to show life."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import msgspec
 
 from truegrade import __version__
 from truegrade.errors import SandboxError
+from truegrade.integrations.ray.actor import GradedBatch
+from truegrade.records import Completion
 
 PATIENCE_S = 300.0
 """How long no actor at all may be alive before the work ends: a cluster that grows needs minutes for a node."""
 
 REVIVED = {"max_restarts": -1, "max_task_retries": 0}
-"""Options of an actor. One that dies is started anew by Ray, wherever there is room. Its tasks are sent again by
-us, to others: an actor that waits for a machine must not keep them."""
+"""Options of an actor. One that dies is started anew by Ray, wherever there is room. Its batches are sent again
+by us, to others: an actor that waits for a machine must not keep them."""
 
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
+AHEAD = 2
+"""Batches that an actor has at a time: one that it grades and one that waits, so that it never does."""
+
+Batch = list[Completion]
 
 
 class AnswerLost(msgspec.Struct, frozen=True):
-    """There is no answer: the actor died under the task, or with it the machine that kept the answer."""
+    """There is no answer: the actor died under the batch, or with it the machine that kept the answer."""
 
     why: str
 
 
-class Crew(Generic[Task, Answer]):
-    """Actors that take tasks; those that die come back by themselves wherever there is room.
+class Crew:
+    """Actors that take batches; those that die come back by themselves wherever there is room.
 
     Args:
-        call: has an actor do a task; returns Ray's reference of the answer.
-        ahead: tasks that an actor has at a time, one at work and the others waiting.
-        done: what happens to tasks, as a participle: ``graded``.
+        call: has an actor grade a batch; returns Ray's reference of the answer.
     """
 
-    def __init__(self, call: Callable[[Any, Task], Any], *, ahead: int, done: str) -> None:
-        self._call, self._ahead, self._done = call, ahead, done
+    def __init__(self, call: Callable[[Any, Batch], Any]) -> None:
+        self._call = call
         self._actors: list[Any] = []
         self._free: deque[Any] = deque()
-        """Actors that take a task; one stands here once for each task that it takes."""
-        self._busy: dict[Any, tuple[Any, Task]] = {}
-        """Reference of an answer to come -> its actor and task."""
+        """Actors that take a batch; one stands here once for each batch that it takes."""
+        self._busy: dict[Any, tuple[Any, Batch]] = {}
+        """Reference of an answer to come -> its actor and batch."""
         self._asked: dict[Any, Any] = {}
         """Reference of a sign of life to come -> the actor that was asked for it."""
-
-    def __len__(self) -> int:
-        return len(self._actors)
 
     def join(self, actors: Iterable[Any]) -> None:
         """Take in actors that were just created, perhaps not placed yet.
@@ -58,35 +57,35 @@ class Crew(Generic[Task, Answer]):
         """
         for actor in actors:
             self._actors.append(actor)
-            for _ in range(self._ahead):
+            for _ in range(AHEAD):
                 self._ask(actor)
 
     def work(
-        self, take: Callable[[], Task | None], lose: Callable[[Task, str], None]
-    ) -> Iterator[tuple[Task, Answer]]:
+        self, take: Callable[[], Batch | None], lose: Callable[[Batch, str], None]
+    ) -> Iterator[tuple[Batch, GradedBatch]]:
         """Keep every actor busy until nothing waits and nothing is under way.
 
         Args:
-            take: the next task; None if none waits at the moment. Called only when an actor is free.
-            lose: told of a task that was lost, and why; to be had from ``take`` again.
+            take: the next batch; None if none waits at the moment. Called only when an actor is free.
+            lose: told of a batch that was lost, and why; to be had from ``take`` again.
 
         Raises:
             SandboxError: no actor is able to start, or none was alive for `PATIENCE_S`.
         """
         while True:
-            while self._free and (task := take()) is not None:
+            while self._free and (batch := take()) is not None:
                 actor = self._free.popleft()  # the one that has been free for longest
-                self._busy[self._call(actor, task)] = (actor, task)
+                self._busy[self._call(actor, batch)] = (actor, batch)
             if not self._busy:
                 if self._free:
                     return
                 self._wait_for_life()
                 continue
-            for task, answer in self._receive():
+            for batch, answer in self._receive():
                 if isinstance(answer, AnswerLost):
-                    lose(task, answer.why)
+                    lose(batch, answer.why)
                 else:
-                    yield task, answer
+                    yield batch, answer
 
     def dismiss(self) -> None:
         """End every actor, and with it its programs."""
@@ -95,8 +94,8 @@ class Crew(Generic[Task, Answer]):
         for actor in self._actors:
             ray.kill(actor)
 
-    def _receive(self) -> Iterator[tuple[Task, Answer | AnswerLost]]:
-        """Wait for news, then each finished task with its answer, or with why there is none."""
+    def _receive(self) -> Iterator[tuple[Batch, GradedBatch | AnswerLost]]:
+        """Wait for news, then each finished batch with its answer, or with why there is none."""
         import ray
         from ray.exceptions import ObjectLostError, OutOfMemoryError, RayActorError
 
@@ -104,15 +103,15 @@ class Crew(Generic[Task, Answer]):
             if reference in self._asked:
                 self._welcome(self._asked.pop(reference), reference)
                 continue
-            actor, task = self._busy.pop(reference)
+            actor, batch = self._busy.pop(reference)
             try:
-                answer: Answer = ray.get(reference)
+                answer: GradedBatch = ray.get(reference)
             except (RayActorError, ObjectLostError, OutOfMemoryError) as lost:
                 self._ask(actor)
-                yield task, AnswerLost(str(lost).partition("\n")[0])
+                yield batch, AnswerLost(str(lost).partition("\n")[0])
             else:
                 self._free.append(actor)
-                yield task, answer
+                yield batch, answer
 
     def _wait_for_life(self) -> None:
         """Wait until an actor is alive.
@@ -124,8 +123,8 @@ class Crew(Generic[Task, Answer]):
         if not news:
             raise SandboxError(
                 f"no machine of the Ray cluster has had room for a worker for {PATIENCE_S:.0f} s; what is"
-                f" {self._done} is kept, the same command goes on when there is some (`ray status` shows who has"
-                " the cores and accelerators)"
+                f" graded is kept, the same command goes on when there is some (`ray status` shows who has"
+                " the cores)"
             )
         for reference in news:
             self._welcome(self._asked.pop(reference), reference)

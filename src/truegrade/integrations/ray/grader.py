@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator, Iterable, Iterator, Mapping
 
 from truegrade.errors import SandboxError, UserError
-from truegrade.integrations.ray.actor import Cargo, GradedBatch, GradingActor
+from truegrade.integrations.ray.actor import Cargo, GradingActor
 from truegrade.integrations.ray.cluster import STARTED_HERE, connect, cores_of_cluster, disconnect
 from truegrade.integrations.ray.crew import REVIVED, Crew
 from truegrade.integrations.ray.queueing import Pace, Queue
@@ -14,9 +14,6 @@ from truegrade.integrations.ray.shipping import ship
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, Verdict
-
-_AHEAD = 2
-"""Batches that an actor has at a time: one that it grades and one that waits, so that it never does."""
 
 
 class RayGrader:
@@ -56,15 +53,13 @@ class RayGrader:
             self._connected = False
             disconnect()
 
-    def _hire(self, problems: Mapping[str, Problem], profile: Profile) -> Crew[list[Completion], GradedBatch]:
+    def _hire(self, problems: Mapping[str, Problem], profile: Profile) -> Crew:
         import ray
 
         if connect(self._address, self._workers or os.cpu_count() or 1):
             self._connected = True
         cargo: Cargo = (ray.put(ship(problems.values(), ray.put)),)
-        crew: Crew[list[Completion], GradedBatch] = Crew(
-            lambda actor, batch: actor.grade_batch.remote(batch, cargo), ahead=_AHEAD, done="graded"
-        )
+        crew = Crew(lambda actor, batch: actor.grade_batch.remote(batch, cargo))
         remote = ray.remote(GradingActor).options(num_cpus=1, **REVIVED)
         size = self._workers or cores_of_cluster()
         limits = limits_for(profile, problems.values())
@@ -72,7 +67,7 @@ class RayGrader:
         return crew
 
 
-def _by_batch(queue: Queue, crew: Crew[list[Completion], GradedBatch]) -> Iterator[Verdict]:
+def _by_batch(queue: Queue, crew: Crew) -> Iterator[Verdict]:
     """Batches out, verdicts in; what a batch did not get to waits again."""
     pace = Pace()
     for batch, graded in crew.work(lambda: queue.take(pace.size) or None, queue.lose):

@@ -20,7 +20,7 @@ FIRST = 16
 TARGET_S = 1.0
 """Wall time that a batch should take."""
 MOST_LOSSES = 5
-"""Times that one sample or task may be lost with its actor: machines fail, but not always under the same one."""
+"""Times that one sample may be lost with its actor: machines fail, but not always under the same one."""
 _SMOOTHING = 0.3
 
 
