@@ -80,7 +80,7 @@ def compared(settings: EvolutionSettings, workplace: Workplace, folder: Evolutio
     ]
     with (
         closing(Evaluator(workplace)) as evaluator,
-        closing(open_map(workplace, evaluator, workers, None)) as jobs,
+        closing(open_map(workplace, evaluator, workers)) as jobs,
     ):
         return Finish(workplace, folder, jobs, evaluator).compared(chosen)
 

@@ -19,7 +19,7 @@ from statistics import fmean, stdev
 
 from truegrade.evolution.coralx.mapping import EPOCHS, LEARNING_RATE
 from truegrade.evolution.genomes import Evaluated, Genome, Scores
-from truegrade.evolution.searchers import PLAIN, open_searcher
+from truegrade.evolution.searchers import BUILT_IN, open_searcher
 from truegrade.evolution.space import ATTENTION, Space
 from truegrade.statistics.quantiles import two_sided_t
 
@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--budgets", type=int, nargs="+", default=[30, 60])
     parser.add_argument("--population", type=int, default=10)
-    parser.add_argument("--searchers", nargs="+", choices=tuple(PLAIN), default=tuple(PLAIN))
+    parser.add_argument("--searchers", nargs="+", choices=tuple(BUILT_IN), default=tuple(BUILT_IN))
     asked = parser.parse_args()
     best: dict[str, list[list[float]]] = {}
     for name in dict.fromkeys(["random", *asked.searchers]):

@@ -151,8 +151,8 @@ def test_rounds_begin_from_the_base_and_learn_what_the_last_adapter_found(collec
     )
     learn = collector._subject.trainer.train
     collector._subject.trainer.train = lambda *given: trained.append(given[1]) or learn(*given)
-    with workshop.adapter(genome(rounds=2, samples=1, replay=1.0), (), 1) as adapter:
-        ids = [[lesson.problem for lesson in one] for one in trained]
+    adapter = workshop.adapter(genome(rounds=2, samples=1, replay=1.0), 1)
+    ids = [[lesson.problem for lesson in one] for one in trained]
     given = [*(lesson.problem for lesson in lessons), *(problem.id for problem in ROLES.replay)]
     assert ids == [given, [*given, ROLES.pool[0].id], [*given, *(problem.id for problem in ROLES.pool[:3])]]
     assert [lesson.problem for lesson in adapter.lessons] == ids[-1]
@@ -166,9 +166,9 @@ def test_references_are_learned_where_they_are_asked_for(collected, tmp_path):
     workshop = Workshop(
         Trainer(), (), Training(), AdapterCache(tmp_path / "cache"), collected(lambda ask: pytest.fail("asked"))
     )
-    with workshop.adapter(genome(references=True, pool=0.5), (), 1) as adapter:
-        assert adapter.lessons == lessons_of(ROLES.pool[:2], find_profile("strict"))
-        assert (adapter.asked, adapter.sampled) == (2, 0)
+    adapter = workshop.adapter(genome(references=True, pool=0.5), 1)
+    assert adapter.lessons == lessons_of(ROLES.pool[:2], find_profile("strict"))
+    assert (adapter.asked, adapter.sampled) == (2, 0)
 
 
 def test_a_genome_says_what_data_it_asks_for():

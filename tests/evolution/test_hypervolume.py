@@ -12,7 +12,7 @@ from truegrade.errors import UserError
 from truegrade.evolution.archive import Archive
 from truegrade.evolution.direct import draw
 from truegrade.evolution.genomes import Evaluated, Fidelity, Scores
-from truegrade.evolution.hypervolume import contribution, cover, hypervolume
+from truegrade.evolution.hypervolume import contribution, hypervolume
 from truegrade.evolution.pareto import dominates
 from truegrade.evolution.space import Space
 from truegrade.evolution.streams import stream
@@ -101,12 +101,6 @@ def test_points_that_do_not_exceed_the_reference_add_nothing():
     assert hypervolume([], (0.0,)) == 0.0
     assert hypervolume([(3.0,), (2.0,)], (1.0,)) == 2.0
     assert contribution((0.1, 9.0), [(1.0, 1.0)], (0.2, 0.0)) == 0.0
-
-
-def test_cover_prefers_points_that_complement_each_other():
-    points = [(1.0, 0.1), (0.95, 0.12), (0.1, 1.0), (0.5, 0.5)]
-    assert cover(points, 3, (0.0, 0.0)) == [3, 1, 2]
-    assert cover(points, 9, (2.0, 2.0)) == [0, 1, 2, 3]  # none counts: the order given
 
 
 def evaluated(slot, fidelity=FULL, **objectives):

@@ -70,15 +70,14 @@ def test_spans_draw_and_step_within_bounds(axis):
             assert moved != gene
             assert moved == int(moved)
     assert len({axis.draw(rng) for _ in range(300)}) > 1 or axis.size == 1
-    assert axis.grid(3)[0] == axis.low
-    assert axis.grid(3)[-1] == axis.high
+    assert (axis.at(0.0), axis.at(1.0)) == (axis.low, axis.high)
 
 
 def test_a_logarithmic_span_is_even_in_factors():
     axis, rng = SPANS[0], Random(0)
     below = sum(axis.draw(rng) < 1e-3 for _ in range(3000)) / 3000
     assert below == pytest.approx(1 / 3, abs=0.03)
-    assert axis.grid(4) == pytest.approx((1e-4, 1e-3, 1e-2, 1e-1))
+    assert [axis.at(third / 3) for third in range(4)] == pytest.approx([1e-4, 1e-3, 1e-2, 1e-1])
 
 
 def test_whole_numbers_are_equally_likely():

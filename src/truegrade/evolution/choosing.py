@@ -4,22 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
 from truegrade.errors import UserError
 from truegrade.evolution.archive import Archive
 from truegrade.evolution.events import Event
-from truegrade.evolution.genomes import Genome, Scores
+from truegrade.evolution.genomes import Scores
 from truegrade.evolution.settings import EvolutionSettings
 from truegrade.evolution.survival import point
-
-
-class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """What one replicate of one search hands in."""
-
-    event: Event
-    parts: tuple[Genome, ...]
-    """Of a merge, in the order in which the search found them."""
 
 
 def rule(settings: EvolutionSettings) -> str:
@@ -31,8 +21,8 @@ def rule(settings: EvolutionSettings) -> str:
     )
 
 
-def choose(settings: EvolutionSettings, events: Sequence[Event], search: str, replicate: int) -> Chosen:
-    """Follow the rule.
+def choose(settings: EvolutionSettings, events: Sequence[Event], search: str, replicate: int) -> Event:
+    """The evaluation that one replicate of one search hands in, by the rule.
 
     Args:
         settings: name the score.
@@ -45,7 +35,6 @@ def choose(settings: EvolutionSettings, events: Sequence[Event], search: str, re
     """
     own = [event for event in events if (event.search, event.replicate) == (search, replicate)]
     archive = archive_of(settings, own)
-    by_genome = {event.evaluated.genome.id: event for event in reversed(own)}
     ranked = sorted(
         archive.front,
         key=lambda one: (
@@ -56,10 +45,7 @@ def choose(settings: EvolutionSettings, events: Sequence[Event], search: str, re
     )
     if not ranked:
         raise UserError(f"{search} has evaluated no genome fully: raise generations, so that a bracket can end")
-    genome = ranked[0].genome
-    full = next(event for event in own if event.evaluated == ranked[0])
-    parts = tuple(by_genome[name].evaluated.genome for name, _ in genome.merge)
-    return Chosen(event=full, parts=parts)
+    return next(event for event in own if event.evaluated == ranked[0])
 
 
 def archive_of(settings: EvolutionSettings, events: Iterable[Event]) -> Archive:

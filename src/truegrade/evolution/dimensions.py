@@ -48,10 +48,6 @@ class Choices(msgspec.Struct, frozen=True, kw_only=True):
         """The gene at a share, [0, 1), of the axis."""
         return min(int(share * len(self.values)), len(self.values) - 1)
 
-    def grid(self, points: int) -> tuple[float, ...]:
-        """All genes."""
-        return tuple(range(len(self.values)))
-
     def read(self, gene: float) -> Any:
         """The value that a gene stands for."""
         return self.values[int(gene)]
@@ -107,12 +103,6 @@ class NumberRange(msgspec.Struct, frozen=True, kw_only=True):
     def clip(self, gene: float) -> float:
         """The gene, moved to the nearer bound where it lies outside."""
         return min(self.high, max(self.low, gene))
-
-    def grid(self, points: int) -> tuple[float, ...]:
-        """Evenly spread genes, the bounds among them; fewer where whole numbers fall together."""
-        if points == 1 or self.size == 1:
-            return (self.at(0.5),)
-        return tuple(dict.fromkeys(self.at(index / (points - 1)) for index in range(points)))
 
     def read(self, gene: float) -> Any:
         """The number, tidy."""

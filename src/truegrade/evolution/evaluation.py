@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from math import ceil
 from typing import Literal
 
@@ -38,8 +38,6 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     genome: Genome | None = None
     """None for the bare base."""
-    parts: tuple[Genome, ...] = ()
-    """What the genome merges."""
     seed: int
     """Of training and sampling."""
     fidelity: Fidelity = FULL
@@ -105,8 +103,8 @@ class Evaluator:
         if job.genome is None:
             scores, sha256, cached = self._scored(job, None), "", True
         else:
-            with self.adapter(job) as adapter:
-                scores, sha256, cached = self._scored(job, adapter), adapter.sha256, adapter.cached
+            adapter = self.adapter(job)
+            scores, sha256, cached = self._scored(job, adapter), adapter.sha256, adapter.cached
         return Result(
             scores=scores,
             adapter_sha256=sha256,
@@ -115,15 +113,15 @@ class Evaluator:
             wall_s=time.perf_counter() - wall_s,
         )
 
-    def adapter(self, job: Job) -> AbstractContextManager[Adapter]:
-        """The adapter of a job's genome, there as long as the block lasts.
+    def adapter(self, job: Job) -> Adapter:
+        """The adapter of a job's genome.
 
         Raises:
             UserError: as `evaluate`.
         """
         if job.genome is None:
             raise UserError("the bare base has no adapter")
-        return self._workshop().adapter(job.genome, job.parts, job.seed, job.fidelity)
+        return self._workshop().adapter(job.genome, job.seed, job.fidelity)
 
     def _workshop(self) -> Workshop:
         cache, training = AdapterCache(self._workplace.adapters), self.settings.training
@@ -166,7 +164,7 @@ class Evaluator:
 
     def _learns_pool(self, job: Job) -> bool:
         """Whether the pool is no measure of a job's adapter, nor of those that the search compares it with."""
-        own = job.genome is not None and any(one.learns_pool for one in (job.genome, *job.parts))
+        own = job.genome is not None and job.genome.learns_pool
         return own or self.settings.space.rounds[1] > 0
 
     def _all_scores(

@@ -8,9 +8,9 @@ from statistics import fmean
 
 from truegrade.datasets.learned import learned_places, read_learned, write_learned
 from truegrade.errors import UserError
-from truegrade.evolution.choosing import Chosen, choose, rule
+from truegrade.evolution.choosing import choose, rule
 from truegrade.evolution.evaluation import Evaluator, Job
-from truegrade.evolution.events import FINAL, Contest, Final, PassRateDifference, SelectedGenome
+from truegrade.evolution.events import FINAL, Contest, Event, Final, PassRateDifference, SelectedGenome
 from truegrade.evolution.final_look import Ledger, corrected_confidence, corrected_p, look_at_final, looks
 from truegrade.evolution.folder import BEST, EvolutionFolder
 from truegrade.evolution.workers import GenomeMap
@@ -78,8 +78,8 @@ class Finish:
         self._folder.write(FINAL, final)
         return final
 
-    def _subject(self, chosen: Sequence[Chosen]) -> str:
-        adapters = [[one.event.search, one.event.replicate, one.event.adapter_sha256] for one in chosen]
+    def _subject(self, chosen: Sequence[Event]) -> str:
+        adapters = [[one.search, one.replicate, one.adapter_sha256] for one in chosen]
         problems = [[problem.id, problem.dataset_sha256] for problem in self._reported]
         return sha256_json([self._settings.sha256, adapters, problems])
 
@@ -87,7 +87,7 @@ class Finish:
     def _reported(self) -> tuple[Problem, ...]:
         return (*self._roles.final, *self._roles.forgetting)
 
-    def compared(self, chosen: Sequence[Chosen]) -> Final:
+    def compared(self, chosen: Sequence[Event]) -> Final:
         """Evaluate the base and what was chosen, and compare; nothing is logged or written."""
         jobs = [Job(seed=self._settings.seed, role="report"), *map(self._job, chosen)]
         shares = [
@@ -106,18 +106,18 @@ class Finish:
             contests=self._contests(chosen, found),
         )
 
-    def _job(self, one: Chosen) -> Job:
-        seed = self._settings.seed + one.event.replicate
-        return Job(genome=one.event.evaluated.genome, parts=one.parts, seed=seed, role="report")
+    def _job(self, one: Event) -> Job:
+        seed = self._settings.seed + one.replicate
+        return Job(genome=one.evaluated.genome, seed=seed, role="report")
 
-    def _selected(self, one: Chosen, base: Shares, own: Shares) -> SelectedGenome:
+    def _selected(self, one: Event, base: Shares, own: Shares) -> SelectedGenome:
         roles = self._roles
         return SelectedGenome(
-            search=one.event.search,
-            replicate=one.event.replicate,
-            genome=one.event.evaluated.genome,
-            adapter_sha256=one.event.adapter_sha256,
-            selection=one.event.evaluated.scores.mean("solved", [problem.id for problem in roles.selection]),
+            search=one.search,
+            replicate=one.replicate,
+            genome=one.evaluated.genome,
+            adapter_sha256=one.adapter_sha256,
+            selection=one.evaluated.scores.mean("solved", [problem.id for problem in roles.selection]),
             final=self._rate(own),
             against_base=self._difference(roles.final, base, own),
             forgetting=self._difference(roles.forgetting, base, own) if roles.forgetting else None,
@@ -153,11 +153,11 @@ class Finish:
             tasks=compared.tasks,
         )
 
-    def _contests(self, chosen: Sequence[Chosen], found: Sequence[Shares]) -> tuple[Contest, ...]:
+    def _contests(self, chosen: Sequence[Event], found: Sequence[Shares]) -> tuple[Contest, ...]:
         final, replicates = self._roles.final, self._settings.replicates
         by_search: dict[str, list[Shares]] = {}
         for one, shares in zip(chosen, found, strict=True):
-            by_search.setdefault(one.event.search, []).append(shares)
+            by_search.setdefault(one.search, []).append(shares)
         rates = {
             name: [fmean(shares[problem.id] for problem in final) for shares in runs]
             for name, runs in by_search.items()
@@ -182,30 +182,30 @@ class Finish:
             )
         return tuple(contests)
 
-    def _best(self, chosen: Sequence[Chosen]) -> Chosen:
+    def _best(self, chosen: Sequence[Event]) -> Event:
         """Of the search itself the replicate that chose the highest score: by selection, never by the final."""
-        own = [one for one in chosen if one.event.search == self._settings.search.title]
-        return max(own, key=lambda one: one.event.evaluated.scores.objectives["solved"])
+        own = [one for one in chosen if one.search == self._settings.search.title]
+        return max(own, key=lambda one: one.evaluated.scores.objectives["solved"])
 
-    def _export(self, best: Chosen) -> None:
+    def _export(self, best: Event) -> None:
         """Put the adapter into ``best/``, whole or not at all."""
         target, partial = self._folder.path / BEST, self._folder.path / f".{BEST}"
         job = self._job(best)
         assert job.genome is not None
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir()
-        with self._evaluator.adapter(job) as adapter:
-            for name in (CONFIG, WEIGHTS):
-                shutil.copyfile(adapter.folder / name, partial / name)
-            known = {lesson.problem for lesson in adapter.lessons}
-            bases = learned_places(self._settings.model, self._settings.model_args.get(ARGUMENT))
-            earlier = [read_learned(place) for place in (adapter.folder, *bases)]
+        adapter = self._evaluator.adapter(job)
+        for name in (CONFIG, WEIGHTS):
+            shutil.copyfile(adapter.folder / name, partial / name)
+        known = {lesson.problem for lesson in adapter.lessons}
+        bases = learned_places(self._settings.model, self._settings.model_args.get(ARGUMENT))
+        earlier = [read_learned(place) for place in (adapter.folder, *bases)]
         learned = [problem for problem in self._roles.learned if problem.id in known]
         write_learned(partial, self._roles.benchmark, learned, earlier=earlier)
-        if adapter_sha256(partial) != best.event.adapter_sha256:
+        if adapter_sha256(partial) != best.adapter_sha256:
             raise UserError(
                 f"{target}: the adapter of genome {job.genome.id} came out otherwise than when it was scored"
-                f" ({best.event.adapter_sha256[:12]}…); versions differ, so start anew with another `out`"
+                f" ({best.adapter_sha256[:12]}…); versions differ, so start anew with another `out`"
             )
         shutil.rmtree(target, ignore_errors=True)
         partial.rename(target)

@@ -83,11 +83,11 @@ class Genome(msgspec.Struct, frozen=True, kw_only=True):
     automaton: Automaton | None = None
     """The automaton that the genes were derived from, where one was."""
     origin: str
-    """``random``, ``automaton``, ``crossover``, ``mutation``, ``grid``, ``tpe``, ``merge``, ..."""
+    """``random``, ``automaton``, ``crossover``, ``mutation``, ``tpe``, ..."""
     parents: tuple[str, ...] = ()
     """Ids."""
     merge: tuple[tuple[str, float], ...] = ()
-    """Ids of genomes, and weights: the adapter is the weighted sum of theirs, and nothing is trained."""
+    """Ids of genomes, and weights, whose weighted sum the adapter was: in logs of older versions alone."""
 
     @property
     def id(self) -> str:

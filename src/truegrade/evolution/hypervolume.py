@@ -27,20 +27,6 @@ def contribution(point: Point, others: Sequence[Point], reference: Point) -> flo
     return _added(above[0], _above(others, reference)) if above else 0.0
 
 
-def cover(points: Sequence[Point], count: int, reference: Point) -> list[int]:
-    """Indices of up to ``count`` points that together dominate much volume.
-
-    Greedy: whichever adds most, the earlier among equals; at least 1 - 1/e of the best choice's volume (Nemhauser,
-    Wolsey & Fisher 1978, for any submodular measure).
-    """
-    taken: list[int] = []
-    while len(taken) < min(count, len(points)):
-        chosen = [points[i] for i in taken]
-        left = [i for i in range(len(points)) if i not in taken]
-        taken.append(max(left, key=lambda i: (contribution(points[i], chosen, reference), -i)))
-    return taken
-
-
 def _above(points: Sequence[Point], reference: Point) -> list[tuple[float, ...]]:
     """The points that count, with the reference moved to the origin."""
     moved = (tuple(x - r for x, r in zip(point, reference, strict=True)) for point in points)

@@ -105,7 +105,6 @@ class _Run:
         self._searcher = open_plan(settings, search, replicate)
         self._archive = Archive(settings.objectives.names, settings.objectives.reference)
         self._before = [e for e in loop.stored if e.search == search.title and e.replicate == replicate]
-        self._genomes: dict[str, Genome] = {}
 
     def to_the_end(self) -> None:
         """Ask until the budget is spent or the searcher has had enough."""
@@ -135,10 +134,7 @@ class _Run:
                 )
             told.append(evaluated)
             self._note(evaluated)
-        jobs = [
-            Job(genome=genome, parts=self._parts(genome), seed=self._seed, fidelity=fidelity)
-            for genome in asked[len(told) :]
-        ]
+        jobs = [Job(genome=genome, seed=self._seed, fidelity=fidelity) for genome in asked[len(told) :]]
         for known, clock in self._loop.results(jobs, self._replicate):
             slot = len(told)
             told.append(
@@ -168,10 +164,6 @@ class _Run:
 
     def _note(self, evaluated: Evaluated) -> None:
         self._archive.add(evaluated)
-        self._genomes[evaluated.genome.id] = evaluated.genome
-
-    def _parts(self, genome: Genome) -> tuple[Genome, ...]:
-        return tuple(self._genomes[name] for name, _ in genome.merge if name in self._genomes)
 
     def _done(self) -> int:
         """Evaluations of the whole evolution that come before this search's next one."""

@@ -11,7 +11,7 @@ from truegrade.evolution.reporting.page import write_report
 from truegrade.evolution.reporting.search_material import gather
 
 pytestmark = pytest.mark.slow
-PLANS = (*MAIN[:2], SearchPlan(name="merging", args={"of": "nsga2"}, baseline=True))
+PLANS = (*MAIN[:2], SearchPlan(name="recipe", baseline=True))
 CLIPPED = """
 () => [...document.querySelectorAll('svg.chart text')].filter(text => {
   const box = text.getBoundingClientRect();

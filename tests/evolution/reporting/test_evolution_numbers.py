@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import accumulate
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -21,7 +22,7 @@ from truegrade.evolution.reporting.search_comparison import averaged, best_basel
 from truegrade.evolution.reporting.search_material import gather
 from truegrade.evolution.reporting.verdict import verdict
 
-HALVED = (SearchPlan(name="halving", args={"of": "random"}),)
+SCREENED = (SearchPlan(name="screened", args={"searcher": str(Path(__file__).parents[1] / "screening.py")}),)
 
 
 def rows(folder):
@@ -84,7 +85,7 @@ def test_the_front_is_that_of_brute_force(folder, material):
 
 
 def test_cheap_evaluations_are_not_on_the_front(tmp_path):
-    folder = build_folder(tmp_path / "run", plans=HALVED, replicates=1)
+    folder = build_folder(tmp_path / "run", plans=SCREENED, replicates=1)
     found = rows(folder)
     cheap = {genome_id(row) for row in found if not full(row)} - {genome_id(row) for row in found if full(row)}
     front = {event.evaluated.genome.id for event in gather(folder).front}

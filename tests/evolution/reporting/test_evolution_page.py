@@ -15,7 +15,8 @@ from rich.console import Console
 from test_evolution_numbers import brute_front, optuna_volume, rows
 
 from truegrade.cli import main
-from truegrade.evolution.events import EVOLUTION, FINAL, SearchPlan
+from truegrade.evolution.events import EVENTS, EVOLUTION, FINAL, SearchPlan
+from truegrade.evolution.genomes import Genome
 from truegrade.evolution.reporting.page import render, write_report
 from truegrade.evolution.reporting.search_material import gather
 from truegrade.evolution.reporting.summary_text import markdown_summary, print_summary
@@ -27,6 +28,24 @@ from report_parsing import StrictPage
 
 SECTIONS = ("result", "final", "front", "budget", "problems", "objectives", "lineage", "genes", "apart", "methods")
 WITHOUT_OPTUNA = (SearchPlan(name="nsga2"), SearchPlan(name="random", baseline=True))
+REMOVED = ("merging", "halving", "grpo", "grid", "optuna-nsga2")
+"""Searchers of older versions; of three, a genome as commit f9e59da7 wrote it, with the id that it gave it."""
+GENES = {
+    "adapter": {"kind": "lora", "rank": 10, "alpha": 10.0, "dropout": 0.0, "modules": ["q_proj", "v_proj"]},
+    "training": {"learning_rate": 0.0, "epochs": 0},
+    "sampling": {"temperature": 0.0, "top_p": 1.0, "top_k": None, "repetition_penalty": 1.0, "max_tokens": 120},
+    "data": {"rounds": 0, "pool": 1.0, "samples": 4, "temperature": 0.8, "replay": 0.0, "references": False},
+    "automaton": None,
+    "parents": [],
+}
+MERGE = GENES | {
+    "origin": "merge",
+    "policy": None,
+    "merge": [["4b38c5fe38eaf3ae", 0.5], ["4fb17fd2f9db6e0e", 0.5]],
+}
+POLICY = GENES | {
+    "origin": "grpo", "merge": [], "policy": {"rounds": 1, "prompts": 2, "samples": 2, "learning_rate": 0.001}
+}  # fmt: skip
 CELL = re.compile(r'<data value="([^"]+)">')
 
 
@@ -217,3 +236,47 @@ def test_report_takes_the_folder_of_an_evolution(folder, tmp_path):
 def test_the_same_folder_gives_the_same_page(folder, page):
     assert render(gather(folder)) == page
     assert (folder / EVOLUTION).is_file()
+
+
+@pytest.fixture
+def old(tmp_path):
+    """A finished folder whose searches are removed ones: merged and reinforced genomes, and cheap evaluations."""
+    plans = [SearchPlan(name=name, args={"searcher": "random"}, baseline=name != REMOVED[0]) for name in REMOVED]
+    folder = build_folder(tmp_path / "old", plans=plans, generations=2, population=4, replicates=1)
+    evolution = msgspec.json.decode((folder / EVOLUTION).read_bytes())
+    for plan in evolution["searches"]:
+        plan["args"] = {"searcher": plan["name"], "of": "random"}
+    (folder / EVOLUTION).write_bytes(msgspec.json.encode(evolution))
+    events = rows(folder)
+    for row in events:
+        own = row["evaluated"]
+        if own["generation"] == 1 and row["search"] in {"merging", "grpo"}:
+            own["genome"] = {"merging": MERGE, "grpo": POLICY}[row["search"]]
+        if own["generation"] == 0 and row["search"] == "halving":
+            own["fidelity"] = {"epochs": 0.5, "problems": 0.3}
+    (folder / EVENTS).write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in events))
+    final = msgspec.json.decode((folder / FINAL).read_bytes())
+    final["selected"][0]["genome"] = MERGE
+    (folder / FINAL).write_bytes(msgspec.json.encode(final))
+    return folder
+
+
+def test_genomes_of_removed_searchers_keep_their_ids():
+    assert msgspec.convert(MERGE, Genome).id == "52b065cb96d1cc7d"
+    assert msgspec.convert(POLICY, Genome).id == "6eaad318240885e9"
+
+
+def test_folders_of_removed_searchers_are_shown(old):
+    material = gather(old)
+    assert material.chosen.genome.merge and len(material.events) == 8 * len(REMOVED)
+    (halving,) = (track for track in material.tracks if track.plan.name == "halving")
+    assert {one.generation for one in halving.archive.front} == {1}
+    for file_format in ("html", "markdown"):
+        done = CliRunner().invoke(main, ["report", str(old), "--format", file_format])
+        assert done.exit_code == 0, done.output
+        written = Path(done.stdout.strip()).read_text()
+        assert all(name in written for name in REMOVED)
+    assert "sum of 0.5 × 4b38c5 + 0.5 × 4fb17f" in StrictPage((old / "report.html").read_text()).text
+    out = io.StringIO()
+    print_summary(material, Console(file=out, width=200))
+    assert "merge of +0.50 x 4b38c5, +0.50 x 4fb17f" in out.getvalue()

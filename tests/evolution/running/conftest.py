@@ -30,10 +30,6 @@ searcher = "nsga2"
 [[baselines]]
 searcher = "random"
 
-[[baselines]]
-searcher = "merging"
-args = { of = "nsga2", warmup = 1, adapters = 2 }
-
 [space]
 kinds = ["lora"]
 ranks = [2, 4, 8]

@@ -34,21 +34,16 @@ def final(evolved):
     return read_json(evolved.folder / "final.json", Final)
 
 
-def test_every_search_spends_its_budget_and_merging_builds_adapters(events):
-    by_search = {name: [e for e in events if e.search == name] for name in ("nsga2", "random", "merging")}
-    assert [len(found) for found in by_search.values()] == [4, 4, 4]
-    merges = [e for e in by_search["merging"] if e.evaluated.genome.merge]
-    assert len(merges) == 2 and all(e.evaluated.generation == 1 for e in merges)
-    assert len({e.adapter_sha256 for e in merges}) == 2  # other weights, another adapter
-    for event in merges:
+def test_every_search_spends_its_budget_and_trains_its_adapters(events):
+    by_search = {name: [e for e in events if e.search == name] for name in ("nsga2", "random")}
+    assert [len(found) for found in by_search.values()] == [4, 4]
+    for event in events:
         facts = event.evaluated.scores.facts
-        assert facts["parameters"] > 0 and facts["tokens_learned"] > 0
-    trained = [e for e in events if not e.evaluated.genome.merge]
-    assert all("loss_1" in e.evaluated.scores.facts for e in trained)
+        assert facts["parameters"] > 0 and facts["tokens_learned"] > 0 and "loss_1" in facts
     assert all(len(e.adapter_sha256) == 64 for e in events)
     # first generations are drawn from one seed, and not evaluated twice
     first = [[e.evaluated.scores for e in found[:2]] for found in by_search.values()]
-    assert first[0] == first[1] == first[2]
+    assert first[0] == first[1]
 
 
 def test_scores_are_means_over_problems_and_never_seconds(events):
@@ -94,7 +89,7 @@ def test_front_and_volume_from_the_rows(evolved, events):
 
 def test_the_report_is_about_problems_that_no_choice_has_seen(evolved, final, events):
     roles = json.loads((evolved.folder / "evolution.json").read_text())["roles"]
-    assert [(one.search, one.replicate) for one in final.selected] == [("nsga2", 0), ("random", 0), ("merging", 0)]
+    assert [(one.search, one.replicate) for one in final.selected] == [("nsga2", 0), ("random", 0)]
     for one in final.selected:
         assert set(one.passed) == {*roles["final"], *roles["forgetting"]}
         assert not set(one.passed) & {*roles["train"], *roles["selection"]}
@@ -103,7 +98,7 @@ def test_the_report_is_about_problems_that_no_choice_has_seen(evolved, final, ev
         assert one.against_base.value == pytest.approx(one.final.value - base)
         best = max(e.evaluated.scores.objectives["solved"] for e in events if e.search == one.search)
         assert one.selection == best
-    assert [contest.baseline for contest in final.contests] == ["random", "merging"]
+    assert [contest.baseline for contest in final.contests] == ["random"]
     assert final.look == 1 and len((evolved.folder / "final-looks.jsonl").read_text().splitlines()) == 1
 
 

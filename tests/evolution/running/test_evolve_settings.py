@@ -52,6 +52,8 @@ def invoke(*arguments):
         ("population = 4", "population = 0", "population", ">= 1"),
         ("population = 4", 'population = "4"', "population", "Expected `int`"),
         ('searcher = "nsga2"', 'searcher = "nsga3"', "search.searcher", "did you mean nsga2"),
+        ('searcher = "nsga2"', 'searcher = "halving"', "search.searcher", "no searcher 'halving'"),
+        ('searcher = "random"', 'searcher = "grpo"', "baselines.searcher", "no searcher 'grpo'"),
         ('searcher = "random"', 'searcher = "randon"', "baselines.searcher", "did you mean random"),
         ('searcher = "random"', 'searcher = "nsga2"', "baselines.name", "two searches are called 'nsga2'"),
         ('names = ["solved"]', 'names = ["solvd"]', "objectives.names", "did you mean solved"),
@@ -156,7 +158,7 @@ def test_any_value_in_any_place_is_read_or_named(name):
                 assert settings.sha256
                 for axis in settings.space.dimensions:
                     gene = axis.step(axis.draw(Random(0)), Random(0))
-                    assert axis.grid(3) and axis.size and axis.read(gene) is not None, (at, value)
+                    assert axis.size and axis.read(gene) is not None, (at, value)
 
 
 @given(st.data())
@@ -219,6 +221,7 @@ def test_init_writes_what_micro_is_and_never_over_a_file(tmp_path):
         ([], "name a configuration"),
         (["micro", "--quick"], "name no other"),
         (["micro", "--searcher", "nsga"], "did you mean nsga2"),
+        (["micro", "--searcher", "optuna-nsga2"], "no searcher 'optuna-nsga2'"),
     ],
 )
 def test_commands_that_cannot_be_meant(arguments, message):

@@ -1,11 +1,12 @@
 """Worker processes: the same results in the same order, and failures in words."""
 
+import msgspec
 import pytest
 
 from truegrade.errors import ModelError, SandboxError, UserError
 from truegrade.evolution.evaluation import Evaluator, Job
 from truegrade.evolution.failures import as_error, in_words
-from truegrade.evolution.genomes import AdapterGenes, Genome, TrainingGenes
+from truegrade.evolution.genomes import AdapterGenes, Fidelity, Genome, TrainingGenes
 from truegrade.evolution.workers import InThisProcess, Processes, open_map
 
 pytestmark = pytest.mark.slow
@@ -37,6 +38,21 @@ def test_order_results_and_errors(workplace):
     finally:
         evaluator.close()
         processes.close()
+
+
+def test_a_cheap_evaluation_trains_for_less_and_asks_fewer_problems(make_workplace):
+    evaluator = Evaluator(make_workplace(train=2, selection=4, final=2, forgetting=1))
+    genes = msgspec.structs.replace(genome("q_proj"), training=TrainingGenes(learning_rate=1e-3, epochs=2))
+    try:
+        half = evaluator.evaluate(Job(seed=1, genome=genes, fidelity=Fidelity(epochs=0.5, problems=0.5)))
+        whole = evaluator.evaluate(Job(seed=1, genome=genes))
+    finally:
+        evaluator.close()
+    cheap, full = half.scores, whole.scores
+    assert ("loss_2" in cheap.facts, "loss_2" in full.facts) == (False, True)
+    assert full.facts["tokens_learned"] == 2 * cheap.facts["tokens_learned"]
+    assert set(cheap.problems) < set(full.problems) and (len(cheap.problems), len(full.problems)) == (2, 4)
+    assert half.adapter_sha256 != whole.adapter_sha256
 
 
 def test_one_worker_is_this_process(workplace):

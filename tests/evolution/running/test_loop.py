@@ -1,5 +1,7 @@
 """The loop over real searchers, with a landscape in the place of training: budgets, reuse, resumption."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -15,14 +17,13 @@ from truegrade.evolution.watching import Unwatched
 PLANS = [
     Search(searcher="nsga2"),
     Search(searcher="random"),
-    Search(searcher="halving", args={"rungs": 2}),
-    Search(searcher="merging", args={"warmup": 2, "adapters": 2}),
+    Search(searcher=str(Path(__file__).parents[1] / "screening.py"), name="screening"),
 ]
 
 
 def landscape(job):
     genome = job.genome
-    close = 1.0 / (1.0 + 300 * abs(genome.training.learning_rate - 3e-3)) if not genome.merge else 0.9
+    close = 1.0 / (1.0 + 300 * abs(genome.training.learning_rate - 3e-3))
     values = {"solved": close * job.fidelity.epochs, "parameters": -float(genome.adapter.rank)}
     return Scores(objectives=values, problems={"p": values})
 
@@ -38,7 +39,6 @@ class Landscape:
             if self.left is not None and len(self.jobs) >= self.left:
                 raise KeyboardInterrupt
             self.jobs.append(job)
-            assert [part.id for part in job.parts] == [name for name, _ in job.genome.merge]
             yield Result(scores=landscape(job), adapter_sha256=job.genome.id, cached=False, cpu_s=1.0, wall_s=2.0)
 
     def close(self):
@@ -78,7 +78,6 @@ def test_every_search_spends_the_same_and_nothing_is_evaluated_twice(settings, t
     asked = [(job.seed, job.genome.id, job.fidelity) for job in evaluations.jobs]
     assert len(set(asked)) == len(asked) < len(events)  # searches begin alike, and pay once
     assert {job.seed for job in evaluations.jobs} == {0, 1}
-    assert any(job.genome.merge for job in evaluations.jobs)
     assert any(job.fidelity.epochs < 1 for job in evaluations.jobs)
 
 
@@ -112,15 +111,14 @@ def test_the_choice_is_the_best_full_evaluation_and_the_earlier_of_equals(settin
         own = [e for e in events if (e.search, e.replicate) == (search.title, 1)]
         full = [e.evaluated for e in own if e.evaluated.fidelity.epochs == 1.0]
         best = max(one.scores.objectives["solved"] for one in full)
-        assert chosen.event.evaluated.scores.objectives["solved"] == best
+        assert chosen.evaluated.scores.objectives["solved"] == best
         rivals = [one for one in full if one.scores.objectives["solved"] == best]
         most = max(one.scores.objectives["parameters"] for one in rivals)
-        assert chosen.event.evaluated == next(o for o in rivals if o.scores.objectives["parameters"] == most)
-        assert [part.id for part in chosen.parts] == [name for name, _ in chosen.event.evaluated.genome.merge]
+        assert chosen.evaluated == next(o for o in rivals if o.scores.objectives["parameters"] == most)
 
 
 def test_a_search_that_never_evaluates_fully_has_nothing_to_hand_in(settings, tmp_path):
     cheap = msgspec.structs.replace(settings, generations=1, search=PLANS[2], baselines=(), replicates=1)
     events = run(cheap, tmp_path, Landscape())
-    with pytest.raises(UserError, match="halving has evaluated no genome fully"):
-        choose(cheap, events, "halving", 0)
+    with pytest.raises(UserError, match="screening has evaluated no genome fully"):
+        choose(cheap, events, "screening", 0)

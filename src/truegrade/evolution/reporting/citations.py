@@ -50,20 +50,6 @@ WORKS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "eprint": "1907.10902",
             "archiveprefix": "arXiv",
         },
-        "halving": {
-            "author": "Jamieson, Kevin and Talwalkar, Ameet",
-            "title": "Non-stochastic Best Arm Identification and Hyperparameter Optimization",
-            "year": "2016",
-            "eprint": "1502.07943",
-            "archiveprefix": "arXiv",
-        },
-        "merging": {
-            "author": "Huang, Chengsong and others",
-            "title": "{LoraHub}: Efficient Cross-Task Generalization via Dynamic {LoRA} Composition",
-            "year": "2023",
-            "eprint": "2307.13269",
-            "archiveprefix": "arXiv",
-        },
         "coralx": {
             "title": "{CORAL-X}",
             "howpublished": "github.com/skishore23/coralx",
@@ -71,7 +57,7 @@ WORKS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         },
     }
 )
-_USES = {"optuna-nsga2": ("optuna", "nsga2"), "tpe": ("optuna",)}
+_USES = {"tpe": ("optuna",)}
 
 
 def evolution_bibtex(material: SearchMaterial) -> str:

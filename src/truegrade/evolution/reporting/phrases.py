@@ -39,18 +39,14 @@ ORIGINS: Mapping[str, str] = MappingProxyType(
         "automaton": "by a cellular automaton",
         "mutation": "one genome, changed a little",
         "crossover": "genes of two genomes",
-        "grid": "a point of the grid",
         "tpe": "proposed by the Parzen estimator",
-        "merge": "weighted sum of adapters",
     }
 )
 _ORIGIN_COLOURS = {
     "random": "s5",
     "automaton": "s5",
-    "grid": "s5",
     "mutation": "s0",
     "crossover": "s1",
-    "merge": "s2",
 }
 
 ROLES: Mapping[str, str] = MappingProxyType(

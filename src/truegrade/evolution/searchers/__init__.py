@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from truegrade.errors import UnknownName, UserError
-from truegrade.evolution.searchers import halving, merging
-from truegrade.evolution.searchers.base import SearchTask, Strategy, read_settings
+from truegrade.errors import UserError
+from truegrade.evolution.searchers.base import SearchTask, Strategy
 from truegrade.evolution.searchers.coralx import CoralX
-from truegrade.evolution.searchers.grid import GridSearch
 from truegrade.evolution.searchers.nsga2 import Nsga2
-from truegrade.evolution.searchers.optuna_nsga2 import OptunaNsga2
 from truegrade.evolution.searchers.random_search import RandomSearch
 from truegrade.evolution.searchers.recipe import ExpertIteration, Recipe
 from truegrade.evolution.searchers.tpe import Tpe
@@ -22,23 +19,14 @@ from truegrade.registry import Registry, lacking
 
 __all__ = ["REGISTRY", "SearchTask", "Strategy", "check_searcher", "open_searcher"]
 
-PLAIN: dict[str, Callable[[SearchTask, Mapping[str, Any]], Searcher]] = {
+BUILT_IN: dict[str, Callable[[SearchTask, Mapping[str, Any]], Searcher]] = {
     "expert-iteration": ExpertIteration,
     "recipe": Recipe,
     "nsga2": Nsga2,
     "coralx": CoralX,
     "random": RandomSearch,
-    "grid": GridSearch,
     "tpe": Tpe,
-    "optuna-nsga2": OptunaNsga2,
 }
-"""Strategies that propose genomes."""
-
-WRAPPERS: dict[str, tuple[type[Any], Callable[[SearchTask, Searcher, Any], Searcher]]] = {
-    "halving": (halving.HalvingSettings, halving.Halving),
-    "merging": (merging.MergingSettings, merging.Merging),
-}
-"""Strategies about another, which their argument ``of`` names."""
 
 
 def _fault(thing: Any) -> str | None:
@@ -49,7 +37,7 @@ def _fault(thing: Any) -> str | None:
 
 
 REGISTRY = Registry[Callable[[SearchTask, Mapping[str, Any]], Searcher]](
-    "searcher", {**PLAIN, **{name: make for name, (_, make) in WRAPPERS.items()}}, _fault, named=lambda _: None
+    "searcher", BUILT_IN, _fault, named=lambda _: None
 )
 
 
@@ -81,7 +69,7 @@ def open_searcher(
         population: genomes of a generation.
         objectives: names; more is better.
         reference_point: by objective, what must be exceeded for hypervolume to count.
-        args: of the strategy; a wrapper hands those that are not its own to the strategy it wraps.
+        args: of the strategy.
 
     Raises:
         UnknownName: no such strategy or argument.
@@ -97,12 +85,4 @@ def open_searcher(
         objectives=tuple(objectives),
         reference_point=point(reference_point, objectives),
     )
-    if name not in WRAPPERS:
-        return strategy(task, args)
-    settings_type, make = WRAPPERS[name]
-    own = {key: value for key, value in args.items() if key in settings_type.__struct_fields__}
-    settings = read_settings(name, own, settings_type)
-    if settings.of in WRAPPERS:
-        raise UnknownName(f"searcher for {name} to wrap", settings.of, PLAIN)
-    rest = {key: value for key, value in args.items() if key not in own}
-    return make(task, REGISTRY.find(settings.of).value(task, rest), settings)
+    return strategy(task, args)

@@ -74,7 +74,7 @@ class Strategy:
 
 def recipe(genome: Genome) -> Recipe:
     """What decides how a genome performs: two with one recipe are the same adapter, asked the same way."""
-    return (genome.adapter, genome.training, genome.sampling, genome.merge, genome.data)
+    return (genome.adapter, genome.training, genome.sampling, genome.data)
 
 
 def read_settings(searcher: str, args: Mapping[str, Any], settings: type[SettingsT]) -> SettingsT:
