@@ -1,7 +1,9 @@
-"""Measures of the code's structure: ``python -m tools.structure [SRC]`` prints them as a table.
+"""Measures of the code's structure: ``python -m tools.structure [SRC]`` prints them beside their goals.
 
-Counts what `docs/architecture.md` promises: rooms at the root, lines, import chains and cycles, names used twice,
-and what grading one completion of HumanEval touches.
+Counts what `docs/architecture.md` promises: how much code there is, in the core and in what is built on it, how it
+is cut into files, how modules import each other, what grading one completion of HumanEval enters, and how many
+commands, options, pages and tests there are. `docs` and `tests` lie beside SRC. The time of the tests is not among
+them.
 """
 
 from __future__ import annotations
@@ -11,25 +13,96 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from statistics import median
+from typing import NamedTuple
 
 import grimp
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 ONE_REPLY = '{"task_id": "HumanEval/0", "completion": "    return False\\n"}\n'
+APPS = "apps"
+LONG_FUNCTION, SMALL_FILE, TINY_FILE = 50, 80, 40
+TEXTS = (".toml", ".js", ".css", ".html", ".txt")
 
 
-def lines_of_code(source: str) -> int:
-    """Lines that are neither blank, nor a comment, nor a docstring."""
+class Row(NamedTuple):
+    """One line of the table; the goal is empty where there is none."""
+
+    name: str
+    value: str
+    goal: str = ""
+
+
+# ------------------------------------------------------------------------------- lines and files
+
+
+def docstring_lines(tree: ast.Module) -> set[int]:
+    """Numbers of the lines that docstrings take."""
     documented: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0] if node.body else None
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 documented.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    return documented
+
+
+def lines_of_code(source: str) -> int:
+    """Lines that are neither blank, nor a comment, nor a docstring."""
+    documented = docstring_lines(ast.parse(source))
     lines = enumerate(source.splitlines(), 1)
     return sum(bool(text.strip()) and not text.strip().startswith("#") for n, text in lines if n not in documented)
+
+
+def spans(source: str, *kinds: type[ast.stmt]) -> list[tuple[int, int]]:
+    """First and last line of every statement of some kinds, wherever it stands."""
+    found = [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
+    return [(node.lineno, node.end_lineno or node.lineno) for node in found]
+
+
+def code_rows(root: Path, sources: dict[Path, str]) -> Iterator[Row]:
+    """Lines of Python code, whole and by part, and how they are cut into functions and files."""
+    code = {path: lines_of_code(source) for path, source in sources.items()}
+    in_apps = sum(lines for path, lines in code.items() if path.relative_to(root).parts[0] == APPS)
+    whole = sum(code.values())
+    none_yet = "" if (root / APPS).is_dir() else f" (there is no {APPS}/: the core is the whole)"
+    functions = [span for text in sources.values() for span in spans(text, ast.FunctionDef, ast.AsyncFunctionDef)]
+    imports = {
+        (path, line)
+        for path, text in sources.items()
+        for first, last in spans(text, ast.Import, ast.ImportFrom)
+        for line in range(first, last + 1)
+    }
+    yield Row("lines of Python code, whole", str(whole), "<= 64000")
+    yield Row("  of these in the core", f"{whole - in_apps}{none_yet}", "<= 46000")
+    yield Row(f"  of these in {APPS}/", str(in_apps))
+    yield Row("  of these imports", f"{len(imports)} ({len(imports) / (whole or 1):.1%})")
+    yield Row("files", str(len(sources)), "<= 320")
+    for limit in (SMALL_FILE, TINY_FILE):
+        yield Row(f"  of <= {limit} lines of code", str(sum(lines <= limit for lines in code.values())))
+    physical = median(len(text.splitlines()) for text in sources.values())
+    yield Row("  lines, and lines of code, of the median file", f"{physical:.0f}; {median(code.values()):.0f}")
+    long = sum(last - first + 1 > LONG_FUNCTION for first, last in functions)
+    yield Row(f"functions over {LONG_FUNCTION} lines", str(long), "<= 29")
+
+
+def data_rows(root: Path) -> Iterator[Row]:
+    """What the package holds besides Python code: lines of texts, and bytes of everything else."""
+    files = [path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    for suffix in TEXTS:
+        found = [path for path in files if path.suffix == suffix]
+        lines = sum(len(path.read_text().splitlines()) for path in found)
+        what = "prompt texts (.txt)" if suffix == ".txt" else suffix
+        yield Row(f"lines of {what}", f"{lines} in {len(found)} files")
+    other = [path for path in files if path.suffix not in (*TEXTS, ".py")]
+    kilobytes = sum(path.stat().st_size for path in other) / 1000
+    yield Row("other package data", f"{kilobytes:.0f} kB in {len(other)} files")
+
+
+# ------------------------------------------------------------------------------- names and imports
 
 
 def public_names(sources: dict[Path, str]) -> dict[str, list[Path]]:
@@ -42,18 +115,25 @@ def public_names(sources: dict[Path, str]) -> dict[str, list[Path]]:
     return dict(classes)
 
 
-def shared_names(sources: dict[Path, str]) -> tuple[int, int]:
-    """Public classes of one name in several files, and file names (``__init__`` apart) in several folders."""
-    files = Counter(path.name for path in sources if path.name != "__init__.py")
+def name_rows(root: Path, sources: dict[Path, str]) -> Iterator[Row]:
+    """How many names there are at the root, and how many are used twice."""
+    rooms = {path.stem for path in root.glob("*.py")} | {path.parent.name for path in root.glob("*/__init__.py")}
+    yield Row("modules and packages at the root", str(len(rooms - {"__init__", "__main__"})))
     classes = public_names(sources).values()
-    return sum(len(found) > 1 for found in classes), sum(count > 1 for count in files.values())
+    yield Row("public class names used twice or more", str(sum(len(found) > 1 for found in classes)))
+    files = Counter(path.name for path in sources if path.name != "__init__.py")
+    yield Row("file names used twice or more", str(sum(count > 1 for count in files.values())))
 
 
-def import_measures(src: Path) -> tuple[int, str, str]:
-    """The longest chain of imports in modules, and whether modules, or packages at the root, form a cycle."""
+def imports_of(src: Path) -> dict[str, set[str]]:
+    """Modules of truegrade, each with those that it imports when it runs, not only for types."""
     sys.path.insert(0, str(src))
     graph = grimp.build_graph("truegrade", cache_dir=None, exclude_type_checking_imports=True)
-    imports: dict[str, set[str]] = {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
+    return {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
+
+
+def import_measures(imports: dict[str, set[str]]) -> tuple[int, str, str]:
+    """The longest chain of imports in modules, and whether modules, or packages at the root, form a cycle."""
     rooms: dict[str, set[str]] = defaultdict(set)
     for importer, imported in imports.items():
         rooms[room_of(importer)] |= {room_of(name) for name in imported} - {room_of(importer), ""}
@@ -78,6 +158,20 @@ def cycle_in(graph: dict[str, set[str]]) -> str:
     except CycleError as error:
         return " -> ".join(error.args[1])
     return "none"
+
+
+def import_rows(src: Path) -> Iterator[Row]:
+    """How modules depend on each other."""
+    imports = imports_of(src)
+    chain, module_cycle, package_cycle = import_measures(imports)
+    importers = Counter(name for imported in imports.values() for name in imported)
+    yield Row("longest import chain, modules", str(chain), "<= 20")
+    yield Row("modules with one importer", str(sum(count == 1 for count in importers.values())))
+    yield Row("cycle of modules", module_cycle)
+    yield Row("cycle of packages", package_cycle)
+
+
+# ------------------------------------------------------------------------------- what a program sees of it
 
 
 TRACE = """
@@ -105,55 +199,92 @@ threading.setprofile(called)
 sys.setprofile(called)
 truegrade.cli.main(arguments, standalone_mode=False)
 sys.setprofile(None)
-print("TRACED", len(touched), len({file for file, _ in touched}), *(f"{n}:{k}" for n, k in sorted(opened.items())))
+files = {file for file, _ in touched}
+print("MEASURED", len(touched), len(files), *(f"{name}:{times}" for name, times in sorted(opened.items())))
 """
 """Runs one command and counts the functions and files of truegrade it enters, and how often it opens a journal."""
 
+COMMANDS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import click
+from truegrade.cli import main
+context = click.Context(main, info_name="truegrade")
+hidden = [main.get_command(context, name).hidden for name in main.list_commands(context)]
+run = main.get_command(context, "run")
+shown = run.get_help(click.Context(run, info_name="run", parent=context)).splitlines()
+options = [line.strip().partition("  ")[0].split(", ") for line in shown if line.startswith("  -")]
+own = [spellings for spellings in options if not {"--help", "--help-all"} & {*spellings}]
+print("MEASURED", hidden.count(False), hidden.count(True), len(own))
+"""
+"""Counts visible and hidden commands, and the options that ``run --help`` shows besides the help itself."""
 
-def traced(src: Path) -> list[str]:
-    """Functions and files that grading one completion enters, then ``journal:times opened to be read``."""
+
+def measured(script: str, src: Path, *arguments: str) -> list[str]:
+    """What a script that imports truegrade from a tree prints as its measures, run in a folder with one reply."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "input.jsonl").write_text(ONE_REPLY)
-        command = [
-            sys.executable,
-            "-c",
-            TRACE,
-            str(src),
-            "grade",
-            "input.jsonl",
-            "-b",
-            "humaneval",
-            "--out",
-            "run",
-        ]
+        command = [sys.executable, "-c", script, str(src), *arguments]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr)
-    return next(line for line in done.stdout.splitlines() if line.startswith("TRACED")).split()[1:]
+    return next(line for line in done.stdout.splitlines() if line.startswith("MEASURED")).split()[1:]
+
+
+def running_rows(src: Path) -> Iterator[Row]:
+    """What grading one completion enters and opens, and what the command line shows."""
+    functions, files, *opened = measured(TRACE, src, "grade", "input.jsonl", "-b", "humaneval", "--out", "run")
+    yield Row("functions that grading one completion enters", functions, "<= 350")
+    yield Row("files that grading one completion enters", files, "<= 60")
+    yield Row("times that each file of lines is opened to be read", ", ".join(opened))
+    visible, hidden, options = measured(COMMANDS, src)
+    yield Row("visible commands; hidden", f"{visible}; {hidden}", "<= 16; 4")
+    yield Row("options that `run --help` shows", options, "<= 14")
+
+
+# ------------------------------------------------------------------------------- pages and tests
+
+
+def page_rows(docs: Path) -> Iterator[Row]:
+    """How much a person can read: all pages, and the words of those that are not generated reference."""
+    pages = [*docs.rglob("*.md")]
+    written = [page for page in pages if page.relative_to(docs).parts[0] != "reference"]
+    yield Row("pages of documentation", str(len(pages)), "<= 26")
+    yield Row("words of documentation without reference", str(sum(words(page) for page in written)), "<= 40000")
+
+
+def words(page: Path) -> int:
+    """Words of a text, as ``wc -w`` counts them."""
+    return len(page.read_text().split())
+
+
+def count_tests(tests: Path) -> int:
+    """Functions and methods that pytest collects as tests, each once whatever its parameters."""
+    modules = [ast.parse(path.read_text()) for path in tests.rglob("test_*.py")]
+    classes = [node for module in modules for node in module.body if isinstance(node, ast.ClassDef)]
+    bodies = [statement for holder in (*modules, *classes) for statement in holder.body]
+    return sum(isinstance(node, ast.FunctionDef) and node.name.startswith("test") for node in bodies)
+
+
+def table(src: Path) -> Iterator[Row]:
+    """Every measure of the tree at SRC, and of the docs and tests beside it."""
+    root = src / "truegrade"
+    sources = {path: path.read_text() for path in root.rglob("*.py")}
+    yield from code_rows(root, sources)
+    yield from data_rows(root)
+    yield from import_rows(src)
+    yield from name_rows(root, sources)
+    yield from running_rows(src)
+    yield from page_rows(src.parent / "docs")
+    yield Row("test functions", str(count_tests(src.parent / "tests")))
+    yield Row("time of make test", "not measured here", "<= 6 min, 660 CPU s")
 
 
 def main(src: Path) -> None:
     """Print one row a measure."""
-    root = src / "truegrade"
-    sources = {path: path.read_text() for path in root.rglob("*.py")}
-    rooms = {path.stem for path in root.glob("*.py")} | {path.parent.name for path in root.glob("*/__init__.py")}
-    chain, module_cycle, package_cycle = import_measures(src)
-    classes, files = shared_names(sources)
-    functions, touched, *opened = traced(src)
-    for name, value in (
-        ("modules and packages at the root", len(rooms - {"__init__", "__main__"})),
-        ("files", len(sources)),
-        ("lines of code", sum(map(lines_of_code, sources.values()))),
-        ("longest import chain, modules", chain),
-        ("cycle of modules", module_cycle),
-        ("cycle of packages", package_cycle),
-        ("public class names used twice or more", classes),
-        ("file names used twice or more", files),
-        ("functions that grading one completion enters", functions),
-        ("files that grading one completion enters", touched),
-        ("times that each file of lines is opened to be read", ", ".join(opened)),
-    ):
-        print(f"{name:<52} {value}")
+    print(f"{'measure':<52} {'value':<44} goal")
+    for name, value, goal in table(src):
+        print(f"{name:<52} {value:<44} {goal}".rstrip())
 
 
 if __name__ == "__main__":
