@@ -145,7 +145,6 @@ REFUSED = {
         SUITE + "args = { x = 1 }", (), "two.jsonl x=1 with openai-compatible/a: no two argument 'x'",
     ),
     "one problem": (SUITE, ("--id", "1"), "--id is about one benchmark"),
-    "one run": (SUITE, ("--stop-when-decided", "runs/x"), "--stop-when-decided is about one benchmark"),
     "one file": (SUITE, ("--data", "one.jsonl"), "--data one.jsonl is no folder"),
     "a model that is none": (SUITE, ("-m", "nowhere/x"), "no model provider 'nowhere'"),
 }  # fmt: skip

@@ -16,6 +16,7 @@ from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
 from truegrade.cli.flags import with_flags
 from truegrade.datasets import source
+from truegrade.errors import NotComparable
 from truegrade.pipeline.cautions import CODES, Caution, caution, folded
 from truegrade.pipeline.sample_cautions import identical_samples, one_sample, positions_named, repeated_positions
 from truegrade.pipeline.summary import read_summary
@@ -258,6 +259,36 @@ def test_a_summary_from_before_the_list_shows_its_sentences(mine: Path) -> None:
     (run.path / "summary.json").write_text(json.dumps(stored))
     earlier = read_summary(Run.open(run.path)).warnings
     assert [one.sentence for one in earlier] == said and {one.code for one in earlier} == {"profile"}
+
+
+STOPPING = {
+    "against": "solved", "against_created": "2026-11-25T18:32:36+00:00", "profile": "strict@2", "order_seed": 0,
+    "alpha": 0.05,
+    "test": {"alpha": 0.05, "e": 28.4, "p_value": 0.035, "decision": {"clusters": 8, "problems": 8}},
+}  # fmt: skip
+"""What earlier versions wrote into the manifest of a run that they ended as soon as a comparison was decided."""
+
+
+def test_a_run_that_an_earlier_version_stopped_early_is_shown_and_completed(tmp_path: Path) -> None:
+    rows = [{"id": f"toy/{n}", "prompt": f"def f(x):\n    'Add {n}.'\n", "entry_point": "f",
+             "tests": f"assert f(1) == {n + 1}", "reference": f"    return x + {n}\n"}
+            for n in range(3)]  # fmt: skip
+    toys, out = tmp_path / "toys.jsonl", tmp_path / "run"
+    toys.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    truegrade.run(str(toys), model="baseline/empty", limit=2, out=out)
+    for name in ("manifest.json", "summary.json"):
+        stored = json.loads((out / name).read_text()) | {"stopping": STOPPING, "selected": None}
+        (out / name).write_text(json.dumps(stored))
+    assert read_summary(Run.open(out)).answered == 2
+    again = read_summary(truegrade.grade(out))
+    assert [one.code for one in again.warnings][:2] == ["missing-replies", "stopped-when-decided"]
+    solved = truegrade.run(str(toys), model="baseline/reference", out=tmp_path / "solved")
+    with pytest.raises(NotComparable, match="run stopped early"):
+        truegrade.compare(solved, out)
+    whole = read_summary(truegrade.run(str(toys), model="baseline/empty", out=out))
+    assert whole.answered == 3 and "stopped-when-decided" not in {one.code for one in whole.warnings}
+    assert json.loads((out / "manifest.json").read_text())["stopping"] == STOPPING
+    assert truegrade.compare(solved, out).rate_b == 0
 
 
 def test_every_code_is_documented_with_what_to_do() -> None:

@@ -52,10 +52,15 @@ def obstacles(first: GradedRun, second: GradedRun) -> list[str]:
 
     Two profiles of one and the same run are always comparable: the same replies under other rules.
     """
-    return [
+    found = [
         f"{what}: {first.run.given} has {old}, {second.run.given} has {new}"
         for what, old, new in differences(first, second)
     ]
+    stopped = [] if _same(first, second) else [side.run for side in (first, second) if _stopped_by_results(side)]
+    return found + [
+        f"{run.given} stopped early, so no test for a fixed number of problems holds; the same command asks"
+        " for the rest" for run in stopped
+    ]  # fmt: skip
 
 
 def differences(first: GradedRun, second: GradedRun) -> list[tuple[str, str, str]]:
@@ -78,6 +83,10 @@ def remarks(first: GradedRun, second: GradedRun) -> list[str]:
     if None in (_rule(first.run), _rule(second.run)):
         said.append("how the prompts of imported replies were worded is not known")
     return said
+
+
+def _stopped_by_results(side: GradedRun) -> bool:
+    return any(one.code == "stopped-when-decided" for one in read_summary(side.run).warnings)
 
 
 def _same(first: GradedRun, second: GradedRun) -> bool:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from truegrade.analysis.anytime import SequentialPairing, compare_in_order
 from truegrade.analysis.comparability import GradedRun, graded, obstacles, remarks
 from truegrade.analysis.matrix import tallies_of
 from truegrade.errors import NotComparable, UnknownName, UserError
@@ -80,8 +79,6 @@ class RunPairing(msgspec.Struct, frozen=True, kw_only=True):
     """None where the problems form a single cluster."""
     splits: tuple[PairSplit, ...] = ()
     """By difficulty, platform, kind, month and cut-off; not corrected for their number."""
-    sequential: SequentialPairing | None = None
-    """Where it was asked for."""
     budgets_apart: tuple[BudgetStretch, ...] = ()
     """Token budgets at which the two differ, whatever the replies that were cut would have become."""
     obstacles: tuple[str, ...]
@@ -118,8 +115,6 @@ def compare_runs(
     cutoff: str | None = None,
     points: float | None = None,
     confidence: float = 0.95,
-    sequential: bool = False,
-    order_seed: int = 0,
 ) -> Comparison:
     """Compare runs, or several profiles of one run, in the order given.
 
@@ -134,9 +129,6 @@ def compare_runs(
         cutoff: last day of the models' training data, ``YYYY-MM-DD``: contest problems are split by it.
         points: a difference in percentage points; how many problems show it is computed.
         confidence: of the intervals.
-        sequential: also look after every problem, with a test and intervals that allow that; its level is
-            ``1 - confidence``.
-        order_seed: of the order of problems that ``sequential`` goes through.
 
     Raises:
         NotComparable: data set, profile, selected problems or prompt rule differ, or no problem is in both.
@@ -157,7 +149,6 @@ def compare_runs(
     if not force:
         _refuse([sentence for sentences in refused.values() for sentence in sentences])
     wanted = None if points is None else points / 100
-    seed = order_seed if sequential else None
     pairs = [
         _pair(
             chosen,
@@ -167,7 +158,6 @@ def compare_runs(
             confidence=confidence,
             wanted=wanted,
             cutoff=cutoff,
-            order_seed=seed,
         )
         for pair in places
     ]
@@ -255,16 +245,9 @@ def _side(label: str, side: GradedRun, confidence: float) -> Side:
         warnings=[one for one in summary.warnings if not one.profiles or profile in one.profiles],
         created=manifest.created,
         budget=_budget(side),
-        rate=_rate(side, confidence),
+        rate=estimate("pass@1", tallies_of(side.summary), confidence),
         tasks=side.summary.tasks,
     )
-
-
-def _rate(side: GradedRun, confidence: float) -> Estimate:
-    """pass@1; of a run that stopped early the stored one, whose interval holds all the same."""
-    if read_summary(side.run).stopping is not None:
-        return next(found for found in side.summary.estimates if found.metric == "pass@1")
-    return estimate("pass@1", tallies_of(side.summary), confidence)
 
 
 # ------------------------------------------------------------------------------------------------ pairs
@@ -286,7 +269,6 @@ def _pair(
     confidence: float,
     wanted: float | None,
     cutoff: str | None,
-    order_seed: int | None,
 ) -> RunPairing:
     first, second = (sides[place] for place in places)
     names = labels[places[0]], labels[places[1]]
@@ -302,9 +284,6 @@ def _pair(
         p_adjusted=p_value,
         power=pair_power(a, b, paired, wanted),
         splits=_splits(first.summary, second.summary, paired, cutoff),
-        sequential=None
-        if order_seed is None
-        else compare_in_order(first, second, names, order_seed=order_seed, alpha=1 - confidence),
         budgets_apart=_budgets_apart(first, second),
         obstacles=tuple(refused),
         remarks=(*remarks(first, second), *_left_out(paired, *names)),

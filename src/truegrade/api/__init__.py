@@ -19,7 +19,6 @@ from truegrade.datasets.learned import past_of
 from truegrade.errors import UserError
 from truegrade.models import DEFAULT_MODEL
 from truegrade.models.base import Model
-from truegrade.pipeline.deciding import stop_request
 from truegrade.pipeline.graders import open_grader
 from truegrade.pipeline.importing import RUNS, benchmark_of, import_file, note_past
 from truegrade.pipeline.importing import opened as opened_source
@@ -87,9 +86,6 @@ def run(
     cutoff: str | None = None,
     packages: Sequence[str] = (),
     log_to: Sequence[str] = (),
-    stop_when_decided: Run | str | Path | None = None,
-    order_seed: int = 0,
-    alpha: float = 0.05,
     progress: Progress | None = None,
     notice: Notice = ignore,
 ) -> Run:
@@ -113,10 +109,6 @@ def run(
         packages: installed packages that programs may import besides those of the profile.
         log_to: trackers that are told the results: ``mlflow``, ``mlflow:URI``, ``wandb``, ``wandb:PROJECT``,
             ``tensorboard:FOLDER``.
-        stop_when_decided: a graded run, or its folder, that this one is compared with after every problem, under
-            the first profile: once the comparison is decided, nothing more is asked (``docs/comparing.md``).
-        order_seed: of the order in which the problems are then asked.
-        alpha: largest probability of deciding between two models that do not differ.
         progress: watches the stages.
         notice: told what a person should know.
 
@@ -135,7 +127,6 @@ def run(
         sampling=sampling, request_policy=request_policy, base_url=base_url, model_args=model_args, agent=agent,
         agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, batch=batch,
         exclude_seen=exclude_seen, out=out,
-        stop=stop_request(stop_when_decided, order_seed, alpha),
     )  # fmt: skip
     asked = ask(
         request, opened, grader=grader, packages=packages, ks=ks, allow_unsafe=unsafe, progress=watch,

@@ -19,7 +19,6 @@ from truegrade.benchmarks.base import BenchmarkSpec
 from truegrade.errors import DataMissing, TruegradeError, UserError
 from truegrade.files import run_log
 from truegrade.models.base import Model
-from truegrade.pipeline.deciding import stop_request
 from truegrade.pipeline.generate import complete
 from truegrade.pipeline.graders import open_grader
 from truegrade.pipeline.importing import RUNS
@@ -82,9 +81,6 @@ class SharedSettings(msgspec.Struct, frozen=True, kw_only=True):
     allow_unsafe: bool
     packages: Sequence[str]
     log_to: Sequence[str]
-    stop_when_decided: Run | str | Path | None = None
-    order_seed: int = 0
-    alpha: float = 0.05
 
 
 class AskedPairs(msgspec.Struct, frozen=True, kw_only=True):
@@ -208,7 +204,6 @@ def _add_checked(
     request = RunRequest(
         benchmark=wanted.benchmark, model=model, n=wanted.n, data=wanted.data, task_args=wanted.task_args,
         limit=wanted.limit, sampling=wanted.sampling, out=None, under=under,
-        stop=stop_request(shared.stop_when_decided, shared.order_seed, shared.alpha),
         **{name: getattr(shared, name) for name in _OF_REQUEST},
     )  # fmt: skip
     label = f"{wanted.title} with {model if isinstance(model, str) else model.name}"

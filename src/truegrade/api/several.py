@@ -21,7 +21,6 @@ from truegrade.pipeline.selection import Limit
 from truegrade.profiles import AnyProfile
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.report.progress_lines import Silent
-from truegrade.store import Run
 from truegrade.store.journal import Notice, ignore
 
 ONE_MODELS = ("input_price", "output_price", ARGUMENT)
@@ -60,9 +59,6 @@ def run_all(
     cutoff: str | None = None,
     packages: Sequence[str] = (),
     log_to: Sequence[str] = (),
-    stop_when_decided: Run | str | Path | None = None,
-    order_seed: int = 0,
-    alpha: float = 0.05,
     progress: Progress | None = None,
     notice: Notice = ignore,
 ) -> list[PairStanding]:
@@ -88,7 +84,6 @@ def run_all(
             models of one provider.
         reuse: as for `truegrade.run`, only with one pair.
         out: folder that holds the folders of the runs; None for ``runs``.
-        stop_when_decided, order_seed, alpha: as for `truegrade.run`, only with one pair.
         progress: watches the stages; each names its pair.
         notice: told what a person should know; each sentence names its pair.
 
@@ -100,10 +95,6 @@ def run_all(
             Nothing was asked.
     """
     refuse_shared(benchmarks, models, base_url, model_args or {}, data, reuse)
-    if stop_when_decided is not None and len(benchmarks) * len(models) > 1:
-        raise UserError(
-            f"`stop_when_decided` {stop_when_decided} is compared with one run: name one model and one benchmark"
-        )
     wanted = [
         WantedBenchmark(
             benchmark=each, profiles=profiles, n=n, data=data, task_args=task_args, limit=limit, sampling=sampling,
@@ -116,7 +107,6 @@ def run_all(
         agent=agent, agent_args=agent_args, reuse=reuse, cache=cache, probe=probe, batch=batch,
         exclude_seen=exclude_seen, ks=ks, workers=workers, executor=executor,
         allow_unsafe=unsafe_allowed(allow_unsafe), packages=packages, log_to=log_to,
-        stop_when_decided=stop_when_decided, order_seed=order_seed, alpha=alpha,
     )  # fmt: skip
     asked = AskedPairs(
         name=", ".join(each.title for each in wanted),

@@ -27,7 +27,6 @@ from truegrade.cli.options import (
     LEVELS,
     Number,
     data_options,
-    deciding_options,
     echo,
     exclude_seen_option,
     generation_arguments,
@@ -162,13 +161,12 @@ def main(context: click.Context, log_level: str) -> None:
 @generation_options
 @data_options
 @grading_options
-@deciding_options
 @skip_missing_option
 @json_option
 def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str, ...], ks: tuple[int, ...],
         workers: int | None, cutoff: str | None, packages: tuple[str, ...], executor: str,
-        log_to: tuple[str, ...], allow_unsafe: bool | None, stop_when_decided: Path | None, order_seed: int,
-        alpha: float, skip_missing: bool, as_json: bool, **options: Any) -> None:  # fmt: skip
+        log_to: tuple[str, ...], allow_unsafe: bool | None, skip_missing: bool, as_json: bool,
+        **options: Any) -> None:  # fmt: skip
     """Generate samples with a model, grade them and write the report. The same command resumes.
 
     BENCHMARK may also be a suite (`truegrade suites`, or a TOML file): its benchmarks, with its settings, of which
@@ -190,9 +188,6 @@ def run(benchmark: tuple[str, ...], model: tuple[str, ...], profiles: tuple[str,
         "cutoff": cutoff,
         "packages": packages,
         "log_to": log_to,
-        "stop_when_decided": stop_when_decided,
-        "order_seed": order_seed,
-        "alpha": alpha,
         "progress": progress_for(as_json),
         **generation_arguments(options),
     }

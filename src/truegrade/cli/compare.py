@@ -13,7 +13,6 @@ from truegrade.cli.options import (
     cutoff_option,
     echo,
     json_option,
-    order_seed_option,
     print_json,
     window_option,
 )
@@ -44,12 +43,6 @@ from truegrade.cli.options import (
     show_default=True,
     help="Confidence level of the intervals.",
 )
-@click.option(
-    "--sequential",
-    is_flag=True,
-    help="Also look after every problem, by a test that allows it: at which the comparison was decided.",
-)
-@order_seed_option
 @window_option
 @cutoff_option
 @click.option(
@@ -92,8 +85,8 @@ def compare(
         raise click.UsageError(f"{'--open' if open_page else '--out'} needs a file: {instead}")
     if open_page and file_format != "html":
         raise click.UsageError(f"--open shows a page; {file_format} makes none")
-    if table and (options["window"] or options["cutoff"] or options["sequential"]):
-        raise click.UsageError("--table takes no -T, --cutoff or --sequential: leave out one or the other")
+    if table and (options["window"] or options["cutoff"]):
+        raise click.UsageError("--table takes no -T or --cutoff: leave out one or the other")
     if table:
         _table(runs, options["profiles"], file_format, out, as_json=as_json)
         return

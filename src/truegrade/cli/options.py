@@ -197,20 +197,6 @@ generation_options = together(
 )  # fmt: skip
 
 
-order_seed_option = click.option(
-    "--order-seed", default=0, show_default=True, metavar="SEED",
-    help="Seed of the order of the problems, to be chosen before anything is seen.",
-)  # fmt: skip
-
-deciding_options = together(
-    click.option("--stop-when-decided", metavar="RUN", type=click.Path(path_type=Path),
-                 help="Graded run to be compared with after every problem; stop once that is decided."),
-    order_seed_option,
-    click.option("--alpha", default=0.05, show_default=True, type=Number(0, 1, min_open=True, max_open=True),
-                 help="Largest probability of deciding between models that do not differ (--stop-when-decided)."),
-)  # fmt: skip
-
-
 skip_missing_option = click.option(
     "--skip-missing", is_flag=True,
     help="Of a suite: leave out the benchmarks whose data are not on this machine; the page names them.",
@@ -227,10 +213,9 @@ def of_suite(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
     context = click.get_current_context()
     passed = dict(arguments)
-    for name, option in (("ids", "--id"), ("reuse", "--reuse"), ("stop_when_decided", "--stop-when-decided")):
+    for name, option in (("ids", "--id"), ("reuse", "--reuse")):
         if passed.pop(name):
             raise click.UsageError(f"{option} is about one benchmark: run it without the suite.")
-    del passed["order_seed"], passed["alpha"]
     unsaid = {"n": None, "profiles": ()}
     defaults = [name for name in unsaid if context.get_parameter_source(name) is ParameterSource.DEFAULT]
     return passed | {name: unsaid[name] for name in defaults}

@@ -47,8 +47,8 @@ CODES: Mapping[str, CodeMeaning] = MappingProxyType(
             "run the same command again; for an imported file, find the missing rows",
         ),
         "stopped-when-decided": CodeMeaning(
-            "the run stopped once its comparison with another one was decided",
-            "quote the comparison; for pass@1 of the benchmark run the same command without `stop_when_decided`",
+            "an earlier version stopped the run once its comparison with another one was decided",
+            "run the same command again without `--stop-when-decided`, which no longer exists: it asks the rest",
         ),
         "grader-errors": CodeMeaning(
             "the grader failed on problems, which are excluded from all estimates",

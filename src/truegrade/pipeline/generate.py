@@ -62,8 +62,6 @@ def generate(
     progress: Progress,
     notice: Notice = ignore,
     stopped: Callable[[], bool] = bool,
-    shortfall: Shortfall | None = None,
-    close: bool = True,
 ) -> Shortfall:
     """Ask for every sample that is not answered yet; each reply is on disk before the next is counted.
 
@@ -74,8 +72,6 @@ def generate(
         progress: told about every reply.
         notice: told why requests fail, once some have.
         stopped: whether no further request may start; those under way end.
-        shortfall: that of the problems asked before, which this call adds to; None for a new one.
-        close: whether the model is closed behind the last reply.
 
     Returns:
         The samples still without a reply: not asked, because the budget is spent, or failed.
@@ -92,12 +88,12 @@ def generate(
     missing = [sample for sample in wanted if sample[2] not in answered and sample[2] not in under_way]
     if left := sum(sample[2] in under_way for sample in wanted):
         notice(f"{left} samples are in a batch at the service and not asked again; `batch=True` collects them")
-    shortfall = Shortfall(notice) if shortfall is None else shortfall
+    shortfall = Shortfall(notice)
     progress.start("generate", total=len(wanted) - left, done=len(wanted) - left - len(missing))
     try:
         with run.append_completions() as journal:
             asking = _ask_all(missing, config, model, budget, journal, progress, shortfall, stopped)
-            complete(_closing(asking, model) if close else asking)
+            complete(_closing(asking, model))
     finally:
         progress.finish()
     return shortfall

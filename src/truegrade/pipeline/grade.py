@@ -62,7 +62,7 @@ def grade_run(
     pending = (c for c in replies if (c.key, c.sha256) in missing)
     grader = grader or LocalGrader(workers, allow_unsafe=allow_unsafe)
     try:
-        _store(run, grading, grader.verdicts(pending, grading.problems, profile), lambda _: progress.advance())
+        _store(run, grading, grader.verdicts(pending, grading.problems, profile), progress.advance)
     finally:
         progress.finish()
     _record(run, grading)
@@ -77,7 +77,6 @@ def grading_beside(
     asked: Iterable[SampleKey],
     grader: LocalGrader,
     progress: Progress,
-    told: Callable[[Verdict], object] = bool,
 ) -> Iterator[Callable[[], bool]]:
     """Grade replies in threads of their own, under every profile, while the body has them written to the run.
 
@@ -91,7 +90,6 @@ def grading_beside(
         asked: the samples that the body asks for.
         grader: closed after an exception.
         progress: a second stage is watched beside that of the body.
-        told: of each verdict once it is stored, one at a time, from the grading threads.
 
     Yields:
         Whether grading failed: no further reply is of use before the cause is mended.
@@ -105,10 +103,9 @@ def grading_beside(
     keys = {*asked, *(key for key, _ in answered)}
     ended, lock, watch = threading.Event(), threading.Lock(), progress.beside()
 
-    def advance(verdict: Verdict) -> None:
+    def advance() -> None:
         with lock:
             watch.advance()
-            told(verdict)
 
     def grade(grading: _Grading) -> None:
         replies = _arriving(run, grading, ended.is_set)
@@ -159,12 +156,12 @@ def _opened(run: Run, problems: Mapping[str, Problem], profile: Profile) -> _Gra
 
 
 def _store(
-    run: Run, grading: _Grading, made: Generator[Verdict, None, None], advance: Callable[[Verdict], object]
+    run: Run, grading: _Grading, made: Generator[Verdict, None, None], advance: Callable[[], object]
 ) -> None:
     with closing(made) as verdicts, run.append_verdicts(grading.profile.id) as journal:
         for verdict in verdicts:
             journal.append(verdict)
-            advance(verdict)
+            advance()
             if verdict.level is not None:
                 grading.levels.add(verdict.level)
 

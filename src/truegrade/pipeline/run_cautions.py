@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import UNSET
 
@@ -130,6 +131,21 @@ def missing_replies(missing: int, expected: int, *, imported: bool, n: int) -> l
     else:
         said = f"{absent} have no reply and are not scored; run the same command again to request them"
     return [caution("missing-replies", said, missing, expected)]
+
+
+def stopped_by_results(stopping: Mapping[str, Any]) -> list[Caution]:
+    """The warning on every number of a run that an earlier version ended as soon as its results decided.
+
+    Args:
+        stopping: what that version wrote into the manifest.
+    """
+    if not (stopping.get("test") or {}).get("decision"):
+        return []
+    said = (
+        f"stopped early, when the comparison with {stopping.get('against')} was decided: how many problems were"
+        " asked depends on the results, so no interval or test for a fixed number of problems holds"
+    )
+    return [caution("stopped-when-decided", said)]
 
 
 def _samples(number: int) -> str:

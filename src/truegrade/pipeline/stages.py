@@ -18,7 +18,6 @@ from truegrade.files.writing import require_writable
 from truegrade.models.adapters import ARGUMENT, recorded_arguments
 from truegrade.models.base import Model
 from truegrade.models.local import LocalModel
-from truegrade.models.service_model import ServiceModel
 from truegrade.models.shortfall import Shortfall
 from truegrade.pipeline.asking import (
     asked_origins,
@@ -30,7 +29,6 @@ from truegrade.pipeline.asking import (
     prompt_rule,
     sampling_of,
 )
-from truegrade.pipeline.deciding import Opponent, StopRequest, in_order, open_opponent
 from truegrade.pipeline.exporting import write_own_files
 from truegrade.pipeline.generate import generate, note_adaptations, wanted_samples
 from truegrade.pipeline.generate_in_batches import (
@@ -50,7 +48,6 @@ from truegrade.pipeline.prompts import PromptSet, render_prompts
 from truegrade.pipeline.selection import Limit, select, told
 from truegrade.pipeline.summarise import graders_of, summarise
 from truegrade.pipeline.summary import refuse_ks
-from truegrade.pipeline.until_decided import Asking, ask_until_decided
 from truegrade.pipeline.verdicts import with_packages
 from truegrade.profiles import Profile
 from truegrade.profiles.refusals import refuse_uncovered
@@ -87,8 +84,6 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     batch: bool
     out: str | Path | None
     exclude_seen: bool = False
-    stop: StopRequest | None = None
-    """None to ask everything."""
     under: Path = RUNS
     """Where the folder lies whose name ``out`` does not give."""
 
@@ -105,8 +100,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     reused: Reused | None
     batches: BatchPlan | None
     """None to ask sample by sample."""
-    opponent: Opponent | None = None
-    """With which the run is compared while it goes on; None to ask everything."""
 
 
 class AskedRun(NamedTuple):
@@ -227,15 +220,6 @@ def _asked(
         plan.asked, plan.worker, run, plan.prompt_set.problems,
         allow_unsafe=allow_unsafe, cache=request.cache, notice=notice,
     )  # fmt: skip
-    if plan.opponent is not None and grader is not None:
-        with answers as answering:
-            return ask_until_decided(
-                Asking(
-                    run, plan.prompt_set, plan.opponent, answering, problems, profiles, grader, progress, notice
-                ),
-                beside=isinstance(plan.asked, ServiceModel) and plan.worker is None,
-                resident=isinstance(plan.asked, LocalModel),
-            )
     with answers as answering, _grading(run, plan, problems, profiles, grader, progress) as stopped:
         shortfall = generate(run, plan.prompt_set, answering, progress=progress, notice=notice, stopped=stopped)
         note_adaptations(run, answering)
@@ -246,11 +230,10 @@ def _meanwhile(grader: Grader | None, plan: Plan) -> TypeGuard[LocalGrader]:
     """Whether replies are graded while others are asked for.
 
     Not beside weights or an agent's programs in this process, which use the same cores; a cluster is given whole
-    runs, because its machines are sent the problems first; the replies of a batch come all at once; a run that
-    may stop early grades by itself (`ask_until_decided`).
+    runs, because its machines are sent the problems first; the replies of a batch come all at once.
     """
     asked_here = plan.worker is not None or isinstance(plan.asked, LocalModel)
-    return isinstance(grader, LocalGrader) and not asked_here and plan.batches is None and plan.opponent is None
+    return isinstance(grader, LocalGrader) and not asked_here and plan.batches is None
 
 
 def prepare(
@@ -265,10 +248,6 @@ def prepare(
     """Open everything by name and refuse what cannot end well; arguments and errors as of `ask`."""
     if request.n < 1:
         raise UserError(f"`n` {request.n}: at least one sample per task is needed")
-    if request.stop is not None and request.batch:
-        raise UserError(
-            "`stop_when_decided` looks after every problem, a batch answers all at once: leave `batch` out"
-        )
     args, model_args = dict(request.task_args or {}), dict(request.model_args or {})
     poll_s = model_args.pop(POLL_ARGUMENT, POLL_S)  # decides nothing about the replies
     variant = args.pop("prompt", None)
@@ -317,14 +296,9 @@ def prepare(
     require_writable(folder)
     refuse_ks(ks, max(request.n, _samples_there(folder)))
     reused = None if request.reuse is None else read_reused(Path(request.reuse), loaded)
-    opponent = None
-    if request.stop is not None:
-        opponent = open_opponent(request.stop, manifest, prompt_set, profiles[0], folder)
-        prompt_set = in_order(prompt_set, opponent)
-        manifest = msgspec.structs.replace(manifest, stopping=opponent.rule)
     return Plan(
         loaded=loaded, prompt_set=prompt_set, asked=asked, worker=worker, manifest=manifest, folder=folder,
-        reused=reused, batches=batches, opponent=opponent,
+        reused=reused, batches=batches,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from truegrade.agents.account import AgentSummary, summarise_steps
 from truegrade.agents.steps import read_steps
@@ -16,10 +17,15 @@ from truegrade.pipeline.cautions import Caution, caution, folded, sentences_for
 from truegrade.pipeline.efficiency_summary import efficiency_rates
 from truegrade.pipeline.populations import pooled_populations, population_rates, unchanged
 from truegrade.pipeline.reasoning_summary import Questions, questions, reasoning
-from truegrade.pipeline.run_cautions import count_cautions, data_cautions, missing_replies, unscored
+from truegrade.pipeline.run_cautions import (
+    count_cautions,
+    data_cautions,
+    missing_replies,
+    stopped_by_results,
+    unscored,
+)
 from truegrade.pipeline.sample_cautions import identical_samples, near_duplicates, one_sample, reply_form
 from truegrade.pipeline.selection import made_for, scored
-from truegrade.pipeline.stopped import anytime_estimates, stopped_caution, stopped_early, without_intervals
 from truegrade.pipeline.suite_rates import suite_rates
 from truegrade.pipeline.totals import CompletionTotals, RunUsage
 from truegrade.pipeline.verdict_table import (
@@ -42,7 +48,6 @@ from truegrade.statistics.splits import Gap, Split, cutoff_gap, split_rates
 from truegrade.statistics.windows import EVERYTHING, Window, narrowed
 from truegrade.store import Manifest, Run
 from truegrade.store.facts import VerdictFacts
-from truegrade.store.manifest import Stopping
 
 USUAL_K = (1, 5, 10, 25, 50, 100)
 """pass@k is reported for those that the number of samples allows."""
@@ -124,8 +129,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Samples without a reply: never asked, or every attempt failed; of an imported file, not in it."""
     imported: bool = False
     """The replies come from a file: there is no model to ask for those that are missing."""
-    stopping: Stopping | None = None
-    """Set where the run stopped early, because a comparison was decided: the comparison."""
     agent: AgentSummary | None = None
     """Set where an agent stood in front of the model: its numbers are not the model's."""
     excluded: dict[str, str]
@@ -226,17 +229,14 @@ def summarise_run(
         problems, n, chosen, manifest, completions, _agent(run, problems, n), questions(problems.values()),
         narrowed(made_for(manifest), window), cutoff,
     )  # fmt: skip
-    stopped = stopped_early(manifest, len({key.problem_id for key in completions.shapes}), len(problems))
-    shared = shared._replace(stopping=stopped)
     counted_up = [
         _profile(p, verdicts[p.id], tasks[p.id], shared, grader_errors(told[p.id], verdicts[p.id]))
         for p in profiles
     ]
     missing, imported = expected - completions.answered, manifest.generation is None
-    if stopped is None:
-        run_wide = missing_replies(missing, expected, imported=imported, n=n)
-    else:
-        run_wide = stopped_caution(stopped, len(problems))
+    run_wide = missing_replies(missing, expected, imported=imported, n=n)
+    if missing and manifest.stopping is not UNSET:
+        run_wide = [*stopped_by_results(manifest.stopping), *run_wide]
     warnings = folded({numbers.profile: [*run_wide, *found] for numbers, found in counted_up})
     return Summary(
         benchmark=manifest.benchmark.label,
@@ -250,7 +250,6 @@ def summarise_run(
         answered=completions.answered,
         missing=missing,
         imported=imported,
-        stopping=stopped,
         agent=shared.agent,
         excluded=manifest.excluded,
         warnings=warnings,
@@ -276,7 +275,6 @@ class _Shared(NamedTuple):
     asked: Questions
     window: dict[str, str]
     cutoff: str | None
-    stopping: Stopping | None = None
 
 
 def _profile(
@@ -310,8 +308,6 @@ def _profile(
         *efficiency_rates(problems, outcomes, shared.ks),
         *suite_rates(profile, problems, outcomes, shared.ks),
     ]
-    if shared.stopping is not None:
-        estimates, splits = anytime_estimates(estimates, tallies, shared.stopping), without_intervals(splits)
     summary = ProfileSummary(
         profile=profile.id,
         estimates=estimates,
@@ -326,11 +322,9 @@ def _profile(
         exchangeability=order,
         splits=splits,
         after_cutoff=cutoff_gap(splits),
-        reasoning=None if shared.stopping else reasoning(shared.asked, outcomes, shared.ks, shared.cutoff),
+        reasoning=reasoning(shared.asked, outcomes, shared.ks, shared.cutoff),
         budget=None if shared.agent else pass_rate_by_budget(outcomes, problems, shared.completions.lengths),
     )
-    if shared.stopping is not None:  # what was not asked is not missing
-        tallies = [tally for tally in tallies if tally.n]
     found = _own_cautions(profile, outcomes, problems, shared, summary)
     return summary, [*found, *count_cautions(tallies, n, order, flat, shared.completions.advice())]
 

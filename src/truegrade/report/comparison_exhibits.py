@@ -10,7 +10,6 @@ from truegrade.pipeline.summary import TaskLine
 from truegrade.report import comparison_wording as words
 from truegrade.report import format as fmt
 from truegrade.report.exhibits import Cell, Exhibit, PointsInterval, PValue
-from truegrade.report.sequential_parts import sequential_exhibit
 from truegrade.report.standings_grid import Placed, benchmark_names, grid_of, standings_caption
 
 
@@ -22,7 +21,6 @@ def comparison_exhibits(comparison: Comparison) -> list[Exhibit]:
         _problems(comparison),
         _parts(comparison),
         _groups(comparison),
-        sequential_exhibit(comparison),
         *([_obstacles(comparison)] if words.forced(comparison) else []),
         _discordant(comparison),
         _tasks(comparison),

@@ -16,14 +16,12 @@ from truegrade.report.comparison_tasks import replies_section, tasks_section
 from truegrade.report.figures import differences_chart
 from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.page_parts import figure, page, section, table
-from truegrade.report.sequential_parts import sequential_section
 
 STYLES = ("browser.css", "compare.css")
 SCRIPTS = ("blocks.js", "detail.js", "compare.js")
 _NAVIGATION = (
     ("result", "Result"),
     ("reasoning", "Reasoning"),
-    ("sequential", "Problem by problem"),
     ("budget", "Token budget"),
     ("groups", "Groups"),
     ("tasks", "Problems"),
@@ -37,7 +35,6 @@ def render_comparison(comparison: Comparison, replies: Replies) -> str:
     body = join(
         _result(comparison),
         _reasoning(comparison),
-        sequential_section(comparison),
         compared_budgets(comparison),
         _groups(comparison),
         tasks_section(comparison, replies),

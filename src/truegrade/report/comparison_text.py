@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from truegrade.report import comparison_wording as words
 from truegrade.report import format as fmt
 from truegrade.report.reasoning_text import differences_table
-from truegrade.report.sequential_parts import sequential_facts
 from truegrade.report.tables import fact_grid, open_console, plain_table, row
 from truegrade.report.text import listed, print_comparison
 
@@ -84,7 +83,7 @@ def _more(pair: RunPairing) -> list[tuple[str, str]]:
         ("power", words.detectable(pair.power)),
     ]
     wanted = None if pair.power is None else words.needed(pair.power)
-    return [*facts, *([("needed", wanted)] if wanted else []), *sequential_facts(pair)]
+    return [*facts, *([("needed", wanted)] if wanted else [])]
 
 
 def _sides(comparison: Comparison) -> Table:

@@ -10,7 +10,6 @@ from truegrade.analysis.comparison import Comparison, RunPairing, Side
 from truegrade.pipeline.cautions import Caution, folded
 from truegrade.report import format as fmt
 from truegrade.report import wording
-from truegrade.report.sequential_parts import sequential_sentence
 from truegrade.statistics.paired_power import PairPower
 from truegrade.statistics.windows import described
 
@@ -110,7 +109,6 @@ def sentences(comparison: Comparison) -> list[str]:
         several = fmt.plural(len(comparison.pairs), "comparison")
         said.append(f"They are corrected for {several} by Holm's method (Holm 1979).")
         said.append("Intervals and the metrics of execution reasoning are not corrected.")
-    said += sequential_sentence(comparison)
     powers = [pair.power for pair in comparison.pairs if pair.power is not None]
     for method in dict.fromkeys(power.method for power in powers):
         chance, level = f"{100 * powers[0].power:g} %", f"{100 * powers[0].alpha:g} %"

@@ -104,8 +104,6 @@ def spread_note(warnings: Sequence[Caution]) -> str:
 
 def why_missing(summary: Summary) -> str:
     """What a missing sample is, for a table."""
-    if summary.stopping is not None:
-        return "not asked: the comparison was decided before"
     return "not in the file" if summary.imported else "not requested, or every attempt failed"
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -21,7 +21,6 @@ from truegrade.files.writing import writing
 from truegrade.records import SCHEMA_VERSION
 from truegrade.records.config import GenerationConfig
 from truegrade.registry import Origin
-from truegrade.statistics.sequential import AnytimeTest
 from truegrade.store.probe_report import ProbeReport
 
 TrainingData = Literal["recorded", "unknown"]
@@ -45,32 +44,6 @@ class BenchmarkIdentity(msgspec.Struct, frozen=True, kw_only=True):
     def label(self) -> str:
         """The name to print beside a number: that of a benchmark belongs to its pinned data alone."""
         return self.name if self.modified is UNSET else f"{self.name} (modified data)"
-
-
-class Stopping(msgspec.Struct, frozen=True, kw_only=True):
-    """The rule by which a run stops once its comparison with another one is decided, and what came of it."""
-
-    against: str
-    """Name of the other run's folder."""
-    against_created: str
-    """When that run was made."""
-    profile: str
-    """Id of the profile whose verdicts decide."""
-    order_seed: int
-    """Of the order in which the problems are asked."""
-    alpha: float
-    test: AnytimeTest | None = None
-    """This run less the other one; None before anything could be compared."""
-
-    @property
-    def rule(self) -> tuple[object, ...]:
-        """What must not change while the run goes on."""
-        return self.against_created, self.profile, self.order_seed, self.alpha
-
-    @property
-    def decided(self) -> bool:
-        """Whether the run may stop."""
-        return self.test is not None and self.test.decision is not None
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,8 +79,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters that the model service refused and that were therefore changed."""
     probe: ProbeReport | None = None
     """What the model's server honours, where the probe asked; the latest."""
-    stopping: Stopping | UnsetType = UNSET
-    """Set where the run was to stop once a comparison is decided."""
+    stopping: dict[str, Any] | UnsetType = UNSET
+    """Of an earlier version, kept as it is: the rule by which the run was to stop once a comparison was decided,
+    and what came of it."""
     training_data: TrainingData | UnsetType = UNSET
     """Whether the adapter says what it learned from (``learned_from.json``); unset where there is no adapter."""
     environment: dict[str, str] = {}

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.files import run_log
@@ -34,7 +34,7 @@ from truegrade.store.facts import (
     verdict_said,
 )
 from truegrade.store.journal import Journal, Notice, followed, ignore, read_journal
-from truegrade.store.manifest import Manifest, Stopping, now, read_manifest, write_atomically, write_manifest
+from truegrade.store.manifest import Manifest, now, read_manifest, write_atomically, write_manifest
 
 _log = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ class Run:
                 origins={**(stored.origins or {}), **(manifest.origins or {})} or UNSET,
                 adaptations=stored.adaptations,
                 probe=manifest.probe or stored.probe,
-                stopping=_one_rule(path, stored, manifest),
+                stopping=stored.stopping,
             )
         else:
             with writing(path):
@@ -412,23 +412,6 @@ def refuse_mixing(path: Path, stored: Manifest, asked: Manifest) -> None:
     raise UserError(
         f"{path} holds another run: {', '.join(differing)}; choose another `out` or remove that folder"
     )
-
-
-def _one_rule(path: Path, stored: Manifest, asked: Manifest) -> Stopping | UnsetType:
-    """The rule for stopping of a run that goes on: the stored one, or one that is new to it.
-
-    Raises:
-        UserError: there are two; to choose the order or the opponent by what was seen would make the test invalid.
-    """
-    if stored.stopping is UNSET or asked.stopping is UNSET:
-        return asked.stopping if stored.stopping is UNSET else stored.stopping
-    if stored.stopping.rule != asked.stopping.rule:
-        of = stored.stopping
-        raise UserError(
-            f"{path} was begun to be compared with {of.against} under {of.profile}, `order_seed` {of.order_seed},"
-            f" `alpha` {of.alpha:g}: repeat these, or choose another `out`"
-        )
-    return stored.stopping
 
 
 def _union(stored: tuple[str, ...] | None, asked: tuple[str, ...] | None) -> tuple[str, ...] | None:
