@@ -41,7 +41,6 @@ NOT_RUN = {
     r"--model \S+ --model": "models of several prices: tests/cli",
     r"-A from=": "self-repair: tests/agents",
     r"^run (polyglot-python|cweval)": "a checkout of another repository: tests/profiles, tests/agents",
-    r"^grade answers\.jsonl": "published files: tests/profiles/test_enamel.py",
 }
 REPLY = "```python\ndef f(x):\n    return x\n```"
 LOCAL = ("baseline/", "embedded/")

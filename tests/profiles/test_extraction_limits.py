@@ -16,7 +16,6 @@ from truegrade.records import (
     CasesTask,
     ChoiceTask,
     ContestTask,
-    EfficiencyTask,
     InputTask,
     OutputTask,
     Problem,
@@ -68,13 +67,6 @@ def problems(benchmark):
         "polyglot-python": [SuiteTask(prompt="", entry_point="f", tests="", module="f", reference=PROGRAM)],
         "quixbugs": [CasesTask(entry_point="f", buggy=PROGRAM, reference=PROGRAM, cases=(case,))],
     }  # fmt: skip
-    tasks["enamel"] = [
-        EfficiencyTask(
-            prompt="", entry_point="f", reference=PROGRAM, base_inputs=(),
-            generator="", sizes=(1, 1, 1, 1), seed=0,
-            cost="cpu",
-        )
-    ]  # fmt: skip
     output = [OutputTask(program=PROGRAM, function="f", arguments="1", expected="1")]
     return [
         Problem(id="T/1", benchmark=benchmark, dataset_sha256="", cluster="T/1", task=task)

@@ -5,9 +5,7 @@ What a page says of such a benchmark is run on them, and the fuzzer takes its pr
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -61,20 +59,6 @@ LEETCODE = (
         "query": "Solve it:\n```python\nclass Solution:\n    def least(self, nums: List[int]) -> int:\n```",
     },
 )
-ENAMEL = (
-    {
-        "task_id": "HumanEval/0",
-        "prompt": 'def fold(n: int) -> int:\n    """ Fold the numbers below n. """',
-        "input_generator": "def generate_input(size: int, lid: int, cid: int):\n"
-        "    return random.randint(1, size),\n",
-        "input_levels": "10 2000 2500 3000",
-        "reference_solution": "    total = 7\n    for i in range(n):\n        total = (total * 31 + i) % 1000003\n"
-        "    return total\n",
-        "checker": "def __check(input, answer, output):\n"
-        "    return type(output) == type(answer) and output == answer\n",
-        "entry_point": "fold",
-    },
-)
 
 CLASSEVAL = (
     {
@@ -117,20 +101,11 @@ def _zipped_lines(rows: Rows) -> bytes:
     return gzip.compress(_lines(rows))
 
 
-def _table(rows: Rows) -> bytes:
-    text = io.StringIO(newline="")
-    table = csv.DictWriter(text, list(rows[0]))
-    table.writeheader()
-    table.writerows(rows)
-    return text.getvalue().encode()
-
-
 STAND_INS: dict[str, tuple[str, Rows, Callable[[Rows], bytes]]] = {
     "humanevalfix": ("humanevalpack.jsonl", HUMANEVALPACK, _lines),
     "humanevalsynthesize": ("humanevalpack.jsonl", HUMANEVALPACK, _lines),
     "humanevalexplain": ("humanevalpack.jsonl", HUMANEVALPACK, _lines),
     "leetcode-dataset": ("LeetCodeDataset-v0.3.1-test.jsonl.gz", LEETCODE, _zipped_lines),
-    "enamel": ("enamel.csv", ENAMEL, _table),
     "classeval": ("ClassEval_data.json", CLASSEVAL, _one_list),
     "bigcodebench": ("BigCodeBench.jsonl.gz", BIGCODEBENCH, _zipped_lines),
 }

@@ -26,7 +26,6 @@ BENCHMARKS: Mapping[str, str] = MappingProxyType(
         "humanevalfix": "truegrade.benchmarks.humanevalpack:HUMANEVALFIX",
         "humanevalsynthesize": "truegrade.benchmarks.humanevalpack:HUMANEVALSYNTHESIZE",
         "leetcode-dataset": "truegrade.benchmarks.leetcode_dataset:LEETCODE_DATASET",
-        "enamel": "truegrade.benchmarks.enamel:ENAMEL",
         "humanevalexplain": "truegrade.benchmarks.humanevalpack:HUMANEVALEXPLAIN",
         "polyglot-python": "truegrade.benchmarks.polyglot:POLYGLOT_PYTHON",
         "classeval": "truegrade.benchmarks.classeval:CLASSEVAL",

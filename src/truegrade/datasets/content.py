@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import re
 from collections.abc import Iterator
@@ -78,23 +76,6 @@ def parse_json(path: Path, content: bytes) -> Iterator[tuple[int, Any]]:
         position = end
     if in_array and position == len(text):
         raise BadRecord(path, "ends before the array's closing bracket; get the file again", line=line)
-
-
-def parse_csv(path: Path, content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
-    """Each row of comma-separated values, by the names in the first line, with the line on which it ends.
-
-    Raises:
-        BadRecord: it is no such file, or a row has another number of fields; the line is named.
-    """
-    rows = csv.DictReader(io.StringIO(_decode(path, content), newline=""), strict=True)
-    try:
-        for row in rows:
-            if None in row or None in row.values():
-                raise BadRecord(path, f"has not {len(rows.fieldnames or ())} fields", line=rows.line_num)
-            yield rows.line_num, row
-    except csv.Error as error:
-        fault = f"is not comma-separated: {error}; get the file again"
-        raise BadRecord(path, fault, line=rows.line_num + 1) from None
 
 
 def _decode(path: Path, content: bytes) -> str:

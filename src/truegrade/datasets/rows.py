@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from truegrade.datasets.content import parse_csv, parse_json, read_content, recognised, sha256
+from truegrade.datasets.content import parse_json, read_content, recognised, sha256
 from truegrade.datasets.download import Progress
 from truegrade.datasets.locate import LocatedFile, locate
 from truegrade.datasets.sources import PinnedFile
@@ -95,7 +95,7 @@ def _difference(source: PinnedFile, rows: tuple[Row, ...]) -> str:
 def parse_rows(
     path: Path, content: bytes, row_type: type[Row], adapt: Callable[[Any], Any] = lambda value: value
 ) -> tuple[Row, ...]:
-    """Every row of a JSON or JSON Lines file, or by its name of a CSV file, whose values are all texts.
+    """Every row of a JSON or JSON Lines file.
 
     Args:
         path: for messages.
@@ -107,8 +107,7 @@ def parse_rows(
         BadRecord: names file, line and field.
     """
     rows = []
-    parse = parse_csv if path.suffix == ".csv" else parse_json
-    for line, value in parse(path, content):
+    for line, value in parse_json(path, content):
         try:
             rows.append(convert(adapt(value), row_type))
         except msgspec.ValidationError as error:

@@ -245,18 +245,6 @@ _TABLE = (
         citation=_LEETCODE_CITATION,
     ),
     PinnedFile(
-        name="enamel",
-        file="enamel.csv",
-        url="https://github.com/q-rz/enamel/raw/b97da79c779b98eaa8b2a1b17a13d2eb0b6d16a5/dataset/enamel.csv",
-        sha256="1b77dba08bd3dedec199abce593c86a4f611c288475c318e1775bd56d1419b14",
-        content_sha256="1b77dba08bd3dedec199abce593c86a4f611c288475c318e1775bd56d1419b14",
-        id_field="task_id",
-        id_prefix="HumanEval/",
-        id_numbers="0-163",
-        licence="Apache-2.0",
-        citation="Qiu et al., How efficient is LLM-generated code?, ICLR 2025, arXiv:2406.06647",
-    ),
-    PinnedFile(
         name="classeval",
         file="ClassEval_data.json",
         url=(

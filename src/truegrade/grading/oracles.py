@@ -141,31 +141,6 @@ def _root(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
     return bool(abs(value) <= atol)
 
 
-def _typed_equal(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
-    """ENAMEL: of the same type and equal, without tolerance."""
-    return type(got) is type(expected) and _exactly(expected, got)
-
-
-def _near(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
-    """ENAMEL/4, 20, 21: an int or float within ``atol``, or a tuple or list of such, of the expected type."""
-    if not isinstance(expected, list | tuple):
-        return type(got) in (int, float) and bool(abs(expected - got) < atol)
-    return (
-        type(got) is type(expected)
-        and len(got) == len(expected)
-        and all(_near(args, *pair, atol) for pair in zip(expected, got, strict=True))
-    )
-
-
-def _near_zero(args: Arguments, expected: Any, got: Any, atol: float) -> bool:
-    """ENAMEL/32: an int or float at which the polynomial of the argument is within ``atol`` of zero."""
-    (coefficients,) = args
-    if type(got) not in (int, float):
-        return False
-    value = sum(coefficient * math.pow(got, power) for power, coefficient in enumerate(coefficients))
-    return bool(abs(value) < atol)
-
-
 COMPARATORS: Mapping[str, Comparator] = MappingProxyType(
     {
         "equal": _equal,
@@ -176,9 +151,6 @@ COMPARATORS: Mapping[str, Comparator] = MappingProxyType(
         "digit_distance": _digit_distance,
         "surface_area": _surface_area,
         "root": _root,
-        "typed_equal": _typed_equal,
-        "near": _near,
-        "near_zero": _near_zero,
     }
 )
 """Every rule by name."""

@@ -14,7 +14,6 @@ from truegrade.agents.steps import read_steps
 from truegrade.errors import UserError
 from truegrade.pipeline.budget_summary import pass_rate_by_budget
 from truegrade.pipeline.cautions import Caution, caution, folded, sentences_for
-from truegrade.pipeline.efficiency_summary import efficiency_rates
 from truegrade.pipeline.populations import pooled_populations, population_rates, unchanged
 from truegrade.pipeline.reasoning_summary import Questions, questions, reasoning
 from truegrade.pipeline.run_cautions import (
@@ -305,7 +304,6 @@ def _profile(
     estimates = [
         *population_rates(problems, tallies),
         *(estimate(metric, tallies) for metric in metrics if _possible(metric, tallies)),
-        *efficiency_rates(problems, outcomes, shared.ks),
         *suite_rates(profile, problems, outcomes, shared.ks),
     ]
     summary = ProfileSummary(

@@ -32,7 +32,6 @@ PROFILES: dict[str, str] = {
     "bigcode-instruct": "truegrade.profiles.bigcode:BigcodeInstruct",
     "humanevalpack": "truegrade.profiles.humanevalpack:HumanEvalPack",
     "leetcode-dataset": "truegrade.profiles.leetcode_dataset:LeetCodeDataset",
-    "enamel": "truegrade.profiles.enamel:Enamel",
     "classeval": "truegrade.profiles.classeval:ClassEval",
     "cweval": "truegrade.profiles.cweval:CWEval",
     "bigcodebench": "truegrade.profiles.bigcodebench:BigCodeBench",

@@ -26,7 +26,6 @@ from truegrade.extraction.programs import extract_continuation, extract_program
 from truegrade.grading.choices import grade_choice
 from truegrade.grading.contests.separate import count_passed, grade_separately
 from truegrade.grading.contests.tests import UndecodableTests, decode
-from truegrade.grading.efficiency import OutsideMeasure
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import References, count_by_oracle, grade_by_oracle, grade_by_tests
 from truegrade.grading.judgement import Judgement, TestCount
@@ -46,7 +45,6 @@ from truegrade.records import (
     ChoiceTask,
     Completion,
     ContestTask,
-    EfficiencyTask,
     FunctionTask,
     InputTask,
     OracleTask,
@@ -65,10 +63,6 @@ _CHOICE = "akshsgaur/code-reasoning-repro@6c43fa8 src/models/llm_list/gpt_oss_ll
 _LIVECODEBENCH = "LiveCodeBench/LiveCodeBench@28fef95 lcb_runner/prompts/test_output_prediction.py"
 _QUIXBUGS = "jkoppel/QuixBugs@4257f44 python_testcases"
 _SHOWN_CAUSES = 3
-_NO_STEPS = (
-    "strict measures CPU time from outside, also with cost=steps: steps would be counted in the program's process,"
-    " which can leave some out; the profile enamel counts them"
-)
 _EVALPLUS = "evalplus/evalplus@26d6d00 evalplus/eval/__init__.py"
 
 
@@ -114,10 +108,6 @@ class Strict(Profile):
              " stand-ins; those of the tests' own classes cross as their attributes", "ours"),
         Rule("comparison", "plus sets: every input's output against the reference program's, with EvalPlus'"
              " special oracles, tolerance not carried over between inputs", _EVALPLUS),
-        Rule("comparison", "efficiency: every output of a batch against the reference's; cost is the CPU time that"
-             " the kernel counts for a process of its own, less what the reference's costs besides its calls;"
-             " scored by ENAMEL's formula. Time, memory or OverflowError end an answer behind the easiest level,"
-             " which stays right", "ours; q-rz/enamel@b97da79 enam/evaluate.py"),
         Rule("comparison", "predictions: Python == of literals; marked where bool, int and float differ"
              " (types-differ), the repr does (text-differs), it is the other program's (reverted)", "ours"),
         Rule("comparison", "choice: right if the value is that of the chosen program; marks say which was chosen",
@@ -153,7 +143,6 @@ class Strict(Profile):
 
     def __init__(self) -> None:
         self._references = References()
-        self._measure = OutsideMeasure()
         self._controls = ControlsKept()
 
     def render_prompt(
@@ -207,14 +196,12 @@ class Strict(Profile):
                 task, program, self._controls, executor, min_cpu_s=cpu_s, packages=packages, by_class=apart
             )
         key = f"{problem.dataset_sha256}/{problem.id}"
-        if isinstance(task, EfficiencyTask):
-            return self._measure.grade(key, task, program, executor, cpu_s=cpu_s)
         return grade_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)
 
     def tests_passed(self, problem: Problem, answer: Answer, executor: Executor) -> TestCount | None:
         """Tests of contests and suites, inputs of plus sets, top-level asserts of functions; no predictions."""
         task = problem.task
-        if isinstance(task, OutputTask | InputTask | ChoiceTask | EfficiencyTask):
+        if isinstance(task, OutputTask | InputTask | ChoiceTask):
             return None
         if isinstance(task, ContestTask):
             try:
@@ -242,9 +229,6 @@ class Strict(Profile):
 
     def warnings(self, problems: Iterable[Problem]) -> list[str]:
         """The number of problems whose own output no reply can state, since it would not be read as a literal."""
-        problems = list(problems)
-        if any(isinstance(problem.task, EfficiencyTask) and problem.task.cost == "steps" for problem in problems):
-            return [_NO_STEPS]
         stated = [outputs for problem in problems if (outputs := _outputs(problem.task))]
         unread = Counter(why for outputs in stated if (why := _why_unread(outputs)) is not None)
         if not unread:

@@ -14,7 +14,6 @@ from typing import Any, Literal
 import msgspec
 
 from truegrade.files.json_text import encode
-from truegrade.records.oracle_tasks import EfficiencyTask as EfficiencyTask
 from truegrade.records.oracle_tasks import OracleTask as OracleTask
 from truegrade.records.pairing import Covariates as Covariates
 from truegrade.records.pairing import Pairing as Pairing
@@ -180,17 +179,7 @@ class ContestTask(msgspec.Struct, frozen=True, kw_only=True, tag="contest"):
     """A right program, where the data set has one."""
 
 
-Task = (
-    FunctionTask
-    | OracleTask
-    | EfficiencyTask
-    | CasesTask
-    | OutputTask
-    | ChoiceTask
-    | InputTask
-    | ContestTask
-    | SuiteTask
-)
+Task = FunctionTask | OracleTask | CasesTask | OutputTask | ChoiceTask | InputTask | ContestTask | SuiteTask
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -368,8 +357,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Protection level under which the candidate ran; None where nothing was executed."""
     harness: dict[str, Any] | None = None
     """What the harness itself would have written of this sample, where that is more than right or wrong:
-    LiveCodeBench's ``results`` and ``metadata``; of a repair ``tests``, ``passed`` and ``results``; where cost is
-    measured ``efficiency``, ``levels`` and ``costs``."""
+    LiveCodeBench's ``results`` and ``metadata``; of a repair ``tests``, ``passed`` and ``results``."""
     schema: int = SCHEMA_VERSION
 
     @property
@@ -387,8 +375,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """A number with its uncertainty. ``value``, ``low`` and ``high`` are fractions in [0, 1]; those of ``eff@k``
-    exceed 1 where answers are faster than the references."""
+    """A number with its uncertainty. ``value``, ``low`` and ``high`` are fractions in [0, 1]."""
 
     metric: str
     """``pass@1``, ``any_correct``, ..."""

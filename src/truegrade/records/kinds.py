@@ -8,7 +8,6 @@ from truegrade.records import (
     CasesTask,
     ChoiceTask,
     ContestTask,
-    EfficiencyTask,
     FunctionTask,
     InputTask,
     OracleTask,
@@ -21,7 +20,6 @@ Kind = Literal[
     "function",
     "description",
     "oracle",
-    "efficiency",
     "repair",
     "output_prediction",
     "test_output_prediction",
@@ -31,13 +29,12 @@ Kind = Literal[
     "suite",
 ]
 """Kinds of problem: complete a function from its head (HumanEval); write one from a description (MBPP); either,
-compared with a reference on inputs (the plus sets), or on inputs and in what it costs (ENAMEL); repair a program;
+compared with a reference on inputs (the plus sets); repair a program;
 predict an output, of a program or of a described function; predict an input; choose between two programs; solve a
 contest problem; write what a suite of unit tests is about (BigCodeBench)."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _KIND_OF: dict[type, Kind] = {
     OracleTask: "oracle",
-    EfficiencyTask: "efficiency",
     CasesTask: "repair",
     InputTask: "input_prediction",
     ChoiceTask: "execution_choice",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -25,18 +25,3 @@ class OracleTask(msgspec.Struct, frozen=True, kw_only=True, tag="oracle"):
     """Absolute tolerance for floats; 0 asks for equality unless the reference returns floats."""
     shown_tests: tuple[str, ...] = ()
     cpu_s: float | None = None
-
-
-class EfficiencyTask(OracleTask, frozen=True, kw_only=True, tag="efficiency"):
-    """Write a function whose outputs and whose cost are compared with those of a reference (ENAMEL)."""
-
-    base_inputs: tuple[tuple[Any, ...], ...] = ()
-    """None: the generator makes them."""
-    generator: str
-    """Trusted source that defines ``generate_input(size, lid, cid)``, which returns an argument tuple."""
-    sizes: tuple[int, ...]
-    """What the generator is given as ``size`` at each level, easy to hard."""
-    seed: int
-    """Of the generator's random numbers; the first test's, from which those of the others follow."""
-    cost: Literal["cpu", "steps"] = "cpu"
-    """What a profile that measures inside the program's process counts: seconds, or lines executed."""

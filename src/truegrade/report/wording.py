@@ -120,9 +120,6 @@ def metric(name: str) -> str:
     if kind in _AT and k.isdigit():
         one = "one sample" if k == "1" else f"at least one of {k} samples"
         return f"probability that {one} {_AT[kind]}"
-    if kind == "eff":
-        best = "a sample" if k == "1" else f"the best of {k} samples"
-        return f"expected efficiency of {best}: 1 where it costs what the reference costs, 0 where it is wrong"
     return METRICS.get(name, "")
 
 

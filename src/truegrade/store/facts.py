@@ -70,8 +70,6 @@ class VerdictFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     marks: tuple[str, ...]
     detail: str
     """Of a grader's error; empty for others."""
-    efficiency: float = 0.0
-    """What the cost of a right answer is worth, where that is measured; else 0."""
     answer_hash: int = 0
     """Of the answer without its white space, to find equal ones in this process; 0 where there is none."""
 
@@ -127,7 +125,6 @@ def verdict_facts(verdict: Verdict) -> VerdictFacts:
         time_sensitive=verdict.time_sensitive,
         marks=verdict.marks,
         detail=verdict.detail if verdict.reason is Reason.GRADER_ERROR else "",
-        efficiency=float((verdict.harness or {}).get("efficiency", 0.0)) if verdict.passed else 0.0,
         answer_hash=hash("".join(verdict.answer.split())) if verdict.answer else 0,
     )
 
