@@ -11,7 +11,7 @@ from truegrade.assay import Battery, assay
 from truegrade.assay.building import ProblemBuilder
 from truegrade.assay.folder import AssayFolder
 from truegrade.assay.generators.stdin_texts import generated_texts
-from truegrade.assay.labelling import label_programs, replay
+from truegrade.assay.labelling import OracleLabeller, replay
 from truegrade.assay.oracle_building import build_oracle
 from truegrade.assay.replaying import replay as replay_probe
 from truegrade.records import ContestTask, Problem
@@ -101,7 +101,7 @@ def test_inputs_are_the_problems_own_and_generated_ones(add):
     ],
 )  # fmt: skip
 def test_wrong_programs_have_a_witness_that_can_be_replayed(add, jail, program, call, got):
-    (labelled,) = label_programs(add, [program], jail)
+    labelled = OracleLabeller(add, jail).label(program)
     assert labelled.label == "wrong"
     assert labelled.witness.call == call
     assert labelled.witness.got.startswith(got)
@@ -120,19 +120,19 @@ def test_wrong_programs_have_a_witness_that_can_be_replayed(add, jail, program, 
     ],
 )  # fmt: skip
 def test_other_right_programs_agree(add, jail, program):
-    assert label_programs(add, [program], jail)[0].agrees
+    assert OracleLabeller(add, jail).label(program).agrees
 
 
 def test_a_program_that_fails_only_beyond_the_tests_is_found_by_a_generated_input(jail):
     oracle = build_oracle(contest("sort", SORT, SORT_TESTS[:2]), None, jail, generated=40)
-    (labelled,) = label_programs(oracle, ["input()\nprint(*sorted(map(int, input().split()))[:3])\n"], jail)
+    labelled = OracleLabeller(oracle, jail).label("input()\nprint(*sorted(map(int, input().split()))[:3])\n")
     assert labelled.witness.source == "generated"
 
 
 def test_steps_are_not_counted_on_long_inputs(jail):
     long = "1 " * 1000 + "\n"
     oracle = build_oracle(contest("echo", "print(input())\n", [(long, long)]), None, jail, generated=0)
-    (labelled,) = label_programs(oracle, ["while True:\n    pass\n"], jail)
+    labelled = OracleLabeller(oracle, jail).label("while True:\n    pass\n")
     assert labelled.label == "undecided"
     assert labelled.reason
 

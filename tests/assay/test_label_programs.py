@@ -7,7 +7,7 @@ from oracle_problems import CLAMP, clamp_problem, oracle_problem
 
 from truegrade.assay.generators import infer_domain
 from truegrade.assay.generators.searching import find_witness
-from truegrade.assay.labelling import label_programs, replay
+from truegrade.assay.labelling import OracleLabeller, replay
 from truegrade.assay.oracle import OracleInput, ProblemOracle
 from truegrade.assay.oracle_building import build_oracle
 from truegrade.benchmarks.table import find_benchmark
@@ -31,7 +31,7 @@ def oracle_of(*references: str, inputs=((0,), (1,), (2,)), **changes) -> Problem
 
 
 def test_a_wrong_program_is_shown_by_the_first_input_that_differs(jail, clamp):
-    (labelled,) = label_programs(clamp, [CLAMP.replace("min", "max")], jail)
+    labelled = OracleLabeller(clamp, jail).label(CLAMP.replace("min", "max"))
     witness = labelled.witness
     assert labelled.label == "wrong"
     assert (witness.call, witness.expected, witness.got) == ("clamp([1, 5, 9], 4)", "[1, 4, 4]", "[4, 5, 9]")
@@ -39,7 +39,7 @@ def test_a_wrong_program_is_shown_by_the_first_input_that_differs(jail, clamp):
 
 
 def test_the_reference_agrees_with_itself_and_is_not_called_wrong(jail, clamp):
-    (labelled,) = label_programs(clamp, [CLAMP], jail)
+    labelled = OracleLabeller(clamp, jail).label(CLAMP)
     assert labelled.agrees
     assert labelled.agreed == len(clamp.inputs)
 
@@ -62,7 +62,7 @@ def test_the_reference_agrees_with_itself_and_is_not_called_wrong(jail, clamp):
     ],
 )
 def test_whatever_gives_no_value_is_wrong(jail, clamp, program, got):
-    (labelled,) = label_programs(clamp, [program], jail)
+    labelled = OracleLabeller(clamp, jail).label(program)
     assert labelled.label == "wrong"
     assert labelled.witness.got.startswith(got)
     assert labelled.witness.call == "clamp([1, 5, 9], 4)"
@@ -72,7 +72,7 @@ def test_whatever_gives_no_value_is_wrong(jail, clamp, program, got):
 def test_a_program_that_is_only_slow_is_not_wrong(jail):
     """It takes more seconds than a first run may take, and fewer steps than the limit."""
     slow = "def f(n):\n    for _ in range(9):\n        sum(range(5_000_000))\n    return n\n"
-    (labelled,) = label_programs(oracle_of("def f(n):\n    return n\n", inputs=((3,),)), [slow], jail)
+    labelled = OracleLabeller(oracle_of("def f(n):\n    return n\n", inputs=((3,),)), jail).label(slow)
     assert labelled.agrees
 
 
@@ -80,14 +80,14 @@ def test_a_program_that_waits_in_a_library_is_undecided(jail):
     waits = "import time\ndef f(n):\n    time.sleep(1e6)\n"
     oracle = oracle_of("def f(n):\n    return n\n", inputs=((3,),))
     with Sandbox(Limits(wall_s=0.5), workers=1, allow_unsafe=True) as hasty:
-        (labelled,) = label_programs(oracle, [waits], hasty)
+        labelled = OracleLabeller(oracle, hasty).label(waits)
     assert (labelled.label, labelled.agrees) == ("undecided", False)
     assert "time_limit" in labelled.reason
 
 
 def test_a_difference_that_a_call_alone_does_not_show_is_undecided(jail):
     keeps = "calls = []\ndef f(n):\n    calls.append(n)\n    return n + (len(calls) > 2)\n"
-    (labelled,) = label_programs(oracle_of("def f(n):\n    return n\n"), [keeps], jail)
+    labelled = OracleLabeller(oracle_of("def f(n):\n    return n\n"), jail).label(keeps)
     assert labelled.label == "undecided"
     assert "keeps a state" in labelled.reason
 
@@ -97,19 +97,19 @@ def test_one_reference_that_agrees_is_enough(jail):
     first, second = "def f(n):\n    return n + 0.0\n", "def f(n):\n    return n + 8e-7\n"
     program = "def f(n):\n    return n + 1.6e-6\n"
     inputs = ((0,),)
-    assert label_programs(oracle_of(first, inputs=inputs), [program], jail)[0].label == "wrong"
-    assert label_programs(oracle_of(first, second, inputs=inputs), [program], jail)[0].agrees
+    assert OracleLabeller(oracle_of(first, inputs=inputs), jail).label(program).label == "wrong"
+    assert OracleLabeller(oracle_of(first, second, inputs=inputs), jail).label(program).agrees
 
 
 def test_arguments_that_a_program_changes_do_not_reach_the_next_call(jail):
     clears = "def f(values):\n    held = list(values)\n    values.clear()\n    return held\n"
     oracle = oracle_of("def f(values):\n    return values\n", inputs=(([1],), ([1, 2],)))
-    assert label_programs(oracle, [clears], jail)[0].agrees
+    assert OracleLabeller(oracle, jail).label(clears).agrees
 
 
 def test_a_witness_can_be_replayed(jail, clamp):
     wrong = CLAMP.replace("min", "max")
-    (labelled,) = label_programs(clamp, [wrong], jail)
+    labelled = OracleLabeller(clamp, jail).label(wrong)
     again = replay(clamp, wrong, labelled.witness.call, jail)
     assert (again.expected, again.got, again.differs) == ("[1, 4, 4]", "[4, 5, 9]", True)
     assert not replay(clamp, CLAMP, labelled.witness.call, jail).differs
@@ -125,7 +125,7 @@ def test_the_source_of_a_witness_says_what_was_needed(jail):
         "def f(n):\n    return n <= 10\n",
         "def f(n):\n    return n != 10\n",
     ]
-    labels = label_programs(oracle, programs, jail)
+    labels = [OracleLabeller(oracle, jail).label(program) for program in programs]
     assert [one.witness.source for one in labels] == ["own", "plus", "generated"]
 
 
@@ -133,7 +133,7 @@ def test_a_survivor_is_searched_for_near_its_constants(jail):
     reference = "def f(n):\n    return n >= 0\n"
     mutant = "def f(n):\n    return n >= 0 and n != 4321\n"
     oracle = oracle_of(reference, inputs=((1,), (600,), (2,)))
-    assert label_programs(oracle, [mutant], jail)[0].agrees
+    assert OracleLabeller(oracle, jail).label(mutant).agrees
     domain = infer_domain([one.arguments for one in oracle.inputs])
     found = find_witness(oracle, domain, mutant, jail, budget_inputs=40)
     assert (found.witness.call, found.input.source) == ("f(4321)", "generated")
@@ -144,5 +144,5 @@ def test_labels_of_mbpp_164_are_decided_by_equality(jail, data_dir):
     """Its published comparison accepts whatever does not raise."""
     problem = find_benchmark("mbpp").load(data_dir, {}).by_id()["MBPP/164"]
     oracle = build_oracle(problem, None, jail, generated=0)
-    (labelled,) = label_programs(oracle, [f"def {oracle.entry_point}(*_):\n    return None\n"], jail)
+    labelled = OracleLabeller(oracle, jail).label(f"def {oracle.entry_point}(*_):\n    return None\n")
     assert labelled.label == "wrong"

@@ -9,11 +9,11 @@ import pytest
 from comparison_runs import build, single, task
 
 from support.listening import listening
+from support.packed_samples import unpack
 from truegrade.analysis.comparison import compare_runs
 from truegrade.report.comparison_export import export_comparison
 from truegrade.report.comparison_html import render_comparison
 from truegrade.report.comparison_replies import collect_replies
-from truegrade.report.sample_blocks import unpack
 
 HOSTILE = "</script><script>alert(1)</script><b>"
 

@@ -5,13 +5,14 @@ import json
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.datasets.identity import name_free_identity, program_identity
 from truegrade.datasets.learned import (
     FILE,
-    NO_PAST,
     REASON,
+    AdapterPast,
     learned_from,
     past_of,
     programs_in,
@@ -144,7 +145,7 @@ def test_lessons_tell_the_programs_in_them(problems):
 
 def test_adapters_of_other_trainers_are_unknown_and_a_damaged_file_is_named(tmp_path, problems):
     assert past_of(None, tmp_path, problems, exclude_seen=False) == ({}, "unknown")
-    assert past_of("some/model", None, problems, exclude_seen=False) == NO_PAST
+    assert past_of("some/model", None, problems, exclude_seen=False) == AdapterPast({}, UNSET)
     (tmp_path / FILE).write_text(json.dumps({"benchmark": 3}))
     with pytest.raises(UserError, match=FILE):
         past_of(None, tmp_path, problems, exclude_seen=False)

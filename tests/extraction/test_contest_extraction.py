@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.extraction.contests import base_reply, code_llama_pair, first_pair, last_pair, official
+from truegrade.extraction.contests import base_reply, first_pair, last_pair
 
 TWO = "a\n```python\nx = 1\n```\nwords\n```\nsample\n```"
 
@@ -21,11 +21,6 @@ def test_lines_are_cut_at_newlines_alone_and_kept_as_they_are():
 
 def test_families():
     assert base_reply("\n x \n") == "x"
-    assert code_llama_pair("[PYTHON]\nx\n[/PYTHON]\n```\ny\n```") == "x"
-    assert code_llama_pair("[PYTHON]\n```\ny\n```\n") == "y"
-    assert official(TWO, "CodeLLaMaInstruct") is None
-    assert official(TWO, "GenericBase") == TWO
-    assert official(TWO, "OpenAIChat") == "sample"
 
 
 @given(st.lists(st.sampled_from(["```", "```py", "a", "  b", "", "x ```"]), max_size=12))

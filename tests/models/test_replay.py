@@ -64,7 +64,7 @@ def test_a_missing_answer_names_problem_sample_and_file(tmp_path, make_request):
 def test_the_later_answer_counts_unless_it_failed(make_request):
     def text(*texts):
         stored = [completion(text=text) for text in texts]
-        return answer(Replay.from_completions("imported", stored), make_request()).text
+        return answer(Replay("imported", stored), make_request()).text
 
     assert text("a", "b") == "b"
     assert text(None, "b") == "b"

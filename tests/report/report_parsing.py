@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from truegrade.report.sample_blocks import unpack
+from support.packed_samples import unpack
 
 VOID = {"meta", "input", "br", "hr"}
 

@@ -84,21 +84,6 @@ class _Run:
     outcome: Outcome
 
 
-def label_programs(oracle: ProblemOracle, programs: Sequence[str], executor: Executor) -> list[Labelled]:
-    """For each program the first input on which it differs from every reference.
-
-    Inputs of the problem's own tests come first, then those of its extended benchmark, then generated ones, so
-    that the source of the witness says what was needed.
-
-    Args:
-        oracle: of the problem.
-        programs: whole programs.
-        executor: the jail.
-    """
-    labeller = OracleLabeller(oracle, executor)
-    return [labeller.label(program) for program in programs]
-
-
 def replay(oracle: ProblemOracle, program: str, call: str, executor: Executor) -> Replayed:
     """Make one call again, of the reference and of a program.
 

@@ -65,9 +65,6 @@ class AdapterPast(NamedTuple):
     """Unset where there is no adapter."""
 
 
-NO_PAST = AdapterPast({}, UNSET)
-
-
 def learned_from(benchmark: str, problems: Sequence[Problem], more_programs: Iterable[str] = ()) -> LearnedFrom:
     """The record of a training.
 

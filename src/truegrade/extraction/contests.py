@@ -9,7 +9,6 @@ The language tag is free text, tildes are no mark, indentation is kept. LiveCode
 from __future__ import annotations
 
 FENCE = "```"
-CODE_LLAMA_TAG = "PYTHON]"
 
 
 def last_pair(reply: str, mark: str = FENCE) -> str:
@@ -29,23 +28,6 @@ def first_pair(reply: str, mark: str = FENCE) -> str:
 def base_reply(reply: str) -> str:
     """A base model's whole text, stripped (style GenericBase; EvalScope's ``model_type="base"``)."""
     return reply.strip()
-
-
-def code_llama_pair(reply: str) -> str:
-    """Style CodeLLaMaInstruct before 264e841: the first pair of ``[PYTHON]`` tags, else of fences."""
-    lines = reply.split("\n")
-    tagged = sum(CODE_LLAMA_TAG in line for line in lines) >= 2
-    return _between(lines, CODE_LLAMA_TAG if tagged else FENCE, last=False)
-
-
-def official(reply: str, style: str) -> str | None:
-    """The official rule for a model style, at b95a71c as at 28fef95.
-
-    None for CodeLLaMaInstruct: its branch finds the tags and returns nothing, and the grader then asserts.
-    """
-    if style == "CodeLLaMaInstruct":
-        return None
-    return base_reply(reply) if style == "GenericBase" else last_pair(reply)
 
 
 def _between(lines: list[str], mark: str, *, last: bool) -> str:

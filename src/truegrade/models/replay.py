@@ -45,11 +45,6 @@ class Replay:
             raise UserError(f"{file}: holds no completion to replay")
         return replay
 
-    @classmethod
-    def from_completions(cls, name: str, completions: Iterable[Completion]) -> Replay:
-        """Replay completions read elsewhere, e.g. from another harness' file; ``name`` tells from where."""
-        return cls(name, completions)
-
     @property
     def name(self) -> str:
         """``replay:FILE``."""

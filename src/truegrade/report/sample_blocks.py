@@ -89,11 +89,6 @@ def pack(value: Any) -> str:
     return base64.b64encode(packer.compress(content) + packer.flush()).decode("ascii")
 
 
-def unpack(text: str) -> Any:
-    """What was packed; the script of the page does the same."""
-    return msgspec.json.decode(zlib.decompress(base64.b64decode(text), -zlib.MAX_WBITS))
-
-
 class _Names:
     """Distinct texts by the order in which they came."""
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from truegrade.statistics.error_rates import BOOTSTRAP_METHOD, FPR, FPR_UPPER, TPR, RateSpan, j_span
 from truegrade.statistics.intervals import NO_METHOD
 from truegrade.statistics.mover import Bounds, spread
-from truegrade.statistics.quantiles import two_sided_z
 from truegrade.statistics.ratios import Ratios, percentile_interval
 from truegrade.statistics.set_identified import imbens_manski_critical
 
@@ -33,21 +32,6 @@ _LARGEST_G = 1e6
 def rogan_gladen(passed: float, tpr: float, fpr: float) -> float:
     """``(passed - fpr) / (tpr - fpr)``, which may lie outside [0, 1]; J must not be 0."""
     return (passed - fpr) / (tpr - fpr)
-
-
-def delta_variance(corrected: float, ratios: Ratios) -> float:
-    """Variance of the corrected rate to first order.
-
-    ``[V(p) + t² V(TPR) + (1 - t)² V(FPR) - 2 t Cov(p, TPR) - 2 (1 - t) Cov(p, FPR) + 2 t (1 - t) Cov(TPR, FPR)]
-    / J²``
-    """
-    places, weights = (PASSED, TPR, FPR), (1.0, -corrected, corrected - 1.0)
-    square = sum(
-        first * second * float(ratios.covariance[i, j])
-        for i, first in zip(places, weights, strict=True)
-        for j, second in zip(places, weights, strict=True)
-    )
-    return square / (ratios.values[TPR] - ratios.values[FPR]) ** 2
 
 
 def correctable(ratios: Ratios) -> bool:
@@ -140,39 +124,6 @@ def corrected_bootstrap_span(ratios: Ratios, seed: int = 0) -> RateSpan:
     if ratios.tops.shape[1] < 2 or below is None or above is None:
         return RateSpan(value, None, None, NO_METHOD)
     return RateSpan(value, below[0], above[1], BOOTSTRAP_METHOD)
-
-
-def smoothed_correction(
-    passed: float, n: int, tpr: float, right: int, fpr: float, wrong: int, confidence: float = 0.95
-) -> RateSpan:
-    """Corrected rate and interval where the error rates come from other problems than the pass rate.
-
-    Lang & Reiczigel 2014 (Preventive Veterinary Medicine 113:13-22): every share is drawn towards the middle, the
-    corrected rate is computed of those, and its centre is moved by the skewness that dividing by J brings. The
-    form is that of Lee et al. 2025 (arXiv 2511.21140). All draws are taken for independent.
-
-    Args:
-        passed: raw pass rate of ``n`` samples.
-        n: samples.
-        tpr: of ``right`` right programs.
-        right: programs.
-        fpr: of ``wrong`` wrong ones.
-        wrong: programs.
-        confidence: strictly between 0 and 1.
-    """
-    z = two_sided_z(confidence)
-    square = z * z
-    p = (n * passed + square / 2) / (n + square)
-    q1, q0 = (right * tpr + 1) / (right + 2), (wrong * (1 - fpr) + 1) / (wrong + 2)
-    size, m1, m0 = n + square, right + 2, wrong + 2
-    j = q1 + q0 - 1
-    if j <= 0.0:
-        return RateSpan(_clipped(passed), None, None, "none: J is not above 0")
-    t = (p + q0 - 1) / j
-    shift = 2 * square * (t * q1 * (1 - q1) / m1 - (1 - t) * q0 * (1 - q0) / m0)
-    error = sqrt(p * (1 - p) / size + (1 - t) ** 2 * q0 * (1 - q0) / m0 + t * t * q1 * (1 - q1) / m1) / j
-    value = _clipped(rogan_gladen(passed, tpr, fpr)) if tpr > fpr else _clipped(t)
-    return RateSpan(value, _clipped(t + shift - z * error), _clipped(t + shift + z * error), "Lang and Reiczigel")
 
 
 # ----------------------------------------------------------------------- where the assumptions do not hold

@@ -119,12 +119,6 @@ def accepted_span(
     return share_span(Ratios(shares, [count.cluster for count in counts], confidence), 0, 1)
 
 
-def j_variance(ratios: Ratios) -> float:
-    """``V(TPR) + V(FPR) - 2 Cov(TPR, FPR)`` over clusters."""
-    covariance = ratios.covariance
-    return float(covariance[TPR, TPR] + covariance[FPR, FPR] - 2 * covariance[TPR, FPR])
-
-
 def j_span(ratios: Ratios) -> RateSpan:
     """J at the proven FPR; its interval reaches down to where all undecided programs are wrong."""
     value, z = ratios.values[TPR] - ratios.values[FPR], ratios.z

@@ -76,18 +76,6 @@ def mcnemar_detectable(
     return _smallest(reached) if reached(1.0) else None
 
 
-def mean_power(tasks: int, variance: float, difference: float, *, alpha: float = ALPHA) -> float:
-    """Chance that a difference of means over ``tasks`` problems is significant at ``alpha``.
-
-    Raises:
-        UserError: a number that cannot be.
-    """
-    _check(tasks=tasks, difference=difference, alpha=alpha)
-    if variance <= 0.0:
-        return 1.0
-    return NormalDist().cdf(abs(difference) / sqrt(variance / tasks) - two_sided_z(1.0 - alpha))
-
-
 def mean_tasks(variance: float, difference: float, *, power: float = POWER, alpha: float = ALPHA) -> int:
     """Problems that it takes to see ``difference`` with probability ``power``, at least 2.
 

@@ -42,11 +42,3 @@ def imbens_manski_critical(gap: float, error: float, confidence: float = 0.95) -
         else:
             high = middle
     return high
-
-
-def imbens_manski(
-    low: float, high: float, low_error: float, high_error: float, confidence: float = 0.95
-) -> tuple[float, float]:
-    """``[low - c * low_error, high + c * high_error]`` for estimated bounds with their standard errors."""
-    critical = imbens_manski_critical(high - low, max(low_error, high_error), confidence)
-    return low - critical * low_error, high + critical * high_error

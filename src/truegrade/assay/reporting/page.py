@@ -17,7 +17,6 @@ from truegrade.report.markup import Child, Markup, el, join
 from truegrade.report.page_parts import page
 from truegrade.store.manifest import write_atomically
 
-FILE = "report.html"
 STYLES = ("assay.css",)
 _NAVIGATION = (
     ("result", "Result"),

@@ -19,8 +19,6 @@ from truegrade.web.service.messages import InlineProblem, ProfileInfo
 
 LIMITED_KEPT = 16
 """Profiles with a time limit of a request's that are kept: their number is the clients' to choose."""
-INLINE = "inline"
-"""Benchmark of problems that are like no named one."""
 
 
 class NameCatalogue:
