@@ -48,7 +48,7 @@ CODES: Mapping[str, CodeMeaning] = MappingProxyType(
         ),
         "stopped-when-decided": CodeMeaning(
             "an earlier version stopped the run once its comparison with another one was decided",
-            "run the same command again without `--stop-when-decided`, which no longer exists: it asks the rest",
+            "run the same command again, without the option that stopped it: it asks the rest",
         ),
         "grader-errors": CodeMeaning(
             "the grader failed on problems, which are excluded from all estimates",
