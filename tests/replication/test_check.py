@@ -55,7 +55,7 @@ def test_a_number_that_rests_on_flags_without_programs_should_not_count(home):
     path = published(home / "f.jsonl", _0={"solution": ""}, _1={"passed": False})
     done = invoke("check", "85.7", path, *OPTIONS, "--out", "r")
     assert done.exit_code == 1
-    assert done.stdout.startswith("number reproduced, but it should not count: pass@1 = 85.7 %")
+    assert done.stdout.startswith("number confirmed, but it should not count: pass@1 = 85.7 %")
     said = "the claim equals the flags of the file: 6 of 7 by passed; 1 of these have no program"
     assert said in " ".join(done.stdout.split())
     assert "flag-without-program" in done.stdout
@@ -71,10 +71,11 @@ def test_a_number_that_rests_on_flags_without_programs_should_not_count(home):
     [
         (
             "100",
-            "not confirmed",
+            "differs from this file",
             "the claim equals the flags of the file: 7 of 7 by passed; 3 of these have no program",
         ),
-        ("57.4", "cannot be checked", "no count out of 7 prints as 57.4"),
+        ("57.4", "differs from this file", "no count out of 7 prints as 57.4"),
+        ("57.1", "number confirmed, but it should not count", "measured: 4 of 7 draws, which prints as 57.1"),
     ],
 )
 def test_other_answers_in_json(home, claim, answer, words):
@@ -86,6 +87,44 @@ def test_other_answers_in_json(home, claim, answer, words):
     assert words in " ".join(found["why"])
     assert found["audit"]["findings"][0]["flags"] == ["passed"]
     assert len(found["replication"]["condemned"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("claim", "headline", "independent"),
+    [
+        ("71.4", "differs from this file by 1 of 7 draws", "an independent draw could give 71.4 %"),
+        ("42.9", "differs from this file by 1 of 7 draws", "an independent draw could give 42.9 %"),
+        ("0", "differs from this file by 4 of 7 draws", "the claim of 0 % lies outside the interval"),
+        ("56.9", "differs from this file, as does every count out of 7", "no count out of 7 prints as 56.9"),
+    ],
+)
+def test_a_number_that_the_file_does_not_have_is_not_confirmed_by_its_interval(home, claim, headline, independent):
+    """4 of 7 right, 57.1 %, with an interval that contains most claims."""
+    wrong = {"solution": "def nothing():\n    pass\n", "passed": False}
+    path = published(home / "f.jsonl", _0=wrong, _1=wrong, _2=wrong)
+    done = invoke("check", claim, path, *OPTIONS)
+    assert done.exit_code == 1
+    first, *others = done.stdout.splitlines()
+    assert first == f"{headline}: pass@1 = {claim} % of {path}"
+    assert others[0].startswith("  measured: 4 of 7 draws, 57.1")
+    assert independent in " ".join(done.stdout.split())
+
+
+def test_digits_that_fit_only_truncated_are_confirmed_and_said_to_be(home):
+    wrong = {"solution": "def nothing():\n    pass\n", "passed": False}
+    done = invoke("check", "28.5", published(home / "f.jsonl", **{f"_{n}": wrong for n in range(5)}), *OPTIONS)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("confirmed, fits only truncated: pass@1 = 28.5 %")
+    assert "2 of 7 draws, 28.571 %; 28.5 fits only truncated, rounded it prints as 28.6" in done.stdout
+
+
+def test_a_claim_about_other_samples_than_the_file_holds_cannot_be_checked(home):
+    path = published(home / "f.jsonl")
+    for options in (("--samples", 5), ("--n", 5 * TASKS)):
+        done = invoke("check", "100.0", path, *OPTIONS, *options)
+        assert done.exit_code == 1
+        assert done.stdout.startswith("cannot be checked")
+        assert "the claim is about 5 samples per problem, this file holds 1" in done.stdout
 
 
 @pytest.mark.parametrize(

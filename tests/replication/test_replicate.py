@@ -1,14 +1,19 @@
 """A claim against a run: the verdict, why, and what could explain the difference."""
 
 import json
+import random
+import re
 
 import pytest
 from click.testing import CliRunner
 from replication_runs import make_run
 
+from truegrade.analysis.matrix import tallies_of
 from truegrade.analysis.replication import ReplicationOutcome, replicate
+from truegrade.analysis.replication_question import OF_N, estimate_of
 from truegrade.cli.replication import replicate as command
 from truegrade.errors import UnknownName, UserError
+from truegrade.pipeline.summary import read_summary
 from truegrade.records import Reason
 
 
@@ -33,7 +38,7 @@ def test_a_claim_inside_the_interval_with_fitting_digits_is_reproduced(run):
     assert found.result.profile == "strict@1"
     assert found.result.p_independent == 1.0
     assert [(f.first, f.last, f.denominator) for f in found.fits] == [(111, 111, 164)]
-    assert "111 of 164 prints as 67.7" in found.result.why
+    assert found.result.why[0] == "measured: 111 of 164 draws, which prints as 67.7"
     assert found.explanations == []
     assert {other.profile: other.outcome for other in found.others} == {
         "harsh@1": ReplicationOutcome.NOT_REPRODUCED,
@@ -59,7 +64,7 @@ def test_digits_that_no_count_prints_are_not_comparable_and_other_denominators_a
     # Nobody says that 164 is the denominator: five samples of each task print 67.9.
     free = replicate(run, "67.9")
     assert free.result.outcome is ReplicationOutcome.REPRODUCED
-    assert any("557 of 820 prints so, 5 samples per problem" in sentence for sentence in free.result.why)
+    assert any("557 of 820 prints as 67.9, 5 samples per problem" in sentence for sentence in free.result.why)
 
 
 def test_a_number_of_draws_over_the_tasks_is_a_denominator(run):
@@ -76,6 +81,74 @@ def test_another_number_of_tasks_or_a_partial_run_is_not_comparable(run, tmp_pat
     part = make_run(tmp_path / "part", {"strict": table(62, 100)}, whole=164)
     assert "100 of the 164 problems" in replicate(part, "62.0").result.why[0]
     assert replicate(part, "62.0", tasks=100).result.outcome is ReplicationOutcome.REPRODUCED
+
+
+def own_numbers(run, metrics, decimals=(1, 2, 4, 9)):
+    """The metrics that a run can give, printed as Python prints them."""
+    summary = read_summary(run)
+    for metric in metrics:
+        value = estimate_of(metric, tallies_of(summary.profiles[0]))
+        yield from ((metric, f"{100 * value.value:.{digits}f}", value) for digits in (decimals if value else ()))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_own_number_of_a_run_is_reproduced_by_its_own_protocol(tmp_path, seed):
+    """Whatever the problems, samples, missing samples, metric and digits; a partial run when its size is given."""
+    draw = random.Random(seed)
+    tasks, width = draw.choice([1, 2, 7, 34, 100, 164]), draw.choice([1, 2, 3, 5, 8])
+    rate, lost = draw.random(), draw.choice([0, 0, 0.2])
+    rows = [[draw.random() < rate for _ in range(width) if draw.random() >= lost] for _ in range(tasks)]
+    rows[0] = [draw.random() < rate for _ in range(width)]
+    run = make_run(tmp_path / "r", {"strict": rows}, whole=draw.choice([tasks, tasks + 64]))
+    asked = 0
+    for metric, claim, ours in own_numbers(run, ("pass@1", "pass@2", "pass@3", "all_solutions", *OF_N)):
+        for options in (
+            {"tasks": ours.tasks},
+            {"tasks": ours.tasks, "samples": width},
+            {"tasks": ours.samples},
+            {"tasks": ours.samples, "samples": width},
+        ):
+            found = replicate(run, claim, metric=metric, **options)
+            assert found.holds, (metric, claim, options, found.result.why)
+            assert found.result.own.agrees and found.explanations == []
+            asked += 1
+        bare = replicate(run, claim, metric=metric)
+        if not bare.holds:  # a part of the benchmark: the advice works
+            (advised,) = set(re.findall(r"give `tasks` (\d+)", " ".join(bare.result.why)))
+            assert replicate(run, claim, metric=metric, tasks=int(advised)).holds, bare.result.why
+            assert bare.result.why[-1].startswith("measured: ")
+    assert asked >= 64
+
+
+@pytest.mark.parametrize(
+    ("tasks", "right", "claim", "options"),
+    [
+        (100, 153, "30.6", {"metric": "all_solutions", "tasks": 100}),
+        (100, 153, "30.6", {"metric": "all_solutions", "tasks": 500}),
+        (34, 66, "38.8", {"tasks": 34}),
+        (34, 66, "38.8", {"tasks": 170, "samples": 5}),
+    ],
+)
+def test_a_share_of_all_samples_is_told_by_the_number_of_problems(tmp_path, tasks, right, claim, options):
+    draws = [draw < right for draw in range(5 * tasks)]
+    run = make_run(tmp_path / "r", {"strict": [draws[5 * i : 5 * i + 5] for i in range(tasks)]}, whole=164)
+    found = replicate(run, claim, **options)
+    assert found.result.outcome is ReplicationOutcome.REPRODUCED
+    assert found.result.why[0] == f"measured: {right} of {5 * tasks} draws, which prints as {claim}"
+
+
+def test_a_claim_about_a_benchmark_is_not_one_about_many_samples_of_a_part(tmp_path):
+    """164 is 41 times 4, and no number of samples that anybody takes."""
+    run = make_run(tmp_path / "r", {"strict": table(3, 4)}, whole=164)
+    found = replicate(run, "75.0", tasks=164)
+    assert found.result.outcome is ReplicationOutcome.NOT_COMPARABLE
+    assert "the claim covers 164 problems, this run 4" in found.result.why
+
+
+def test_missing_samples_that_were_counted_as_wrong_are_an_explanation(tmp_path):
+    run = make_run(tmp_path / "r", {"strict": table(110, 163)}, whole=164)
+    sentence = "1 of 164 samples are missing; with these counted as wrong, measured: 110 of 164 draws"
+    assert any(sentence in cause.sentence for cause in replicate(run, "67.1").explanations if cause.exact)
 
 
 def test_a_metric_that_needs_more_samples_is_not_comparable(run):

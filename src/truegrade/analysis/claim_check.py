@@ -15,7 +15,8 @@ import msgspec
 from truegrade.analysis.audit import Audit, require_file
 from truegrade.analysis.audit import audit as examine
 from truegrade.analysis.audit import contest_audit as contests
-from truegrade.analysis.replication import AUDIT, Replication, ReplicationOutcome, replicate
+from truegrade.analysis.own_number import Agreement, own_count
+from truegrade.analysis.replication import AUDIT, Replication, replicate
 from truegrade.analysis.replication_question import refuse_wrong_numbers
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
@@ -25,7 +26,7 @@ from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.published import completion_file
 from truegrade.pipeline.selection import apart
 from truegrade.profiles import Profile, find_profile
-from truegrade.statistics.claims import Claim, fit, parse_claim
+from truegrade.statistics.claims import Claim, parse_claim
 from truegrade.statistics.windows import described
 from truegrade.store import Run
 from truegrade.store.importers import find_format
@@ -37,11 +38,11 @@ class CheckAnswer(StrEnum):
     """What became of a claim about a file."""
 
     CONFIRMED = "confirmed"
-    """The number is reproduced, and no finding of the audit is an error."""
-    NOT_CONFIRMED = "not confirmed"
-    """The number is not reproduced."""
-    SHOULD_NOT_COUNT = "number reproduced, but it should not count"
-    """The number is reproduced, and the audit found rows or a protocol that must not count as they do."""
+    """The file's own number prints as the claim, rounded or truncated, and no finding of the audit is an error."""
+    DIFFERS = "differs from this file"
+    """The file's own number does not print as the claim."""
+    SHOULD_NOT_COUNT = "number confirmed, but it should not count"
+    """The file's own number prints as the claim, and the audit found rows or a protocol that must not count."""
     CANNOT_BE_CHECKED = "cannot be checked"
     """Claim and file do not measure the same thing."""
 
@@ -54,6 +55,20 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     """Sentences about the number; what should not count stands in the audit."""
     replication: Replication
     audit: Audit
+
+    @property
+    def headline(self) -> str:
+        """The answer, and how far claim and file are apart: ``differs from this file by 8 of 164 draws``."""
+        own = self.replication.result.own
+        if self.answer is CheckAnswer.CONFIRMED and own is not None and own.agreement is Agreement.TRUNCATED:
+            return f"{self.answer.value}, {own.agreement.value}"
+        if self.answer is not CheckAnswer.DIFFERS or own is None:
+            return self.answer.value
+        return (
+            f"{self.answer.value} by {own.apart}"
+            if own.apart
+            else f"{self.answer.value}, as does every count out of {own.total}"
+        )
 
 
 def check(
@@ -124,7 +139,7 @@ def check(
     )
     return Check(
         answer=_answer(found),
-        why=[*found.result.why, *own_flags(claimed, audit)],
+        why=[*_why(found), *own_flags(claimed, audit)],
         replication=found,
         audit=audit,
     )
@@ -241,8 +256,8 @@ def own_flags(claim: Claim, audit: Audit) -> list[str]:
     """That a claim is what the file says of itself, with what speaks against that; nothing if it is not."""
     equal: dict[tuple[int, int], list[str]] = {}
     for name, count in audit.recorded.items():
-        for total in dict.fromkeys((audit.tasks, audit.samples)):
-            if count and count in fit(claim, total):
+        for total, unit in {audit.samples: "draws", audit.tasks: "problems"}.items():
+            if 0 < count <= total and own_count(claim, count, total, unit).agrees:
                 equal.setdefault((count, total), []).append(name)
     return [_equals(count, total, names, audit) for (count, total), names in equal.items()]
 
@@ -266,9 +281,30 @@ def _equals(count: int, total: int, names: Sequence[str], audit: Audit) -> str:
     return f"{said}; {', '.join(against)}" if against else said
 
 
+def _obstacles(found: Replication) -> list[str]:
+    """Why claim and file do not measure the same thing.
+
+    An independent draw may have had any number of samples per problem; the file itself has those that it has.
+    """
+    width, claimed = found.samples, found.claimed_samples
+    if found.result.obstacles or claimed in (None, width):
+        return found.result.obstacles
+    return [f"the claim is about {claimed} samples per problem, this file holds {width}"]
+
+
+def _why(found: Replication) -> list[str]:
+    """The file's own number; where it is not the claim, also what stands in the way or another draw could give."""
+    own = found.result.own
+    measured = [own.sentence] if own is not None else []
+    if not (obstacles := _obstacles(found)) and own is not None and own.agrees:
+        return measured
+    return list(dict.fromkeys([*obstacles, *measured, *found.result.why]))
+
+
 def _answer(found: Replication) -> CheckAnswer:
-    if found.result.outcome is ReplicationOutcome.NOT_COMPARABLE:
+    own = found.result.own
+    if own is None or _obstacles(found):
         return CheckAnswer.CANNOT_BE_CHECKED
-    if found.result.outcome is ReplicationOutcome.NOT_REPRODUCED:
-        return CheckAnswer.NOT_CONFIRMED
-    return CheckAnswer.CONFIRMED if found.holds else CheckAnswer.SHOULD_NOT_COUNT
+    if not own.agrees:
+        return CheckAnswer.DIFFERS
+    return CheckAnswer.SHOULD_NOT_COUNT if found.condemned else CheckAnswer.CONFIRMED

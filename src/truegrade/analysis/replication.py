@@ -5,22 +5,27 @@ Pure reading of stored files; nothing is graded here. The statistics are in `tru
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from enum import StrEnum
 
 import msgspec
 
 from truegrade.analysis.audit.findings import Audit, Severity
-from truegrade.analysis.matrix import tallies_of
+from truegrade.analysis.own_number import OwnNumber, own_number
 from truegrade.analysis.replication_causes import Explanation, explain
-from truegrade.analysis.replication_question import MEANS, Question, refuse_wrong_numbers, resolve
+from truegrade.analysis.replication_question import (
+    MEANS,
+    Question,
+    estimate_of,
+    refuse_wrong_numbers,
+    resolve,
+)
 from truegrade.errors import UserError
 from truegrade.files.json_text import read_json
 from truegrade.pipeline.cautions import Caution
-from truegrade.pipeline.summary import ProfileSummary, read_summary
-from truegrade.records import Estimate, Reason
-from truegrade.statistics import TaskTally, estimate
+from truegrade.pipeline.summary import Summary, read_summary
+from truegrade.records import Estimate
+from truegrade.statistics import TaskTally
 from truegrade.statistics.claims import (
     Fit,
     effective_draws,
@@ -38,10 +43,10 @@ SMALL_P = 0.05
 
 
 class ReplicationOutcome(StrEnum):
-    """What became of a claim."""
+    """What became of a claim: whether an independent draw could give it."""
 
     REPRODUCED = "reproduced"
-    """Its digits fit its denominator, and it lies inside our interval."""
+    """It is our own number, or its digits fit its denominator and it lies inside our interval."""
     NOT_REPRODUCED = "not reproduced"
     """It fits its denominator, and lies outside."""
     NOT_COMPARABLE = "not comparable"
@@ -55,8 +60,12 @@ class ProfileResult(msgspec.Struct, frozen=True, kw_only=True):
     outcome: ReplicationOutcome
     why: list[str]
     """Sentences."""
+    obstacles: list[str]
+    """Those of them that say why claim and run do not measure the same thing; empty if they do."""
     estimate: Estimate | None
     """Ours; None where the run cannot give the metric."""
+    own: OwnNumber | None
+    """Our number beside the claim; None with ``estimate``."""
     p_independent: float | None = None
     """See `truegrade.statistics.claims.independent_p`."""
     p_same_tasks: float | None = None
@@ -75,6 +84,10 @@ class Replication(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     tasks: int
     """Problems of the run."""
+    samples: int
+    """Samples per problem of the run."""
+    claimed_samples: int | None
+    """Samples per problem behind the claim, where known."""
     tolerance: float
     """By how much the claim may miss the interval."""
     fits: list[Fit]
@@ -84,7 +97,8 @@ class Replication(msgspec.Struct, frozen=True, kw_only=True):
     others: list[ProfileResult]
     """Under the other profiles of the run."""
     explanations: list[Explanation]
-    """What could explain a difference; empty where the claim is reproduced."""
+    """What could explain a difference. None where the claim is the run's own number; only what gives exactly
+    the claim where it is reproduced."""
     audited: bool | None
     """Whether the run keeps an audit of the file that it was made of; None where it was not made of a file."""
     condemned: list[str]
@@ -124,43 +138,57 @@ def replicate(
     """
     summary = read_summary(run)
     refuse_wrong_numbers(metric, tasks, samples, tolerance_points)
-    asked = resolve(run, summary, parse_claim(claim), metric, tasks, samples, tolerance_points / 100)
+    claimed, tolerance = parse_claim(claim), tolerance_points / 100
+    asked = {
+        item.profile: resolve(run, summary, item, claimed, metric, tasks, samples, tolerance)
+        for item in summary.profiles
+    }
     wanted = run.profile_id(profile) if profile is not None else summary.profiles[0].profile
-    results = {item.profile: _judge(asked, item) for item in summary.profiles}
-    if wanted not in results:
+    if wanted not in asked:
         raise UserError(f"{run.given}: its summary lacks {wanted}; grade it again under that profile")
-    result = results.pop(wanted)
-    chosen = next(item for item in summary.profiles if item.profile == wanted)
+    results = {name: _judge(question, name) for name, question in asked.items()}
+    result, question = results.pop(wanted), asked[wanted]
     audited = stored_audit(run)
-
-    def covers(tallies: Sequence[TaskTally], other_metric: str) -> Estimate | None:
-        """The estimate of other tallies or of another metric, if the claim lies inside its interval."""
-        found = _estimate(other_metric, tallies)
-        return found if found is not None and asked.inside(found) else None
-
     return Replication(
         run=str(run.given),
         benchmark=summary.benchmark,
         model=summary.model,
-        claim=asked.claim.text,
-        claim_low=asked.claim.low,
-        claim_high=asked.claim.high,
+        claim=claimed.text,
+        claim_low=claimed.low,
+        claim_high=claimed.high,
         metric=metric,
         tasks=summary.tasks,
-        tolerance=asked.tolerance,
-        fits=list(asked.fits),
+        samples=summary.samples_per_task,
+        claimed_samples=question.samples,
+        tolerance=tolerance,
+        fits=list(question.fits),
         result=result,
         others=list(results.values()),
-        explanations=[]
-        if result.outcome is ReplicationOutcome.REPRODUCED
-        else [
-            *_other_profiles(list(results.values())),
-            *explain(run, summary, chosen, asked.claim, metric, covers),
-        ],
+        explanations=_explanations(run, summary, question, result, list(results.values())),
         audited=None if run.manifest.imported_from is None else audited is not None,
         condemned=[f.sentence for f in audited.findings if f.severity is Severity.ERROR] if audited else [],
         warnings=summary.warnings,
     )
+
+
+def _explanations(
+    run: Run, summary: Summary, asked: Question, result: ProfileResult, others: Sequence[ProfileResult]
+) -> list[Explanation]:
+    """What could explain that the run's own number is not the claim."""
+    if result.own is not None and result.own.agrees:
+        return []
+
+    def matches(tallies: Sequence[TaskTally], metric: str) -> tuple[bool, str] | None:
+        """Whether other tallies or another metric give exactly the claim or only cover it, and the sentence."""
+        own, found = own_number(asked.claim, metric, tallies), estimate_of(metric, tallies)
+        if own is None or found is None or not (own.agrees or asked.inside(found)):
+            return None
+        interval = "" if own.agrees else "; the claim lies inside its interval"
+        return own.agrees, own.sentence + interval
+
+    chosen = next(item for item in summary.profiles if item.profile == result.profile)
+    found = [*_other_profiles(others), *explain(run, summary, chosen, asked.claim, asked.metric, matches)]
+    return [cause for cause in found if cause.exact or result.outcome is not ReplicationOutcome.REPRODUCED]
 
 
 def stored_audit(run: Run) -> Audit | None:
@@ -178,49 +206,33 @@ def stored_audit(run: Run) -> Audit | None:
 # ---------------------------------------------------------------------------------------- the verdict
 
 
-def _judge(asked: Question, profile: ProfileSummary) -> ProfileResult:
-    tallies = tallies_of(profile)
-    ours = _estimate(asked.metric, tallies)
-    obstacles = [*asked.obstacles, *_gaps(asked, profile, ours)]
-    p_values = _p_values(asked, tallies, ours)
-    if ours is None or obstacles:
-        return ProfileResult(
-            profile=profile.profile,
-            outcome=ReplicationOutcome.NOT_COMPARABLE,
-            why=obstacles,
-            estimate=ours,
-            **p_values,
-        )
-    inside = asked.inside(ours)
-    return ProfileResult(
-        profile=profile.profile,
-        outcome=ReplicationOutcome.REPRODUCED if inside else ReplicationOutcome.NOT_REPRODUCED,
-        why=[asked.position(ours), asked.digits(), *_chance(inside, **p_values)],
+def _judge(asked: Question, profile: str) -> ProfileResult:
+    ours, own = asked.ours, asked.own
+    p_values = _p_values(asked, ours)
+    result = ProfileResult(
+        profile=profile,
+        outcome=ReplicationOutcome.NOT_COMPARABLE,
+        why=[*asked.obstacles, *([own.sentence] if own is not None and own.agrees else [])],
+        obstacles=list(asked.obstacles),
         estimate=ours,
+        own=own,
         **p_values,
+    )
+    if ours is None or own is None or asked.obstacles:
+        return result
+    if asked.no_fit is not None or (ours.low is None and not own.agrees):
+        return msgspec.structs.replace(result, why=[asked.no_fit or asked.position(ours)])
+    inside = asked.holds(ours)
+    told = own.agrees or any(fit.denominator == own.total for fit in asked.fits[:1])
+    digits = [] if told else [asked.digits()]
+    return msgspec.structs.replace(
+        result,
+        outcome=ReplicationOutcome.REPRODUCED if inside else ReplicationOutcome.NOT_REPRODUCED,
+        why=[own.sentence, asked.position(ours), *digits, *_chance(inside, **p_values)],
     )
 
 
-def _gaps(asked: Question, profile: ProfileSummary, ours: Estimate | None) -> list[str]:
-    """What this profile's verdicts lack for the metric."""
-    if ours is None:
-        return [f"{asked.metric} needs more samples per problem than this run has"]
-    gaps = []
-    errors = profile.reasons.get(Reason.GRADER_ERROR.value, 0)
-    if errors:
-        gaps.append(
-            f"{errors} verdicts are grader errors, which carry no information about the model; grade again"
-        )
-    if ours.tasks < len(profile.tasks):
-        gaps.append(
-            f"only {ours.tasks} of {len(profile.tasks)} problems have the samples that {asked.metric} needs"
-        )
-    if ours.low is None:
-        gaps.append("all problems form one cluster, so there is no interval to compare the claim with")
-    return gaps
-
-
-def _p_values(asked: Question, tallies: Sequence[TaskTally], ours: Estimate | None) -> dict[str, float | None]:
+def _p_values(asked: Question, ours: Estimate | None) -> dict[str, float | None]:
     """Both p-values, where they can be had.
 
     The claim's draws are taken to be worth its number of problems, whatever its samples: nobody knows how alike
@@ -232,7 +244,7 @@ def _p_values(asked: Question, tallies: Sequence[TaskTally], ours: Estimate | No
     means = asked.metric in MEANS
     return {
         "p_independent": independent_p(asked.claim, asked.tasks, ours.value, draws),
-        "p_same_tasks": same_tasks_p(asked.claim, asked.samples or 1, tallies) if means else None,
+        "p_same_tasks": same_tasks_p(asked.claim, asked.samples or 1, asked.tallies) if means else None,
     }
 
 
@@ -249,23 +261,15 @@ def _chance(inside: bool, p_independent: float | None, p_same_tasks: float | Non
     return [f"the claim has a sampling error too, and with it the difference is not significant (p = {p:.2g})"]
 
 
-# -------------------------------------------------------------------------------------------- helpers
-
-
-def _estimate(metric: str, tallies: Sequence[TaskTally]) -> Estimate | None:
-    """The metric, or None where no problem has the samples for it."""
-    needed = int(match[1]) if (match := re.fullmatch(r"pass@([1-9]\d*)", metric)) else 1
-    return estimate(metric, tallies) if any(tally.n >= needed for tally in tallies) else None
-
-
 def _other_profiles(others: Sequence[ProfileResult]) -> list[Explanation]:
     """Other rules under which the claim holds."""
     return [
         Explanation(
             kind="profile",
             explains=True,
-            sentence=f"under {other.profile} the claim is reproduced: {100 * other.estimate.value:.1f} %",
+            exact=other.own.agrees,
+            sentence=f"under {other.profile} {other.own.sentence if other.own.agrees else other.why[1]}",
         )
         for other in others
-        if other.outcome is ReplicationOutcome.REPRODUCED and other.estimate is not None
+        if other.outcome is ReplicationOutcome.REPRODUCED and other.own is not None
     ]

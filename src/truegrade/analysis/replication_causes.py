@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 
 from truegrade.analysis.matrix import first_sample, tallies_of
+from truegrade.analysis.own_number import own_count
 from truegrade.analysis.replication_question import MEANS
 from truegrade.benchmarks.mbpp import split_of
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.pipeline.verdict_table import VerdictTable, verdict_table
-from truegrade.records import UNANSWERED, Estimate, Reason
+from truegrade.records import UNANSWERED, Reason
 from truegrade.statistics import TaskTally
 from truegrade.statistics.claims import Claim, fits
 from truegrade.store import Run
@@ -20,8 +21,9 @@ from truegrade.store.facts import VerdictFacts
 FIRST_TASKS = 100
 """The part that quick experiments answer."""
 
-Covers = Callable[[Sequence[TaskTally], str], Estimate | None]
-"""``covers(tallies, metric)``: the estimate, if the claim lies inside its interval."""
+Matches = Callable[[Sequence[TaskTally], str], tuple[bool, str] | None]
+"""``matches(tallies, metric)``: whether that number is exactly the claim, and the sentence; None if the claim does
+not even lie inside its interval."""
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,11 +33,13 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """profile, metric, subset, truncated, unanswered, time, missing, prompt or percent."""
     explains: bool
     """Whether it is enough to bridge the difference; else the sentence says that it is not."""
+    exact: bool = False
+    """Whether it gives exactly the claim."""
     sentence: str
 
 
 def explain(
-    run: Run, summary: Summary, profile: ProfileSummary, claim: Claim, metric: str, covers: Covers
+    run: Run, summary: Summary, profile: ProfileSummary, claim: Claim, metric: str, matches: Matches
 ) -> list[Explanation]:
     """Look for causes, those that suffice first. None of them is proven: they say where to look.
 
@@ -45,7 +49,7 @@ def explain(
         profile: the rules in question.
         claim: the number that should be explained.
         metric: what it is said to be.
-        covers: tells whether the claim lies inside the interval of other tallies or another metric.
+        matches: tells whether other tallies or another metric give the claim, or an interval around it.
     """
     tallies = tallies_of(profile)
     outcomes = verdict_table(
@@ -53,9 +57,10 @@ def explain(
     )
     found = [
         *_as_fraction(claim),
-        *_metrics(tallies, metric, covers),
+        *_metrics(tallies, metric, matches),
         *_first_sample(profile, outcomes, claim),
-        *_subsets(summary, claim, tallies, metric, covers),
+        *_subsets(summary, claim, tallies, metric, matches),
+        *(_missing_as_wrong(run, summary, tallies, claim) if metric in MEANS else ()),
         *(_verdicts(tallies, outcomes, summary.samples_per_task, claim) if metric in MEANS else ()),
         *_prompt(run),
     ]
@@ -73,45 +78,69 @@ def _as_fraction(claim: Claim) -> Iterator[Explanation]:
         )
 
 
-def _metrics(tallies: Sequence[TaskTally], metric: str, covers: Covers) -> Iterator[Explanation]:
+def _metrics(tallies: Sequence[TaskTally], metric: str, matches: Matches) -> Iterator[Explanation]:
     """The claim may be another metric than it is said to be."""
     most = max((tally.n for tally in tallies), default=0)
     if most < 2:
         return
     for other in ("pass@1", "any_correct", "all_correct", "all_solutions"):
-        found = covers(tallies, other) if other != metric else None
+        found = matches(tallies, other) if other != metric else None
         # Where every task has as many samples, these two are one number and prove nothing against each other.
         if found is not None and {other, metric} != {"pass@1", "all_solutions"}:
             yield Explanation(
                 kind="metric",
                 explains=True,
-                sentence=f"read as {other} over {most} samples per problem it matches: {100 * found.value:.1f} %",
+                exact=found[0],
+                sentence=f"read as {other} over {most} samples per problem, {found[1]}",
             )
 
 
 def _first_sample(profile: ProfileSummary, outcomes: VerdictTable, claim: Claim) -> Iterator[Explanation]:
     found = first_sample(profile.tasks, outcomes)
     several = any(line.n > 1 for line in profile.tasks)
-    if several and found is not None and claim.low <= found.value <= claim.high:
+    if not several or found is None:
+        return
+    own = own_count(claim, round(found.value * found.tasks), found.tasks, "problems")
+    if own.agrees:
         yield Explanation(
             kind="metric",
             explains=True,
-            sentence=f"the first sample of each problem alone gives exactly {claim.text} %",
+            exact=True,
+            sentence=f"the first sample of each problem alone, {own.sentence}",
+        )
+
+
+def _missing_as_wrong(
+    run: Run, summary: Summary, tallies: Sequence[TaskTally], claim: Claim
+) -> Iterator[Explanation]:
+    """Samples of the benchmark that the run lacks may have been counted as failures."""
+    total = run.manifest.benchmark.problems * summary.samples_per_task
+    missing = total - sum(tally.n for tally in tallies)
+    if missing <= 0 or summary.excluded:
+        return
+    own = own_count(claim, sum(tally.c for tally in tallies), total, "draws")
+    if own.agrees:
+        yield Explanation(
+            kind="missing",
+            explains=True,
+            exact=True,
+            sentence=f"{missing} of {total} samples are missing; with these counted as wrong, {own.sentence}",
         )
 
 
 def _subsets(
-    summary: Summary, claim: Claim, tallies: Sequence[TaskTally], metric: str, covers: Covers
+    summary: Summary, claim: Claim, tallies: Sequence[TaskTally], metric: str, matches: Matches
 ) -> Iterator[Explanation]:
     """The claim may be about a part of the problems; its digits must fit that part."""
     for name, part in _parts(summary.benchmark, tallies).items():
         fitting = 1 < len(part) < len(tallies) and fits(claim, [len(part)], {1, summary.samples_per_task})
-        found = covers(part, metric) if fitting else None
+        found = matches(part, metric) if fitting else None
         if found is not None:
             yield Explanation(
                 kind="subset",
                 explains=True,
-                sentence=f"on {name} ({len(part)} problems) it matches: {100 * found.value:.1f} %",
+                exact=found[0],
+                sentence=f"on {name} ({len(part)} problems), {found[1]}",
             )
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
+from truegrade.analysis.matrix import tallies_of
+from truegrade.analysis.own_number import OwnNumber, own_number
 from truegrade.errors import UnknownName, UserError
-from truegrade.pipeline.summary import Summary
-from truegrade.records import Estimate
-from truegrade.statistics import METRICS
+from truegrade.pipeline.summary import ProfileSummary, Summary
+from truegrade.records import Estimate, Reason
+from truegrade.statistics import METRICS, TaskTally, estimate
 from truegrade.statistics.claims import USUAL_SAMPLES, USUAL_TASKS, Claim, Fit, fits
+from truegrade.statistics.tally import is_metric, samples_needed
 from truegrade.store import Run
 
 MEANS = ("pass@1", "all_solutions")
@@ -22,7 +24,7 @@ OF_N = ("any_correct", "all_correct")
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked, resolved against the run."""
+    """What is asked, resolved against one profile of the run."""
 
     claim: Claim
     metric: str
@@ -33,8 +35,15 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     fits: tuple[Fit, ...]
     same_tasks: bool
     """The claim is about as many problems as the run."""
+    tallies: list[TaskTally]
+    ours: Estimate | None
+    """None where the run cannot give the metric."""
+    own: OwnNumber | None
+    """The run's own number beside the claim; None with ``ours``."""
     obstacles: tuple[str, ...]
-    """Why no profile can be compared; empty if nothing stands in the way."""
+    """Why claim and run do not measure the same thing; empty if nothing stands in the way."""
+    no_fit: str | None
+    """That no count prints as the claim; None where one does, or the run's own number."""
 
     def inside(self, ours: Estimate) -> bool:
         """Whether some share that prints like the claim lies in the interval, give or take the tolerance."""
@@ -42,13 +51,24 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
             return False
         return self.claim.low - self.tolerance <= ours.high and self.claim.high + self.tolerance >= ours.low
 
+    def holds(self, ours: Estimate) -> bool:
+        """Whether an independent draw could give the claim: it is the run's own number, or inside its interval."""
+        return self.inside(ours) or (self.own is not None and self.own.agrees)
+
     def position(self, ours: Estimate) -> str:
-        """The sentence that says where the claim lies."""
-        where = "inside" if self.inside(ours) else "outside"
-        low, high = (f"{100 * bound:.1f}" if bound is not None else "–" for bound in (ours.low, ours.high))
+        """The sentence that says where the claim lies, and what follows for an independent draw."""
+        if ours.low is None or ours.high is None:
+            return (
+                "all problems form one cluster, so there is no interval: what another draw could give is not known"
+            )
         allowance = f", widened by {100 * self.tolerance:g} points" if self.tolerance else ""
-        value = f"{100 * ours.value:.1f} % [{low}, {high}]"
-        return f"the claim of {self.claim.text} % lies {where} the interval of this run, {value}{allowance}"
+        interval = (
+            f"the interval of this run, {100 * ours.value:.1f} % [{100 * ours.low:.1f}, {100 * ours.high:.1f}]"
+            f"{allowance}"
+        )
+        if self.holds(ours):
+            return f"an independent draw could give {self.claim.text} %, which lies inside {interval}"
+        return f"the claim of {self.claim.text} % lies outside {interval}"
 
     def digits(self) -> str:
         """The sentence that says what the digits say about the denominator."""
@@ -62,53 +82,97 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         if best.samples == 1 or self.samples is not None:
             return f"{counts} as {text}"
         each = f"{best.samples} samples per problem" if best.decisive else "with that many draws every value fits"
-        return f"no count out of {self.tasks} prints as {text}; {counts} so, {each}"
+        return f"{counts} as {text}, {each}"
 
 
 def resolve(
     run: Run,
     summary: Summary,
+    profile: ProfileSummary,
     claim: Claim,
     metric: str,
     tasks: int | None,
     samples: int | None,
     tolerance: float,
 ) -> Question:
-    """Find the denominators, and what stands between the claim and this run."""
-    ours = summary.tasks
-    if tasks is not None and samples is None and metric in MEANS:
-        # A number of draws is a denominator: 820 over 164 tasks is five samples of each.
-        samples = tasks // ours if tasks % ours == 0 else 1
-        tasks //= samples
-    other_tasks = _other_tasks(run, summary, tasks)
-    obstacles = [*other_tasks, *_other_width(summary, metric, samples)]
-    each = _samples_behind(metric, samples, summary.samples_per_task)
-    fitting = fits(claim, [tasks or ours], each)
-    if not fitting and each:
-        obstacles.append(_no_fit(claim, tasks or ours, each))
-        fitting = fits(claim, [ours, *USUAL_TASKS])
+    """Find the denominators, and what stands between the claim and this run's numbers under one profile."""
+    tallies = tallies_of(profile)
+    ours, own = estimate_of(metric, tallies), own_number(claim, metric, tallies)
+    size, each = _claimed_size(run, summary, ours, tasks, samples)
+    covered = ours.tasks if ours is not None else len(tallies)
+    other_tasks = [*_other_tasks(run, summary, size, covered), *_too_few_samples(metric, size, covered, tallies)]
+    tried = _samples_behind(metric, each, summary.samples_per_task, tasks is not None)
+    fitting = fits(claim, [size or covered], tried)
+    no_fit = None
+    if not fitting and tried and not (own is not None and own.agrees):
+        no_fit = _no_fit(claim, size or covered, tried)
+        fitting = fits(claim, [covered, *USUAL_TASKS])
     return Question(
         claim=claim,
         metric=metric,
-        tasks=tasks or ours,
-        samples=samples,
+        tasks=size or covered,
+        samples=each,
         tolerance=tolerance,
         fits=fitting,
         same_tasks=not other_tasks,
-        obstacles=tuple(obstacles),
+        tallies=tallies,
+        ours=ours,
+        own=own,
+        obstacles=(
+            *_grader_errors(profile),
+            *other_tasks,
+            *_other_width(summary, metric, each),
+            *_no_estimate(metric, ours),
+        ),
+        no_fit=no_fit,
     )
 
 
-def _other_tasks(run: Run, summary: Summary, tasks: int | None) -> list[str]:
+def estimate_of(metric: str, tallies: Sequence[TaskTally]) -> Estimate | None:
+    """The metric, or None where no problem has the samples for it."""
+    needed = samples_needed(metric)
+    return estimate(metric, tallies) if any(tally.n >= needed for tally in tallies) else None
+
+
+def _claimed_size(
+    run: Run, summary: Summary, ours: Estimate | None, tasks: int | None, samples: int | None
+) -> tuple[int | None, int | None]:
+    """Problems and samples per problem that the claim is said to be about; None for what is left open.
+
+    A number of draws is a number of problems, too: 820 over 164 problems is five samples of each. It is taken so
+    only if it is this run's own, or its samples per problem are usual ones: over two problems every even number is
+    a number of draws.
+    """
+    sizes = {ours.tasks, summary.tasks} if ours is not None else {summary.tasks}
+    if tasks is None or tasks in sizes:
+        return tasks, samples
+    if ours is not None and tasks == ours.samples:
+        return ours.tasks, samples or summary.samples_per_task
+    for size in sorted(sizes) if tasks != run.manifest.benchmark.problems else ():
+        each = tasks // size
+        if tasks % size == 0 and (samples == each or (samples is None and each in USUAL_SAMPLES)):
+            return size, each
+    return tasks, samples
+
+
+def _other_tasks(run: Run, summary: Summary, size: int | None, covered: int) -> list[str]:
     """Sentences that say that claim and run are about different problems."""
     ours, whole = summary.tasks, run.manifest.benchmark.problems
     excluded = f"; {len(summary.excluded)} are not scored" if summary.excluded else ""
-    if tasks is not None and tasks != ours:
-        return [f"the claim covers {tasks} problems, this run {ours}{excluded}"]
-    if tasks is None and ours < whole:
+    if size not in (None, ours, covered):
+        return [f"the claim covers {size} problems, this run {ours}{excluded}"]
+    if size is None and ours < whole:
         part = f"the run covers {ours} of the {whole} problems of {summary.benchmark}{excluded}"
-        return [f"{part}; if the claim does so too, give `tasks` {ours}"]
+        return [f"{part}; if the claim does so too, give `tasks` {covered}"]
     return []
+
+
+def _too_few_samples(metric: str, size: int | None, covered: int, tallies: Sequence[TaskTally]) -> list[str]:
+    """The sentence that problems lack samples for the metric, unless the claim is said to be about the others."""
+    if size == covered or covered == len(tallies):
+        return []
+    few = f"only {covered} of {len(tallies)} problems have the samples that {metric} needs"
+    return [f"{few}; if the claim is about these alone, give `tasks` {covered}"]
 
 
 def _other_width(summary: Summary, metric: str, samples: int | None) -> list[str]:
@@ -119,8 +183,20 @@ def _other_width(summary: Summary, metric: str, samples: int | None) -> list[str
     return [f"{metric} of {samples} samples and of this run's {ours} are different metrics"]
 
 
-def _samples_behind(metric: str, samples: int | None, ours: int) -> tuple[int, ...]:
-    """Samples per problem that the claim's denominator may count; none where digits cannot decide.
+def _no_estimate(metric: str, ours: Estimate | None) -> list[str]:
+    return [] if ours is not None else [f"{metric} needs more samples per problem than this run has"]
+
+
+def _grader_errors(profile: ProfileSummary) -> list[str]:
+    errors = profile.reasons.get(Reason.GRADER_ERROR.value, 0)
+    if not errors:
+        return []
+    return [f"{errors} verdicts are grader errors, which carry no information about the model; grade again"]
+
+
+def _samples_behind(metric: str, samples: int | None, ours: int, size_given: bool) -> tuple[int, ...]:
+    """Samples per problem that the claim's denominator may count, this run's own first; none where digits cannot
+    decide.
 
     pass@k of n > k samples is a mean of fractions with large denominators: every number of digits fits.
     """
@@ -128,7 +204,9 @@ def _samples_behind(metric: str, samples: int | None, ours: int) -> tuple[int, .
         return (1,)
     if metric not in MEANS:
         return ()
-    return (samples,) if samples is not None else tuple(sorted({*USUAL_SAMPLES, ours}))
+    if samples is not None:
+        return (samples,)
+    return tuple(dict.fromkeys((ours, 1) if size_given else (ours, *USUAL_SAMPLES)))
 
 
 def _no_fit(claim: Claim, tasks: int, samples: Sequence[int]) -> str:
@@ -150,7 +228,7 @@ def refuse_wrong_numbers(metric: str, tasks: int | None, samples: int | None, to
         UnknownName: no such metric.
         UserError: a number is out of its range.
     """
-    if metric not in METRICS and not re.fullmatch(r"pass@[1-9]\d*", metric):
+    if not is_metric(metric):
         raise UnknownName("metric", metric, METRICS)
     for name, number in (("tasks", tasks), ("samples", samples)):
         if number is not None and number < 1:

@@ -322,7 +322,10 @@ def check(
     progress: Progress | None = None,
     notice: Notice = ignore,
 ) -> claim_check.Check:
-    """Grade a file, hold a published number against it and audit it: one answer, such as "confirmed".
+    """Grade a file, hold a published number against its own and audit it: one answer, such as "confirmed".
+
+    The claim is about this file: it is confirmed if the file's own count prints so, rounded or truncated. Whether
+    an independent draw could give it stands in `truegrade.analysis.claim_check.Check.replication`.
 
     Args:
         claim: the number in percent as printed, such as ``"67.7"``; its digits count.
@@ -330,9 +333,9 @@ def check(
         benchmark: what they answer; None where the file says.
         profile: rules of the grading.
         metric: ``pass@K``, ``any_correct``, ``all_correct`` or ``all_solutions``.
-        tasks: tasks, or draws over the file's tasks, behind the claim; None for the file's tasks.
+        tasks: tasks, or draws over the file's tasks, behind the claim; None for the whole benchmark.
         samples: samples per problem behind the claim, where known.
-        tolerance_points: percentage points by which the claim may miss the interval.
+        tolerance_points: percentage points by which the claim may miss the interval of an independent draw.
         data: local data file or folder.
         task_args: arguments of the benchmark, by name.
         file_format: name of the file's format; None to recognise it.

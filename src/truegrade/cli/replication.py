@@ -20,7 +20,7 @@ from truegrade.cli.options import (
 )
 
 EXIT_NOT_HELD = 1
-"""The claim is not confirmed or not reproduced, or the audit is not clean."""
+"""The file's number is not the claim, no independent draw gives it, or the audit is not clean."""
 
 
 def _ids(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[str]:
@@ -36,7 +36,7 @@ claim_options = together(
         "--n",
         "tasks",
         type=click.IntRange(min=1),
-        help="Problems (or draws over the run's problems) behind the claim. [default: the run's problems]",
+        help="Problems (or draws over the run's problems) behind the claim. [default: the whole benchmark]",
     ),
     click.option("--samples", type=click.IntRange(min=1), help="Samples per problem behind the claim, if known."),
     click.option(
@@ -44,7 +44,7 @@ claim_options = together(
         "tolerance_points",
         default=0.0,
         show_default=True,
-        help="Tolerance in percentage points around the interval.",
+        help="Tolerance in percentage points around the interval of an independent draw.",
     ),
 )
 
@@ -83,9 +83,10 @@ audit_options = together(
 def check(
     ctx: click.Context, /, claim: str, file: Path, as_json: bool, allow_unsafe: bool | None, **options: Any
 ) -> None:
-    """Grade a file, compare it with a published number and audit it: one answer, such as "confirmed".
+    """Grade a file, compare its own number with a published one and audit it: one answer, such as "confirmed".
 
-    Exit code 0: confirmed, and no finding of the audit is an error. 1: any other answer. 2: the input is at fault.
+    Exit code 0: the file's own count prints as the claim, rounded or truncated, and no finding of the audit is an
+    error. 1: any other answer, such as "differs from this file by 8 of 164 draws". 2: the input is at fault.
     """
     from truegrade import api
     from truegrade.analysis.claim_check import CheckAnswer
@@ -103,7 +104,7 @@ def check(
     else:
         from truegrade.report.replication_text import print_check
 
-        print_check(found.answer.value, found.why, found.replication, found.audit, worded=with_flags)
+        print_check(found.headline, found.why, found.replication, found.audit, worded=with_flags)
         echo(f"{found.replication.run}: summary.json, audit.json, report.html")
     if found.answer is not CheckAnswer.CONFIRMED:
         ctx.exit(EXIT_NOT_HELD)
@@ -117,7 +118,10 @@ def check(
 @json_option
 @click.pass_context
 def replicate(ctx: click.Context, /, run: Path, claim: str, as_json: bool, **options: Any) -> None:
-    """Compare a published number with a graded run: reproduced, not reproduced or not comparable, and why."""
+    """Say whether an independent draw of a graded run's protocol could give a published number, and why.
+
+    Exit code 0: reproduced (it could). 1: not reproduced, not comparable, or the stored audit reports errors.
+    """
     from truegrade.analysis.replication import replicate as hold
     from truegrade.store import Run
 

@@ -44,6 +44,7 @@ from truegrade.statistics.budgets import BudgetCurve
 from truegrade.statistics.contest_metrics import published_metrics
 from truegrade.statistics.reasoning import ReasoningSummary
 from truegrade.statistics.splits import Gap, Split, cutoff_gap, split_rates
+from truegrade.statistics.tally import samples_needed
 from truegrade.statistics.windows import EVERYTHING, Window, narrowed
 from truegrade.store import Manifest, Run
 from truegrade.store.facts import VerdictFacts
@@ -375,8 +376,7 @@ def _agent(run: Run, problems: Mapping[str, Problem], n: int) -> AgentSummary | 
 
 
 def _possible(metric: str, tallies: Sequence[TaskTally]) -> bool:
-    needed = int(metric.removeprefix("pass@")) if metric.startswith("pass@") else 1
-    return any(tally.n >= needed for tally in tallies)
+    return any(tally.n >= samples_needed(metric) for tally in tallies)
 
 
 def _tally(profile: Profile, problem: Problem, outcomes: Sequence[VerdictFacts]) -> TaskTally:

@@ -55,7 +55,7 @@ def print_replication(
 
 
 def print_check(
-    answer: str,
+    headline: str,
     why: Sequence[str],
     replication: Replication,
     audit: Audit,
@@ -63,7 +63,7 @@ def print_check(
     console: Console | None = None,
     worded: Callable[[str], str] = str,
 ) -> None:
-    """Print the answer, then the replication and the audit behind it (see `truegrade.analysis.claim_check.Check`).
+    """Print the headline, then the replication and the audit behind it: `truegrade.analysis.claim_check.Check`.
 
     ``worded`` as of `truegrade.report.text.print_summary`.
     """
@@ -72,7 +72,7 @@ def print_check(
     out = open_console(console)
     out.print(
         Text.assemble(
-            (answer, f"bold {'green' if answer == 'confirmed' else 'red'}"),
+            (headline, f"bold {'green' if headline.startswith('confirmed') else 'red'}"),
             f": {replication.metric} = {replication.claim} % of {audit.file}",
         )
     )
@@ -87,7 +87,7 @@ def _print_details(out: Console, replication: Replication) -> None:
     from rich.text import Text
 
     result = replication.result
-    table = plain_table("profile", f"measured {replication.metric}", "verdict", "p", "p, same problems")
+    table = plain_table("profile", f"measured {replication.metric}", "as another draw", "p", "p, same problems")
     for item in (result, *replication.others):
         row(table, item.profile, *_cells(item), bold=item is result)
     out.print(table)

@@ -90,17 +90,23 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
 def fit(claim: Claim, denominator: int) -> range:
     """Counts out of ``denominator`` whose share rounds to the claim.
 
-    A share halfway between two prints counts for the upper one, as taught at school, and for the even one, as
-    IEEE 754 and Python round.
+    A share halfway between two prints counts for the upper one, as taught at school, for the even one, as IEEE 754
+    rounds, and for what Python prints of it, which is neither where the float lies below: 79.35 prints as 79.3.
     """
     low, high = claim.value - claim.half_unit, claim.value + claim.half_unit
     # Fractions, not floats: what is asked about are counts that lie on a bound.
     first, last = max(0, ceil(low * denominator)), min(denominator, floor(high * denominator))
     odd = int(claim.text[-1]) % 2 == 1
     # On the upper bound itself, school rounds up to the next print, and IEEE 754 to the even one.
-    if last == high * denominator and odd:
+    if last == high * denominator and odd and not _python_prints(claim, last, denominator):
         last -= 1
     return range(first, last + 1)
+
+
+def _python_prints(claim: Claim, count: int, denominator: int) -> bool:
+    """Whether Python prints the share as the claim, multiplied by 100 before or after the division."""
+    percent = (100 * count / denominator, 100 * (count / denominator))
+    return any(Fraction(f"{value:.{claim.decimals}f}") / 100 == claim.value for value in percent)
 
 
 def fit_cut_off(claim: Claim, denominator: int) -> range:

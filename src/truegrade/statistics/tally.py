@@ -15,6 +15,8 @@ from truegrade.statistics.pass_at_k import pass_at_k as unbiased_pass_at_k
 METRICS = ("pass@1", "pass@10", "any_correct", "all_correct", "all_solutions")
 """Names that messages offer; ``pass@K`` is known for every whole K."""
 
+_PASS_AT_K = re.compile(r"pass@([1-9][0-9]*)")
+
 
 class TaskTally(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of one problem's graded samples."""
@@ -52,6 +54,17 @@ class _Term(msgspec.Struct, frozen=True):
     """Independent draws that the score rests on at most."""
 
 
+def samples_needed(metric: str) -> int:
+    """How many samples of a problem a metric needs: K for ``pass@K``, else 1."""
+    match = _PASS_AT_K.fullmatch(metric)
+    return int(match[1]) if match else 1
+
+
+def is_metric(name: str) -> bool:
+    """Whether `estimate` knows the metric."""
+    return name in METRICS or _PASS_AT_K.fullmatch(name) is not None
+
+
 def estimate(metric: str, tallies: Sequence[TaskTally], confidence: float = 0.95) -> Estimate:
     """Compute a metric by name: ``pass@K``, ``any_correct``, ``all_correct`` or ``all_solutions``.
 
@@ -62,10 +75,9 @@ def estimate(metric: str, tallies: Sequence[TaskTally], confidence: float = 0.95
     simple = {"any_correct": any_correct, "all_correct": all_correct, "all_solutions": all_solutions}
     if metric in simple:
         return simple[metric](tallies, confidence)
-    match = re.fullmatch(r"pass@([1-9][0-9]*)", metric)
-    if match is None:
+    if not is_metric(metric):
         raise UnknownName("metric", metric, METRICS)
-    return pass_at_k(tallies, int(match[1]), confidence)
+    return pass_at_k(tallies, samples_needed(metric), confidence)
 
 
 def pass_at_k(tallies: Sequence[TaskTally], k: int, confidence: float = 0.95) -> Estimate:
