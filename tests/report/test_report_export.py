@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from reasoning_runs import build_reasoning_run
 from report_runs import House, Lenient, build_run
+from rich.console import Console
 
+from truegrade.analysis.matrix import read_matrix
 from truegrade.cli import main
 from truegrade.errors import UserError
 from truegrade.pipeline.summary import read_summary
@@ -25,8 +27,10 @@ from truegrade.report import format as fmt
 from truegrade.report.exhibit_text import as_csv, as_latex, as_markdown, latex
 from truegrade.report.exhibits import Exhibit
 from truegrade.report.export import FORMATS, export_report
+from truegrade.report.matrix_text import print_matrix
 from truegrade.report.methods import sentences
 from truegrade.report.sample_table import COLUMNS
+from truegrade.report.text import print_summary
 from truegrade.store import Run
 
 
@@ -48,6 +52,7 @@ def test_csv_holds_the_estimates_as_numbers(two: Run) -> None:
             assert row["metric"] == estimate.metric
             assert float(row[profile.profile]) == estimate.value
             assert float(row[f"{profile.profile} low"]) == estimate.low
+            assert int(row[f"{profile.profile} problems"]) == int(row["problems"]) == estimate.tasks
 
 
 def test_markdown_and_latex_say_what_the_page_says(two: Run) -> None:
@@ -83,8 +88,8 @@ def test_json_is_one_file(two: Run) -> None:
     (path,) = export_report(two, "json")
     content = json.loads(path.read_text())
     estimates = content["tables"]["estimates"]
-    assert estimates["columns"] == ["metric", "house@1", "lenient@1"]
-    assert estimates["rows"][0][1]["value"] == read_summary(two).profiles[0].estimates[0].value
+    assert estimates["columns"] == ["metric", "problems", "house@1", "lenient@1"]
+    assert estimates["rows"][0][2]["value"] == read_summary(two).profiles[0].estimates[0].value
 
 
 def test_bibtex_names_run_and_program(two: Run) -> None:
@@ -222,3 +227,33 @@ def test_parquet_without_its_extra_says_what_to_install(two: Run, monkeypatch: p
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UserError, match=r"pip install 'truegrade\[parquet\]'"):
         export_report(two, "parquet")
+
+
+def test_an_estimate_over_fewer_problems_says_so_wherever_it_stands(tmp_path: Path) -> None:
+    """pass@5 of a run of which two problems have four samples each."""
+    run = build_run(tmp_path / "run", unanswered=2, profiles=(House(), Lenient()))
+    (found,) = [each for each in read_summary(run).profiles[0].estimates if each.metric == "pass@5"]
+    assert (found.tasks, found.left_out) == (10, 2)
+    said = "(10 of 12 problems)"
+    terminal = io.StringIO()
+    print_summary(read_summary(run), console=Console(file=terminal, width=200))
+    print_matrix(read_matrix(run), console=Console(file=terminal, width=200))
+    (paths,) = export_report(run, "html")
+    files = {
+        file_format: {path.stem: path.read_text() for path in export_report(run, file_format)}
+        for file_format in ("csv", "latex", "markdown", "json")
+    }
+    summary, matrix = terminal.getvalue().split("spread")[0].rsplit("profile ", 1)
+    assert re.search(r"pass@5 +10 +\S+ % \S+ \S+ \(10 of 12 problems\)", summary)
+    assert re.search(r"pass@1 +12 +\S+ % ", summary)
+    assert matrix.count(said) == 4, "pass@5 and the first sample of either profile"
+    assert paths.read_text().count(said) >= 2
+    for file_format in ("latex", "markdown"):
+        assert files[file_format]["estimates"].count(said) == 2
+        assert files[file_format]["profiles"].count(said) == 4
+    rows = {row["metric"]: row for row in csv.DictReader(io.StringIO(files["csv"]["estimates"]))}
+    assert (rows["pass@5"]["problems"], rows["pass@1"]["problems"]) == ("10", "12")
+    by_profile = list(csv.DictReader(io.StringIO(files["csv"]["profiles"])))
+    assert {(row["pass@1 problems"], row["pass@5 problems"]) for row in by_profile} == {("12", "10")}
+    tables = json.loads(files["json"]["report"])["tables"]["estimates"]["rows"]
+    assert [row[2]["left_out"] for row in tables if row[0] == "pass@5"] == [2]

@@ -40,13 +40,13 @@ def run(tmp_path: Path):
 
 def test_summary_has_a_row_a_metric_and_a_column_a_profile(run) -> None:
     summary = read_summary(run)
-    shown = printed(text.print_summary, summary)
+    shown = printed(text.print_summary, summary, width=140)
     lines = [flat(line) for line in shown.splitlines()]
     assert flat(shown).startswith(flat(wording.measured(summary)))
-    assert "house@1 lenient@1" in lines
+    assert "problems house@1 lenient@1" in lines
     house, lenient = summary.profiles
     for one, other in zip(house.estimates, lenient.estimates, strict=True):
-        assert f"{one.metric} {fmt.estimate(one)} {fmt.estimate(other)}" in lines
+        assert f"{one.metric} {one.tasks} {fmt.estimate(one)} {fmt.estimate(other)}" in lines
     for reason, number in house.reasons.items():
         assert f"{reason} {number} {lenient.reasons.get(reason, 0)}" in lines
     assert "problems 12 × 5 samples; 58 of 60 samples have a reply" in lines

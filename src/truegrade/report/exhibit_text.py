@@ -14,18 +14,18 @@ from truegrade.report.exhibits import Cell, Exhibit, PointsInterval, PValue
 
 
 def as_csv(exhibit: Exhibit) -> str:
-    """RFC 4180. An estimate takes three columns: value, low, high; fractions, or points for a difference."""
-    wide = {
-        place
-        for row in exhibit.rows
-        for place, cell in enumerate(row)
-        if isinstance(cell, Estimate | PointsInterval)
-    }
+    """RFC 4180. An estimate takes four columns: value, low, high, as fractions, and the problems behind them; a
+    difference in points the first three."""
+    widths = [
+        max((len(_numbers(row[place])) for row in exhibit.rows), default=1) for place in range(len(exhibit.head))
+    ]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(_spread([_heads(name, place in wide) for place, name in enumerate(exhibit.head)]))
+    titles = zip(exhibit.head, widths, strict=True)
+    writer.writerow([f"{name}{part}" for name, width in titles for part in _PARTS[:width]])
     for row in exhibit.rows:
-        writer.writerow(_spread([_numbers(cell, place in wide) for place, cell in enumerate(row)]))
+        cells = zip(map(_numbers, row), widths, strict=True)
+        writer.writerow([value for numbers, width in cells for value in [*numbers, *[None] * width][:width]])
     return file.getvalue()
 
 
@@ -164,17 +164,13 @@ def _pipes(cells: Sequence[str]) -> str:
     return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
 
 
-def _heads(name: str, wide: bool) -> list[str]:
-    return [name, f"{name} low", f"{name} high"] if wide else [name]
+_PARTS = ("", " low", " high", " problems")
+"""What the columns of one cell are called."""
 
 
-def _numbers(cell: Cell, wide: bool) -> list[object]:
-    if isinstance(cell, Estimate | PointsInterval):
+def _numbers(cell: Cell) -> list[object]:
+    if isinstance(cell, Estimate):
+        return [cell.value, cell.low, cell.high, cell.tasks]
+    if isinstance(cell, PointsInterval):
         return [cell.value, cell.low, cell.high]
-    if isinstance(cell, PValue):
-        return [cell.value]
-    return [cell, None, None] if wide else [cell]
-
-
-def _spread(cells: Sequence[Sequence[object]]) -> list[object]:
-    return [value for part in cells for value in part]
+    return [cell.value] if isinstance(cell, PValue) else [cell]

@@ -10,7 +10,7 @@ from truegrade.analysis.matrix import Matrix
 from truegrade.pipeline.summary import Summary
 from truegrade.records import Estimate
 from truegrade.report.reasoning_wording import aggregation
-from truegrade.report.wording import spread_note
+from truegrade.report.wording import problems_of, spread_note
 from truegrade.statistics import NumberSummary
 
 MAX_ACROSS = 3
@@ -71,8 +71,9 @@ def _estimates(summary: Summary) -> Exhibit:
     if len(known) > MAX_ACROSS:
         rows: list[list[Cell]] = [[profile, *(of.get(name) for name in names)] for profile, of in known.items()]
         return Exhibit(slug="estimates", caption=caption, head=("profile", *names), rows=rows)
-    rows = [[name, *(of.get(name) for of in known.values())] for name in names]
-    return Exhibit(slug="estimates", caption=caption, head=("metric", *known), rows=rows)
+    found = {name: [of.get(name) for of in known.values()] for name in names}
+    rows = [[name, problems_of(estimates), *estimates] for name, estimates in found.items()]
+    return Exhibit(slug="estimates", caption=caption, head=("metric", "problems", *known), rows=rows)
 
 
 def _warnings(summary: Summary) -> Exhibit:

@@ -20,8 +20,15 @@ def bounds(low: float | None, high: float | None) -> str:
 
 
 def estimate(value: Estimate) -> str:
-    """Value and interval: ``42.1 % [34.8, 49.7]``."""
-    return f"{percent(value.value)} {bounds(value.low, value.high)}"
+    """Value and interval, ``42.1 % [34.8, 49.7]``, and how many problems are left out: ``(3 of 164 problems)``."""
+    return f"{percent(value.value)} {bounds(value.low, value.high)}{part(value)}"
+
+
+def part(value: Estimate) -> str:
+    """That some problems have too few samples for the metric, `` (3 of 164 problems)``; empty if none has."""
+    if not value.left_out:
+        return ""
+    return f" ({count(value.tasks)} of {plural(value.tasks + value.left_out, 'problem')})"
 
 
 def points(difference: float) -> str:

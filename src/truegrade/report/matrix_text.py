@@ -40,4 +40,4 @@ def _cells(line: MatrixRow, ks: list[int]) -> list[str]:
 def _cell(value: Estimate | None, *, interval: bool = False) -> str:
     if value is None:
         return "–"
-    return fmt.estimate(value) if interval else fmt.percent(value.value)
+    return fmt.estimate(value) if interval else f"{fmt.percent(value.value)}{fmt.part(value)}"

@@ -60,9 +60,10 @@ def eval_results(material: ReportMaterial) -> Iterator[tuple[str, bytes]]:
         raise UserError(
             f".eval_results files are of data sets of the Hub ({known}); for {benchmark.label} use model-index"
         )
-    if summary.tasks < benchmark.problems:
+    covered = min(summary.tasks, *(profile.estimates[0].tasks for profile in summary.profiles))
+    if covered < benchmark.problems:
         raise UserError(
-            f".eval_results files are of whole benchmarks, and this run covers {summary.tasks} of the"
+            f".eval_results files are of whole benchmarks, and this run covers {covered} of the"
             f" {benchmark.problems} problems of {benchmark.label}; use model-index"
         )
     for profile in summary.profiles:

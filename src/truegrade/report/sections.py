@@ -123,11 +123,12 @@ def metrics(summary: Summary) -> Markup:
     rows = [
         [
             join(name, el("small", wording.metric(name))),
+            str(wording.problems_of([estimates.get(name) for estimates in by_profile])),
             *(_estimate_cell(estimates.get(name), name) for estimates in by_profile),
         ]
         for name in names
     ]
-    head = ["metric", *(profile.profile for profile in summary.profiles)]
+    head = ["metric", "problems", *(profile.profile for profile in summary.profiles)]
     shown = table("Estimates with their intervals", head, rows, class_="metrics")
     chart = curve_chart(summary)
     words = "pass@k by number of samples k (logarithmic axis), with intervals. The table gives the same numbers."
@@ -139,11 +140,7 @@ def _estimate_cell(estimate: Estimate | None, name: str) -> Child:
         return "–"
     number = el("span", el("b", fmt.percent(estimate.value)), " ", fmt.bounds(estimate.low, estimate.high))
     plot = interval_plot(estimate, name)
-    if not estimate.left_out:
-        return join(number, plot)
-    return join(
-        number, plot, el("small", f"{fmt.plural(estimate.left_out, 'problem')} with too few samples left out")
-    )
+    return join(number, plot, el("small", fmt.part(estimate).strip()) if estimate.left_out else None)
 
 
 # ------------------------------------------------------------------------------------------------ tasks

@@ -74,19 +74,21 @@ def print_summary(summary: Summary, *, console: Console | None = None, worded: C
 
 def _estimates(profiles: Sequence[ProfileSummary]) -> Table:
     """Metrics by profile, then replies without an answer or cut, protection level and verdicts by reason."""
-    table = plain_table("", *(profile.profile for profile in profiles))
-    by_profile = [{e.metric: fmt.estimate(e) for e in profile.estimates} for profile in profiles]
+    table = plain_table("", "problems", *(profile.profile for profile in profiles))
+    by_profile = [{e.metric: e for e in profile.estimates} for profile in profiles]
     metrics = dict.fromkeys(name for estimates in by_profile for name in estimates)
     for place, name in enumerate(metrics):
-        row(table, name, *(estimates.get(name, "–") for estimates in by_profile), bold=place == 0)
+        found = [estimates.get(name) for estimates in by_profile]
+        shown = ("–" if each is None else fmt.estimate(each) for each in found)
+        row(table, name, str(wording.problems_of(found)), *shown, bold=place == 0)
     table.add_section()
-    row(table, wording.NO_ANSWER, *(fmt.count(max(e.unanswered for e in p.estimates)) for p in profiles))
-    row(table, "truncated", *(fmt.count(max(e.truncated for e in p.estimates)) for p in profiles))
-    row(table, "protection", *(wording.level(profile.level) for profile in profiles))
+    row(table, wording.NO_ANSWER, "", *(fmt.count(max(e.unanswered for e in p.estimates)) for p in profiles))
+    row(table, "truncated", "", *(fmt.count(max(e.truncated for e in p.estimates)) for p in profiles))
+    row(table, "protection", "", *(wording.level(profile.level) for profile in profiles))
     table.add_section()
     reasons = dict.fromkeys(reason for profile in profiles for reason in profile.reasons)
     for reason in reasons:
-        row(table, reason, *(fmt.count(profile.reasons.get(reason, 0)) for profile in profiles))
+        row(table, reason, "", *(fmt.count(profile.reasons.get(reason, 0)) for profile in profiles))
     return table
 
 

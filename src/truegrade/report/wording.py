@@ -87,13 +87,25 @@ def measured(summary: Summary) -> str:
     elif summary.imported and summary.model == "imported":
         subject, solves = "imported answers", "solve"
     kind = POPULATIONS.get(first.metric.removesuffix("_pass@1"), "problem" if first.tasks == 1 else "problems")
-    among = f"{fmt.estimate(first)} of {fmt.count(first.tasks)} {kind}"
+    number = f"{fmt.percent(first.value)} {fmt.bounds(first.low, first.high)} of {fmt.count(first.tasks)}"
+    among = (
+        f"{number} of {fmt.count(first.tasks + first.left_out)} {kind}" if first.left_out else f"{number} {kind}"
+    )
     rate = f"{solves} {among}" if first.metric.endswith("pass@1") else f"{solves} by {first.metric} {among}"
     each = "one sample" if summary.samples_per_task == 1 else f"{summary.samples_per_task} samples"
     rules = profile.profile.partition("@")[0]
     several = f", the first of {len(summary.profiles)} profiles" if len(summary.profiles) > 1 else ""
     warned = f"; {fmt.plural(len(summary.warnings), 'warning')}" if summary.warnings else ""
     return f"{summary.benchmark}: {subject} {rate}, {each} each, graded by {rules}{several}{warned}"
+
+
+def problems_of(estimates: Sequence[Estimate | None]) -> int | str:
+    """Problems that a metric averages over; each profile's where they differ, ``163 / 164``."""
+    counts = [None if each is None else each.tasks for each in estimates]
+    known = set(counts) - {None}
+    if len(known) == 1:
+        return next(each for each in counts if each is not None)
+    return " / ".join("–" if each is None else fmt.count(each) for each in counts)
 
 
 def spread_note(warnings: Sequence[Caution]) -> str:

@@ -10,7 +10,7 @@ from truegrade.evolution.reporting.search_comparison import (
     SearchReplicates,
     base_on_selection,
     contenders,
-    easier_by,
+    flattery,
 )
 from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.report import format as fmt
@@ -114,27 +114,29 @@ def _fresh(material: SearchMaterial, final: Final, found: Sequence[SearchReplica
     """Pass rates on selection and on final problems: the selection bias."""
     rate = base_on_selection(material)
     drawn = [] if rate is None else [Dumbbell(name="base, not selected", before=rate, after=final.base.value)]
-    drawn += [
-        Dumbbell(name=label(selected, one), before=selected.selection, after=selected.final.value)
-        for one in found
-        for selected in one.selected
-    ]
-    easier = easier_by(material)
+    flattered: list[PassRateDifference | None] = [None] * len(drawn)
+    for one in found:
+        for selected in one.selected:
+            drawn.append(
+                Dumbbell(name=label(selected, one), before=selected.selection, after=selected.final.value)
+            )
+            flattered.append(flattery(selected, material))
     rows: list[list[Child]] = [
         [
             row.name,
             fmt.percent(row.before),
             fmt.percent(row.after),
             fmt.points(row.after - row.before),
-            "–" if easier is None or row is drawn[0] else fmt.points(row.before - row.after - easier),
+            "–" if bias is None else change(bias),
         ]
-        for row in drawn
+        for row, bias in zip(drawn, flattered, strict=True)
     ]
     head = ["", "selection problems", "final problems", "difference, points", "selection flatters by, points"]
     caption = [
         el("b", "Selection and final problems."),
         " The score by which a genome was selected is biased upwards (winner's curse). ",
-        "The base was not selected: its difference is that of the problems, and is taken off what selection adds.",
+        "The base was not selected: its difference is that of the problems, and is taken off what selection adds;",
+        " the interval is that of the final problems.",
     ]
     chart = dumbbells(drawn, "Selection and final problems", "selection problems", "final problems")
     return figure(chart, caption, table("Pass rates", head, rows, class_="numeric"))

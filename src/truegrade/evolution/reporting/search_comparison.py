@@ -7,7 +7,7 @@ from statistics import fmean
 
 import msgspec
 
-from truegrade.evolution.events import Contest, SelectedGenome
+from truegrade.evolution.events import Contest, PassRateDifference, SelectedGenome
 from truegrade.evolution.genomes import tokens_of
 from truegrade.evolution.reporting.budgets import spent_s
 from truegrade.evolution.reporting.search_material import SearchMaterial
@@ -61,6 +61,26 @@ def easier_by(material: SearchMaterial) -> float | None:
     """
     rate, final = base_on_selection(material), material.final
     return None if rate is None or final is None else rate - final.base.value
+
+
+def flattery(selected: SelectedGenome, material: SearchMaterial) -> PassRateDifference | None:
+    """By how much the selection score exceeds what the genome is worth: what the score falls by on the final
+    problems, less what the base's falls by. None where the base was not measured.
+
+    The score that was selected by is taken as it is; the interval is that of the paired difference on the final
+    problems, turned about.
+    """
+    easier, gain = easier_by(material), selected.against_base
+    if easier is None:
+        return None
+    value = selected.selection - selected.final.value - easier
+    return PassRateDifference(
+        value=value,
+        low=value - (gain.high - gain.value),
+        high=value + (gain.value - gain.low),
+        method=gain.method,
+        tasks=gain.tasks,
+    )
 
 
 def base_on_selection(material: SearchMaterial) -> float | None:

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from truegrade.evolution.events import Final, PassRateDifference, SelectedGenome
-from truegrade.evolution.reporting.search_comparison import SearchReplicates, best_baseline, contenders, easier_by
+from truegrade.evolution.reporting.search_comparison import SearchReplicates, best_baseline, contenders, flattery
 from truegrade.evolution.reporting.search_material import SearchMaterial
 from truegrade.report import format as fmt
 
@@ -130,15 +130,15 @@ def _mark(one: SearchReplicates) -> str:
 
 def _flattery(chosen: SelectedGenome, material: SearchMaterial) -> str:
     """By how much selection flatters: what the score falls by, less what the base's falls by."""
-    fall, easier = chosen.selection - chosen.final.value, easier_by(material)
+    fall, bias = chosen.selection - chosen.final.value, flattery(chosen, material)
     kept = len(material.evolution.roles.get("selection", ()))
     compared = f"{100 * abs(fall):.1f} points {'more' if fall >= 0 else 'less'} than on the final ones"
     said = f"On the {fmt.plural(kept, 'selection problem')} it scored {fmt.percent(chosen.selection)}, {compared}"
-    if easier is None:
-        return f"{said}: selection bias, and a different set of problems." if fall > 0 else ""
-    base = f"{said}; the base, which was not selected, differs by {fmt.points(easier)} points"
-    bias = fall - easier
-    return f"{base}: " + (f"selection flatters by {100 * bias:.1f} points." if bias > 0 else "no selection bias.")
+    if bias is None:
+        return f"{said}; how much of it is the problems was not measured."
+    base = f"{said}; the base, which was not selected, differs by {fmt.points(fall - bias.value)} points"
+    ends = "includes 0" if judged(bias) == "unclear" else "excludes 0"
+    return f"{base}: selection flatters by {_change(bias)}, the interval of the final problems, which {ends}."
 
 
 def confidence_of(final: Final) -> str:
