@@ -44,11 +44,20 @@ def test_a_recorded_pass_that_fails_is_found(tmp_path, row):
     assert set(found) == {"flag-pass-contradicted", "flag-fail-contradicted"}
 
 
-def test_fractions_and_repeats_are_no_verdicts(tmp_path):
-    row = lm_eval(0, right(0), True)
+@pytest.mark.parametrize(
+    ("mean", "metrics", "verdicts"),
+    [
+        (0.5, ["pass@1"], []),
+        (1.0, ["pass@1"], [True, True]),
+        (0.0, ["pass@1", "pass@2"], [False, False]),
+        (1.0, ["pass@2"], []),
+    ],
+)
+def test_a_mean_over_repeats_speaks_of_each_where_all_are_alike(tmp_path, mean, metrics, verdicts):
+    row = {**lm_eval(0, right(0), mean), "metrics": metrics, "pass@2": 1.0}
     row["resps"] = [[right(0), wrong(0)]]
     (read,) = streamed(read_rows, lines(tmp_path / "f.jsonl", [row]))
-    assert (len(read.texts), read.flags, read.form) == (2, (), "completion")
+    assert (len(read.texts), [flag.value for flag in read.flags], read.form) == (2, verdicts, "completion")
 
 
 def results(statuses):

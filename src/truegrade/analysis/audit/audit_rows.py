@@ -37,6 +37,7 @@ TEXT_FIELDS: Mapping[str, Form] = MappingProxyType(
         "completion_list": "completion",
         "source_codes": "completion",
         "code_list": "program",
+        "output_list": "reply",
         "solution": "program",
         "completion": "completion",
         "generated_code": "answer",
@@ -189,6 +190,8 @@ def _texts(path: Path, place: str, line: int | None, name: str, value: Any) -> t
     if value is None:
         return ()
     texts = value if isinstance(value, list) else [value]
+    if name == "output_list":  # a reply may be a list of one (self-repair)
+        texts = [text[0] if isinstance(text, list) and len(text) == 1 else text for text in texts]
     for text in texts:
         if not isinstance(text, str):
             field = f"{place}.{name}" if place else name

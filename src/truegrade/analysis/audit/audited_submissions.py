@@ -133,7 +133,7 @@ def _of_lines(source: SourceFile, questions: Mapping[str, str]) -> Iterator[tupl
             row = typed(path, fields, EvalScopeRow, inside=f"{_LINE}{line}")
             question = row.question or ""
             own = questions.get(question) or named.setdefault(question, f"{_LINE}{line}")
-            yield f"{_LINE}{line}", _of_evalscope(own, question, row)
+            yield f"{_LINE}{line}", _of_evalscope(own, question, row, unnest(fields).get("passed"))
         else:
             problem = (
                 "neither lm-eval's row (doc, resps) nor EvalScope's (index, sample_score); is it the right file?"
@@ -145,20 +145,18 @@ def _of_lm_eval(path: Path, line: int, fields: dict[str, Any]) -> AnswerRow:
     """A document of the fork af0ac9f7, which cuts between the first two fences and stores no program."""
     flat = unnest(fields)
     texts = typed(path, flat.get("reply"), list[str], inside=f"line {line}.resps")
-    passed = flat.get("passed")
     row = {
         **{name: fields["doc"][name] for name in _OF_THE_QUESTION if name in fields["doc"]},
         "code_list": [first_pair(text) for text in texts],
-        "graded_list": [] if passed is None else [passed],
+        "graded_list": flat.get("passed", []),
     }
     return typed(path, row, AnswerRow, inside=f"line {line}.doc")
 
 
-def _of_evalscope(name: str, question: str, row: EvalScopeRow) -> AnswerRow:
+def _of_evalscope(name: str, question: str, row: EvalScopeRow, passed: bool | None) -> AnswerRow:
     score = row.sample_score.score if row.sample_score else None
     text = row.text or ""
     cut = score.extracted_prediction if score else None
-    passed = score.value.get("acc") if score else None
     told = (score.metadata or {}).get("final_metadata") if score else None
     match told:
         case [[metadata, *_], *_]:
@@ -171,7 +169,7 @@ def _of_evalscope(name: str, question: str, row: EvalScopeRow) -> AnswerRow:
         starter_code="given" if row.starts_from_code else None,
         code_list=(last_pair(text) if cut is None else cut,),
         output_list=() if cut is None else (text,),
-        graded_list=(bool(passed),) if passed in (0, 1) else (),
+        graded_list=() if passed is None else (passed,),
         metadata=kept,
     )
 

@@ -33,6 +33,7 @@ FLAGS: Mapping[str, Kind] = MappingProxyType(
         "result": "verdict",
         "base_status": "verdict",
         "plus_status": "verdict",
+        "status": "verdict",
         "report_passed": "verdict",
         "report_result": "verdict",
         "oc_correct": "verdict",
@@ -46,7 +47,8 @@ FLAGS: Mapping[str, Kind] = MappingProxyType(
 )
 """Field names. ``result`` begins with "passed" or says why not (openai/human-eval@6d43fb9
 ``human_eval/execution.py``); ``base_status`` and ``plus_status`` are evalplus' "pass", "fail"
-or "timeout" on two sets of tests, of which a plus set asks for both; ``oc_correct`` and those up to
+or "timeout" on two sets of tests, of which a plus set asks for both; ``status`` says the same in BigCodeBench's
+results (bigcode-project/bigcodebench@47eff25 ``bigcodebench/evaluate.py``); ``oc_correct`` and those up to
 ``correct_for_chosen_program`` are of code-reasoning runs (`truegrade.store.importers.code_reasoning`);
 ``need_reproduce`` is false once AgentCoder's own tests pass (huangd1999/AgentCoder@dddd1b9
 ``src/test_executor_humaneval.py``)."""
@@ -55,7 +57,8 @@ REVERSED = frozenset({"need_reproduce"})
 """Flags that are false of a text that is taken."""
 
 LISTS = ("graded_list", "scores", "raw_scored_generations")
-"""Fields that hold one verdict per text (LiveCodeBench's and CRUXEval's files)."""
+"""Fields that hold one verdict per text (LiveCodeBench's and CRUXEval's files), beside those of `FLAGS` where they
+hold a list."""
 
 
 def read_flags(fields: Mapping[str, Any]) -> tuple[Flag, ...]:
@@ -65,7 +68,7 @@ def read_flags(fields: Mapping[str, Any]) -> tuple[Flag, ...]:
     ]
     listed = [
         Flag(name, value, "verdict", sample)
-        for name in LISTS
+        for name in (*LISTS, *(name for name, kind in FLAGS.items() if kind == "verdict"))
         if isinstance(fields.get(name), list)
         for sample, item in enumerate(fields[name])
         if (value := _truth(item)) is not None

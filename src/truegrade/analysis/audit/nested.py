@@ -17,6 +17,10 @@ from truegrade.store.importers.reading import SourceFile
 NESTING = ("doc_id", "index")
 """Fields that such rows begin with."""
 
+_MEANS = ("pass@1", "pass_at_1")
+"""Metrics of lm-eval's code tasks that are the share of right responses
+(EleutherAI/lm-evaluation-harness@4e7e0d47f ``lm_eval/tasks/humaneval/utils.py``, ``tasks/mbpp/utils.py``)."""
+
 
 def unnest(fields: dict[str, Any]) -> dict[str, Any]:
     """The row with its id, its texts and its verdict under the names that flat files use; others as they are."""
@@ -28,21 +32,31 @@ def unnest(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lm_eval(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Document, responses, and the metric where it judges a single response as right (1) or wrong (0)."""
-    doc, named = fields["doc"], fields.get("metrics")
+    """Document, responses, and the verdict on each where the metric tells it."""
+    doc = fields["doc"]
     prompt = doc.get("prompt")
     form = form_of(fields.get("arguments"), prompt if isinstance(prompt, str) else "")
     texts = (
         [text for request in fields["resps"] for text in request] if _nested(fields["resps"]) else fields["resps"]
     )
-    metrics = [fields.get(name) for name in named if isinstance(name, str)] if isinstance(named, list) else []
-    alone = isinstance(texts, list) and len(texts) == 1
-    judged = alone and len(metrics) == 1 and metrics[0] in (0, 1)
     return {
         **doc,
         "completion" if form == "completion" else "reply": texts,
-        **({"passed": bool(metrics[0])} if judged else {}),
+        **_judged(fields, texts if isinstance(texts, list) else []),
     }
+
+
+def _judged(fields: Mapping[str, Any], texts: list[Any]) -> dict[str, Any]:
+    """The verdict on each response: the only metric of a single one, or a mean that is 1 or 0 over several."""
+    named = fields.get("metrics")
+    metrics = (
+        {name: fields.get(name) for name in named if isinstance(name, str)} if isinstance(named, list) else {}
+    )
+    means = [metrics[name] for name in _MEANS if name in metrics]
+    if len(texts) == 1 == len(metrics):
+        means = [*metrics.values()]
+    verdict = next((value for value in means if value in (0, 1)), None)
+    return {} if verdict is None else {"passed": [bool(verdict)] * len(texts)}
 
 
 def _nested(resps: Any) -> bool:
@@ -56,7 +70,7 @@ def _evalscope(fields: Mapping[str, Any]) -> dict[str, Any]:
     except msgspec.ValidationError:
         return dict(fields)
     score = row.sample_score.score if row.sample_score else None
-    passed = score.value.get("acc") if score else None
+    passed = _main_value(score.value, fields["sample_score"]["score"]) if score else None
     return {
         **({} if row.task_id is None else {"task_id": row.task_id}),
         **({} if row.question is None else {"question": row.question}),
@@ -65,6 +79,14 @@ def _evalscope(fields: Mapping[str, Any]) -> dict[str, Any]:
         "finish_reason": row.finish_reason,
         **({"passed": bool(passed)} if passed in (0, 1) else {}),
     }
+
+
+def _main_value(values: Mapping[str, Any], score: Mapping[str, Any]) -> Any:
+    """The score that EvalScope calls the main one, by its name, else the first
+    (modelscope/evalscope@0db6d7f ``evalscope/api/metric/scorer.py``, ``main_value``).
+    """
+    name = str(score.get("main_score_name"))
+    return values[name] if name in values else next(iter(values.values()), None)
 
 
 def inspect_rows(source: SourceFile) -> Iterator[tuple[str, dict[str, Any]]]:
