@@ -337,7 +337,7 @@ def test_without_a_j_above_0_nothing_is_corrected(both):
     measure = both.summary.measures[0]
     coin = replace(measure, j=replace(measure.j, value=0.01, low=-0.04, high=0.06))
     assert words.correctable(coin) is None
-    assert "says nothing about" in words.stands_for(coin, 0.6)
+    assert "it is not shown that a pass rate" in words.stands_for(coin, 0.6)
     shown = render_assay(replace(both, summary=replace(both.summary, measures=(coin,))))
     assert "pass@1 measured" not in shown
 

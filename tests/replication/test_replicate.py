@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 from replication_runs import make_run
 
+from truegrade.analysis.claim_check import CheckAnswer, answer_of
 from truegrade.analysis.matrix import tallies_of
 from truegrade.analysis.replication import ReplicationOutcome, replicate
 from truegrade.analysis.replication_question import OF_N, estimate_of
@@ -110,13 +111,15 @@ def test_the_own_number_of_a_run_is_reproduced_by_its_own_protocol(tmp_path, see
         ):
             found = replicate(run, claim, metric=metric, **options)
             assert found.holds, (metric, claim, options, found.result.why)
+            assert answer_of(found) is CheckAnswer.CONFIRMED, (metric, claim, options)
             assert found.result.own.agrees and found.explanations == []
             asked += 1
-        bare = replicate(run, claim, metric=metric)
-        if not bare.holds:  # a part of the benchmark: the advice works
-            (advised,) = set(re.findall(r"give `tasks` (\d+)", " ".join(bare.result.why)))
-            assert replicate(run, claim, metric=metric, tasks=int(advised)).holds, bare.result.why
-            assert bare.result.why[-1].startswith("measured: ")
+        for options in ({}, {"samples": width}):
+            bare = replicate(run, claim, metric=metric, **options)
+            if not bare.holds:  # a part of the benchmark: the advice works
+                (advised,) = set(re.findall(r"give `tasks` (\d+)", " ".join(bare.result.why)))
+                assert replicate(run, claim, metric=metric, tasks=int(advised), **options).holds, bare.result.why
+                assert bare.result.why[-1].startswith("measured: ")
     assert asked >= 64
 
 

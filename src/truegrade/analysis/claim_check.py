@@ -138,7 +138,7 @@ def check(
         tolerance_points=tolerance_points,
     )
     return Check(
-        answer=_answer(found),
+        answer=answer_of(found),
         why=[*_why(found), *own_flags(claimed, audit)],
         replication=found,
         audit=audit,
@@ -254,12 +254,13 @@ def _what_it_is(path: Path, benchmark: str | None) -> tuple[str, bool]:
 
 def own_flags(claim: Claim, audit: Audit) -> list[str]:
     """That a claim is what the file says of itself, with what speaks against that; nothing if it is not."""
-    equal: dict[tuple[int, int], list[str]] = {}
+    equal: dict[tuple[int, int, Agreement], list[str]] = {}
     for name, count in audit.recorded.items():
         for total, unit in {audit.samples: "draws", audit.tasks: "problems"}.items():
-            if 0 < count <= total and own_count(claim, count, total, unit).agrees:
-                equal.setdefault((count, total), []).append(name)
-    return [_equals(count, total, names, audit) for (count, total), names in equal.items()]
+            own = own_count(claim, count, total, unit) if 0 < count <= total else None
+            if own is not None and own.agrees:
+                equal.setdefault((count, total, own.agreement), []).append(name)
+    return [_equals(count, total, agreement, names, audit) for (count, total, agreement), names in equal.items()]
 
 
 _AGAINST = {
@@ -271,13 +272,14 @@ _AGAINST = {
 """Code of a finding about flags -> what it takes from a number that is read off them."""
 
 
-def _equals(count: int, total: int, names: Sequence[str], audit: Audit) -> str:
+def _equals(count: int, total: int, agreement: Agreement, names: Sequence[str], audit: Audit) -> str:
     against = [
         _AGAINST[item.code].format(item.count)
         for item in audit.findings
         if item.code in _AGAINST and not set(item.flags).isdisjoint(names)
     ]
-    said = f"the claim equals the flags of the file: {count} of {total} by {', '.join(names)}"
+    truncated = f", {agreement.value}" if agreement is Agreement.TRUNCATED else ""
+    said = f"the claim equals the flags of the file: {count} of {total} by {', '.join(names)}{truncated}"
     return f"{said}; {', '.join(against)}" if against else said
 
 
@@ -301,7 +303,8 @@ def _why(found: Replication) -> list[str]:
     return list(dict.fromkeys([*obstacles, *measured, *found.result.why]))
 
 
-def _answer(found: Replication) -> CheckAnswer:
+def answer_of(found: Replication) -> CheckAnswer:
+    """What a claim held against a run of the file itself comes to."""
     own = found.result.own
     if own is None or _obstacles(found):
         return CheckAnswer.CANNOT_BE_CHECKED

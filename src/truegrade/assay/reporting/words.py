@@ -208,8 +208,8 @@ def stands_for(measure: GraderMeasure, measured: float) -> str:
         )
     if rates is None:
         return (
-            "The interval of J does not lie above 0, so a pass rate measured with this grader says nothing about"
-            " how many programs are right."
+            "The interval of J does not lie above 0, so it is not shown that a pass rate measured with this grader"
+            " depends on how many programs are right."
         )
     tpr, fpr = rates
     worked = f"({fmt.percent(measured)} - {fmt.percent(fpr)}) / ({fmt.percent(tpr)} - {fmt.percent(fpr)})"
