@@ -9,7 +9,7 @@ from truegrade.extraction.continuations import longest_start
 from truegrade.extraction.fences import fenced_blocks
 from truegrade.extraction.parsing import Parser, unix_newlines
 from truegrade.extraction.source import SourceText
-from truegrade.extraction.thinking import final_channel
+from truegrade.extraction.thinking import Weight, final_channel
 
 MAX_TESTS = 50
 """Of more asserts in one reply only the first count."""
@@ -27,7 +27,7 @@ def parse_tests(reply: str, entry_point: str) -> tuple[str, ...]:
     statements that only do something, such as ``sys.exit()``. A block that does not parse as a whole, because the
     reply was cut, gives the asserts that do. Duplicates count once.
     """
-    text = unix_newlines(final_channel(reply).text)
+    text = unix_newlines(final_channel(reply, _holds_assert).text)
     parser = Parser()
     tests: dict[str, None] = {}
     for source in [fence.code for fence in fenced_blocks(text)] or [text]:
@@ -36,6 +36,10 @@ def parse_tests(reply: str, entry_point: str) -> tuple[str, ...]:
             if len(tests) == MAX_TESTS:
                 return tuple(tests)
     return tuple(tests)
+
+
+def _holds_assert(text: str) -> Weight:
+    return Weight.ANSWER if "assert" in text else Weight.NOTHING
 
 
 def _tests(parser: Parser, source: str, entry_point: str) -> Iterator[str]:

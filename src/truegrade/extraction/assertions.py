@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from truegrade.extraction.blocks import AnswerBlocks, answer_blocks
 from truegrade.extraction.calls import call_named, inside, parse_arguments, parse_call, same_arguments
@@ -32,10 +33,9 @@ __all__ = ["extract_input", "extract_input_answer", "extract_output", "extract_o
 
 def extract_output(reply: str, function: str, arguments: str) -> Answer:
     """The literal that a reply predicts for ``function(arguments)``. Never raises; runs nothing."""
-    channel = final_channel_of_answer(reply, function)
-    if channel.truncated:
-        return _nothing(Reason.TRUNCATED, "thinking")
-    return _OutputSearch(unix_newlines(channel.text), function, arguments).answer()
+    read = cache(lambda text: _OutputSearch(unix_newlines(text), function, arguments).answer())
+    channel = final_channel_of_answer(reply, function, read)
+    return _nothing(Reason.TRUNCATED, "thinking") if channel.truncated else read(channel.text)
 
 
 def extract_output_answer(text: str, function: str | None = None) -> Answer:
@@ -70,10 +70,13 @@ def extract_input(reply: str, function: str, program: str = "") -> Answer:
         function: the function to call.
         program: its source; see `truegrade.extraction.computed`.
     """
-    channel = final_channel_of_answer(reply, function)
-    if channel.truncated:
-        return _nothing(Reason.TRUNCATED, "thinking")
-    text = unix_newlines(channel.text)
+    read = cache(lambda text: _input_in(unix_newlines(text), function, program))
+    channel = final_channel_of_answer(reply, function, read)
+    return _nothing(Reason.TRUNCATED, "thinking") if channel.truncated else read(channel.text)
+
+
+def _input_in(text: str, function: str, program: str) -> Answer:
+    """The argument text that a passage of a reply proposes."""
     blocks = answer_blocks(text)
     places = [("block", part) for group in blocks.by_example() for part in reversed(group)]
     parser, called = Parser(), False

@@ -18,6 +18,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -61,10 +62,13 @@ class _Fields(NamedTuple):
 
 def extract_choice(reply: str, function: str, arguments: str) -> Answer:
     """The program that a reply chooses and the literal that it predicts. Never raises; runs nothing."""
-    channel = final_channel_of_choice(reply, function)
-    if channel.truncated:
-        return _nothing(Reason.TRUNCATED, "thinking")
-    text = unix_newlines(channel.text)
+    read = cache(lambda text: _choice_in(unix_newlines(text), function, arguments))
+    channel = final_channel_of_choice(reply, function, read)
+    return _nothing(Reason.TRUNCATED, "thinking") if channel.truncated else read(channel.text)
+
+
+def _choice_in(text: str, function: str, arguments: str) -> Answer:
+    """The choice that a passage of a reply makes."""
     objects = list(_objects(text))
     named = [fields for fields in objects if not _PLACEHOLDER.search(_text(fields.assertion))] or objects
     fields = named[0] if named else _scanned(text)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from functools import cache
 
 from truegrade.extraction.continuations import longest_start, without_stop_token
-from truegrade.extraction.fences import fenced_blocks
+from truegrade.extraction.fences import code_blocks
 from truegrade.extraction.parsing import USED_UP, Parser, as_source
 from truegrade.extraction.quoted import final_channel_of_program
+from truegrade.extraction.thinking import Weight
 from truegrade.records import Answer, Reason
 
 MAX_FENCES = 200
@@ -18,6 +20,13 @@ MAX_FENCES = 200
 _READS = re.compile(
     r"\binput\s*\(|\binput\b\s*[,)]|\bstdin\b|\bopen\s*\(\s*0\b|\bos\.read\s*\(|\bfileinput\b|/dev/stdin"
 )
+_READS_AND_PRINTS, _PRINTS, _WHOLE = (
+    "the last fence that reads and prints",
+    "the last fence that prints",
+    "the whole reply",
+)
+_ANSWERS = frozenset({_READS_AND_PRINTS, _PRINTS, _WHOLE})
+_CODE = re.compile(r"^[ \t]*(?:def|class|import|from|for|while|if|print|return)\b|[^=!<>]=[^=]", re.MULTILINE)
 _WRITES = re.compile(r"\bprint\b|\bstdout\b|\bos\.write\s*\(")
 
 
@@ -27,19 +36,33 @@ def extract_contest_program(reply: str) -> Answer:
     Of the fenced blocks that parse, the last that reads and writes; else the last that writes; else the last. One
     that nothing closes counts as far as it compiles. Without any: the reply itself, if it is code.
     """
-    channel = final_channel_of_program(reply)
+    read = cache(_program_in)
+    channel = final_channel_of_program(reply, lambda text: _weight(read(text)))
     if channel.truncated:
         return Answer(value=None, found="cut off while thinking", reason=Reason.TRUNCATED)
-    text = as_source(channel.text)
-    if not text.strip():
+    if not channel.text.strip():
         return Answer(value=None, found="empty reply", reason=Reason.NO_ANSWER)
-    fences = fenced_blocks(text)[-MAX_FENCES:]
-    parser = Parser()
+    return read(channel.text)
+
+
+def _weight(answer: Answer) -> Weight:
+    """What a passage holds, by what was found in it."""
+    if answer.value is None:
+        return Weight.NOTHING if answer.reason is Reason.NO_CODE else Weight.ATTEMPT
+    if answer.found in _ANSWERS:
+        return Weight.ANSWER
+    return Weight.ATTEMPT if _CODE.search(answer.value) else Weight.NOTHING
+
+
+def _program_in(passage: str) -> Answer:
+    """The program in a passage of a reply."""
+    parser, text = Parser(), as_source(passage)
+    fences = code_blocks(parser, text)[-MAX_FENCES:]
     codes = [_readable(parser, as_source(fence.code), closed=fence.closed) for fence in reversed(fences)]
     programs = [code for code in codes if code is not None]
     for found, accepted in (
-        ("the last fence that reads and prints", lambda code: _READS.search(code) and _WRITES.search(code)),
-        ("the last fence that prints", _WRITES.search),
+        (_READS_AND_PRINTS, lambda code: _READS.search(code) and _WRITES.search(code)),
+        (_PRINTS, _WRITES.search),
         ("the last fence that is Python", lambda code: True),
     ):
         program = next((code for code in programs if accepted(code)), None)
@@ -49,7 +72,7 @@ def extract_contest_program(reply: str) -> Answer:
         return Answer(value=fences[-1].code, found="the last fence, which is no Python")
     whole = _readable(parser, text)
     if whole is not None and _WRITES.search(whole):
-        return Answer(value=whole, found="the whole reply")
+        return Answer(value=whole, found=_WHOLE)
     found, reason = (USED_UP, Reason.EXTRACTION_LIMIT) if parser.used_up else ("no code", Reason.NO_CODE)
     return Answer(value=None, found=found, reason=reason)
 

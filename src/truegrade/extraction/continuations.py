@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 from truegrade.extraction.definitions import implements, returns, without_prose
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Fault, Parser
+from truegrade.extraction.special_tokens import BARRED
 
 _MAX_CUTS = 40
 _CODE_LINE = re.compile(r"^([ \t]+)\S", re.MULTILINE)
-_STOP_TOKEN = re.compile(r"<\|\w+\|>|</s>|<file_sep>|<eos>")
+_STOP_TOKEN = re.compile(rf"{BARRED}|</s>|<file_sep>|<eos>")
 
 
 def continues(

@@ -7,14 +7,20 @@ behind the last line of code, a block on one line, and no closing fence at all.
 
 from __future__ import annotations
 
+import ast
+import html
 import re
 from collections.abc import Iterator
 
 import msgspec
 
+from truegrade.extraction.parsing import Parser
+
 _OPENING = re.compile(r"([ \t>]*)(.*?)(`{3,}|~{3,})[ \t]*(\{?\.?[\w+#.-]*\}?)([^`\n]*)\Z", re.DOTALL)
 _ONE_LINE = re.compile(r"[ \t]*(`{3,})([^`]+)\1[ \t\r]*\Z")
 _LANGUAGES = frozenset({"python", "py", "python3", "python2", "py3"})
+_HTML = re.compile(r"<pre\b[^<>]{0,200}>[ \t]*<code\b[^<>]{0,200}>(?:[ \t]*\n)?", re.IGNORECASE)
+_HTML_END = re.compile(r"</code>", re.IGNORECASE)
 _MAX_MARK_LINE = 300
 """A longer line is not taken for a fence; keeps hostile lines cheap."""
 
@@ -38,9 +44,29 @@ def fenced_blocks(text: str) -> list[Fence]:
     return list(_blocks(text))
 
 
+def code_blocks(parser: Parser, text: str) -> list[Fence]:
+    """The fenced blocks; without any, those in HTML's ``<pre><code>``, unless the text itself is Python."""
+    fenced = fenced_blocks(text)
+    if fenced or _HTML.search(text) is None or isinstance(parser.module(text), ast.Module):
+        return fenced
+    return list(_html_blocks(text))
+
+
 def without_fence_lines(text: str) -> str:
     """The text with every line that only opens or closes a fence made empty."""
     return re.sub(r"^[ \t]*(?:`{3,}|~{3,})[ \t]*[\w+#.{}-]{0,40}[ \t\r]*$", "", text, flags=re.MULTILINE)
+
+
+def _html_blocks(text: str) -> Iterator[Fence]:
+    opened = _HTML.search(text)
+    while opened is not None:
+        closing = _HTML_END.search(text, opened.end())
+        end = closing.start() if closing else len(text)
+        code = text[opened.end() : end]
+        # Models also write code there as it is; what holds a `<` was not escaped.
+        plain = code if "<" in code else html.unescape(code)
+        yield Fence("", f"{plain}\n", opened.end(), end, closed=closing is not None)
+        opened = _HTML.search(text, end)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

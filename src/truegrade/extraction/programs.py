@@ -15,9 +15,11 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
+import msgspec
 from msgspec.structs import replace
 
 from truegrade.extraction.continuations import (
@@ -37,9 +39,10 @@ from truegrade.extraction.definitions import (
     only_names,
     without_prose,
 )
-from truegrade.extraction.fences import Fence, fenced_blocks, without_fence_lines
+from truegrade.extraction.fences import Fence, code_blocks, fenced_blocks, without_fence_lines
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, USED_UP, Fault, Parser, as_source
 from truegrade.extraction.quoted import final_channel_of_program
+from truegrade.extraction.thinking import Weight
 from truegrade.extraction.unfenced import unfenced_program
 from truegrade.records import Answer, Form, Reason
 
@@ -53,7 +56,7 @@ _LOOKS_LIKE_CODE = re.compile(
     r"^[ \t]*(?:(?:async\s+)?def\s+\w+\s*\(|class\s+\w+|import\s+\w|from\s+\S+\s+import\s)", re.MULTILINE
 )
 
-
+_DEFINES = re.compile(r"^[ \t]*(?:(?:async[ \t]+)?def|class)[ \t]+\w", re.MULTILINE)
 _TILDES = re.compile(r"\A\s*~{3}|^[ \t]*~{3,}[ \t]*\{?\.?py", re.MULTILINE)
 """To Python ``~~~python`` is an expression."""
 
@@ -71,20 +74,15 @@ def extract_program(reply: str, entry_point: str, *, prefix: str = "", called_on
     Returns:
         A ``program``, or a ``completion`` to put behind the prefix where the reply gives a body only.
     """
-    channel = final_channel_of_program(reply)
+    read = _reader(Parser(), entry_point, prefix, called_on)
+    channel = final_channel_of_program(reply, lambda text: read(text).weight)
     path = ("final-channel",) if channel.found else ()
     if channel.truncated:
         return Answer(value=None, found=" > ".join((*path, "cut off while thinking")), reason=Reason.TRUNCATED)
     if not channel.text.strip():
         return Answer(value=None, found=" > ".join((*path, "empty reply")), reason=Reason.NO_ANSWER)
-    search = _Search(Parser(), as_source(channel.text), entry_point, prefix, called_on)
-    found = next(search.implementing(), None)
-    if found is None and search.parser.used_up:
-        return Answer(value=None, found=" > ".join((*path, USED_UP)), reason=Reason.EXTRACTION_LIMIT)
-    found = found or next(search.leftovers(), None)
-    if found is None:
-        return Answer(value=None, found=" > ".join((*path, "no code")), reason=Reason.NO_CODE)
-    return Answer(value=found.value, found=" > ".join((*path, *found.steps)), form=found.form)
+    answer = read(channel.text).answer
+    return msgspec.structs.replace(answer, found=" > ".join((*path, answer.found)))
 
 
 def extract_continuation(text: str, entry_point: str, prefix: str, called_on: str = "") -> Answer:
@@ -109,10 +107,10 @@ def extract_continuation(text: str, entry_point: str, prefix: str, called_on: st
     if kept is not None:
         lines = kept.count("\n") + 1
         return Answer(value=kept, found=f"first {lines} lines", form="completion")
-    search = _Search(parser, final_channel_of_program(code).text, entry_point, prefix, called_on)
-    found = next(search.implementing(), None)
-    if found is not None:
-        return Answer(value=found.value, found=" > ".join(found.steps), form=found.form)
+    read = _reader(parser, entry_point, prefix, called_on)
+    said = read(final_channel_of_program(code, lambda text: read(text).weight).text)
+    if said.implements:
+        return said.answer
     if parser.used_up:
         return Answer(value=None, found=USED_UP, reason=Reason.EXTRACTION_LIMIT, form="completion")
     return Answer(value=code, found="whole (does not implement the entry point)", form="completion")
@@ -125,16 +123,55 @@ class _Found:
     form: Form = "program"
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What was found in a passage of a reply."""
+
+    answer: Answer
+    weight: Weight
+    implements: bool = False
+
+
+def _reader(parser: Parser, entry_point: str, prefix: str, called_on: str) -> Callable[[str], _Reading]:
+    """A function that finds the program in a passage."""
+
+    @cache
+    def read(text: str) -> _Reading:
+        search = _Search(parser, as_source(text), entry_point, prefix, called_on)
+        found = next(search.implementing(), None)
+        if found is not None:
+            weight = Weight.ANSWER if search.is_answer(found) else Weight.NOTHING
+            return _Reading(
+                Answer(value=found.value, found=" > ".join(found.steps), form=found.form), weight, True
+            )
+        if parser.used_up:
+            answer = Answer(value=None, found=USED_UP, reason=Reason.EXTRACTION_LIMIT)
+            return _Reading(answer, Weight.ATTEMPT)
+        found = next(search.leftovers(), None)
+        if found is None:
+            return _Reading(Answer(value=None, found="no code", reason=Reason.NO_CODE), Weight.NOTHING)
+        answer = Answer(value=found.value, found=" > ".join(found.steps), form=found.form)
+        return _Reading(answer, Weight.ATTEMPT if _DEFINES.search(found.value) else Weight.NOTHING)
+
+    return read
+
+
 class _Search:
     """One search for a program: the reply's fences, and which of them compile."""
 
     def __init__(self, parser: Parser, text: str, entry_point: str, prefix: str, called_on: str = "") -> None:
         self.parser, self.text, self.entry_point, self.prefix = parser, text, entry_point, prefix
         self.called_on = called_on
-        fences = fenced_blocks(text)[-MAX_FENCES:]
+        fences = code_blocks(parser, text)[-MAX_FENCES:]
         self.fences = [replace(fence, code=self._at_the_margin(as_source(fence.code))) for fence in fences]
         results = [self.parser.module(fence.code) for fence in reversed(self.fences)]
         self.trees = [tree if isinstance(tree, ast.Module) else None for tree in reversed(results)]
+
+    def is_answer(self, found: _Found) -> bool:
+        """Whether what implements the entry point does so itself: an example of its use may only import it."""
+        tree = self.parser.module(found.value) if found.form == "program" else None
+        bound = definition(tree, self.entry_point) if isinstance(tree, ast.Module) else None
+        return not isinstance(bound, ast.Import | ast.ImportFrom)
 
     def implementing(self) -> Iterator[_Found]:
         """What implements the entry point, best first."""

@@ -1,44 +1,76 @@
 """The final channel of a reply whose answer quotes a marker: ``'</think>'`` in a value or program ends nothing.
 
 A marker is quoted if the expression or the program that it stands in still is Python with question marks in its
-place, which Python reads in strings and comments alone. A program without a fence counts only as a whole reply.
+place, which Python reads in strings and comments alone. A program without a fence counts only as all that is said
+behind a thought, or as a whole reply.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 from truegrade.extraction.expressions import expression_ends
 from truegrade.extraction.fences import fenced_blocks
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Fault, Parser
-from truegrade.extraction.thinking import FinalChannel, Quoted, final_channel, masked
+from truegrade.extraction.special_tokens import without_special_tokens
+from truegrade.extraction.thinking import (
+    FinalChannel,
+    Quoted,
+    Weigh,
+    Weight,
+    final_channel,
+    masked,
+    thoughts_end,
+)
+from truegrade.records import Answer, Reason
 
 _MAX_TRIES = 3
-"""Ends of an expression, behind the marker, that are tried."""
+"""Tried: ends of an expression behind the marker; thoughts before it, behind which a program may begin."""
 
 
-def final_channel_of_answer(reply: str, function: str) -> FinalChannel:
+def final_channel_of_answer(reply: str, function: str, read: Callable[[str], Answer]) -> FinalChannel:
     """The final channel of a reply that predicts a value of the function, or arguments of it."""
-    return final_channel(reply, _in_expression(reply, ("assert", "[ANSWER]", f"{function}(")))
+    quoted = _in_expression(reply, ("assert", "[ANSWER]", f"{function}("))
+    return final_channel(reply, _weighing(read), quoted)
 
 
-def final_channel_of_choice(reply: str, function: str) -> FinalChannel:
-    """The final channel of a reply that chooses a program and predicts a value of the function."""
-    return final_channel(reply, _in_expression(reply, ("assert", "{", f"{function}(")))
+def final_channel_of_choice(reply: str, function: str, read: Callable[[str], Answer]) -> FinalChannel:
+    """The final channel of a reply that chooses a program and predicts a value."""
+    quoted = _in_expression(reply, ("assert", "{", f"{function}("))
+    return final_channel(reply, _weighing(read), quoted)
 
 
-def final_channel_of_program(reply: str) -> FinalChannel:
+def final_channel_of_program(reply: str, weigh: Weigh) -> FinalChannel:
     """The final channel of a reply that holds a program."""
     parser, text = Parser(), cache(lambda: masked(reply))
-    fences = cache(lambda: fenced_blocks(text()))
+    fences, ends = cache(lambda: fenced_blocks(text())), cache(lambda: thoughts_end(reply))
+    said = cache(lambda: len(without_special_tokens(reply)))
+    is_python = cache(lambda code: not isinstance(parser.module(code), Fault))
 
     def quoted(start: int, end: int) -> bool:
         around = [fence.code for fence in fences() if fence.start <= start and end <= fence.end]
-        codes = around if fences() else [text()]
-        return any(not isinstance(parser.module(code), Fault) for code in codes)
+        if around:
+            return any(is_python(code) for code in around)
+        begins = [0, *ends()[: bisect_right(ends(), start)]]
+        over = [to for to in (len(reply), said()) if to >= end]
+        return any(is_python(text()[begin:to]) for begin in {0, *begins[-_MAX_TRIES:]} for to in over)
 
-    return final_channel(reply, quoted)
+    return final_channel(reply, weigh, quoted)
+
+
+def _weighing(read: Callable[[str], Answer]) -> Weigh:
+    """Says what a passage holds by what is read in it."""
+
+    def weigh(text: str) -> Weight:
+        answer = read(text)
+        if answer.value is not None:
+            return Weight.ANSWER
+        missing = answer.reason is Reason.NO_ANSWER and answer.found in {"no_answer", "no_choice"}
+        return Weight.NOTHING if missing else Weight.ATTEMPT
+
+    return weigh
 
 
 def _in_expression(reply: str, openings: Sequence[str]) -> Quoted:

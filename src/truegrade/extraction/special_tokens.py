@@ -1,12 +1,21 @@
-"""Special tokens of tokenizers, where a trainer decodes a reply without leaving them out."""
+"""Special tokens of tokenizers, where a reply was decoded without leaving them out.
+
+Their form is looked for, not a list: ``<|eot|>`` of Llama 4, ``<|END_TEXT|>`` of Cohere, ``<turn|>`` of Gemma 4,
+``<｜end▁of▁sentence｜>`` of DeepSeek. No Python holds this form but in texts and comments.
+"""
 
 from __future__ import annotations
 
 import re
 
-_TOKEN = re.compile(r"<[|｜][\w▁ ]{1,40}[|｜]>|</?s>|<(?:eos|pad|bos|end_of_turn)>")
-"""As the tokenizers of Llama, Qwen, Mistral, Gemma and DeepSeek spell them."""
+BARRED = r"<[|｜][\w▁ :]{1,40}[|｜]?>|<[\w▁:]{1,40}[|｜]>"
+"""Pattern of tokens that are nothing else, wherever they stand."""
+_LAST = re.compile(
+    rf"(?:{BARRED}|</?s>|<(?:eos|pad|bos|end_of_turn|file_sep|EOS_TOKEN|seed:eos)>|\[EO[ST]\]|\[e~\[)\Z"
+)
+"""The others, of Mistral, Gemma, StarCoder, Kimi and MiniMax, are taken for tokens at the end of a text alone."""
 _LONGEST = 44
+_HEADS = re.compile(rf"\s*(?:(?:{BARRED}|<(?:s|bos)>)(?:(?:assistant|model)(?=\s*(?:\n|<[|｜])))?\s*?\n?)+")
 
 
 def without_special_tokens(text: str) -> str:
@@ -15,12 +24,19 @@ def without_special_tokens(text: str) -> str:
     while True:
         while at and text[at - 1].isspace():
             at -= 1
-        start = text.rfind("<", max(0, at - _LONGEST), at)
-        if start < 0 or _TOKEN.fullmatch(text, start, at) is None:
+        first = max(0, at - _LONGEST)
+        token = _LAST.search(text[first:at])
+        if token is None:
             return text[:end]
-        at = end = start
+        at = end = first + token.start()
         while end and text[end - 1].isspace():
             end -= 1
+
+
+def heads_end(text: str, start: int, end: int) -> int:
+    """Where the special tokens that a passage begins with end, with the name of the speaker among them."""
+    heads = _HEADS.match(text, start, end)
+    return heads.end() if heads else start
 
 
 def reply_behind(query: str, prompt: str) -> str | None:

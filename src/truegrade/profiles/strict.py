@@ -82,9 +82,12 @@ class Strict(Profile):
         Rule("prompt", "test output prediction: LiveCodeBench's system message and words", _LIVECODEBENCH),
         Rule("prompt", "input prediction: CRUXEval's direct prompt", _CRUXEVAL),
         Rule("prompt", "repair: quixbugs.repair, the function's name for the file's", "seed 004"),
-        Rule("extraction", "final channel after thinking, where a marker quoted in the answer ends nothing; the"
-             " fence that defines the entry point; imports and helpers kept; bodies, unclosed fences, raw code,"
-             " class wrappers, even indentation, CRLF, a byte order mark, [BEGIN] and [DONE] accepted", "ours"),
+        Rule("extraction", "final channel after thinking, by the markers of extraction/thinking_markers.py: a"
+             " draft in a thought is no answer, an end of thinking counts where an answer follows, a special token"
+             " where one precedes it; a marker between back-ticks or quoted in the answer ends nothing", "ours"),
+        Rule("extraction", "the fence that defines the entry point; imports and helpers kept; bodies, unclosed"
+             " fences, raw code, <pre><code>, class wrappers, even indentation, CRLF, a byte order mark, [BEGIN]"
+             " and [DONE] accepted", "ours"),
         Rule("extraction", "a closed fence that Python refuses is a syntax error; lines that cannot be kept are"
              " dropped only where a reply breaks off in its fence, stands between prose without a fence, or a"
              " base model runs on behind its function", "ours"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from truegrade.extraction.thinking import final_channel
+from truegrade.extraction.thinking import Weight, final_channel, words
 from truegrade.records import Completion, SampleKey, Verdict
 from truegrade.report.failure_lines import FailureLine, read_failure
 
@@ -82,7 +82,7 @@ def view_sample(key: SampleKey, completion: Completion | None, verdicts: Sequenc
     if completion is None or completion.text is None:
         shown = tuple(AnswerView(text=excerpt(answer)) for answer in answers)
         return SampleView(id=key.problem_id, sample=key.sample, answers=shown, verdicts=views)
-    thinking, reply = split_thinking(completion)
+    thinking, reply = split_thinking(completion, answers)
     return SampleView(
         id=key.problem_id,
         sample=key.sample,
@@ -102,10 +102,20 @@ def excerpt(text: str) -> Excerpt:
     return Excerpt(text[:MAX_TEXT_CHARS], len(text))
 
 
-def split_thinking(completion: Completion) -> tuple[str, str]:
-    """Thinking, whether it came apart or inside the reply, and the rest of the reply with every character."""
+def split_thinking(completion: Completion, answers: Sequence[str]) -> tuple[str, str]:
+    """Thinking, whether it came apart or inside the reply, and the rest of the reply with every character.
+
+    Args:
+        completion: what was said.
+        answers: what was taken out of it.
+    """
     text = completion.text or ""
-    offset = final_channel(text).offset if completion.form == "reply" else 0
+    shown = [answer.strip() for answer in answers if answer.strip() and answer.strip() in text]
+
+    def weigh(passage: str) -> Weight:
+        return Weight(2 * any(answer in passage for answer in shown)) if shown else words(passage)
+
+    offset = final_channel(text, weigh).offset if completion.form == "reply" else 0
     return "\n\n".join(part for part in (completion.reasoning, text[:offset]) if part), text[offset:]
 
 

@@ -16,7 +16,7 @@ from truegrade.datasets.recording import NotRecorded, RecordedCase
 from truegrade.extraction.fences import fenced_blocks
 from truegrade.extraction.literals import Literal, parse_literal
 from truegrade.extraction.programs import extract_program
-from truegrade.extraction.thinking import final_channel
+from truegrade.extraction.thinking import Weight, final_channel
 
 MAX_INPUT_CHARS = 300
 """Longer argument lists are not asked about."""
@@ -92,7 +92,9 @@ def read_inputs(reply: str, program: str, function: str, wanted: int) -> list[Re
 
 def _candidates(reply: str, opening: str) -> Iterator[str]:
     """Where a bracketed value may stand: fenced blocks, the whole reply, from the first bracket to the last."""
-    text = final_channel(reply).text
+    text = final_channel(
+        reply, lambda passage: Weight.ANSWER if any(bracket in passage for bracket in opening) else Weight.NOTHING
+    ).text
     yield from (fence.code for fence in reversed(fenced_blocks(text)))
     yield text
     starts = [index for bracket in opening if (index := text.find(bracket)) >= 0]
