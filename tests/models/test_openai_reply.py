@@ -6,6 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from truegrade.models.anthropic_reply import read_message
+from truegrade.models.bedrock_reply import read_converse
+from truegrade.models.google_reply import read_google_body
 from truegrade.models.openai_reply import read_body
 from truegrade.models.service_errors import RequestFailure
 from truegrade.models.service_reply import Body
@@ -34,6 +37,33 @@ def test_content_in_parts_is_joined_and_its_thinking_kept_apart():
 def test_a_refusal_is_the_text():
     (choice,) = read(message(content=None, refusal="I will not.")).choices
     assert choice.text == "I will not."
+
+
+@pytest.mark.parametrize(
+    ("content", "reason", "read_as"),
+    [
+        (None, "tool_calls", "tool_calls"),
+        (" ", "stop", "tool_calls"),
+        (None, "length", "length"),
+        ("x", "stop", "stop"),
+    ],
+)
+def test_calls_without_a_text_are_why_a_reply_ended(content, reason, read_as):
+    calls = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+    document = message(content=content, tool_calls=calls)
+    document["choices"][0]["finish_reason"] = reason
+    body = read(document)
+    assert body.choices[0].finish_reason == read_as
+    assert not body.empty_by_chance
+
+
+def test_other_services_end_with_calls_in_the_same_word():
+    google = {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f"}}]}, "finishReason": "STOP"}]}
+    converse = {"output": {"message": {"content": [{"toolUse": {"name": "f"}}]}}, "stopReason": "tool_use"}
+    anthropic = {"content": [{"type": "tool_use", "id": "1", "name": "f", "input": {}}], "stop_reason": "tool_use"}
+    bodies = (read_google_body(json.dumps(google)), read_converse(converse), read_message(anthropic))
+    assert [body.choices[0].finish_reason for body in bodies] == ["tool_calls"] * 3
+    assert not any(body.empty_by_chance for body in bodies)
 
 
 def test_thinking_billed_outside_completion_tokens_is_counted():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from contextlib import chdir as working_in
 from pathlib import Path
 
 import click
@@ -11,12 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
+from support import scripted_server as scripted
 from truegrade.analysis.matrix import read_matrix
 from truegrade.benchmarks import load_benchmark
 from truegrade.cli import main
 from truegrade.cli.flags import with_flags
 from truegrade.datasets import source
-from truegrade.errors import NotComparable
+from truegrade.errors import NotComparable, UserError
 from truegrade.pipeline.cautions import CODES, Caution, caution, folded
 from truegrade.pipeline.sample_cautions import identical_samples, one_sample, positions_named, repeated_positions
 from truegrade.pipeline.summary import read_summary
@@ -220,6 +223,58 @@ def test_chat_replies_under_a_grader_of_continuations_are_told_and_so_is_the_spr
     assert found.line in page and page.count("human-eval@6d43fb9 cannot read") == 2  # first screen and Profiles
 
 
+UNFENCED = f"Here is the function you asked for:\n\n{HEAD}{BODY}"
+NAMES = ("HumanEval/0", "HumanEval/900")
+
+
+def as_solutions(folder: Path, text: str) -> Path:
+    return answers(folder / "samples.jsonl", {name: [text] for name in NAMES}, "solution")
+
+
+def as_evalplus_results(folder: Path, text: str) -> Path:
+    row = {"solution": text, "base_status": "pass", "plus_status": "pass"}
+    file = folder / "samples_eval_results.json"
+    file.write_text(json.dumps({"date": "d", "hash": "h", "eval": {name: [row] for name in NAMES}}))
+    return file
+
+
+def as_bigcode_generations(folder: Path, text: str) -> Path:
+    file = folder / "generations.json"
+    file.write_text(json.dumps([[text] for _ in NAMES]))
+    return file
+
+
+@pytest.mark.parametrize(
+    "text", [FENCED, f"```\n{HEAD}{BODY}```", f"<think>\nno\n</think>\n{HEAD}{BODY}", UNFENCED]
+)
+@pytest.mark.parametrize("write", [as_solutions, as_evalplus_results, as_bigcode_generations])
+def test_replies_in_a_field_of_programs_are_told_and_the_named_format_reads_them(mine: Path, write, text) -> None:
+    file = write(mine.parent, text)
+    command = ["grade", str(file), "-b", "humaneval", "--data", str(mine), "-T", "allow_modified=true"]
+    with working_in(mine.parent):
+        shown = squeezed(CliRunner().invoke(main, command, terminal_width=200).output)
+        assert "0.0 %" in shown and "2 of 2 fail for their form" in shown
+        named = re.search(r"--format ([\w-]+) reads them as replies", shown)
+        again = CliRunner().invoke(main, [*command, "--format", named[1]], terminal_width=200)
+        assert "100.0 %" in again.output and "their form" not in again.output
+        runs = [Run.open(path.resolve()) for path in sorted(Path("runs").iterdir())]
+    assert [codes(run).count("reply-form") for run in runs] == [1, 0]
+    with pytest.raises(UserError, match="holds another run: imported_from"):
+        truegrade.grade(
+            file, benchmark="humaneval", data=mine, task_args={"allow_modified": "true"}, file_format=named[1],
+            out=runs[0].path,
+        )  # fmt: skip
+
+
+def test_a_wrong_program_that_only_mentions_a_fence_is_no_reply(mine: Path) -> None:
+    wrong = '''def triple(x):\n    """\n```\ntriple(2)\n```\n    """\n    return x\n'''
+    run = truegrade.grade(
+        as_solutions(mine.parent, wrong), benchmark="humaneval", data=mine, task_args={"allow_modified": "true"},
+        out=mine.parent / "run",
+    )  # fmt: skip
+    assert "reply-form" not in codes(run)
+
+
 def test_a_body_under_a_grader_of_programs_is_told(mine: Path) -> None:
     run = graded(mine, [BODY], ("simple-evals", "strict"))
     (found,) = [one for one in read_summary(run).warnings if one.code == "reply-form"]
@@ -235,6 +290,27 @@ def test_of_two_profiles_over_the_same_replies_none_is_called_better(mine: Path)
     assert page.exit_code == 0, page.output
     text = (mine.parent / "c.html").read_text()
     assert "accepts more" in text and "better" not in text.split("<body", 1)[1].split("<script", 1)[0]
+
+
+# ---------------------------------------------------------------------------------------------- tool calls
+
+CALLS = [
+    {"id": "1", "type": "function", "function": {"name": "python", "arguments": json.dumps({"code": HEAD + BODY})}}
+]
+
+
+def test_a_service_that_answers_with_calls_is_named(mine: Path) -> None:
+    answer = scripted.Answer(scripted.chat(None, tool_calls=CALLS))
+    with scripted.scripted_server([answer, answer]) as server:
+        run = truegrade.run(
+            "humaneval", model="openai-compatible/m", base_url=server.url, data=mine,
+            task_args={"allow_modified": "true"}, out=mine.parent / "run",
+        )  # fmt: skip
+        assert len(server.requests) == 2  # asked again it would call again
+    (found,) = [one for one in read_summary(run).warnings if one.code == "tool-calls"]
+    assert (found.count, found.of) == (2, 2) and "tool_calls" in found.sentence
+    verdicts = [json.loads(line) for line in next(run.path.glob("verdicts.*")).read_text().splitlines()]
+    assert all(verdict["reason"] == "no_answer" and "tool_calls" in verdict["detail"] for verdict in verdicts)
 
 
 # ---------------------------------------------------------------------------------------------- the list

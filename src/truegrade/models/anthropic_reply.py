@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from truegrade.models.service_errors import RequestFailure, one_line
-from truegrade.models.service_reply import Body, ReplyChoice, encodable
+from truegrade.models.service_reply import Body, ReplyChoice, encodable, finish_reason_of
 from truegrade.records import Usage
 
 _FINISH = {
@@ -53,10 +53,13 @@ def read_message(message: Any) -> Body | RequestFailure:
     except msgspec.ValidationError as error:
         return RequestFailure(kind="passing", error=one_line(f"malformed message: {error}"), status=200)
     thoughts = "\n\n".join(block.thinking for block in raw.content if block.type == "thinking" and block.thinking)
+    text = "".join(block.text or "" for block in raw.content if block.type == "text")
+    calls = any(block.type == "tool_use" for block in raw.content)
+    reason = _FINISH.get(raw.stop_reason, raw.stop_reason) if raw.stop_reason else None
     choice = ReplyChoice(
-        text=encodable("".join(block.text or "" for block in raw.content if block.type == "text")),
+        text=encodable(text),
         reasoning=encodable(thoughts) if thoughts else None,
-        finish_reason=_FINISH.get(raw.stop_reason, raw.stop_reason) if raw.stop_reason else None,
+        finish_reason=finish_reason_of(reason, text, calls),
     )
     return Body(choices=(choice,), usage=_usage(raw.usage) if raw.usage else None, model=raw.model)
 

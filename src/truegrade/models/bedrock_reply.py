@@ -21,7 +21,7 @@ from truegrade.models.service_errors import (
     retry_after_s,
 )
 from truegrade.models.service_parameters import spelled_parameter
-from truegrade.models.service_reply import Body, ReplyChoice, encodable
+from truegrade.models.service_reply import Body, ReplyChoice, encodable, finish_reason_of
 from truegrade.records import Usage
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class _Reasoning(msgspec.Struct, rename="camel"):
 class _Block(msgspec.Struct, rename="camel"):
     text: str | None = None
     reasoning_content: _Reasoning | None = None
+    tool_use: Any = None
 
 
 class _ConverseMessage(msgspec.Struct):
@@ -107,10 +108,12 @@ def read_converse(response: Mapping[str, Any]) -> Body | RequestFailure:
         for block in blocks
         if block.reasoning_content and block.reasoning_content.reasoning_text
     )
+    reason = _FINISH.get(raw.stop_reason, raw.stop_reason) if raw.stop_reason else None
+    calls = any(block.tool_use for block in blocks)
     choice = ReplyChoice(
         text=encodable(text),
         reasoning=encodable(thoughts) if thoughts else None,
-        finish_reason=_FINISH.get(raw.stop_reason, raw.stop_reason) if raw.stop_reason else None,
+        finish_reason=finish_reason_of(reason, text, calls),
     )
     return Body(choices=(choice,), usage=_usage(raw.usage) if raw.usage else None)
 

@@ -16,7 +16,7 @@ import msgspec
 
 from truegrade.models.service_errors import RequestFailure, error_object, one_line, response_failure, string_field
 from truegrade.models.service_parameters import spelled_parameter
-from truegrade.models.service_reply import Body, ReplyChoice, encodable
+from truegrade.models.service_reply import Body, ReplyChoice, encodable, finish_reason_of
 from truegrade.records import Usage
 
 if TYPE_CHECKING:
@@ -36,9 +36,10 @@ _SPELLINGS = MappingProxyType(
 )
 
 
-class _Part(msgspec.Struct):
+class _Part(msgspec.Struct, rename="camel"):
     text: str | None = None
     thought: bool | None = None
+    function_call: Any = None
 
 
 class _Content(msgspec.Struct):
@@ -111,11 +112,12 @@ def _choice(raw: _Candidate) -> ReplyChoice:
     parts = (raw.content.parts if raw.content else None) or []
     text = "".join(part.text or "" for part in parts if not part.thought)
     thoughts = "".join(part.text or "" for part in parts if part.thought)
-    reason = raw.finish_reason
+    reason = _FINISH.get(raw.finish_reason, raw.finish_reason) if raw.finish_reason else None
+    calls = any(part.function_call for part in parts)
     return ReplyChoice(
         text=encodable(text),
         reasoning=encodable(thoughts) if thoughts else None,
-        finish_reason=_FINISH.get(reason, reason) if reason else None,
+        finish_reason=finish_reason_of(reason, text, calls),
     )
 
 

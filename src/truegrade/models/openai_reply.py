@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from truegrade.models.service_errors import RequestFailure, error_text, one_line
-from truegrade.models.service_reply import Body, ReplyChoice, encodable
+from truegrade.models.service_reply import Body, ReplyChoice, encodable, finish_reason_of
 from truegrade.records import Usage
 
 
@@ -21,6 +21,7 @@ class _Message(msgspec.Struct):
     refusal: str | None = None
     reasoning_content: str | None = None  # DeepSeek, vLLM, llama.cpp
     reasoning: str | None = None  # OpenRouter, Groq, Ollama
+    tool_calls: Any = None
 
 
 class _RawChoice(msgspec.Struct):
@@ -71,10 +72,11 @@ def _choice(raw: _RawChoice) -> ReplyChoice:
     message = raw.message
     text, thoughts = _parts(message.content)
     reasoning = message.reasoning_content or message.reasoning or thoughts
+    said = text or message.refusal or ""
     return ReplyChoice(
-        text=encodable(text or message.refusal or ""),
+        text=encodable(said),
         reasoning=encodable(reasoning) if reasoning else None,
-        finish_reason=raw.finish_reason,
+        finish_reason=finish_reason_of(raw.finish_reason, said, bool(message.tool_calls)),
         logprobs=logprobs,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from truegrade.records import Usage
+from truegrade.records import CALLS_ALONE, Usage
 
 
 class ReplyChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,12 +43,24 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
 
 _FINAL_WHEN_EMPTY = frozenset(
     {
+        CALLS_ALONE,
         *("length", "max_tokens", "content_filter", "refusal"),
         # Google, of a reply or of the prompt
         *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
         *("content_filtered", "guardrail_intervened"),  # Bedrock
     }
 )
+
+
+def finish_reason_of(reason: str | None, text: str, calls: bool) -> str | None:
+    """Why a reply ended.
+
+    Args:
+        reason: as the service said.
+        text: of the reply.
+        calls: whether it holds calls of tools. Without text, and not cut, it ended with them.
+    """
+    return CALLS_ALONE if calls and not text.strip() and reason not in {"length", "max_tokens"} else reason
 
 
 def encodable(text: str) -> str:

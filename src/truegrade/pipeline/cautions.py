@@ -60,7 +60,12 @@ CODES: Mapping[str, CodeMeaning] = MappingProxyType(
         ),
         "reply-form": CodeMeaning(
             "replies have another form than the profile takes, and fail whatever program they hold",
-            "grade under a profile that takes this form, or generate with the prompts of this profile",
+            "grade under a profile that takes this form, generate with the prompts of this profile, or read the"
+            " file in the format that the warning names (`file_format`)",
+        ),
+        "tool-calls": CodeMeaning(
+            "replies hold calls of tools and no text, and calls are not read",
+            "serve the model without its tools and without a parser of tool calls",
         ),
         "identical-samples": CodeMeaning(
             "samples of one problem are the same text, so pass@k counts one draw several times",

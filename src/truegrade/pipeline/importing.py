@@ -98,6 +98,7 @@ def import_file(
             found = past([problem for problem in loaded.problems if problem.id in answered])
             manifest = msgspec.structs.replace(manifest, excluded=found.seen, training_data=found.training_data)
         name = f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{source.sha256()[:8]}"
+        name += "" if importer.sniff(source) else f"-{slug(importer.name)}"
         run = Run.create_or_resume(out or RUNS / name, manifest, notice=notice)
         scored = len(known) if run.manifest.selected is None else len(run.manifest.selected)
         if scored > covered:
@@ -150,10 +151,12 @@ def _manifest(
     tasks = {facts.problem_id for facts in found}
     # Without ids, the same bytes under another --limit are answers to other questions: another run.
     paired = f" as {positions[0]} to {positions[-1]}" if positions else ""
+    # Nor are they the same answers, read in a format that the user named and the file does not show.
+    read_as = "" if importer.sniff(source) else f" read as {importer.name}"
     return Manifest(
         created=now(),
         benchmark=identity_of(loaded),
-        imported_from=f"{source.path.name} sha256:{source.sha256()}{paired}",
+        imported_from=f"{source.path.name} sha256:{source.sha256()}{paired}{read_as}",
         import_format=importer.name,
         samples_per_task=max((facts.sample + 1 for facts in found), default=0),
         selected=None

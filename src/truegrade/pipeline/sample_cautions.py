@@ -19,6 +19,7 @@ from truegrade.records import (
 )
 from truegrade.records.config import GenerationConfig
 from truegrade.store.facts import Shape
+from truegrade.store.importers import replies_format
 
 MOST_PROBLEMS = 0.5
 """Share of the problems with several samples from which equal samples are no coincidence."""
@@ -104,6 +105,28 @@ def one_sample(config: GenerationConfig | None, n: int) -> list[Caution]:
         " differ cannot be told from it"
     )
     return [caution("one-sample", said)]
+
+
+def replies_as_programs(
+    import_format: str | None, outcomes: VerdictTable, shapes: Mapping[SampleKey, Shape]
+) -> list[Caution]:
+    """The warning that a file was read in a format of whole programs, and holds chat replies.
+
+    Args:
+        import_format: of the file; None where the run asked a model.
+        outcomes: the verdicts.
+        shapes: what the texts look like.
+    """
+    judged = [outcome for row in outcomes.values() for outcome in counted(row)]
+    failed = sum(not outcome.passed and shapes.get(outcome.key) == "reply" for outcome in judged)
+    if import_format is None or not failed or failed < REPLY_SHARE * len(judged):
+        return []
+    said = (
+        f"chat replies, where the format {import_format} holds whole programs: {failed} of {len(judged)} fail for"
+        f" their form, whatever program they hold; `file_format` {replies_format(import_format)} reads them as"
+        " replies"
+    )
+    return [caution("reply-form", said, failed, len(judged))]
 
 
 def reply_form(

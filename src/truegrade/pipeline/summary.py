@@ -23,7 +23,13 @@ from truegrade.pipeline.run_cautions import (
     stopped_by_results,
     unscored,
 )
-from truegrade.pipeline.sample_cautions import identical_samples, near_duplicates, one_sample, reply_form
+from truegrade.pipeline.sample_cautions import (
+    identical_samples,
+    near_duplicates,
+    one_sample,
+    replies_as_programs,
+    reply_form,
+)
 from truegrade.pipeline.selection import made_for, scored
 from truegrade.pipeline.suite_rates import suite_rates
 from truegrade.pipeline.totals import CompletionTotals, RunUsage
@@ -346,6 +352,7 @@ def _own_cautions(
         *shared.completions.cautions(),
         *([caution("grader-errors", errors_named(errors), len(errors), len(problems))] if errors else []),
         *reply_form(profile, problems, outcomes, shared.completions.shapes),
+        *replies_as_programs(shared.manifest.import_format, outcomes, shared.completions.shapes),
         *identical_samples(texts, shared.n),
         *near_duplicates(problems, outcomes, texts),
         *pooled_populations(problems),

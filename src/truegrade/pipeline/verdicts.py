@@ -15,7 +15,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.marks import REVERTED, missing_package
 from truegrade.profiles import Profile
-from truegrade.records import Answer, Completion, FunctionTask, Problem, Reason, SuiteTask, Verdict
+from truegrade.records import CALLS_ALONE, Answer, Completion, FunctionTask, Problem, Reason, SuiteTask, Verdict
 from truegrade.sandbox import Limits
 
 
@@ -39,7 +39,7 @@ def verdict_on(
     """
     answer = answer_of(completion, problem, profile) if answer is None else answer
     if answer.value is None:
-        judgement = Judgement(reason=answer.reason or Reason.NO_ANSWER, detail=answer.found)
+        judgement = Judgement(reason=answer.reason or Reason.NO_ANSWER, detail=_why_none(completion, answer))
     else:
         try:
             judgement = profile.judgement(problem, answer, executor)
@@ -72,6 +72,16 @@ def verdict_on(
         marks=judgement.marks if missing is None else (*judgement.marks, missing),
         level=None if judgement.cpu_s is None else executor.level,
         harness=judgement.harness,
+    )
+
+
+def _why_none(completion: Completion, answer: Answer) -> str:
+    """Why a completion has no answer, in words."""
+    calls = completion.finish_reason == CALLS_ALONE and not (completion.text or "").strip()
+    return (
+        f"{answer.found}: the reply holds tool_calls and no text, and calls are not read"
+        if calls
+        else answer.found
     )
 
 

@@ -253,6 +253,9 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """When a cached reply was really given; UTC, ISO 8601."""
 
 
+CALLS_ALONE = "tool_calls"
+"""``finish_reason`` of a reply that holds calls of tools and no text; OpenAI's word, whatever the service said."""
+
 Form = Literal["reply", "completion", "program", "answer"]
 """What a completion's text is: a chat ``reply`` to extract from, a ``completion`` that continues the prompt,
 a self-contained ``program``, or an ``answer`` that somebody already extracted."""

@@ -10,16 +10,22 @@ from typing import Generic, Literal, TypeVar
 
 import msgspec
 
+from truegrade.extraction.parsing import Fault, Parser
 from truegrade.grading.marks import packages_missed
 from truegrade.records import Completion, Form, Reason, SampleKey, Usage, Verdict
 from truegrade.store.journal import FSYNC_EVERY, Journal, Notice, numbered
 
 T = TypeVar("T", Completion, Verdict)
 
-Shape = Literal["fenced", "indented", "other"]
+Shape = Literal["fenced", "indented", "reply", "other"]
 """``fenced``: not indented, and Markdown code stands in it; ``indented``: the first line is, and no fence or
-definition stands at the start of a later one, as in the body of a function; ``other``, which says nothing."""
+definition stands at the start of a later one, as in the body of a function; ``reply``: handed in as a program, no
+Python, and like what a chat model says: Markdown, a thought or a sentence before the code; ``other``, which says
+nothing."""
 _FENCE = re.compile(r"^```", re.MULTILINE)
+_SAID = re.compile(
+    r"^[ \t]*(?:```|~~~)|\A\s*(?:<think|[A-Z][\w'’]*,?(?: [\w'’`,()-]+){2,}[.:!]?[ \t]*\n)", re.MULTILINE
+)
 _MARKS = re.compile(r"^(?:```|def |class |async def )", re.MULTILINE)
 
 
@@ -106,7 +112,9 @@ def completion_facts(completion: Completion) -> CompletionFacts:
 def _shape(completion: Completion) -> Shape:
     """What a text looks like that a rule has still to be applied to."""
     text = (completion.text or "").lstrip("\r\n")
-    if completion.form in ("program", "answer") or not text.strip():
+    if completion.form == "program":
+        return "reply" if _SAID.search(text) and isinstance(Parser().module(text), Fault) else "other"
+    if completion.form == "answer" or not text.strip():
         return "other"
     if text[0] not in " \t":
         return "fenced" if _FENCE.search(text) else "other"

@@ -27,7 +27,7 @@ from truegrade.store.importers import (
     results_jsonl,
     samples_jsonl,
 )
-from truegrade.store.importers.base import PENDING, Importer, ImportTarget
+from truegrade.store.importers.base import PENDING, Importer, ImportTarget, holding_replies, replies_format
 from truegrade.store.importers.ids import IdIndex, index_ids, match_id
 from truegrade.store.importers.reading import SourceFile, refuse_unreadable
 
@@ -42,6 +42,7 @@ __all__ = [
     "find_format",
     "index_ids",
     "match_id",
+    "replies_format",
 ]
 
 IMPORTERS = (
@@ -67,7 +68,9 @@ def _fault(thing: Any) -> str | None:
     return None if isinstance(thing, Importer) else "is no truegrade.store.importers.Importer"
 
 
-REGISTRY = Registry[Importer]("importer", {importer.name: importer for importer in IMPORTERS}, _fault)
+_OF_PROGRAMS = (livecodebench_rows, evalplus_results, bigcode_generations, completion_rows)
+_NAMED = (*IMPORTERS, *(holding_replies(module.IMPORTER) for module in _OF_PROGRAMS))
+REGISTRY = Registry[Importer]("importer", {importer.name: importer for importer in _NAMED}, _fault)
 
 
 def find_format(source: SourceFile, name: str | Importer | None) -> Importer:

@@ -90,6 +90,32 @@ class Importer(msgspec.Struct, frozen=True, kw_only=True):
     """
 
 
+_READ_AS = {"samples-jsonl": "evalplus-raw"}
+REPLIES = "-replies"
+
+
+def replies_format(name: str) -> str:
+    """Name of the format that reads as chat replies what the named one reads as programs."""
+    return name if name.endswith(REPLIES) else _READ_AS.get(name, f"{name}{REPLIES}")
+
+
+def holding_replies(importer: Importer) -> Importer:
+    """The same format, for files whose programs are chat replies; no head of a file shows it: it is named."""
+
+    def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
+        for completion in importer.read(source, target):
+            is_program = completion.form == "program"
+            yield msgspec.structs.replace(completion, form="reply") if is_program else completion
+
+    return msgspec.structs.replace(
+        importer,
+        name=replies_format(importer.name),
+        summary=f"{importer.name}, whose programs are chat replies",
+        sniff=lambda source: False,
+        read=read,
+    )
+
+
 class TasksOnce:
     """Refuses a task that a file lists twice: which of its lists of samples would count?"""
 

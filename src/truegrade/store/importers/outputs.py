@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 import msgspec
 
-from truegrade.records import Usage
+from truegrade.records import CALLS_ALONE, Usage
 
 CUT: Mapping[str, str] = MappingProxyType({"max_tokens": "length", "model_length": "length"})
 """What they call a reply that was cut at a token limit, and what services call it."""
@@ -34,6 +35,7 @@ class OutputMessage(msgspec.Struct):
 
     content: str | list[OutputPart]
     role: str = ""
+    tool_calls: Any = None
 
     @property
     def text(self) -> str:
@@ -76,4 +78,7 @@ class Output(msgspec.Struct):
     @property
     def finish_reason(self) -> str | None:
         """Why it ended, in the words of the services."""
-        return finish_reason_of(self.choices[0].stop_reason) if self.choices else None
+        if not self.choices:
+            return None
+        message, reason = self.choices[0].message, finish_reason_of(self.choices[0].stop_reason)
+        return CALLS_ALONE if message.tool_calls and not message.text.strip() and reason != "length" else reason
