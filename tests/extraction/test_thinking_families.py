@@ -126,7 +126,8 @@ def test_an_answer_behind_a_thought_is_found_and_a_draft_in_a_cut_one_is_not(kin
             cut = f"{begin}{answer}\nbut maybe"
             assert (read(cut).value, read(cut).reason) == (None, Reason.TRUNCATED)
             again = begin.replace("analysisWe", "assistantanalysisWe") if "assistantfinal" in end else begin
-            assert read(f"Let me see.\n{again}{answer}\nbut").value is None
+            for said in ("Let me see.\n", "Sure! "):
+                assert read(f"{said}{again}{answer}\nbut").value is None
             assert read(f"{begin}{draft}{end}{again}{answer}").value is None
     assert wanted is not None
 
@@ -198,6 +199,11 @@ REPLIES = {
         f"{fenced(RIGHT)}no.</think>```python\ndef target(xs:\n```",
         "def target(xs:\n",
     ),
+    "a draft between MBPP's markers": (
+        f"<think>\n[BEGIN]\n{DRAFT}[DONE]\n</think>\n[BEGIN]\n{RIGHT}[DONE]\n",
+        RIGHT,
+    ),
+    "a tag that begins a sentence": (f"It works. <think> tags are kept.\n{fenced(RIGHT)}", RIGHT),
     "analysis as a word": (f"analysis of the task: sort.\n{fenced(RIGHT)}", RIGHT),
     "a tag named in a line": (f"Thoughts go into the <think> tag.\n{fenced(RIGHT)}", RIGHT),
     "harmony that never answers": (f"<|channel|>analysis<|message|>{fenced(RIGHT)}<|end|>", None),

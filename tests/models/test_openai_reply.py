@@ -45,10 +45,10 @@ def test_a_refusal_is_the_text():
         (None, "tool_calls", "tool_calls"),
         (" ", "stop", "tool_calls"),
         (None, "length", "length"),
-        ("x", "stop", "stop"),
+        ("I call it.", "stop", "tool_calls"),
     ],
 )
-def test_calls_without_a_text_are_why_a_reply_ended(content, reason, read_as):
+def test_calls_are_why_a_reply_ended(content, reason, read_as):
     calls = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
     document = message(content=content, tool_calls=calls)
     document["choices"][0]["finish_reason"] = reason

@@ -40,6 +40,7 @@ from truegrade.extraction.definitions import (
     without_prose,
 )
 from truegrade.extraction.fences import Fence, code_blocks, fenced_blocks, without_fence_lines
+from truegrade.extraction.markers import between_markers
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, USED_UP, Fault, Parser, as_source
 from truegrade.extraction.quoted import final_channel_of_program
 from truegrade.extraction.thinking import Weight
@@ -137,7 +138,7 @@ def _reader(parser: Parser, entry_point: str, prefix: str, called_on: str) -> Ca
 
     @cache
     def read(text: str) -> _Reading:
-        search = _Search(parser, as_source(text), entry_point, prefix, called_on)
+        search = _Search(parser, as_source(between_markers(text)), entry_point, prefix, called_on)
         found = next(search.implementing(), None)
         if found is not None:
             weight = Weight.ANSWER if search.is_answer(found) else Weight.NOTHING

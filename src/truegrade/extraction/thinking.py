@@ -2,8 +2,8 @@
 
 What a marker stands for is told by what stands around it, because a reply may also speak of markers:
 
-- Between a beginning, which stands at the start of a line or behind another special token, and the first end of
-  its family the model thinks; where no end follows, to the end of the reply.
+- Between a beginning, which stands at the start of a line, behind a sentence or behind another special token, and
+  the first end of its family the model thinks; where no end follows, to the end of the reply.
 - An end that nothing opened closes a thought that the prompt had opened, if an answer follows. Else it is a word.
 - A special token ends the reply, if an answer stands before it. Else it is a word.
 - Between back-ticks on a line, and where the answer quotes it (`truegrade.extraction.quoted`), it is a word.
@@ -36,6 +36,8 @@ _WRAPPED = re.compile(r"\s*</(?:answer|response)>\s*\Z", re.IGNORECASE)
 _WRAPPED_CHARS = 200
 _TICKS = re.compile(r"(?<!`)`{1,2}(?!`)|\n")
 _TOKEN = re.compile(BARRED)
+_GOES_ON = re.compile(r"[ \t]+[a-z]|[ \t]*[,;:.)'\"]")
+"""A blank and a word in lower case, or punctuation: what was named is part of a sentence."""
 _MAX_QUOTED = 100
 """Markers that may be found to be quoted; those beyond count as markers."""
 _MAX_LINE_START = 200
@@ -171,7 +173,7 @@ class _Reply:
                     self.runs.append([])
             elif self._is_word(at, end):
                 self._words.append(end)
-            elif kind == "b" and self._at_line_start(start, at):
+            elif kind == "b" and self._opens(start, at, end):
                 self.runs[-1].append((start, at))
                 thinking = family
             elif kind == "e":
@@ -183,11 +185,14 @@ class _Reply:
         if not thinking:
             self.runs[-1].append((start, len(self._text)))
 
-    def _at_line_start(self, start: int, at: int) -> bool:
-        """Whether nothing of its passage stands before an offset on its line, or a special token right before."""
+    def _opens(self, start: int, at: int, end: int) -> bool:
+        """Whether a beginning stands where one is written: first of its passage or line, or behind a special token
+        or a sentence, which no word behind it goes on with."""
         before = self._text[max(start, at - _MAX_LINE_START) : at].rstrip(" \t")
         line = before[before.rfind("\n") + 1 :]
-        return not without_special_tokens(line) or line.endswith(("|>", "｜>"))
+        if not without_special_tokens(line) or line.endswith(("|>", "｜>")):
+            return True
+        return line[-1] in ".!?…" and _GOES_ON.match(self._text, end) is None
 
     def _is_word(self, at: int, end: int) -> bool:
         spans = self._code_spans

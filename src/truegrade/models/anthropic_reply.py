@@ -59,7 +59,7 @@ def read_message(message: Any) -> Body | RequestFailure:
     choice = ReplyChoice(
         text=encodable(text),
         reasoning=encodable(thoughts) if thoughts else None,
-        finish_reason=finish_reason_of(reason, text, calls),
+        finish_reason=finish_reason_of(reason, calls),
     )
     return Body(choices=(choice,), usage=_usage(raw.usage) if raw.usage else None, model=raw.model)
 

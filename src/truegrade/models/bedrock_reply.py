@@ -113,7 +113,7 @@ def read_converse(response: Mapping[str, Any]) -> Body | RequestFailure:
     choice = ReplyChoice(
         text=encodable(text),
         reasoning=encodable(thoughts) if thoughts else None,
-        finish_reason=finish_reason_of(reason, text, calls),
+        finish_reason=finish_reason_of(reason, calls),
     )
     return Body(choices=(choice,), usage=_usage(raw.usage) if raw.usage else None)
 

@@ -117,7 +117,7 @@ def _choice(raw: _Candidate) -> ReplyChoice:
     return ReplyChoice(
         text=encodable(text),
         reasoning=encodable(thoughts) if thoughts else None,
-        finish_reason=finish_reason_of(reason, text, calls),
+        finish_reason=finish_reason_of(reason, calls),
     )
 
 

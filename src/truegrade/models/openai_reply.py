@@ -72,11 +72,10 @@ def _choice(raw: _RawChoice) -> ReplyChoice:
     message = raw.message
     text, thoughts = _parts(message.content)
     reasoning = message.reasoning_content or message.reasoning or thoughts
-    said = text or message.refusal or ""
     return ReplyChoice(
-        text=encodable(said),
+        text=encodable(text or message.refusal or ""),
         reasoning=encodable(reasoning) if reasoning else None,
-        finish_reason=finish_reason_of(raw.finish_reason, said, bool(message.tool_calls)),
+        finish_reason=finish_reason_of(raw.finish_reason, bool(message.tool_calls)),
         logprobs=logprobs,
     )
 

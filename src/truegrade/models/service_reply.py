@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from truegrade.records import CALLS_ALONE, Usage
+from truegrade.records import TOOL_CALLS, Usage
 
 
 class ReplyChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
 
 _FINAL_WHEN_EMPTY = frozenset(
     {
-        CALLS_ALONE,
+        TOOL_CALLS,
         *("length", "max_tokens", "content_filter", "refusal"),
         # Google, of a reply or of the prompt
         *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
@@ -52,15 +52,14 @@ _FINAL_WHEN_EMPTY = frozenset(
 )
 
 
-def finish_reason_of(reason: str | None, text: str, calls: bool) -> str | None:
+def finish_reason_of(reason: str | None, calls: bool) -> str | None:
     """Why a reply ended.
 
     Args:
         reason: as the service said.
-        text: of the reply.
-        calls: whether it holds calls of tools. Without text, and not cut, it ended with them.
+        calls: whether the reply holds calls of tools; unless it was cut, it ended with them.
     """
-    return CALLS_ALONE if calls and not text.strip() and reason not in {"length", "max_tokens"} else reason
+    return TOOL_CALLS if calls and reason not in {"length", "max_tokens"} else reason
 
 
 def encodable(text: str) -> str:

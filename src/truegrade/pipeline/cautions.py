@@ -64,7 +64,7 @@ CODES: Mapping[str, CodeMeaning] = MappingProxyType(
             " file in the format that the warning names (`file_format`)",
         ),
         "tool-calls": CodeMeaning(
-            "replies hold calls of tools and no text, and calls are not read",
+            "replies hold calls of tools, which are not read",
             "serve the model without its tools and without a parser of tool calls",
         ),
         "identical-samples": CodeMeaning(

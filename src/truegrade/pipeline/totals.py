@@ -9,7 +9,7 @@ import msgspec
 
 from truegrade.pipeline.cautions import Caution, caution
 from truegrade.pipeline.run_cautions import IN_THE_BOX
-from truegrade.records import CALLS_ALONE, SampleKey
+from truegrade.records import TOOL_CALLS, SampleKey
 from truegrade.statistics import NumberSummary, summarise
 from truegrade.store import Manifest
 from truegrade.store.facts import CompletionFacts, Shape
@@ -77,7 +77,7 @@ class CompletionTotals:
         self.lengths[completion.key] = ReplyLength(tokens, completion.truncated)
         self.answered += 1
         self._longer += completion.truncated and self._asked and self._may_be_longer(completion)
-        self._calls += completion.finish_reason == CALLS_ALONE and not completion.chars
+        self._calls += completion.finish_reason == TOOL_CALLS
         self._reused += self._config not in (None, completion.config_sha256)
         self.model = completion.model
         if completion.usage is not None:
@@ -100,10 +100,10 @@ class CompletionTotals:
         return "; raise `max_tokens`" if self._longer else ""
 
     def cautions(self) -> list[Caution]:
-        """The warnings that replies hold calls alone, or were taken from a file or from the response cache."""
+        """The warnings that replies hold calls of tools, or were taken from a file or from the response cache."""
         found = []
         if self._calls:
-            said = f"{self._calls} of {self.answered} replies hold tool_calls and no text, and calls are not read"
+            said = f"{self._calls} of {self.answered} replies hold tool_calls, which are not read"
             found.append(caution("tool-calls", said, self._calls, self.answered))
         if self._reused:
             said = f"{self._reused} of {self.answered} samples were taken from a file, not generated in this run"

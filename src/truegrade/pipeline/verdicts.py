@@ -15,7 +15,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.marks import REVERTED, missing_package
 from truegrade.profiles import Profile
-from truegrade.records import CALLS_ALONE, Answer, Completion, FunctionTask, Problem, Reason, SuiteTask, Verdict
+from truegrade.records import TOOL_CALLS, Answer, Completion, FunctionTask, Problem, Reason, SuiteTask, Verdict
 from truegrade.sandbox import Limits
 
 
@@ -77,12 +77,8 @@ def verdict_on(
 
 def _why_none(completion: Completion, answer: Answer) -> str:
     """Why a completion has no answer, in words."""
-    calls = completion.finish_reason == CALLS_ALONE and not (completion.text or "").strip()
-    return (
-        f"{answer.found}: the reply holds tool_calls and no text, and calls are not read"
-        if calls
-        else answer.found
-    )
+    calls = completion.finish_reason == TOOL_CALLS
+    return f"{answer.found}; the reply holds tool_calls, which are not read" if calls else answer.found
 
 
 def _other(problem: Problem) -> Problem | None:

@@ -166,11 +166,10 @@ class Strict(Profile):
             if task.function is None:
                 return extract_contest_program(text)
             return extract_program(text, task.function, called_on="Solution")
-        text = between_markers(text)
         prefix = "" if isinstance(task, CasesTask) else task.prefix
         owner = called_class(task) if isinstance(task, FunctionTask) else ""
         if completion.form == "completion":
-            return extract_continuation(text, task.entry_point, prefix, owner)
+            return extract_continuation(between_markers(text), task.entry_point, prefix, owner)
         return extract_program(text, task.entry_point, prefix=prefix, called_on=owner)
 
     def judgement(self, problem: Problem, answer: Answer, executor: Executor) -> Judgement:

@@ -253,8 +253,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """When a cached reply was really given; UTC, ISO 8601."""
 
 
-CALLS_ALONE = "tool_calls"
-"""``finish_reason`` of a reply that holds calls of tools and no text; OpenAI's word, whatever the service said."""
+TOOL_CALLS = "tool_calls"
+"""``finish_reason`` of a reply that holds calls of tools, which nothing reads; OpenAI's word for all services."""
 
 Form = Literal["reply", "completion", "program", "answer"]
 """What a completion's text is: a chat ``reply`` to extract from, a ``completion`` that continues the prompt,

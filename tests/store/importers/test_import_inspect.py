@@ -102,13 +102,13 @@ def test_epochs_are_samples_and_a_failed_request_is_missing(write, name):
     assert (second.reasoning, second.truncated, first.truncated) == ("hm", True, False)
 
 
-def test_calls_without_a_text_are_why_a_sample_ended(write):
+def test_calls_are_why_a_sample_ended(write):
     calls = [{"id": "1", "function": "python", "arguments": {"code": "x"}, "type": "function"}]
-    samples = [sample("HumanEval/1", ""), sample("HumanEval/2", "text")]
-    for one in samples:
+    samples = [sample("HumanEval/1", ""), sample("HumanEval/2", "text"), sample("HumanEval/3", "text")]
+    for one in samples[:2]:
         one["output"]["choices"][0]["message"]["tool_calls"] = calls
     read = load(write(log(samples), "log.json"))
-    assert [one.finish_reason for one in read] == ["tool_calls", "stop"]
+    assert [one.finish_reason for one in read] == ["tool_calls", "tool_calls", "stop"]
 
 
 def test_an_unfinished_log_is_read_by_its_journal(write):

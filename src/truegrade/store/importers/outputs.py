@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.records import CALLS_ALONE, Usage
+from truegrade.records import TOOL_CALLS, Usage
 
 CUT: Mapping[str, str] = MappingProxyType({"max_tokens": "length", "model_length": "length"})
 """What they call a reply that was cut at a token limit, and what services call it."""
@@ -81,4 +81,4 @@ class Output(msgspec.Struct):
         if not self.choices:
             return None
         message, reason = self.choices[0].message, finish_reason_of(self.choices[0].stop_reason)
-        return CALLS_ALONE if message.tool_calls and not message.text.strip() and reason != "length" else reason
+        return TOOL_CALLS if message.tool_calls and reason != "length" else reason
