@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import truegrade
+from support import contest_files
 from support import scripted_server as scripted
 from truegrade.analysis.matrix import read_matrix
 from truegrade.benchmarks import load_benchmark
@@ -264,6 +265,21 @@ def test_replies_in_a_field_of_programs_are_told_and_the_named_format_reads_them
             file, benchmark="humaneval", data=mine, task_args={"allow_modified": "true"}, file_format=named[1],
             out=runs[0].path,
         )  # fmt: skip
+
+
+def test_replies_in_a_code_list_are_told_and_read(tmp_path: Path) -> None:
+    data = contest_files.write_rows(tmp_path / "rows.jsonl", [contest_files.row("one")])
+    file = tmp_path / "answers.json"
+    reply = "So:\n```python\nprint(sum(map(int, input().split())))\n```"
+    file.write_text(json.dumps([{"question_id": "one", "code_list": [reply]}]))
+    found = {}
+    for name in ("livecodebench", "livecodebench-replies"):
+        run = truegrade.grade(
+            file, benchmark="livecodebench", data=data, file_format=name, out=tmp_path / name,
+            task_args={"allow_modified": "true"},
+        )  # fmt: skip
+        found[name] = (codes(run).count("reply-form"), read_summary(run).profiles[0].estimates[0].value)
+    assert found == {"livecodebench": (1, 0.0), "livecodebench-replies": (0, 1.0)}
 
 
 def test_a_wrong_program_that_only_mentions_a_fence_is_no_reply(mine: Path) -> None:
