@@ -187,6 +187,7 @@ REPLIES = {
     "nested": (f"<think>a\n<think>b</think>{fenced(DRAFT)}</think>{fenced(RIGHT)}", RIGHT),
     "doubled by the template": (f"<think>\n<think>\n{fenced(DRAFT)}</think>\n\n{fenced(RIGHT)}", RIGHT),
     "stray ends": (f"<think>ok</think>{RIGHT.rstrip()}</think>\n</think>\n", RIGHT),
+    "many stray ends": (f"<think>ok</think>{RIGHT.rstrip()}" + "</think>\n" * 20, RIGHT),
     "between an answer and its use": (
         f"{fenced(RIGHT)}Unlike </think>:\n```python\nfrom solution import target\nprint(target([2]))\n```\n",
         RIGHT,

@@ -174,16 +174,21 @@ class _Reply:
             elif self._is_word(at, end):
                 self._words.append(end)
             elif kind == "b" and self._opens(start, at, end):
-                self.runs[-1].append((start, at))
+                self._keep(start, at)
                 thinking = family
             elif kind == "e":
-                self.runs[-1].append((start, at))
+                self._keep(start, at, blank=False)
                 start = end
             elif _TOKEN.match(marker.group()):
                 self._tokens.append((at, end))
         self.cut = bool(thinking)
         if not thinking:
-            self.runs[-1].append((start, len(self._text)))
+            self._keep(start, len(self._text))
+
+    def _keep(self, start: int, end: int, *, blank: bool = True) -> None:
+        """Take a passage into the run; one without words only where the run would stay empty."""
+        if self._text[start:end].strip() or (blank and not self.runs[-1]):
+            self.runs[-1].append((start, end))
 
     def _opens(self, start: int, at: int, end: int) -> bool:
         """Whether a beginning stands where one is written: first of its passage or line, or behind a special token
