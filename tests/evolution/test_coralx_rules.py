@@ -13,9 +13,10 @@ from truegrade.evolution.coralx.automaton import history, initial, step
 from truegrade.evolution.coralx.features import change_rates, convergence, features, periodicity
 from truegrade.evolution.coralx.knobs import knobs, samples
 from truegrade.evolution.coralx.mapping import adapter, candidate_alphas, gene_index, genome_of, redraw
-from truegrade.evolution.coralx.tables import THRESHOLDS, WEIGHTS
+from truegrade.evolution.coralx.tables import THRESHOLDS
 from truegrade.evolution.genomes import AdapterGenes, Automaton, Evaluated, Scores
 from truegrade.evolution.space import Space
+from truegrade.profiles.coralx_objectives import WEIGHTS
 
 # By running core/domain/{experiment,ca,feature_extraction,cheap_knobs}.py of skishore23/coralx@fd75b33 with seed
 # 42 and the ranges of config/codellama_modal.yaml, numpy 2.4.6 and scipy 1.17.1: genome, rule, steps, last grid as

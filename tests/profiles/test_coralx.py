@@ -1,14 +1,22 @@
-"""`coralx`: the seed's extraction in its order, its literal comparison, and the defects that it names."""
+"""`coralx`: its extraction in order, its literal comparison, its five scores, and the defects that it names."""
 
+import json
+import math
 import re
+import sys
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import truegrade
 from support.cpu import cpu_within
 from truegrade.benchmarks import load_benchmark
+from truegrade.cli import main
 from truegrade.errors import UnknownName, UserError
+from truegrade.evolution.objectives.coralx import CoralxObjectives
+from truegrade.evolution.objectives.scorers import sample_of
 from truegrade.extraction.coralx import take_code
 from truegrade.profiles import coralx
 from truegrade.profiles.coralx import TEST_CPU_S, Coralx
@@ -210,3 +218,78 @@ def test_right_programs_lose_what_the_seed_loses(data_dir, monkeypatch):
                 overran = judgement.harness["results"].count("time_limit")
                 assert overran == (item.task.entry_point in {"knapsack", "levenshtein"})
     assert lost == LOSSES
+
+
+# -------------------------------------------------------------------------------------------- five scores
+
+
+@pytest.fixture
+def without_linters(monkeypatch):
+    """flake8's checker and bandit cannot be imported."""
+    for name in ("pycodestyle", "bandit.core.config"):
+        monkeypatch.setitem(sys.modules, name, None)
+    coralx.installed_linter.cache_clear()
+    yield
+    coralx.installed_linter.cache_clear()
+
+
+def replies_to_repair(folder):
+    """A file of two replies to each of four problems of micro-repair: mended and marked, and untidy or broken."""
+    benchmark = load_benchmark("micro-repair", args={"size": "4"})
+    rows = []
+    for number, each in enumerate(benchmark.problems):
+        worse = "def f(:" if number % 2 else each.task.buggy.strip() + "\nimport os,sys\neval('1')"
+        better = each.task.reference.strip() + "  # [::-1]"
+        rows += [{"task_id": each.id, "completion": f"```python\n{code}\n```"} for code in (better, worse)]
+    path = folder / "replies.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path, benchmark.problems
+
+
+def test_a_graded_file_has_the_five_scores_and_their_weighted_sum(tmp_path, monkeypatch, jail):
+    monkeypatch.chdir(tmp_path)
+    path, problems = replies_to_repair(tmp_path)
+    asked = ["grade", str(path), "--benchmark", "micro-repair", "-T", "size=4", "--as", "coralx", "--out", "run"]
+    result = CliRunner().invoke(main, asked)
+    assert result.exit_code == 0, result.output
+    printed = result.output
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    stored = {e["metric"]: e for e in summary["profiles"][0]["estimates"] if e["metric"] in Coralx.scored}
+    assert list(stored) == ["bugfix", "style", "security", "runtime", "syntax", "weighted_sum"]
+    assert stored["syntax"]["value"] == 0.9 * 0.75 and stored["security"]["value"] < 0.875
+
+    run = truegrade.load(tmp_path / "run")
+    replies = {reply.key: reply for reply in run.completions()}
+    samples = [sample_of(replies[verdict.key], verdict) for verdict in run.verdicts("coralx")]
+    scores = CoralxObjectives().score(problems, samples, jail)
+    expected = {**scores.objectives, "weighted_sum": scores.facts["weighted_sum"]}
+    assert {name: e["value"] for name, e in stored.items()} == pytest.approx(expected)
+    assert all(e["tasks"] == 4 and e["samples"] == 8 for e in stored.values())
+
+    page = (tmp_path / "run" / "report.html").read_text()
+    for name, estimate in stored.items():
+        assert re.search(rf"{name} +{100 * estimate['value']:.1f} %", printed) and f">{name}<" in page
+
+
+def test_without_the_linters_three_scores_are_given_and_two_are_named(tmp_path, monkeypatch, without_linters):
+    monkeypatch.chdir(tmp_path)
+    run = truegrade.run("micro-repair", model="baseline/buggy", profiles=["coralx"], task_args={"size": "4"})
+    names = [each["metric"] for each in run.summary["profiles"][0]["estimates"]]
+    assert names == ["pass@1", "bugfix", "runtime", "syntax"]
+    (warning,) = [each for each in run.summary["warnings"] if each["code"] == "profile"]
+    assert warning["sentence"].startswith(
+        "the scores style and security, and with them the weighted sum, are missing:"
+    )
+    assert 'pip install "truegrade[evolve]"' in warning["sentence"]
+
+    coralx.installed_linter.cache_clear()
+    monkeypatch.undo()
+    again = truegrade.grade(tmp_path / run.path, profiles=["coralx"])
+    assert len(again.summary["profiles"][0]["estimates"]) == 7, "what was graded without them is scored with them"
+
+
+def test_equal_scores_have_no_interval(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = truegrade.run("micro-repair", model="baseline/reference", profiles=["coralx"], task_args={"size": "4"})
+    (syntax,) = [e for e in run.summary["profiles"][0]["estimates"] if e["metric"] == "syntax"]
+    assert math.isclose(syntax["value"], 0.9) and syntax["low"] is None and syntax["high"] is None

@@ -30,6 +30,7 @@ from truegrade.pipeline.sample_cautions import (
     replies_as_programs,
     reply_form,
 )
+from truegrade.pipeline.score_means import score_means
 from truegrade.pipeline.selection import made_for, scored
 from truegrade.pipeline.suite_rates import suite_rates
 from truegrade.pipeline.totals import CompletionTotals, RunUsage
@@ -232,7 +233,7 @@ def summarise_run(
     expected = len(problems) * n
     disagreements = _disagreements(verdicts)
     shared = _Shared(
-        problems, n, chosen, manifest, completions, _agent(run, problems, n), questions(problems.values()),
+        run, problems, n, chosen, manifest, completions, _agent(run, problems, n), questions(problems.values()),
         narrowed(made_for(manifest), window), cutoff,
     )  # fmt: skip
     counted_up = [
@@ -272,6 +273,7 @@ def summarise_run(
 class _Shared(NamedTuple):
     """What the profiles of a run have in common."""
 
+    run: Run
     problems: Mapping[str, Problem]
     n: int
     ks: Sequence[int]
@@ -312,6 +314,7 @@ def _profile(
         *population_rates(problems, tallies),
         *(estimate(metric, tallies) for metric in metrics if _possible(metric, tallies)),
         *suite_rates(profile, problems, outcomes, shared.ks),
+        *score_means(profile, problems, outcomes, shared.run.verdicts(profile.id)),
     ]
     summary = ProfileSummary(
         profile=profile.id,

@@ -13,7 +13,7 @@ from truegrade.errors import UserError
 from truegrade.extraction.bounds import MAX_REPLY_CHARS, ExtractionLimitError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount
-from truegrade.records import Answer, Completion, Problem, Prompt, Reason
+from truegrade.records import Answer, Completion, Problem, Prompt, Reason, Verdict
 from truegrade.records.kinds import Kind, problem_kind
 from truegrade.registry import Origin
 from truegrade.sandbox import Limits
@@ -21,6 +21,7 @@ from truegrade.statistics.contest_metrics import Scale
 
 Takes = Literal["continuation", "program", "either"]
 NO_EXAMPLES: Mapping[str, Problem] = MappingProxyType({})
+NO_SCORES: Mapping[str, float] = MappingProxyType({})
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -59,6 +60,8 @@ class Profile(ABC):
     """Benchmarks on which the harness scores the very problems that its prompt shows solved."""
     reported: ClassVar[tuple[str, ...]] = ()
     """Metrics that the harness itself prints, where they are not pass@k."""
+    scored: ClassVar[tuple[str, ...]] = ()
+    """Names of the scores that `scores` gives beside right and wrong; a summary has the mean of each."""
     contest_scale: ClassVar[Scale | None] = None
     """How the harness prints pass@k of contest problems, where it does."""
     current: ClassVar[bool] = True
@@ -148,6 +151,13 @@ class Profile(ABC):
         Every test is run, also behind one that fails, so this costs further runs; a verdict never rests on it.
         """
         return None
+
+    def scores(self, verdict: Verdict) -> Mapping[str, float]:
+        """What the harness scores a graded answer by besides right and wrong: names of `scored`, runs nothing.
+
+        One that cannot be computed on this machine is left out, of every verdict alike, and `warnings` names it.
+        """
+        return NO_SCORES
 
     def kept(self, completion: Completion, answer: Answer) -> str:
         """What the harness' own output file holds of a reply: the answer, or the reply where it has none."""

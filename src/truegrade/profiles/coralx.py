@@ -1,26 +1,39 @@
 """`coralx`: program repair as the seed of the evolution system words, extracts and tests it.
 
-skishore23/coralx@4f939f1^ docs/archive/QUIXBUGS_USAGE_ANALYSIS.md (the file was deleted by that commit). Its five
-objectives are `truegrade.evolution.objectives.coralx`.
+skishore23/coralx@4f939f1^ docs/archive/QUIXBUGS_USAGE_ANALYSIS.md (the file was deleted by that commit).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import ClassVar
 
 import msgspec
 
+from truegrade.errors import UserError
 from truegrade.extraction.coralx import take_code
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
+from truegrade.grading.lint import Linter
 from truegrade.grading.repairs import grade_repair
 from truegrade.grading.suites import RepairTask, suite_of
 from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
+from truegrade.profiles.coralx_objectives import (
+    VALID_SYNTAX,
+    WEIGHTED_SUM,
+    WEIGHTS,
+    bugfix,
+    deepest_loop,
+    runtime,
+    security,
+    style,
+    weighted_sum,
+)
 from truegrade.profiles.refusals import check_variant, covered_task
 from truegrade.profiles.repair_prompts import repair_prompts
-from truegrade.records import Answer, CasesTask, Completion, FunctionTask, Problem, Prompt, Reason
+from truegrade.records import Answer, CasesTask, Completion, FunctionTask, Problem, Prompt, Reason, Verdict
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
@@ -52,7 +65,9 @@ class Coralx(Profile):
              " their pytest modules; micro-repair by its assertions", "ours"),
         Rule("limits", "5 s a test, of CPU time; a test over it is failed and the next one runs, in a fresh"
              " process. No test is skipped", _SEED),
-        Rule("aggregation", "five objectives per problem, arithmetic mean over problems, weighted sum", _SEED),
+        Rule("aggregation", "bugfix, style, security, runtime and syntax of each answer, arithmetic mean over"
+             " problems, sum weighted by .30, .15, .25, .10 and .20; style by flake8 and security by bandit, where"
+             " they are installed", _SEED),
     )  # fmt: skip
     defects: ClassVar[tuple[str, ...]] = (
         "the prompt opens a fence: of prompt and completion together the first block is the buggy program",
@@ -71,6 +86,7 @@ class Coralx(Profile):
         "an empty reply is valid code",
     )
     limits: ClassVar[Limits] = Limits(cpu_s=TEST_CPU_S)
+    scored: ClassVar[tuple[str, ...]] = (*WEIGHTS, WEIGHTED_SUM)
 
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
@@ -100,6 +116,56 @@ class Coralx(Profile):
             counts = {"tests": suite.size, "passed": 0, "results": results}
             return Judgement(reason=Reason.SYNTAX_ERROR, detail=f"line {tree.line}", harness=counts)
         return grade_repair(suite, code, executor, cpu_s=self.cpu_s(TEST_CPU_S), comparator="eq")
+
+    def scores(self, verdict: Verdict) -> Mapping[str, float]:
+        """The five objectives of an answer and their weighted sum; without the linters three objectives."""
+        results = (verdict.harness or {}).get("results", ())
+        linter = installed_linter()
+        if isinstance(linter, UserError):
+            return objective_scores(verdict.answer, results.count(Reason.PASSED), len(results), None)
+        found = objective_scores(verdict.answer, results.count(Reason.PASSED), len(results), linter)
+        return {**found, WEIGHTED_SUM: weighted_sum(found)}
+
+    def warnings(self, problems: Iterable[Problem]) -> list[str]:
+        """Which objectives are missing where a linter is not installed."""
+        linter = installed_linter()
+        if isinstance(linter, Linter):
+            return []
+        return [f"the scores style and security, and with them the weighted sum, are missing: {linter}"]
+
+
+@cache
+def installed_linter() -> Linter | UserError:
+    """The linters, loaded once in a process; or the error that says which of them is not installed."""
+    try:
+        return Linter()
+    except UserError as error:
+        return error
+
+
+def objective_scores(code: str | None, passed: int, tests: int, linter: Linter | None) -> dict[str, float]:
+    """The five objectives of one answer.
+
+    Args:
+        code: what was graded; None if nothing was found in the reply.
+        passed: tests that it passed.
+        tests: tests of its problem.
+        linter: finds what style and security count; None leaves these two out.
+    """
+    tree = None if code is None else parse_module(code)
+    if code is None or tree is None or isinstance(tree, Fault):
+        return {name: 0.0 for name in WEIGHTS if linter is not None or name not in ("style", "security")}
+    linted = {}
+    if linter is not None:
+        findings = linter.check(tree, code)
+        linted["style"] = style(len(findings.style)) if findings.complete else 0.0
+        linted["security"] = security(findings.security) if findings.complete else 0.0
+    return {
+        "bugfix": bugfix(passed, tests),
+        **linted,
+        "runtime": runtime(code, deepest_loop(tree)),
+        "syntax": VALID_SYNTAX,
+    }
 
 
 def _task(profile: Profile, problem: Problem) -> RepairTask:

@@ -43,6 +43,12 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "any_correct": "problems with at least one correct sample",
         "all_correct": "problems for which every sample is correct",
         "all_solutions": "correct samples among all samples",
+        "bugfix": "CORAL-X's score of tests passed: their share, and 20 % where valid code passes none",
+        "style": "CORAL-X's score of flake8's findings",
+        "security": "CORAL-X's score of bandit's findings; below 0 where there are many",
+        "runtime": "CORAL-X's score of the program's text: nothing is timed",
+        "syntax": "CORAL-X's score of valid syntax: 90 %, or 0",
+        "weighted_sum": "CORAL-X's fitness: .30 bugfix, .15 style, .25 security, .10 runtime, .20 syntax",
     }
 )
 _AT: Mapping[str, str] = MappingProxyType(

@@ -7,11 +7,11 @@ import pytest
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
-from truegrade.evolution.objectives import coralx
 from truegrade.evolution.objectives.anchors import score_anchors
 from truegrade.evolution.objectives.coralx import CoralxObjectives
 from truegrade.evolution.objectives.scorers import GradedReply
 from truegrade.extraction.coralx import take_code
+from truegrade.profiles import coralx_objectives as coralx
 from truegrade.profiles.coralx import Coralx
 
 

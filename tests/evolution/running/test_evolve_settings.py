@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from truegrade.cli import main
 from truegrade.errors import BadRecord
-from truegrade.evolution.coralx.tables import WEIGHTS
 from truegrade.evolution.objectives.coralx import CoralxObjectives
 from truegrade.evolution.objectives.measured import MeasuredObjectives
 from truegrade.evolution.settings import CONFIGS, CORALX, MEASURED, parse_settings, read_settings, shipped
+from truegrade.profiles.coralx_objectives import WEIGHTS
 
 sys.path.append(str(Path(__file__).parents[1]))
 from coralx_spaces import ARCHIVE

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from math import exp, sqrt
 from typing import Literal
 
-from truegrade.evolution.coralx.tables import WEIGHTS, Thresholds
+from truegrade.evolution.coralx.tables import Thresholds
 from truegrade.evolution.genomes import Evaluated
+from truegrade.profiles.coralx_objectives import WEIGHTS
 
 Schedule = Literal["sigmoid", "sqrt", "linear"]
 FEWEST = 2

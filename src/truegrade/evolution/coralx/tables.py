@@ -1,5 +1,5 @@
-"""Numbers that CORAL-X's configurations give. Sources: ``config/codellama_modal.yaml``, ``archive`` = the deleted
-``config/main.yaml`` (``1b8597a^``), ``spec`` = the architecture document's targets; weights: the seed document.
+"""Thresholds that CORAL-X's configurations give. Sources: ``config/codellama_modal.yaml``, ``archive`` = the
+deleted ``config/main.yaml`` (``1b8597a^``), ``spec`` = the architecture document's targets.
 """
 
 from __future__ import annotations
@@ -8,9 +8,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 import msgspec
-
-WEIGHTS = MappingProxyType({"bugfix": 0.30, "style": 0.15, "security": 0.25, "runtime": 0.10, "syntax": 0.20})
-"""Of the objectives, in the weighted sum; together 1."""
 
 
 class Thresholds(msgspec.Struct, frozen=True, kw_only=True):

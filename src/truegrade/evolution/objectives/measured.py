@@ -19,11 +19,11 @@ from collections.abc import Sequence
 
 from truegrade.evolution.genomes import Scores
 from truegrade.evolution.objectives.cost import COST_CAP, CostMeter
-from truegrade.evolution.objectives.lint import Linter
 from truegrade.evolution.objectives.patch import code_tokens, patch_size
 from truegrade.evolution.objectives.scorers import GradedReply, by_problem, mean_scores, repair_task
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.grading.executor import Executor
+from truegrade.grading.lint import Linter
 from truegrade.records import Problem, Reason
 
 MOST_FINDINGS = 20

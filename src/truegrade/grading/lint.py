@@ -74,7 +74,7 @@ class Linter:
                 self._style, self._security = _Style(), _Security()
         except ImportError as error:
             raise UserError(
-                f"scoring style and security needs flake8 and bandit ({error.name} is missing);"
+                f"scoring style and security needs flake8 and bandit ({error.name} is not installed);"
                 ' install them with: pip install "truegrade[evolve]"'
             ) from None
         self._lock = threading.Lock()
