@@ -163,7 +163,7 @@ def review_row(row, index, code, acc, metadata):
 
 
 def test_samples_of_lm_eval_and_reviews_of_evalscope_are_read(tmp_path):
-    """The two harnesses that seed 003 compares."""
+    """The two that LIVECODEBENCH_ALIGNMENT_ANALYSIS.md of tstescoTT/lm-evaluation-harness@af0ac9f7 compares."""
     rows = [contest_files.row("a"), contest_files.row("b")]
     rows[1]["question_content"] = rows[1]["question_content"].replace("Add two", "Sum two")
     samples = lines(

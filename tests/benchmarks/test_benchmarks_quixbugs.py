@@ -54,7 +54,7 @@ def test_splits(loaded, split, size):
     assert len(loaded(split=split).problems) == size
 
 
-def test_the_seed_s_split_has_a_training_problem_without_json_tests(loaded):
+def test_coralx_s_split_has_a_training_problem_without_json_tests(loaded):
     assert names(loaded(split="graph")) & names(loaded(split="coralx-train")) == {"reverse_linked_list"}
 
 
@@ -120,7 +120,7 @@ def test_graph_modules_lose_their_imports_and_nothing_else(loaded):
     assert crossing == NODES and "class Node" in suite_of(task).trusted
 
 
-def test_the_prompt_is_the_seed_s_byte_for_byte(loaded):
+def test_the_prompt_is_coralx_s_byte_for_byte(loaded):
     problem = loaded().by_id()["QuixBugs/bitcount"]
     buggy = problem.task.buggy
     expected = (

@@ -1,4 +1,4 @@
-"""`truegrade profiles diff A B`: the difference that seed 003 asks for, rule by rule."""
+"""`truegrade profiles diff A B`: two harnesses, rule by rule."""
 
 from __future__ import annotations
 

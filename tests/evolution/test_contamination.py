@@ -24,13 +24,13 @@ LONGER = SUM.replace("    return result", "    result = abs(result)\n    return 
 OTHER = "def first(items):\n    while items:\n        return items[0]\n    raise ValueError('empty')\n"
 
 
-def test_the_seeds_split():
+def test_the_split_of_coralx():
     assert len(coralx_split.TRAINING) == 24 and len(coralx_split.TEST) == 8
     assert sorted(coralx_split.TRAINING & coralx_split.WITHOUT_JSON) == ["reverse_linked_list"]
     assert not coralx_split.TEST & coralx_split.WITHOUT_JSON
 
 
-def test_a_shared_name_is_refused_in_the_seeds_words():
+def test_a_shared_name_is_refused_in_the_words_of_coralx():
     validate_no_overlap({"gcd", "kth"}, {"wrap"})
     with pytest.raises(UserError) as refused:
         validate_no_overlap({"gcd", "kth", "lis"}, {"wrap", "lis", "gcd"})

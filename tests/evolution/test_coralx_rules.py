@@ -233,7 +233,7 @@ def test_the_gate_keeps_the_two_fittest_where_fewer_pass():
     assert gate.missing({"bugfix": 0.25, "style": 1.0}, {"bugfix": 0.5, "style": 0.5}) == 0.25
 
 
-def test_fitness_is_the_seeds_weighted_sum():
+def test_fitness_is_the_weighted_sum_of_coralx():
     best = {"bugfix": 1.0, "security": 1.0, "syntax": 0.9, "style": 0.97, "runtime": 0.9}
     assert gate.fitness(best) == pytest.approx(0.9655)
     assert sum(WEIGHTS.values()) == pytest.approx(1.0)

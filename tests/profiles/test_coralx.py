@@ -50,7 +50,7 @@ PIECES = ["```python", "```", "\n", " ", "\t", "def f():", "    return 1", "x = 
 
 @settings(derandomize=True, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
-def test_blocks_are_those_of_the_seed_s_two_expressions(text):
+def test_blocks_are_those_of_its_two_expressions(text):
     for pattern in (r"```python\s*\n(.*?)```", r"```\s*\n(.*?)```"):
         if found := re.search(pattern, text, re.DOTALL):
             assert take_code(text).code == found.group(1).strip()

@@ -55,7 +55,7 @@ def test_every_placeholder_stands_in_its_text_and_is_replaced(prompt_id: str) ->
     assert all(f"[{name}!]" in rendered for name in template.placeholders)
 
 
-def test_the_seeds_prompt_word_for_word() -> None:
+def test_the_prompt_of_seed_regex_word_for_word() -> None:
     rendered = render("exec.prediction.zero_shot", program="def f(x):\n    return x", fn="f", args="'a<b>'")
     assert rendered.endswith("[PYTHON]\ndef f(x):\n    return x\nassert f('a<b>') == ??\n[/PYTHON]")
     assert rendered.startswith(

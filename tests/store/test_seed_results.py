@@ -1,4 +1,4 @@
-"""The seed's result files: written, read back, and graded to the same verdicts."""
+"""Result files of code-reasoning-repro's evaluate.py: written, read back, and graded to the same verdicts."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def completion(text, latency_s=1.2345):
     )  # fmt: skip
 
 
-def test_the_line_of_the_seed():
+def test_the_line_of_its_evaluation():
     assert seed_row(completion("..."), Answer(value="5", found="block", form="answer")) == {
         "problem_id": "contest431_q3702_s0",
         "model_name": "gpt-4o-mini",

@@ -31,7 +31,7 @@ _IN_PROCESS = ("embedded/", "hf/", "vllm/", "gguf/")
 _SHOWN = 3
 """Problems that a message names before it says how many more there are."""
 _APART = re.compile(r"^```.*$|^### \w+:", re.MULTILINE)
-"""What parts the programs of a lesson from its words: fences, and the headings of the seed's frame."""
+"""What parts the programs of a lesson from its words: fences, and the headings of CORAL-X's frame."""
 
 
 class LearnedFrom(msgspec.Struct, frozen=True, kw_only=True):

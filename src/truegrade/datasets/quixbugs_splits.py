@@ -1,6 +1,6 @@
 """The problems of QuixBugs that CORAL-X trains on, selects on, and leaves out.
 
-The names are those of the seed (skishore23/coralx@4f939f1^ docs/archive/QUIXBUGS_USAGE_ANALYSIS.md). It says of
+The names are those of CORAL-X (skishore23/coralx@93e9490 docs/archive/QUIXBUGS_USAGE_ANALYSIS.md). It says of
 the third group that they have no JSON tests; so has ``reverse_linked_list``, which it trains on all the same.
 """
 
@@ -33,7 +33,7 @@ REST = frozenset(
         *("shortest_path_length", "shortest_path_lengths", "shortest_paths", "topological_ordering"),
     }
 )
-"""8 problems that the seed filters out."""
+"""8 problems that CORAL-X filters out."""
 
 SPLITS: Mapping[str, frozenset[str]] = MappingProxyType(
     {"coralx-train": TRAIN, "coralx-test": TEST, "coralx-rest": REST}

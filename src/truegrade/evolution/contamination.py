@@ -55,7 +55,7 @@ class OverlapReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def validate_no_overlap(training: Collection[str], test: Collection[str]) -> None:
-    """Refuse two lists of names that share one; the seed's check, in the seed's words.
+    """Refuse two lists of names that share one; CORAL-X's check, in its words.
 
     Raises:
         Contamination: they do.
@@ -66,7 +66,7 @@ def validate_no_overlap(training: Collection[str], test: Collection[str]) -> Non
 
 
 def refuse_trained(tested: Problem, training: Iterable[Problem]) -> None:
-    """Refuse to test on a problem that was trained on, under this name or another; in the seed's words.
+    """Refuse to test on a problem that was trained on, under this name or another; in CORAL-X's words.
 
     Raises:
         Contamination: it was.

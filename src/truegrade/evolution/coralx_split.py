@@ -1,6 +1,6 @@
-"""The seed's split of QuixBugs by name: 24 programs to train on, 8 to select by, 8 left out.
+"""CORAL-X's split of QuixBugs by name: 24 programs to train on, 8 to select by, 8 left out.
 
-The seed says that the 8 left out are those without JSON tests. Nine programs have none, and one of them,
+Its description says that the 8 left out are those without JSON tests. Nine programs have none, and one of them,
 ``reverse_linked_list``, stands in its training list: of the 24, 23 have JSON tests.
 """
 

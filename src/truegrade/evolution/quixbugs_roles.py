@@ -1,4 +1,4 @@
-"""The roles of QuixBugs' programs: the seed's lists, and final problems outside both of them."""
+"""The roles of QuixBugs' programs: CORAL-X's lists, and final problems outside both of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def quixbugs_roles(
     json_only: bool = False,
     mutants: int = 2,
 ) -> Roles:
-    """Train on the seed's 24 programs, select by its 8, report on the graph programs and on new mutants.
+    """Train on CORAL-X's 24 programs, select by its 8, report on the graph programs and on new mutants.
 
     The mutants are of programs that were not trained on: of the 8, with another bug than the one selected by, and
     of the graph programs.
@@ -76,11 +76,11 @@ def _as_graph(problem: Problem) -> Problem:
 def _about_training(json_only: bool) -> str:
     if json_only:
         return (
-            f"{_TRAINED_WITHOUT_JSON} stands in the seed's training list but has no JSON tests: 23 programs are"
+            f"{_TRAINED_WITHOUT_JSON} stands in CORAL-X's training list but has no JSON tests: 23 programs are"
             " trained on, and it is in the final report"
         )
     return (
-        f"{_TRAINED_WITHOUT_JSON} stands in the seed's training list, so of the 9 graph and list programs 8 are in"
+        f"{_TRAINED_WITHOUT_JSON} stands in CORAL-X's training list, so of the 9 graph and list programs 8 are in"
         " the final report"
     )
 

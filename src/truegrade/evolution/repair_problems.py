@@ -15,7 +15,7 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
     """Its id."""
     name: str
-    """The function's: what the seed calls the problem."""
+    """The function's: what CORAL-X calls the problem."""
     buggy: str
     """As the benchmark stores it."""
     reference: str

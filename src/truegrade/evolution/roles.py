@@ -7,7 +7,7 @@
     pool         with tests: expert iteration learns replies to them; other genomes are selected by them too
     replay       what the base could do before: its own replies may be learned once more
 
-The seed has two roles and reports the scores it selected by: the best of 200 equal genomes of true rate .5 then
+CORAL-X has two roles and reports the scores it selected by: the best of 200 equal genomes of true rate .5 then
 shows .94 on its 8 problems. Roles that share a name or a program with the training set cannot be made.
 """
 

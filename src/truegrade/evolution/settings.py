@@ -80,7 +80,7 @@ class Training(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """What every adapter of the run has in common."""
 
     lessons: Literal["as-tested", "coralx"] = "as-tested"
-    """The prompt by the profile, or the seed's 96 texts."""
+    """The prompt by the profile, or CORAL-X's 96 texts."""
     loss_on: Literal["reply", "all"] = "reply"
     batch_size: Positive = 8
     longest: Positive = 512
@@ -254,4 +254,4 @@ def _check(settings: EvolutionSettings, path: Path) -> None:
     except UserError as error:
         raise BadRecord(path, str(error), field="training.filter") from None
     if settings.training.lessons == "coralx" and settings.task != "quixbugs":
-        raise BadRecord(path, "the seed's lessons are of quixbugs: use as-tested", field="training.lessons")
+        raise BadRecord(path, "CORAL-X's lessons are of quixbugs: use as-tested", field="training.lessons")

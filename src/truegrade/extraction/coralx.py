@@ -1,6 +1,6 @@
 """The code in a reply as CORAL-X takes it, defects included.
 
-From the seed's ``extract_code_from_generation`` (skishore23/coralx@4f939f1^
+From CORAL-X's ``extract_code_from_generation`` (skishore23/coralx@93e9490
 docs/archive/QUIXBUGS_USAGE_ANALYSIS.md): the first ```` ```python ```` block; else the first block without a
 language; else everything from each ``def`` to the next unindented line; else the reply. Surrounding space goes in
 every case.

@@ -1,6 +1,6 @@
-"""`coralx`: program repair as the seed of the evolution system words, extracts and tests it.
+"""`coralx`: program repair as CORAL-X's description words, extracts and tests it.
 
-skishore23/coralx@4f939f1^ docs/archive/QUIXBUGS_USAGE_ANALYSIS.md (the file was deleted by that commit).
+skishore23/coralx@93e9490 docs/archive/QUIXBUGS_USAGE_ANALYSIS.md (the next commit, 4f939f1, deleted it).
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from truegrade.records import Answer, CasesTask, Completion, FunctionTask, Probl
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
-_SEED = "skishore23/coralx@4f939f1^ docs/archive/QUIXBUGS_USAGE_ANALYSIS.md"
+_SOURCE = "skishore23/coralx@93e9490 docs/archive/QUIXBUGS_USAGE_ANALYSIS.md"
 
 TEST_CPU_S = 5.0
-"""CPU seconds of one test; the seed's alarm is 5 seconds of wall time."""
+"""CPU seconds of one test; CORAL-X's alarm is 5 seconds of wall time."""
 
 
 class Coralx(Profile):
@@ -54,20 +54,20 @@ class Coralx(Profile):
     variants: ClassVar[tuple[str, ...]] = ("default", "base")
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "quixbugs.repair: name, buggy file and an open ```python fence; base: the same to continue",
-             _SEED),
+             _SOURCE),
         Rule("extraction", "first ```python block, else first ``` block without a language, else the lines from"
-             " each def to the next unindented one, else the reply; stripped. Of the completion alone", _SEED),
+             " each def to the next unindented one, else the reply; stripped. Of the completion alone", _SOURCE),
         Rule("program", "run in a namespace of its own, the function taken by the problem's name; code that"
-             " ast.parse refuses is not run", _SEED),
+             " ast.parse refuses is not run", _SOURCE),
         Rule("comparison", "result == expected, per test; inputs are fresh for every test. Compared outside the"
-             " program's process: an object whose own __eq__ says yes is wrong here", _SEED),
-        Rule("comparison", "the 9 programs without JSON tests, which the seed does not evaluate, by the tests of"
+             " program's process: an object whose own __eq__ says yes is wrong here", _SOURCE),
+        Rule("comparison", "the 9 programs without JSON tests, which CORAL-X does not evaluate, by the tests of"
              " their pytest modules; micro-repair by its assertions", "ours"),
         Rule("limits", "5 s a test, of CPU time; a test over it is failed and the next one runs, in a fresh"
-             " process. No test is skipped", _SEED),
+             " process. No test is skipped", _SOURCE),
         Rule("aggregation", "bugfix, style, security, runtime and syntax of each answer, arithmetic mean over"
              " problems, sum weighted by .30, .15, .25, .10 and .20; style by flake8 and security by bandit, where"
-             " they are installed", _SEED),
+             " they are installed", _SOURCE),
     )  # fmt: skip
     defects: ClassVar[tuple[str, ...]] = (
         "the prompt opens a fence: of prompt and completion together the first block is the buggy program",
@@ -91,10 +91,10 @@ class Coralx(Profile):
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES
     ) -> Prompt:
-        """The seed's prompt, as a message or as text to continue."""
+        """CORAL-X's prompt, as a message or as text to continue."""
         prompts = repair_prompts(_task(self, problem))
         prompt = prompts[check_variant(self, variant)]()
-        return msgspec.structs.replace(prompt, stop=())  # the seed names no stop string
+        return msgspec.structs.replace(prompt, stop=())  # CORAL-X names no stop string
 
     def extract(self, problem: Problem, completion: Completion) -> Answer:
         """The first block of the completion, whatever the prompt was; a given program stays as it is."""

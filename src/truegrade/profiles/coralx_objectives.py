@@ -1,6 +1,6 @@
 """The five objectives of CORAL-X, and the weighted sum of them, exactly as its description has them.
 
-Source: skishore23/coralx@4f939f1^ docs/archive/QUIXBUGS_USAGE_ANALYSIS.md, "Objective Calculation Details". Code
+Source: skishore23/coralx@93e9490 docs/archive/QUIXBUGS_USAGE_ANALYSIS.md, "Objective Calculation Details". Code
 that ``ast.parse`` refuses scores 0 in all five. Per objective the mean over problems is taken, then the weighted
 sum.
 

@@ -1,7 +1,7 @@
 """The words of every execution task, by the name one asks for with ``-T prompt=NAME``.
 
-``default`` is the seed's: zero-shot, one user message, no system message. The others are the texts that published
-runs really sent; they do not match each other, so a result names its own.
+``default`` is that of `seed-regex`: zero-shot, one user message, no system message. The others are the texts
+that published runs really sent; they do not match each other, so a result names its own.
 """
 
 from __future__ import annotations

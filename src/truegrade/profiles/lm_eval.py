@@ -40,7 +40,10 @@ from truegrade.sandbox import Limits
 _REPO = "EleutherAI/lm-evaluation-harness@4e7e0d47f"
 _HUMANEVAL = f"{_REPO} lm_eval/tasks/humaneval"
 _MBPP = f"{_REPO} lm_eval/tasks/mbpp"
-_METRIC = "Hugging Face evaluate, metric code_eval, as copied in bigcode-evaluation-harness@8fc5bae6"
+_METRIC = (
+    "bigcode-project/bigcode-evaluation-harness@8fc5bae6 bigcode_eval/tasks/custom_metrics/code_eval.py"
+    " (a copy of the metric code_eval of Hugging Face evaluate)"
+)
 
 UNTIL = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 """HumanEval's stop strings (``humaneval.yaml``), inherited by the instruct task."""

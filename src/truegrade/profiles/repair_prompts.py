@@ -1,4 +1,4 @@
-"""How a program is asked to be repaired: the words of the seed, for chat models and for base models."""
+"""How a program is asked to be repaired: the words of CORAL-X, for chat models and for base models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`seed-regex`: the rule as it is written down in akshsgaur/code-reasoning-repro, October 20, 2025."""
+"""`seed-regex`: the rule as it is written down in akshsgaur/code-reasoning-repro, October 20, 2025.
+
+Its name is older than this file: stored runs carry it. No random seed is meant.
+"""
 
 from __future__ import annotations
 

@@ -77,11 +77,13 @@ class Strict(Profile):
     variants: ClassVar[tuple[str, ...]] = VARIANTS
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "code tasks: complete the code in one fenced block; MBPP shows its tests", "ours"),
-        Rule("prompt", "output prediction: exec.prediction.zero_shot, no system message", "seed 000"),
+        Rule("prompt", "output prediction: exec.prediction.zero_shot, no system message",
+             "akshsgaur/code-reasoning-repro@6561a25 src/models/EXECUTION_PREDICTION_UPDATE.md"),
         Rule("prompt", "choice: exec.choice.zero_shot, no system message", _CHOICE),
         Rule("prompt", "test output prediction: LiveCodeBench's system message and words", _LIVECODEBENCH),
         Rule("prompt", "input prediction: CRUXEval's direct prompt", _CRUXEVAL),
-        Rule("prompt", "repair: quixbugs.repair, the function's name for the file's", "seed 004"),
+        Rule("prompt", "repair: quixbugs.repair, the function's name for the file's",
+             "skishore23/coralx@93e9490 docs/archive/QUIXBUGS_USAGE_ANALYSIS.md create_quixbugs_prompt"),
         Rule("extraction", "final channel after thinking, by the markers of extraction/thinking_markers.py: a"
              " draft in a thought is no answer, an end of thinking counts where an answer follows, a special token"
              " where one precedes it; a marker between back-ticks or quoted in the answer ends nothing", "ours"),

@@ -86,7 +86,7 @@ PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
         ),
         "blog.programmer.user": PromptEntry(
             sha256="3d386e749a9365a3f45fa7207896e1d7274b36a54ec23f1939832f10d797d906",
-            source="NotAlvin/NotAlvin.github.io@d884b6b content/posts/Circular Coding.md; equal in seed 001",
+            source="NotAlvin/NotAlvin.github.io@d884b6b content/posts/Circular Coding.md; equal at f67a688",
             placeholders={
                 "shot1_prompt": "HumanEval/0 prompt",
                 "shot1_solution": "HumanEval/0 canonical_solution",
@@ -367,7 +367,7 @@ PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
         ),
         "quixbugs.repair": PromptEntry(
             sha256="2abf924c47ba0e9e85ad9e296030a7761e8f94c584d4d774d55de7bd6312fec2",
-            source="seed 004 create_quixbugs_prompt",
+            source="skishore23/coralx@93e9490 docs/archive/QUIXBUGS_USAGE_ANALYSIS.md create_quixbugs_prompt",
             placeholders={"name": "problem name", "buggy": "text of the buggy file"},
         ),
         "strict.class.user": PromptEntry(

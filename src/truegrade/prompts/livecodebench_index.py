@@ -144,12 +144,12 @@ LIVECODEBENCH_PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
         ),
         "lcb.official_before_264e841.chat.user.stdin": PromptEntry(
             sha256="87fd2f910dde2cacef8575d13a62f9ec8f8039e4e010c762d46ee525a115bbee",
-            source="LiveCodeBench/LiveCodeBench before 264e841 (2024-12-26) lcb_runner/prompts/code_generation.py",
+            source="LiveCodeBench/LiveCodeBench@f05cda2 lcb_runner/prompts/code_generation.py",
             placeholders=_QUESTION,
         ),
         "lcb.official_before_264e841.system": PromptEntry(
             sha256="41b9af0ebedb936e74e0996175f76f0116c334375ec3a7c914166f126c02f489",
-            source="LiveCodeBench/LiveCodeBench before 264e841 (2024-12-26) lcb_runner/prompts/code_generation.py",
+            source="LiveCodeBench/LiveCodeBench@f05cda2 lcb_runner/prompts/code_generation.py",
             placeholders={},
         ),
         "lcb.self_repair.check.1": PromptEntry(
@@ -221,8 +221,8 @@ LIVECODEBENCH_PROMPTS: Mapping[str, PromptEntry] = MappingProxyType(
         ),
         "lcb_llama3.template": PromptEntry(
             sha256="4bc6861a60b57824b6e7b1981c828a8172eb0e11494c923c2763688dfc50bc9f",
-            source="chat_template of meta-llama/Meta-Llama-3-8B-Instruct's tokenizer, which"
-            f" {_OFFICIAL}/code_generation.py style LLaMa3 applies with add_generation_prompt",
+            source=f"{_OFFICIAL}/code_generation.py style LLaMa3, which applies the chat template of"
+            " meta-llama/Meta-Llama-3-8B-Instruct with add_generation_prompt",
             placeholders={"system": "the system text, stripped", "user": "the user text, stripped"},
         ),
         "lcb_claude.completion": PromptEntry(

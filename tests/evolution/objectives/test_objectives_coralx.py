@@ -93,9 +93,7 @@ def test_a_comment_is_worth_a_tenth_of_runtime(objectives):
 
 
 @pytest.mark.slow
-def test_on_the_seed_s_own_test_problems_doing_nothing_is_hardly_better_than_a_stub_or_worse(
-    objectives, data_dir, jail
-):
+def test_on_its_own_test_problems_doing_nothing_is_hardly_better_than_a_stub_or_worse(objectives, data_dir, jail):
     problems = load_benchmark("quixbugs", data_dir, {"split": "coralx-test"}).problems
     anchors = score_anchors(problems, objectives, Coralx(), jail)
     sums = {name: scores.facts["weighted_sum"] for name, scores in anchors.items()}

@@ -188,7 +188,7 @@ def test_all_shipped_configurations_read():
     assert {search.searcher for search in micro.baselines} == {"recipe", "random", "tpe", "nsga2", "coralx"}
 
 
-def test_the_seeds_configuration_is_the_seeds():
+def test_the_configuration_coralx_quixbugs_is_coralxs():
     seed = read_settings("coralx-quixbugs")
     own = {name: getattr(seed.space, name) for name in ARCHIVE.__struct_fields__ if name != "kinds"}
     assert own == {name: getattr(ARCHIVE, name) for name in own}

@@ -16,7 +16,7 @@ from truegrade.models.embedded import embedded_folder
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
 
-def test_the_seeds_way_with_a_tiny_code_llama(code_llama, tmp_path):
+def test_the_way_of_coralx_with_a_tiny_code_llama(code_llama, tmp_path):
     for package in ("peft", "flake8", "bandit"):
         pytest.importorskip(package, reason=f"{package} is not installed")
     seed = read_settings("coralx-quixbugs")

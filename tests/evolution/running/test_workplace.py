@@ -128,7 +128,7 @@ def test_unknown_tasks():
 
 
 @pytest.mark.slow
-def test_the_seeds_workplace(data_dir):
+def test_the_workplace_of_coralx(data_dir):
     made = prepare(read_settings("coralx-quixbugs"), data=data_dir, allow_unsafe=True)
     assert (len(made.roles.train), len(made.roles.selection), len(made.lessons)) == (24, 8, 96)
     assert {lesson.prompt.messages[0].content[:16] for lesson in made.lessons} == {"### Instruction:"}

@@ -1,4 +1,4 @@
-"""Lessons are worded as they are tested, and the seed's set is the seed's."""
+"""Lessons are worded as they are tested, and CORAL-X's set is CORAL-X's."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def test_a_text_that_has_opened_a_block_is_gone_on_with():
     assert reply_to(text("Write code.\n"), "x = 2") == "```python\nx = 2\n```"
 
 
-def test_the_seeds_set_is_96_and_92_where_json_tests_are_required(quixbugs):
+def test_the_set_of_coralx_is_96_and_92_where_json_tests_are_required(quixbugs):
     every, some = coralx_lessons(quixbugs.values()), coralx_lessons(quixbugs.values(), json_only=True)
     assert (len(every), len(some)) == (96, 92)
     assert {lesson.problem for lesson in every} - {lesson.problem for lesson in some} == {
@@ -55,7 +55,7 @@ def test_the_seeds_set_is_96_and_92_where_json_tests_are_required(quixbugs):
     assert {lesson.problem.partition("/")[2] for lesson in every} == TRAINING
 
 
-def test_the_seeds_text_to_the_byte(quixbugs):
+def test_the_text_of_coralx_to_the_byte(quixbugs):
     lessons = coralx_lessons([quixbugs["bitcount"], quixbugs["wrap"]])
     assert len(lessons) == len(INSTRUCTIONS) == 4
     task = quixbugs["bitcount"].task
@@ -73,11 +73,11 @@ def test_the_seeds_text_to_the_byte(quixbugs):
         assert lesson.prompt.style == "text"
 
 
-def test_the_seeds_targets_do_carry_the_alternatives(quixbugs):
+def test_the_targets_of_coralx_do_carry_the_alternatives(quixbugs):
     assert all('"""' in lesson.reply for lesson in coralx_lessons([quixbugs["lis"]]))
 
 
-def test_what_is_not_in_the_seeds_list_is_skipped(quixbugs):
+def test_what_is_not_in_the_list_of_coralx_is_skipped(quixbugs):
     assert coralx_lessons([quixbugs["sieve"], quixbugs["topological_ordering"]]) == ()
 
 

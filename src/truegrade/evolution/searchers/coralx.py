@@ -1,4 +1,4 @@
-"""``coralx``: the seed's search. Automata, genes by hash, the rising gate, NSGA-II selection.
+"""``coralx``: CORAL-X's search. Automata, genes by hash, the rising gate, NSGA-II selection.
 
 Source: ``core/application/evolution_orchestrator.py`` and ``core/services/`` of ``skishore23/coralx@fd75b33``.
 """

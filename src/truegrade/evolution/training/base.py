@@ -40,7 +40,7 @@ class TrainingOrder(msgspec.Struct, frozen=True, kw_only=True):
     training: TrainingGenes
     seed: int
     loss_on: Literal["reply", "all"] = "reply"
-    """Which tokens are learned; ``all`` is the seed's rule (``coralx``)."""
+    """Which tokens are learned; ``all`` is CORAL-X's rule."""
     batch_size: int = 8
     longest: int = 512
     """Tokens of a lesson; what is longer is cut at the end, and counted."""

@@ -1,6 +1,6 @@
-"""The seed's training set: every training problem under four instructions, 24 x 4 = 96 lessons.
+"""CORAL-X's training set: every training problem under four instructions, 24 x 4 = 96 lessons.
 
-The four instructions are those of the CORAL-X description (seed 004). The text around them, the loss on all tokens
+The four instructions are those of CORAL-X's description. The text around them, the loss on all tokens
 and the cut at 512 are those of skishore23/coralx@fd75b33 ``core/domain/lora_training.py``. Neither generation
 prompt has these words: an adapter trained so is never trained in the format it is tested in. And 40 of the 96
 texts were counted longer than 512 tokens (a byte-pair vocabulary of 2048), which cuts the fix off. Train with
@@ -28,11 +28,14 @@ LOSS: Literal["all"] = "all"
 LONGEST = 512
 """Tokens of a text, its end token included; the rest is cut."""
 
-_SOURCE = "seed 004 (instructions); skishore23/coralx@fd75b33 core/domain/lora_training.py (frame)"
+_SOURCE = (
+    "skishore23/coralx@93e9490 docs/archive/QUIXBUGS_USAGE_ANALYSIS.md (instructions);"
+    " skishore23/coralx@fd75b33 core/domain/lora_training.py (frame)"
+)
 
 
 def coralx_lessons(problems: Iterable[Problem], *, json_only: bool = False) -> tuple[Lesson, ...]:
-    """The set, in the order of the problems; what is not in the seed's training list is skipped, as the seed does.
+    """The set, in the order of the problems; what is not in CORAL-X's training list is skipped, as there.
 
     Args:
         problems: QuixBugs, or a part of it.
