@@ -1,8 +1,14 @@
 """Variant ``published``: best-of-N by self-made tests, drawn anew; counts and bounds exactly as released."""
 
+import re
+
 import pytest
 
+import truegrade
 from support import scripted_agents as agents
+from support import scripted_server as scripted
+from truegrade.agents.steps import steps_path
+from truegrade.errors import UserError
 
 GOOD = "def add(x, y):\n    return x + y"
 WRONG = "def add(x, y):\n    return x - y"
@@ -126,3 +132,79 @@ def test_the_label_is_in_summary_text_page_and_json(play, says, capsys):
     as_json = json.loads(CliRunner().invoke(main, ["grade", "run", "--json"]).stdout)
     assert as_json["agent"]["label"] == label
     assert any(label in warning for warning in as_json["profiles"][0]["warnings"])
+
+
+@pytest.fixture
+def two_services(says):
+    """A service for each role, and the arguments of a run that asks both, by their own prices."""
+    programmer, tester = agents.Agents(says(GOOD), says()), agents.Agents(says(), says(RIGHT_TEST))
+    with scripted.scripted_server(programmer) as first, scripted.scripted_server(tester) as second:
+        asked = {
+            "model": "openai-compatible/writer", "base_url": first.url, "agent": "agentcoder", "out": "run",
+            "model_args": {"input_price": 1.0, "output_price": 2.0}, "ids": ("HumanEval/53",),
+            "agent_args": {
+                "tester_model": "openai-compatible/checker", "tester_base_url": second.url,
+                "tester_args": {"input_price": 10.0, "output_price": 20.0},
+            },
+        }  # fmt: skip
+        yield asked, programmer, tester
+
+
+def test_the_tester_may_have_a_model_of_its_own_with_its_own_price(two_services):
+    asked, programmer, tester = two_services
+    run = truegrade.run("humaneval", **asked)
+    assert (len(programmer.of("programmer")), len(programmer.of("tester"))) == (5, 0)
+    assert (len(tester.of("programmer")), len(tester.of("tester"))) == (0, 5)
+    by_agent = run.summary["agent"]["by_agent"]
+    assert {role: use["model"] for role, use in by_agent.items()} == {
+        "programmer": "openai-compatible/writer", "tester": "openai-compatible/checker",
+    }  # fmt: skip
+    assert by_agent["programmer"]["cost_usd"] == pytest.approx(5 * 50e-6)
+    assert by_agent["tester"]["cost_usd"] == pytest.approx(5 * 500e-6)
+    (completion,) = run.completions()
+    assert completion.cost_usd == pytest.approx(5 * 550e-6)
+    assert "tests by openai-compatible/checker" in run.summary["agent"]["label"]
+    page = (run.path / "report.html").read_text()
+    assert "openai-compatible/writer" in page and "openai-compatible/checker" in page
+
+
+def test_the_tester_s_model_is_part_of_the_run_and_is_resumed(two_services, tmp_path):
+    asked, programmer, tester = two_services
+    run = truegrade.run("humaneval", **asked)
+    assert run.manifest.generation.agent.args["tester_model"] == "openai-compatible/checker"
+    run.completions_path.write_bytes(b"")
+    log = steps_path(run.path).read_bytes().splitlines(keepends=True)
+    steps_path(run.path).write_bytes(b"".join(log[:-3]))  # the last test reply, the round and what was handed in
+    programmer.calls.clear()
+    tester.calls.clear()
+    truegrade.run("humaneval", **asked)
+    assert (len(programmer.calls), len(tester.calls)) == (0, 1)
+    with pytest.raises(UserError, match="tester_model"):
+        truegrade.run(
+            "humaneval", **{**asked, "agent_args": {**asked["agent_args"], "tester_model": "openai-compatible/o"}}
+        )
+
+
+def test_without_a_model_of_its_own_the_tester_is_not_in_the_manifest(play, says):
+    run, _ = play(says(GOOD), says(RIGHT_TEST))
+    assert not [name for name in run.manifest.generation.agent.args if name.startswith("tester")]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ({"tester_model": "openai/gpt-3.5-turbo-1106"}, "OPENAI_API_KEY"),
+        ({"tester_model": "baseline/lookup"}, "cannot answer what an agent asks"),
+        ({"tester_base_url": "http://localhost:1"}, "name it with tester_model"),
+        ({"tester_model": "openai-compatible/m", "tester_base_url": "http://u:k@localhost:1"}, "holds a key"),
+        ({"tester_model": "openai-compatible/m", "tester_base_url": "http://localhost:1?key=k"}, "holds a key"),
+        ({"tester_model": 3}, "expected `str | null`"),
+    ],
+)  # fmt: skip
+def test_a_tester_that_cannot_be_asked_is_refused_before_anything_is(
+    play, says, monkeypatch, tmp_path, args, said
+):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(UserError, match=re.escape(said)):
+        play(says(GOOD), says(RIGHT_TEST), agent_args=args)
+    assert not (tmp_path / "run").exists()

@@ -73,6 +73,8 @@ def smaller(line, address, stood_in=frozenset()):
         words += ["--limit", first, "-n", str(most), "--max-attempts", "1"]
         if "--model" in words and not words[words.index("--model") + 1].startswith(LOCAL):
             words += ["--base-url", address, "-M", "input_price=1", "-M", "output_price=1"]
+        if any(word.startswith("tester_model=") for word in words):
+            words += ["-A", f"tester_base_url={address}"]
     if words[:3] == ["data", "build", "dsl-list"]:
         words += ["--size", "3"] if "--out" in words else ["--size", "3", "--out", str(built_path("dsl-list"))]
     return words

@@ -37,6 +37,7 @@ def test_the_models_of_the_published_comparison_are_presets():
         "gpt-4o-mini",
         "gpt-4o",
         "o3-mini",
+        "gpt-3.5-turbo-1106",
         "deepseek-r1",
         "gemini-2.5-pro",
         "gpt-oss-20b",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 
 from truegrade.agents import open_agent
-from truegrade.agents.base import sees_official_tests
+from truegrade.agents.base import role_models, sees_official_tests
 from truegrade.agents.session import total_usage
-from truegrade.agents.steps import AskedStep, SettledStep, Step, TriedStep
+from truegrade.agents.steps import AskedStep, Role, SettledStep, Step, TriedStep
 from truegrade.errors import UserError
+from truegrade.models.presets import full_name
 from truegrade.records import SampleKey, Usage
 from truegrade.records.config import AgentConfig
 
@@ -19,6 +22,8 @@ from truegrade.records.config import AgentConfig
 class RoleUse(msgspec.Struct, frozen=True, kw_only=True):
     """What one of the agents took, over all samples."""
 
+    model: str = ""
+    """``provider/name`` that it asked; prices and tokens are this model's."""
     calls: int = 0
     """Questions asked, those without a reply included."""
     attempts: int = 0
@@ -86,7 +91,7 @@ class AgentSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summarise_steps(
-    config: AgentConfig, steps: Iterable[Step], wanted: Callable[[SampleKey], bool]
+    config: AgentConfig, steps: Iterable[Step], wanted: Callable[[SampleKey], bool], model: str = ""
 ) -> AgentSummary:
     """Count the steps of a run.
 
@@ -94,11 +99,12 @@ def summarise_steps(
         config: the agent that made them.
         steps: in the order they were made.
         wanted: whether a sample is to be counted.
+        model: ``provider/name`` of the run's, which roles ask that have none of their own.
     """
     settled: dict[SampleKey, SettledStep] = {}
     rounds: Counter[SampleKey] = Counter()
     tests: Counter[SampleKey] = Counter()
-    uses = {"programmer": _Use(), "tester": _Use()}
+    uses: dict[Role, _Use] = {"programmer": _Use(), "tester": _Use()}
     trials, trial_cpu_s = 0, 0.0
     for step in steps:
         if not wanted(step.key):
@@ -114,12 +120,12 @@ def summarise_steps(
                 trial_cpu_s += sum(trial.cpu_s for trial in ran)
             case SettledStep() as last:
                 settled[step.key] = last
-    variant, label, official_tests = _about(config)
+    about = _about(config)
     ended = Counter(last.round for last in settled.values() if last.accepted)
     return AgentSummary(
         agent=f"{config.name}@{config.version}",
-        variant=variant,
-        label=label,
+        variant=about.variant,
+        label=about.label,
         settled=len(settled),
         accepted=sum(last.accepted for last in settled.values()),
         rounds={str(n): count for n, count in sorted(Counter(rounds[key] for key in settled).items())},
@@ -127,9 +133,9 @@ def summarise_steps(
         tests=tests.total(),
         trials=trials,
         trial_cpu_s=trial_cpu_s,
-        by_agent={name: use.total() for name, use in uses.items()},
-        official_tests=official_tests,
-        pass_rates=_pass_rates(ended, rounds, len(settled)) if official_tests else {},
+        by_agent={role: use.total(about.models.get(role, model)) for role, use in uses.items()},
+        official_tests=about.official_tests,
+        pass_rates=_pass_rates(ended, rounds, len(settled)) if about.official_tests else {},
     )
 
 
@@ -139,14 +145,24 @@ def _pass_rates(ended: Counter[int], rounds: Counter[SampleKey], settled: int) -
     return {str(n): sum(ended[round_] for round_ in range(1, n + 1)) / settled for n in tries} if settled else {}
 
 
-def _about(config: AgentConfig) -> tuple[str, str, bool]:
-    """Variant, label, and whether it shows official tests' output, as the agent says; of an agent that this
-    version does not know, only that it is one."""
+class _About(NamedTuple):
+    """What an agent says of itself."""
+
+    variant: str
+    label: str
+    official_tests: bool = False
+    models: Mapping[Role, str] = MappingProxyType({})
+    """Names of the models of roles that have one of their own."""
+
+
+def _about(config: AgentConfig) -> _About:
+    """What the agent says; of one that this version does not know, only that it is one."""
     try:
         agent = open_agent(config.name, config.args)
     except UserError:
-        return str(config.args.get("variant", "")), "result of an agent; not pass@1 of the model", False
-    return agent.variant, agent.label, sees_official_tests(agent)
+        return _About(str(config.args.get("variant", "")), "result of an agent; not pass@1 of the model")
+    models = {role: full_name(own.name) for role, own in role_models(agent).items()}
+    return _About(agent.variant, agent.label, sees_official_tests(agent), models)
 
 
 class _Use:
@@ -171,10 +187,11 @@ class _Use:
         known = self._cost_usd is not None and reply.cost_usd is not None
         self._cost_usd = (self._cost_usd or 0.0) + (reply.cost_usd or 0.0) if known else None
 
-    def total(self) -> RoleUse:
-        """The totals so far."""
+    def total(self, model: str) -> RoleUse:
+        """The totals so far, of questions to this model."""
         usage = total_usage(self._usages) or Usage()
         return RoleUse(
+            model=model if self.calls else "",
             calls=self.calls,
             attempts=self._outcomes.total(),
             failed_attempts=self._outcomes["error"],

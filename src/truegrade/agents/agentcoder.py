@@ -15,8 +15,9 @@ import msgspec
 from truegrade.agents import agentcoder_prompts
 from truegrade.agents.agentcoder_rounds import regenerate, repair
 from truegrade.agents.agentcoder_settings import ARGUMENTS, DEFAULTS, read_settings
-from truegrade.agents.base import AgentInfo, AgentRule
+from truegrade.agents.base import AgentInfo, AgentRule, RoleModel
 from truegrade.agents.session import BudgetSpent, Session
+from truegrade.agents.steps import Role
 from truegrade.agents.visible import VisibleProblem
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
@@ -37,7 +38,9 @@ INFO = AgentInfo(
             "prompts and system messages of both agents, byte for byte", f"{_CODE} src/, prompts/*_update.txt"
         ),
         AgentRule("the designer sees the task, never a program", f"{_CODE} src/test_designer_humaneval.py"),
-        AgentRule("the designer is the run's model too; the released code fixes gpt-3.5-turbo-1106", "ours"),
+        AgentRule(
+            "the designer is the run's model, or tester_model; the released code fixes gpt-3.5-turbo-1106", "ours"
+        ),
         AgentRule(
             "published: 5 programs and 5 test replies a round, 3 s a run; accepted with 3 whole test replies"
             " passed; at most 6 rounds, each from scratch; no error is fed back",
@@ -79,7 +82,12 @@ class AgentCoder:
     @property
     def config(self) -> AgentConfig:
         """Name, version and all arguments."""
-        return AgentConfig(name=INFO.name, version=INFO.version, args=msgspec.to_builtins(self.settings))
+        return AgentConfig(name=INFO.name, version=INFO.version, args=self.settings.stored)
+
+    @property
+    def models(self) -> Mapping[Role, RoleModel]:
+        """The tester's, where it has one of its own."""
+        return self.settings.models
 
     @property
     def variant(self) -> str:

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from truegrade.agents.base import RoleModel
+from truegrade.agents.steps import Role
 from truegrade.errors import UnknownName, UserError
 
 ARGUMENTS: Mapping[str, str] = MappingProxyType(
@@ -23,6 +25,9 @@ ARGUMENTS: Mapping[str, str] = MappingProxyType(
         " whole (published); of the single asserts (repaired)",
         "shown_tests": "MBPP: how many of the data set's own tests the programmer's prompt shows; with 0 it names"
         " the function instead",
+        "tester_model": "the model that is asked for tests; without it the run's",
+        "tester_base_url": "where that model is served, if not at its provider's own address",
+        "tester_args": 'its model arguments, as JSON: {"input_price": 1, "output_price": 2}',
     }
 )
 """What ``-A`` takes."""
@@ -39,6 +44,21 @@ class AgentCoderSettings(msgspec.Struct, frozen=True, kw_only=True):
     tests: _Count
     accept: Annotated[float, msgspec.Meta(gt=0, le=1)]
     shown_tests: Annotated[int, msgspec.Meta(ge=0, le=100)]
+    tester_model: str | None = None
+    tester_base_url: str | None = None
+    tester_args: dict[str, Any] | None = None
+
+    @property
+    def models(self) -> dict[Role, RoleModel]:
+        """The models of roles that have one of their own."""
+        if self.tester_model is None:
+            return {}
+        return {"tester": RoleModel(self.tester_model, self.tester_base_url, self.tester_args or {})}
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """What a run's manifest has of them. A tester without a model of its own is not mentioned."""
+        return {name: value for name, value in msgspec.to_builtins(self).items() if value is not None}
 
     def needed(self, units: int) -> int:
         """How many of so many tests a candidate must pass, at least one."""
@@ -56,7 +76,8 @@ class AgentCoderSettings(msgspec.Struct, frozen=True, kw_only=True):
             repaired = " of repair against self-made tests" if self.rounds > 1 else ""
             kind = f"pass@1 of an agent, {rounds}{repaired}"
         shown = f"; the prompt shows {self.shown_tests} official tests a task" if self.shown_tests else ""
-        return f"{kind}{shown}; not pass@1 of the model"
+        tests = f"; tests by {self.tester_model}" if self.tester_model else ""
+        return f"{kind}{shown}{tests}; not pass@1 of the model"
 
 
 DEFAULTS: Mapping[str, AgentCoderSettings] = MappingProxyType(
@@ -90,8 +111,12 @@ def read_settings(args: Mapping[str, Any]) -> AgentCoderSettings:
         raise UnknownName("agentcoder variant", variant, DEFAULTS)
     given = {**msgspec.to_builtins(DEFAULTS[variant]), **args}
     try:
-        return msgspec.convert(given, AgentCoderSettings)
+        settings = msgspec.convert(given, AgentCoderSettings)
     except msgspec.ValidationError as error:
         sentence, _, place = str(error).partition(" - at `$.")
         name = place.rstrip("`")
         raise UserError(f"`agent_args` {name}={given.get(name)}: {sentence[0].lower()}{sentence[1:]}") from None
+    for name in ("tester_base_url", "tester_args"):
+        if getattr(settings, name) is not None and settings.tester_model is None:
+            raise UserError(f"`agent_args` {name} is about the tester's own model: name it with tester_model")
+    return settings

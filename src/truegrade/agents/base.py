@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from truegrade.agents.session import Session
+from truegrade.agents.steps import Role
 from truegrade.agents.visible import VisibleProblem
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Reply
@@ -39,6 +40,14 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
     sees_official_tests: bool = False
     """Whether it is given a way to run the data set's own tests and to read what they print, expected values
     included; no agent is given the tests themselves."""
+
+
+class RoleModel(NamedTuple):
+    """The model of one role, where it is another than the run's; arguments as of `truegrade.models.open_model`."""
+
+    name: str
+    base_url: str | None
+    args: Mapping[str, Any]
 
 
 class Agent(Protocol):
@@ -79,3 +88,9 @@ def sees_official_tests(agent: Agent) -> bool:
     """Whether an agent declares that it runs the data set's own tests and shows what they print."""
     info = getattr(agent, "info", None)
     return isinstance(info, AgentInfo) and info.sees_official_tests
+
+
+def role_models(agent: Agent) -> Mapping[Role, RoleModel]:
+    """The roles of an agent that have a model of their own, as it says in ``models``; mostly none."""
+    models: Mapping[Role, RoleModel] = getattr(agent, "models", {})
+    return models

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from truegrade.agents.base import Agent
-from truegrade.agents.session import OfficialTests, Session
-from truegrade.agents.steps import StepLog
+from truegrade.agents.session import NO_MODELS, OfficialTests, Session
+from truegrade.agents.steps import Role, StepLog
 from truegrade.agents.visible import VisibleProblem, prompt_tests, visible_problem
 from truegrade.grading.executor import Executor
 from truegrade.models.base import Model, Reply, no_sample
@@ -39,6 +39,7 @@ class AgentModel:
         executor: runs the agent's programs and tests.
         log: the run's steps; the caller closes it.
         problems: what the agent may know of each problem of the run, by id.
+        models: of roles that have another model than the run's; its `RequestPolicy` bounds theirs.
         official_tests: what runs the tests of each, for an agent that shows their output; else None.
     """
 
@@ -50,9 +51,10 @@ class AgentModel:
         log: StepLog,
         problems: Mapping[str, VisibleProblem],
         official_tests: Mapping[str, OfficialTests] | None = None,
+        models: Mapping[Role, Model] = NO_MODELS,
     ) -> None:
         self._agent, self._model, self._executor, self._log = agent, model, executor, log
-        self._problems, self._official_tests = problems, official_tests or {}
+        self._problems, self._official_tests, self._models = problems, official_tests or {}, models
 
     @property
     def name(self) -> str:
@@ -72,7 +74,9 @@ class AgentModel:
     @property
     def adaptations(self) -> tuple[str, ...]:
         """Parameters that the model's service did not take as asked."""
-        return tuple(getattr(self._model, "adaptations", ()))
+        return tuple(
+            said for model in (self._model, *self._models.values()) for said in getattr(model, "adaptations", ())
+        )
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> Reply:
         """Refuse: an agent works on a problem.
@@ -87,10 +91,12 @@ class AgentModel:
         problem = self._problems[key.problem_id]
         tests = self._official_tests.get(key.problem_id)
         session = Session(
-            key.sample, problem, prompt, sampling, model=self._model, log=self._log, official_tests=tests
-        )
+            key.sample, problem, prompt, sampling,
+            model=self._model, models=self._models, log=self._log, official_tests=tests,
+        )  # fmt: skip
         return await self._agent.answer(session, self._executor)
 
     async def close(self) -> None:
-        """Release the model's connections."""
-        await self._model.close()
+        """Release the connections of the models."""
+        for model in (self._model, *self._models.values()):
+            await model.close()

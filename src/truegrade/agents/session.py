@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -21,6 +22,9 @@ OfficialTests = Callable[[str, Executor], PytestRun]
 """Runs the data set's own tests of one problem on a program."""
 
 
+NO_MODELS: Mapping[Role, Model] = MappingProxyType({})
+
+
 class BudgetSpent(Exception):
     """No further request may start; the sample stays unanswered and goes on with the next command."""
 
@@ -36,6 +40,7 @@ class Session:
         prompt: what the run says the problem was asked with: the programmer's first prompt.
         sampling: parameters of the run; the seed is already the sample's own.
         model: the model in question.
+        models: of roles that have another one.
         log: the run's steps.
         official_tests: for an agent that says that it shows their output (`AgentInfo.sees_official_tests`).
     """
@@ -49,11 +54,13 @@ class Session:
         *,
         model: Model,
         log: StepLog,
+        models: Mapping[Role, Model] = NO_MODELS,
         official_tests: OfficialTests | None = None,
     ) -> None:
         self.official_tests = official_tests
         self.sample, self.problem, self.first = sample, problem, prompt
         self._sampling, self._model, self._log = sampling, model, log
+        self._models = models
         self._key = SampleKey(problem.id, sample)
         steps, self._accounted = log.take(self._key)
         self._asked: list[AskedStep] = []
@@ -85,7 +92,7 @@ class Session:
         if limit_usd is not None and self._log.spent_usd >= limit_usd:
             raise BudgetSpent
         sampling = _own_seed(self._sampling, agent, round_, index)
-        reply = await generate_sample(self._model, self._key, prompt, sampling)
+        reply = await generate_sample(self._models.get(agent, self._model), self._key, prompt, sampling)
         messages = () if prompt.sha256 in self._shown else prompt.messages
         asked = AskedStep(
             agent=agent,

@@ -13,7 +13,7 @@ import msgspec
 from truegrade.errors import UnknownName, UserError
 from truegrade.models.adapters import ARGUMENT
 from truegrade.models.base import Model
-from truegrade.models.presets import PRESETS, Preset, Price, list_price
+from truegrade.models.presets import PRESETS, Preset, Price, full_name, list_price
 from truegrade.models.providers import PROVIDERS, REGISTRY, ModelEndpoint, Protocol, Provider, find_endpoint
 from truegrade.records import Problem
 from truegrade.records.config import RequestPolicy
@@ -130,7 +130,7 @@ def open_model(
         UnknownName: no such preset, provider or baseline.
         UserError: no key, no address, no file, or an argument that does not fit.
     """
-    name = PRESETS[name].name if name in PRESETS else name
+    name = full_name(name)
     here = name.startswith(IN_PROCESS) or (name.startswith("vllm/") and base_url is None)
     if ARGUMENT in args and not here:
         raise UserError(
@@ -224,7 +224,7 @@ def provider_origin(model: str | Model) -> Origin | None:
     if not isinstance(model, str):
         kind = type(model)
         return None if kind.__module__.startswith("truegrade.") else Origin(how="object", name=kind.__qualname__)
-    name = PRESETS[model].name if model in PRESETS else model
+    name = full_name(model)
     if name.startswith((*IN_PROCESS, "vllm/", "baseline/", "replay:")):
         return None
     origin = provider_of(name)[0].origin

@@ -77,6 +77,15 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
             price=Price(input_usd=2.50, output_usd=10.0, as_of="2025-06"),
             notes="GPT-4o",
         ),
+        # the price while it was sold; OpenAI's page of the model says that GPT-3.5 Turbo ended on 2026-10-23
+        "gpt-3.5-turbo-1106": Preset(
+            provider="openai",
+            model="gpt-3.5-turbo-1106",
+            reasoning=False,
+            max_tokens=4096,
+            price=Price(input_usd=1.0, output_usd=2.0, as_of="2024-01"),
+            notes="GPT-3.5 Turbo of November 2023, which AgentCoder's replication asked; ended at OpenAI",
+        ),
         "o3-mini": Preset(
             provider="openai",
             model="o3-mini",
@@ -175,3 +184,8 @@ def list_price(provider: str, model: str) -> Price | None:
         if (preset.provider, preset.model) == (provider, model):
             return preset.price
     return None
+
+
+def full_name(name: str) -> str:
+    """``provider/name`` of a preset; any other name as it is."""
+    return PRESETS[name].name if name in PRESETS else name

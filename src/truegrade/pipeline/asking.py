@@ -6,14 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
 from truegrade.agents import REGISTRY as AGENTS
 from truegrade.agents import Agent, find_agent
+from truegrade.agents.base import role_models
 from truegrade.agents.model import AgentModel
 from truegrade.agents.official_tests import official_tests, packages
-from truegrade.agents.steps import StepLog
+from truegrade.agents.session import NO_MODELS
+from truegrade.agents.steps import Role, StepLog
 from truegrade.agents.trials import CPU_S
 from truegrade.agents.visible import visible_problem
 from truegrade.errors import UserError
@@ -108,6 +111,26 @@ def probe_for(model: Model, prompt_set: PromptSet, n: int) -> ProbeReport:
     return report
 
 
+def open_role_models(agent: Agent | None, request_policy: RequestPolicy) -> dict[Role, Model]:
+    """Open the models of an agent's roles that have one of their own; the run's request policy bounds each.
+
+    Raises:
+        UserError: as `open_asked`, an address holds a key, or a model has only stored or looked-up answers.
+    """
+    opened: dict[Role, Model] = {}
+    for role, own in ({} if agent is None else role_models(agent)).items():
+        if own.name.startswith(("replay:", "baseline/")):
+            raise UserError(f"`agent_args` {role}_model={own.name} cannot answer what an agent asks; name a model")
+        address = urlsplit(own.base_url or "")
+        if address.username or address.password or address.query:
+            raise UserError(
+                f"`agent_args` {role}_base_url holds a key: it would be stored; use {role}_args"
+                " api_key_env, which names a variable"
+            )
+        opened[role] = open_asked(own.name, own.base_url, request_policy, own.args, {})
+    return opened
+
+
 def open_agent_for(
     name: str | Agent | None, args: Mapping[str, Any], model: str | Model, variant: str | None
 ) -> Agent | None:
@@ -133,13 +156,21 @@ def open_agent_for(
     return find_agent(name, args).value
 
 
-def asked_origins(model: str | Model, agent: str | Agent | None) -> dict[str, Origin | None]:
-    """Where a model's provider and an agent were found; None for what is built in, or where there is none."""
+def asked_origins(model: str | Model, agent: str | Agent | None, worker: Agent | None) -> dict[str, Origin | None]:
+    """Where the providers of a run's models and its agent were found; None for what is built in, or not there.
+
+    Args:
+        model: of the run.
+        agent: as it was asked for.
+        worker: the agent, opened.
+    """
     if agent is None or isinstance(agent, str):
         found = None if agent is None else AGENTS.find(agent).origin
     else:
         found = Origin(how="object", name=f"{type(agent).__module__}.{type(agent).__qualname__}")
-    return {"provider": provider_origin(model), "agent": found}
+    roles = {} if worker is None else role_models(worker)
+    own = {f"provider of {role}": provider_origin(one.name) for role, one in roles.items()}
+    return {"provider": provider_origin(model), "agent": found, **own}
 
 
 def prompt_rule(agent: Agent | None, profile: Profile, variant: str | None) -> str:
@@ -159,6 +190,7 @@ def asker(
     allow_unsafe: bool = False,
     cache: bool | None = None,
     notice: Notice = ignore,
+    models: Mapping[Role, Model] = NO_MODELS,
 ) -> Iterator[Model]:
     """What `generate` asks; cache, or an agent's jail and journal, are closed behind the block.
 
@@ -172,6 +204,7 @@ def asker(
         cache: see `truegrade.models.cached.cacheable`. An agent's questions are never cached: it may put one
             several times in a sample, and its steps are on disk already.
         notice: told when a torn line was dropped, and how much came from the cache.
+        models: of an agent's roles that have one of their own.
     """
     if agent is None:
         with _before(model, run, cache, notice) as answering:
@@ -188,7 +221,8 @@ def asker(
         limits = Limits(cpu_s=CPU_S, packages=(*Limits().packages, *packages(agent)))
         with Sandbox(limits, allow_unsafe=allow_unsafe) as sandbox:
             visible = {id_: visible_problem(problem) for id_, problem in problems.items()}
-            yield AgentModel(agent, model, sandbox, log, visible, official_tests(agent, problems))
+            tests = official_tests(agent, problems)
+            yield AgentModel(agent, model, sandbox, log, visible, tests, models)
     finally:
         log.close()
 

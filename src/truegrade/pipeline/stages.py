@@ -11,6 +11,7 @@ import msgspec
 
 from truegrade.agents import Agent
 from truegrade.agents.model import AgentPrompts
+from truegrade.agents.steps import Role
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.datasets.learned import past_of
 from truegrade.errors import ModelError, UserError, first_few
@@ -25,6 +26,7 @@ from truegrade.pipeline.asking import (
     check_followed,
     open_agent_for,
     open_asked,
+    open_role_models,
     probe_for,
     prompt_rule,
     sampling_of,
@@ -100,6 +102,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     reused: Reused | None
     batches: BatchPlan | None
     """None to ask sample by sample."""
+    role_models: Mapping[Role, Model] = {}
+    """Of the agent's roles that ask another model than the run's."""
 
 
 class AskedRun(NamedTuple):
@@ -218,7 +222,7 @@ def _asked(
         return shortfall
     answers = asker(
         plan.asked, plan.worker, run, plan.prompt_set.problems,
-        allow_unsafe=allow_unsafe, cache=request.cache, notice=notice,
+        allow_unsafe=allow_unsafe, cache=request.cache, notice=notice, models=plan.role_models,
     )  # fmt: skip
     with answers as answering, _grading(run, plan, problems, profiles, grader, progress) as stopped:
         shortfall = generate(run, plan.prompt_set, answering, progress=progress, notice=notice, stopped=stopped)
@@ -271,7 +275,9 @@ def prepare(
         request.model, request.base_url, request.request_policy or RequestPolicy(), model_args, prompt_set.problems
     )
     wanted = sampling_of(request.model, request.sampling or Sampling())
-    check_followed(asked, wanted, (prompt for _, prompt in prompt_set.items))
+    role_models = open_role_models(worker, asked.request_policy)
+    for model in (asked, *role_models.values()):
+        check_followed(model, wanted, (prompt for _, prompt in prompt_set.items))
     batches = plan_batches(asked, wanted, request.cache, worker, poll_s) if request.batch else None
     config = GenerationConfig(
         model=asked.name,
@@ -290,7 +296,7 @@ def prepare(
         excluded=excluded,
         training_data=past.training_data,
         environment=environment(),
-        origins=origins(benchmark=loaded.origin, **asked_origins(request.model, request.agent)),
+        origins=origins(benchmark=loaded.origin, **asked_origins(request.model, request.agent, worker)),
     )
     folder = request.under / _folder_name(loaded, config) if request.out is None else Path(request.out)
     require_writable(folder)
@@ -298,7 +304,7 @@ def prepare(
     reused = None if request.reuse is None else read_reused(Path(request.reuse), loaded)
     return Plan(
         loaded=loaded, prompt_set=prompt_set, asked=asked, worker=worker, manifest=manifest, folder=folder,
-        reused=reused, batches=batches,
+        reused=reused, batches=batches, role_models=role_models,
     )  # fmt: skip
 
 

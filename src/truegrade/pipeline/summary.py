@@ -378,11 +378,13 @@ def _published(
 
 def _agent(run: Run, problems: Mapping[str, Problem], n: int) -> AgentSummary | None:
     """What the agent did for the samples that count; None without an agent."""
-    config = run.manifest.generation.agent if run.manifest.generation else None
-    if config is None:
+    generation = run.manifest.generation
+    if generation is None or generation.agent is None:
         return None
     steps = read_steps(run.path)
-    return summarise_steps(config, steps, lambda key: key.problem_id in problems and key.sample < n)
+    return summarise_steps(
+        generation.agent, steps, lambda key: key.problem_id in problems and key.sample < n, generation.model
+    )
 
 
 def _possible(metric: str, tallies: Sequence[TaskTally]) -> bool:

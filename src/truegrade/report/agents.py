@@ -28,8 +28,13 @@ def agent_facts(summary: Summary) -> list[tuple[str, str]]:
         ("agent", f"{agent.agent}/{agent.variant}"),
         ("label", agent.label),
         ("accepted" if agent.tests_itself or agent.official_tests else "asked", _accepted(agent)),
-        *((name, _use(use)) for name, use in agent.by_agent.items()),
+        *((name, _use(use, several=_several(agent))) for name, use in agent.by_agent.items()),
     ]
+
+
+def _several(agent: AgentSummary) -> bool:
+    """Whether the roles asked more than one model."""
+    return len({use.model for use in agent.by_agent.values() if use.model}) > 1
 
 
 def _accepted(agent: AgentSummary) -> str:
@@ -46,8 +51,9 @@ def _accepted(agent: AgentSummary) -> str:
     )
 
 
-def _use(use: RoleUse) -> str:
+def _use(use: RoleUse, *, several: bool) -> str:
     parts = [
+        *([use.model] if several else []),
         fmt.plural(use.calls, "call"),
         f"{fmt.count(use.input_tokens)} input tokens, {fmt.count(use.output_tokens)} output tokens",
         fmt.seconds(use.latency_s),
@@ -64,10 +70,12 @@ def agent(summary: Summary) -> Markup:
     about = summary.agent
     if about is None:
         return Markup()
-    head = ["agent", "calls", "requests", "failed", "empty", "input tokens", "output tokens", "seconds", "cost"]
+    counts = ("calls", "requests", "failed", "empty", "input tokens", "output tokens", "seconds", "cost")
+    head = ["agent", "model", *counts]
     rows: list[list[Child]] = [
         [
             name,
+            use.model or "–",
             *map(fmt.count, (use.calls, use.attempts, use.failed_attempts, use.empty_attempts)),
             *map(fmt.count, (use.input_tokens, use.output_tokens)),
             fmt.seconds(use.latency_s),
@@ -119,7 +127,12 @@ def print_agents(
         )
         arguments = plain_table("-A", *info.defaults, "meaning")
         for name, meaning in info.args.items():
-            row(arguments, name, *(str(defaults[name]) for defaults in info.defaults.values()), meaning)
+            row(
+                arguments,
+                name,
+                *("–" if defaults[name] is None else str(defaults[name]) for defaults in info.defaults.values()),
+                meaning,
+            )
         if info.args:
             out.print(arguments)
         for rule in info.rules:
