@@ -1,11 +1,20 @@
-"""What `truegrade profiles show` prints: every rule has a source that can be followed."""
+"""What `truegrade profiles show` prints: every rule has a source that can be followed, and is executed."""
 
 import re
 
+import msgspec
 import pytest
+from test_extraction_limits import problems
 
-from truegrade.profiles import PROFILES, find_profile
+from truegrade.grading.marks import TEST_CLASSES
+from truegrade.pipeline.summary import summarise_run
+from truegrade.profiles import PROFILES, Profile, find_profile
+from truegrade.profiles.refusals import covered_benchmarks
 from truegrade.prompts.index import PROMPTS, SUITE_PROMPTS
+from truegrade.records import Completion, Reason, SuiteTask, Usage, Verdict
+from truegrade.records.config import GenerationConfig
+from truegrade.store import Manifest, Run, environment
+from truegrade.store.manifest import BenchmarkIdentity
 
 FOLLOWED = re.compile(r"ours\b|.*\barXiv[ :]\d{4}\.\d{4,5}|[\w.-]+/[\w.-]+@[0-9a-f]{7,40} \S", re.DOTALL)
 """Our own rule, a paper, or a repository at a commit and a path in it."""
@@ -23,3 +32,125 @@ def test_every_rule_has_a_source_that_can_be_followed(name):
 @pytest.mark.parametrize("table", [PROMPTS, SUITE_PROMPTS])
 def test_every_prompt_has_a_source_that_can_be_followed(table):
     assert [entry.source for entry in table.values() if not FOLLOWED.match(entry.source)] == []
+
+
+# ------------------------------------------------------------------------------------------ aggregation
+
+STEPS = {"prompt": "render_prompt", "extraction": "extract", "program": "judgement", "comparison": "judgement"}
+"""Steps that a method of the profile executes, which whoever grades calls."""
+BY_THE_SUMMARY = {
+    "unbiased pass@k, mean over tasks": ["pass@1", "pass@5", "pass@10"],
+    "unbiased pass@k, mean over tasks (MBPP: pass@1)": ["pass@1", "pass@10"],
+    "unbiased pass@1, 10, 100, mean over tasks": ["pass@1", "pass@10", "pass@100"],
+    "unbiased pass@1, 5, 10, mean over tasks": ["pass@1", "pass@5", "pass@10"],
+    "mean and unbiased pass@k": ["pass@1", "pass@10"],
+    "mean over tasks of the share of right samples; pass@1, 2, 5": ["pass@1", "pass@2", "pass@5"],
+    "5 epochs; mean and unbiased pass@1, 2, 5": ["pass@1", "pass@2", "pass@5"],
+    "pass@k, mean over problems": ["pass@1", "pass@10"],
+    "pass@k over classes; mean over classes of tests": ["pass@1", "pass@10", "methods"],
+    "unbiased pass@k of functional, of secure, and of both": ["pass@10", "secure@10", "func-sec@10"],
+    "any-correct and first-pass per task, all solutions": ["any_correct", "first_sample", "all_solutions"],
+    "acc: pass@1 of the first sample alone": ["first_sample"],
+    "level: max(0, limit - cost)": ["eff@1", "eff@10"],
+    "bugfix, style, security, runtime and syntax": [
+        "bugfix",
+        "style",
+        "security",
+        "runtime",
+        "syntax",
+        "weighted_sum",
+    ],
+    "1.1 where all pass, 0.1 where one fails": ["reward"],
+    "passed completions in percent of all tasks": ["pass@1"],
+    "one completion an item; the share accepted": ["pass@1"],
+    "pass_rate_1: the first try": ["pass@1"],
+    "1 or 0": ["pass@1"],
+    "1 if every result == True, else 0": ["pass@1"],
+    "1.0 if every result is the object True, else 0.0": ["pass@1"],
+    "1.0 if every result == True, else 0.0": ["pass@1"],
+    "acc is 1 if every test passes": ["pass@1"],
+    "every expected sample counts": ["pass@1"],
+}
+"""How a rule of aggregation begins -> estimates that every summary under it has, of 100 samples a problem."""
+BY_THE_PROFILE = {
+    "if no generation of an item is right, all count as wrong": "tally",
+    "skipped generations leave the denominator": "tally",
+    "a program that cannot be imported is no sample": "tally",
+    "the share of the tests that pass": "tests_passed",
+    "the share of the first 10 tests that pass": "tests_passed",
+    "1.0 if every result is the object True; else each": "tests_passed",
+}
+"""How one begins -> the method that the profile has in place of the usual one."""
+PUBLISHED = ("passed if every result is greater than 0; pass@k", "LiveCodeBench: acc is 1 if every result")
+"""Rules whose numbers are those of `Profile.contest_scale`."""
+SAMPLES, USAGE = 100, Usage(input_tokens=1, output_tokens=1)
+
+
+def beginning(rule, known):
+    """Which of these beginnings a rule has; the longest, or None."""
+    return max((text for text in known if rule.text.startswith(text)), key=len, default=None)
+
+
+def counted_run(folder, profile, problem):
+    """The summary of a hundred samples of two problems, of which some passed, made without running any."""
+    if isinstance(problem.task, SuiteTask):
+        problem = msgspec.structs.replace(problem, task=msgspec.structs.replace(problem.task, security="pass"))
+    both = {
+        name: msgspec.structs.replace(problem, id=name, cluster=name, tags={TEST_CLASSES: "2"})
+        for name in ("T/1", "T/2")
+    }
+    manifest = Manifest(
+        created="2026-01-01T00:00:00+00:00",
+        benchmark=BenchmarkIdentity(name=problem.benchmark, dataset_sha256="", source="test", problems=2),
+        generation=GenerationConfig(model="x/y", prompt_rule="p"),
+        samples_per_task=SAMPLES,
+        environment=environment(),
+    )
+    run = Run.create_or_resume(folder, manifest)
+    common = {"benchmark": problem.benchmark, "dataset_sha256": "", "config_sha256": ""}
+    with run.append_completions() as replies, run.append_verdicts(profile.id) as verdicts:
+        for name in both:
+            for sample in range(SAMPLES):
+                where = {**common, "problem_id": name, "sample": sample}
+                reply = Completion(**where, prompt_sha256="", text=f"x = {sample}", model="y", usage=USAGE)
+                passed = sample % 3 == 0
+                replies.append(reply)
+                verdicts.append(
+                    Verdict(
+                        **where, completion_sha256=reply.sha256, profile=profile.id, passed=passed,
+                        reason=Reason.PASSED if passed else Reason.WRONG_ANSWER, answer=reply.text,
+                        marks=("methods:1/2", "secure"), harness={"results": ["passed", "wrong_answer"]},
+                    )
+                )  # fmt: skip
+    run.record_grading(profile.id, 3)
+    return summarise_run(run, both, [profile]).profiles[0]
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_rule_of_aggregation_is_executed(name, tmp_path):
+    profile = find_profile(name)
+    task = next(task for benchmark in covered_benchmarks(profile) for task in problems(benchmark))
+    summary = counted_run(tmp_path / "run", profile, task)
+    shown = {estimate.metric for estimate in summary.estimates}
+    for rule in profile.rules:
+        if rule.step != "aggregation":
+            continue
+        metrics, method = (beginning(rule, known) for known in (BY_THE_SUMMARY, BY_THE_PROFILE))
+        published = beginning(rule, PUBLISHED)
+        assert metrics or method or published, f"nothing is known to execute {rule.text!r}"
+        if metrics:
+            assert set(BY_THE_SUMMARY[metrics]) <= shown, rule.text
+        if method:
+            own = getattr(type(profile), BY_THE_PROFILE[method])
+            assert own is not getattr(Profile, BY_THE_PROFILE[method]), rule.text
+        if published:
+            assert profile.contest_scale is not None, rule.text
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_other_rule_is_of_a_step_that_whoever_grades_calls(name):
+    profile = find_profile(name)
+    for rule in profile.rules:
+        assert rule.step in {*STEPS, "limits", "aggregation"}, rule.text
+        method = STEPS.get(rule.step)
+        assert method is None or getattr(type(profile), method) is not getattr(Profile, method), rule.text

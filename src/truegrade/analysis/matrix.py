@@ -8,8 +8,9 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.pipeline.cautions import Caution
-from truegrade.pipeline.summary import ProfileSummary, Summary, TaskLine, read_summary
-from truegrade.pipeline.verdict_table import VerdictTable, counted, disputed, side_by_side, verdict_table
+from truegrade.pipeline.score_means import first_sample
+from truegrade.pipeline.summary import ProfileSummary, Summary, read_summary
+from truegrade.pipeline.verdict_table import VerdictTable, disputed, side_by_side, verdict_table
 from truegrade.records import Estimate
 from truegrade.statistics import TaskTally, estimate
 from truegrade.store import Run
@@ -109,22 +110,8 @@ def _row(profile: ProfileSummary, outcomes: VerdictTable) -> MatrixRow:
         headline=profile.estimates[0].metric,
         all_solutions=estimate("all_solutions", tallies) if sampled else None,
         any_of_n=estimate("any_correct", tallies) if sampled else None,
-        first_sample=first_sample(profile.tasks, outcomes),
+        first_sample=first_sample({line.id: line.cluster for line in profile.tasks}, outcomes),
         pass_at={
             int(e.metric.removeprefix("pass@")): e for e in profile.estimates if e.metric.startswith("pass@")
         },
     )
-
-
-def first_sample(tasks: list[TaskLine], outcomes: VerdictTable) -> Estimate | None:
-    """Share of problems whose sample 0 passes, over the problems where it was graded; None if it never was."""
-    tallies = []
-    for line in tasks:
-        first = next(iter(outcomes.get(line.id, ())), None)
-        known = counted([first])
-        tallies.append(
-            TaskTally(task_id=line.id, cluster=line.cluster, n=len(known), c=sum(one.passed for one in known))
-        )
-    if not any(tally.n for tally in tallies):
-        return None
-    return msgspec.structs.replace(estimate("pass@1", tallies), metric="first_sample")

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from truegrade.analysis.matrix import first_sample, tallies_of
+from truegrade.analysis.matrix import tallies_of
 from truegrade.analysis.own_number import own_count
 from truegrade.analysis.replication_question import MEANS
 from truegrade.benchmarks.mbpp import split_of
+from truegrade.pipeline.score_means import first_sample
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.pipeline.verdict_table import VerdictTable, verdict_table
 from truegrade.records import UNANSWERED, Reason
@@ -96,7 +97,7 @@ def _metrics(tallies: Sequence[TaskTally], metric: str, matches: Matches) -> Ite
 
 
 def _first_sample(profile: ProfileSummary, outcomes: VerdictTable, claim: Claim) -> Iterator[Explanation]:
-    found = first_sample(profile.tasks, outcomes)
+    found = first_sample({line.id: line.cluster for line in profile.tasks}, outcomes)
     several = any(line.n > 1 for line in profile.tasks)
     if not several or found is None:
         return

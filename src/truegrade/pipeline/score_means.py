@@ -1,12 +1,15 @@
-"""Means of what a profile scores answers by, besides right and wrong."""
+"""Numbers of a profile that are no counts of all samples: means of its scores, and the first samples alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from truegrade.pipeline.verdict_table import VerdictTable, counted
 from truegrade.profiles import Profile
 from truegrade.records import Estimate, Problem, Verdict
+from truegrade.statistics import TaskTally, estimate
 from truegrade.statistics.mean_scores import ProblemScores, mean_score
 
 
@@ -45,3 +48,20 @@ def score_means(
         for metric in profile.scored
         if metric in known
     ]
+
+
+def first_sample(clusters: Mapping[str, str], outcomes: VerdictTable) -> Estimate | None:
+    """Share of problems whose sample 0 passes, over the problems where it was graded; None if it never was.
+
+    Args:
+        clusters: by id of a problem, its cluster.
+        outcomes: the verdicts of the problems.
+    """
+    tallies = []
+    for problem, cluster in clusters.items():
+        known = counted([next(iter(outcomes.get(problem, ())), None)])
+        passed = sum(one.passed for one in known)
+        tallies.append(TaskTally(task_id=problem, cluster=cluster, n=len(known), c=passed))
+    if not any(tally.n for tally in tallies):
+        return None
+    return msgspec.structs.replace(estimate("pass@1", tallies), metric="first_sample")

@@ -30,7 +30,7 @@ from truegrade.pipeline.sample_cautions import (
     replies_as_programs,
     reply_form,
 )
-from truegrade.pipeline.score_means import score_means
+from truegrade.pipeline.score_means import first_sample, score_means
 from truegrade.pipeline.selection import made_for, scored
 from truegrade.pipeline.suite_rates import suite_rates
 from truegrade.pipeline.totals import CompletionTotals, RunUsage
@@ -234,7 +234,7 @@ def summarise_run(
     disagreements = _disagreements(verdicts)
     shared = _Shared(
         run, problems, n, chosen, manifest, completions, _agent(run, problems, n), questions(problems.values()),
-        narrowed(made_for(manifest), window), cutoff,
+        narrowed(made_for(manifest), window), cutoff, usual_ks=not ks,
     )  # fmt: skip
     counted_up = [
         _profile(p, verdicts[p.id], tasks[p.id], shared, grader_errors(told[p.id], verdicts[p.id]))
@@ -283,6 +283,8 @@ class _Shared(NamedTuple):
     asked: Questions
     window: dict[str, str]
     cutoff: str | None
+    usual_ks: bool = True
+    """Nobody asked for other k: those of the profile's harness are added."""
 
 
 def _profile(
@@ -301,7 +303,8 @@ def _profile(
     if not any(tally.n for tally in tallies):
         raise UserError(f"{profile.id} has no valid verdict: {errors_named(errors)}")
     n = shared.n
-    metrics = [f"pass@{k}" for k in shared.ks]
+    own_ks = [k for k in profile.ks if k <= n] if shared.usual_ks else []
+    metrics = [f"pass@{k}" for k in sorted({*shared.ks, *own_ks})]
     if n > 1:
         metrics += ["any_correct", "all_correct", "all_solutions"]
     flat = [outcome for samples in outcomes.values() for outcome in graded(samples)]
@@ -315,11 +318,12 @@ def _profile(
         *(estimate(metric, tallies) for metric in metrics if _possible(metric, tallies)),
         *suite_rates(profile, problems, outcomes, shared.ks),
         *score_means(profile, problems, outcomes, shared.run.verdicts(profile.id)),
+        *_first_sample(profile, problems, outcomes),
     ]
     summary = ProfileSummary(
         profile=profile.id,
         estimates=estimates,
-        reported=tuple(metric for metric in profile.reported if metric in metrics),
+        reported=tuple(metric for metric in profile.reported if metric in {e.metric for e in estimates}),
         published=_published(profile, problems, tallies),
         grader_errors=dict(errors),
         reasons={reason.value: count for reason, count in Counter(o.reason for o in flat).most_common()},
@@ -335,6 +339,14 @@ def _profile(
     )
     found = _own_cautions(profile, outcomes, problems, shared, summary)
     return summary, [*found, *count_cautions(tallies, n, order, flat, shared.completions.advice())]
+
+
+def _first_sample(profile: Profile, problems: Mapping[str, Problem], outcomes: VerdictTable) -> list[Estimate]:
+    """The first samples alone, where the profile's harness prints their share."""
+    if "first_sample" not in profile.reported:
+        return []
+    found = first_sample({name: problem.cluster for name, problem in problems.items()}, outcomes)
+    return [] if found is None else [found]
 
 
 def _own_cautions(

@@ -60,6 +60,8 @@ class Profile(ABC):
     """Benchmarks on which the harness scores the very problems that its prompt shows solved."""
     reported: ClassVar[tuple[str, ...]] = ()
     """Metrics that the harness itself prints, where they are not pass@k."""
+    ks: ClassVar[tuple[int, ...]] = ()
+    """The k of pass@k that the harness prints, where they are not among those that every summary has."""
     scored: ClassVar[tuple[str, ...]] = ()
     """Names of the scores that `scores` gives beside right and wrong; a summary has the mean of each."""
     contest_scale: ClassVar[Scale | None] = None

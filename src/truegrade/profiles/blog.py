@@ -71,7 +71,7 @@ class Blog(Profile):
     )
     limits: ClassVar[Limits] = Limits(cpu_s=10.0)
     scores_shots: ClassVar[tuple[str, ...]] = ("humaneval",)
-    reported: ClassVar[tuple[str, ...]] = ("any_correct", "all_solutions")
+    reported: ClassVar[tuple[str, ...]] = ("first_sample", "any_correct", "all_solutions")
     own_file: ClassVar[str | None] = "blog"
 
     def render_prompt(

@@ -81,7 +81,8 @@ class Evalplus(Profile):
              " takes more is extraction_limit", "ours"),
         Rule("limits", "a call: max(4 s, 4 times the reference's); all of a group: min(60 s, their sum) + 2 s;"
              " 4 GiB; here CPU time, and 3 times that in wall time for a call", _EVAL),
-        Rule("aggregation", "unbiased pass@1, 10, 100, mean over tasks; every task must have a sample", _EVALUATE),
+        Rule("aggregation", "unbiased pass@1, 10, 100, mean over tasks; a task without a sample is refused there,"
+             " and named in a warning here", _EVALUATE),
     )  # fmt: skip
     defects: ClassVar[tuple[str, ...]] = (
         "atol 1e-6, once a float is expected, stays for all later inputs: other outputs get a tolerance, too",

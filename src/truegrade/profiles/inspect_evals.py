@@ -64,6 +64,7 @@ class InspectEvals(Profile):
         "main blocks of answers run, since the program is __main__",
         "the container's Python has no numpy; here it may be there",
     )
+    ks: ClassVar[tuple[int, ...]] = (1, 2, 5)
     limits: ClassVar[Limits] = Limits(cpu_s=30.0, wall_s=31.0)
 
     def render_prompt(

@@ -52,6 +52,7 @@ class LmEvalFork(ContestProfile):
     harness: ClassVar[Harness] = _HARNESS
     lenient: ClassVar[bool] = True
     contest_scale: ClassVar[Scale | None] = PERCENT
+    reported: ClassVar[tuple[str, ...]] = ("first_sample",)
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "EvalScope's user message; the system message is never sent", f"{_FORK}/utils.py"),
         Rule("extraction", "the lines between the first two that contain three backticks", f"{_FORK}/utils.py"),

@@ -50,6 +50,7 @@ class SimpleEvals(Profile):
         "the default of 250 examples cannot be drawn from 164 tasks: it raises unless another number is given",
         "tests share the candidate's process: an object equal to everything passes most tasks (mark tests-inside)",
     )
+    ks: ClassVar[tuple[int, ...]] = (1, 2, 5)
     limits: ClassVar[Limits] = Limits(cpu_s=3.0, wall_s=4.0)
 
     def render_prompt(

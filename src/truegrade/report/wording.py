@@ -43,6 +43,8 @@ METRICS: Mapping[str, str] = MappingProxyType(
         "any_correct": "problems with at least one correct sample",
         "all_correct": "problems for which every sample is correct",
         "all_solutions": "correct samples among all samples",
+        "first_sample": "problems whose first sample is correct",
+        "reward": "mean reward of the trainer's rule; it may lie below 0 and above 100 %",
         "bugfix": "CORAL-X's score of tests passed: their share, and 20 % where valid code passes none",
         "style": "CORAL-X's score of flake8's findings",
         "security": "CORAL-X's score of bandit's findings; below 0 where there are many",

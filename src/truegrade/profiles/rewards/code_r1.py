@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import ClassVar
 
 from truegrade.extraction.fenced_spans import spans
@@ -13,13 +14,15 @@ from truegrade.grading.trials import ScriptTest, as_file, first_failure, script_
 from truegrade.profiles.base import Rule
 from truegrade.profiles.refusals import covered_task
 from truegrade.profiles.rewards.strict_worded import STRICT_WORDS, StrictWorded, assert_tests, contest_tests
-from truegrade.records import Answer, ContestTask, FunctionTask, Problem
+from truegrade.records import Answer, ContestTask, FunctionTask, Problem, Verdict
 from truegrade.records.kinds import Kind
 from truegrade.sandbox import Limits
 
 _SCORE = "ganler/code-r1@443f8da verl/utils/reward_score/coder1/__init__.py"
 _EXEC = "ganler/code-r1@443f8da verl/utils/reward_score/coder1/firejail_exec.py"
 TIMEOUT_S = 30.0
+PASSED, FAILED, NO_ANSWER = 1.1, 0.1, -1.1
+"""Rewards: where all pass; where one fails; where the format is wrong or there is no code."""
 _OPENING = re.compile(r"```(?:\w+)?\n")
 _THINK, _THOUGHT, _ANSWER, _ANSWERED = "<think>", "</think>", "<answer>", "</answer>"
 
@@ -47,6 +50,7 @@ class CodeR1(StrictWorded):
         Rule("aggregation", "1.1 where all pass, 0.1 where one fails, -1.1 where the format is wrong or there is"
              " no code; a verdict passes at 1.1", f"{_SCORE} _compute_score"),
     )  # fmt: skip
+    scored: ClassVar[tuple[str, ...]] = ("reward",)
     defects: ClassVar[tuple[str, ...]] = (
         "functions: a program that leaves with exit code 0 passes; tests share its process (mark tests-inside)",
         "every fence of the answer is part of the program, examples of use and of output as well",
@@ -83,6 +87,12 @@ class CodeR1(StrictWorded):
         marks = (TESTS_INSIDE,) if isinstance(task, FunctionTask) else ()
         trials = script_trials(scripts, same_stripped, executor, cpu_s=self.cpu_s(TIMEOUT_S))
         return first_failure(trials, len(scripts), marks=marks)
+
+    def scores(self, verdict: Verdict) -> Mapping[str, float]:
+        """The reward of an answer."""
+        if verdict.passed:
+            return {"reward": PASSED}
+        return {"reward": NO_ANSWER if verdict.answer is None else FAILED}
 
 
 def well_formed(reply: str) -> bool:
