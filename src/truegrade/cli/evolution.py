@@ -57,7 +57,7 @@ def evolve(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Evolve LoRA and DoRA adapters: CONFIG is micro, micro-quick, coralx-quixbugs or a TOML file.
+    """Evolve LoRA and DoRA adapters: CONFIG is micro, micro-quick, smollm2, coralx-quixbugs or a TOML file.
 
     The same command goes on where it was stopped.
     """

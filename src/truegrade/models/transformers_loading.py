@@ -2,36 +2,55 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
+from contextlib import nullcontext, redirect_stderr
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from truegrade.errors import UserError
 from truegrade.models.adapters import WEIGHTS, check_adapter
+from truegrade.models.gguf_options import SHIPPED, gguf_path
 from truegrade.models.transformers_options import TransformersOptions
 
 NEEDED = ("torch", "transformers")
+GGUF_SUFFIX = ".gguf"
+_LIBRARIES = r"(torch|transformers|peft|accelerate|gguf)(\.|$)"
 
 
 def load(name: str, options: TransformersOptions) -> tuple[Any, Any]:
     """Model and tokenizer, ready to generate.
 
+    The weights of a GGUF file become 32-bit floating-point numbers. What quantisation rounded off stays lost, so
+    an adapter that is trained on them is one of the rounded model.
+
     Args:
-        name: ``ORG/NAME`` on the Hub, or a folder.
+        name: ``ORG/NAME`` on the Hub, a folder, or a GGUF file, by its path or by a name of
+            `truegrade.models.gguf_options.SHIPPED`.
         options: device, dtype, adapter.
 
     Raises:
         UserError: a package is missing, there is no such model, or the adapter is missing or does not fit.
     """
-    _check_packages(options)
+    file = gguf_path(name) if name in SHIPPED or name.endswith(GGUF_SUFFIX) else None
+    _check_packages(options, gguf=file is not None)
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    settings = {"revision": options.revision, "trust_remote_code": options.trust_remote_code}
+    _quieten()
+    settings: dict[str, Any] = {"revision": options.revision, "trust_remote_code": options.trust_remote_code}
     placed = {"device_map": "auto"} if options.device == "map" else {}
+    source = name if file is None else str(file.parent)
+    if file is not None:
+        settings["gguf_file"] = file.name
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name, **settings)
-        model = AutoModelForCausalLM.from_pretrained(name, dtype=options.dtype, **settings, **placed)
+        # Of a GGUF file nothing is downloaded, and its progress bar asks nobody whether it is wanted.
+        with nullcontext() if file is None else redirect_stderr(StringIO()):
+            tokenizer = AutoTokenizer.from_pretrained(source, **settings)
+            model = AutoModelForCausalLM.from_pretrained(source, dtype=options.dtype, **settings, **placed)
     except (OSError, ValueError, KeyError) as error:
         first_line = str(error).strip().partition("\n")[0]
         raise UserError(f"hf/{name} cannot be loaded: {first_line}") from error
@@ -47,11 +66,30 @@ def load(name: str, options: TransformersOptions) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def _check_packages(options: TransformersOptions) -> None:
+def _quieten() -> None:
+    """Keep the libraries' notes to their own developers off the terminal: deprecations, and a bar for each load.
+
+    Errors stay, and the bars of downloads. Whoever sets TRANSFORMERS_VERBOSITY or Python's -W gets what that asks
+    for.
+    """
+    from huggingface_hub.utils.tqdm import enable_progress_bars
+    from transformers.utils import logging
+
+    if "TRANSFORMERS_VERBOSITY" not in os.environ:
+        logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    enable_progress_bars()
+    if not sys.warnoptions:
+        for category in (FutureWarning, DeprecationWarning, UserWarning):
+            warnings.filterwarnings("ignore", category=category, module=_LIBRARIES)
+
+
+def _check_packages(options: TransformersOptions, *, gguf: bool) -> None:
     needed = [
         *NEEDED,
         *(["peft"] if options.adapter else []),
         *(["accelerate"] if options.device == "map" else []),
+        *(["gguf"] if gguf else []),
     ]
     missing = [package for package in needed if find_spec(package) is None]
     if missing:

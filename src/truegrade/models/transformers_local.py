@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from inspect import signature
 from pathlib import Path
 from typing import Any, Literal
 
@@ -121,13 +122,14 @@ class TransformersEngine:
         ids = torch.tensor([[pad] * (longest - ask.length) + ask.prompt for ask in batch], device=device)
         mask = torch.tensor([[0] * (longest - a.length) + [1] * a.length for a in batch], device=device)
         cache: Any = None
+        kept = "cache" if "cache" in signature(self._model.forward).parameters else "past_key_values"
         with torch.inference_mode():
             while True:
                 places = (mask.cumsum(-1) - 1).clamp(min=0)[:, -ids.shape[1] :]
                 out = self._model(
-                    input_ids=ids, attention_mask=mask, position_ids=places, past_key_values=cache, use_cache=True
+                    input_ids=ids, attention_mask=mask, position_ids=places, use_cache=True, **{kept: cache}
                 )
-                cache = out.past_key_values
+                cache = out[kept]
                 logits = out.logits[:, -1].float().cpu().numpy()
                 drawn = [self._advance(ask, row) for ask, row in zip(batch, logits, strict=True)]
                 if all(ask.future.done() for ask in batch):

