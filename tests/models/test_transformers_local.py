@@ -157,7 +157,7 @@ def test_base_models_and_efforts(llama_folder, tmp_path, make_request, model):
     ("name", "args", "message"),
     [
         ("hf/no/such/folder/at/all", {}, "cannot be loaded"),
-        ("hf/FOLDER", {"device": "warp"}, "-M device=warp"),
+        ("hf/FOLDER", {"device": "warp"}, "`model_args` device=warp"),
         ("hf/FOLDER", {"batch_size": 0}, "batch_size"),
         ("hf/FOLDER", {"dtype": "int3"}, "dtype"),
     ],
