@@ -15,7 +15,7 @@ APT    := { test "$$(id -u)" = 0 && { apt-get install -y bubblewrap || \
 # Whatever the caller's environment says: the tests start hundreds of interpreters, which would all compile anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install demo test test-fast costs quickstarts fuzz check docs jail runc image browser wheel extras bench parity integrations trainers deploy-check train-check aarch64 lock clean
+.PHONY: help install demo test test-fast costs quickstarts fuzz check docs zensical jail runc image browser wheel extras bench parity integrations trainers deploy-check train-check aarch64 lock locks-check clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -65,9 +65,16 @@ check: $(VENV)/.ready-dev  ## Lint, formatting, strict types, import contracts.
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.ready-dev  ## Write the reference pages anew and build the site into build/site.
+docs: $(VENV)/.ready-dev build/docs/.ready  ## Write the reference pages anew and build the site into build/site.
 	$(BIN)/python -m tools.reference
-	$(BIN)/zensical build --clean --strict
+	build/docs/bin/zensical build --clean --strict
+
+zensical: build/docs/.ready  ## Install what builds the site, for the test that builds it.
+
+build/docs/.ready: requirements/docs.txt
+	$(PYTHON) -m venv build/docs
+	build/docs/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/docs.txt
+	@touch $@
 
 wheel: $(VENV)/.ready-dev  ## Build sdist and, from it, wheel; try that in a fresh environment with the core dependencies alone; run the README's commands from it.
 	rm -rf build/smoke dist
@@ -154,9 +161,16 @@ build/train/.ready: pyproject.toml Makefile
 aarch64: $(VENV)/bin/python  ## Try the jail on an emulated aarch64 machine: needs Debian's qemu-system-arm and cpio; TESTS=paths for some.
 	PYTHON=$(BIN)/python tools/aarch64/boot.sh $(TESTS)
 
-lock: $(VENV)/.ready-dev  ## Pin the newest versions, with hashes and without addresses.
-	$(PIP) install pip-tools
-	sh requirements/lock.sh $(BIN)/pip-compile
+lock: build/locks/.ready  ## Pin the newest versions, with hashes and without addresses, for every Python that we name.
+	sh requirements/lock.sh build/locks/bin/uv --upgrade
+
+locks-check: build/locks/.ready  ## Whether every Python that we name can install what is pinned, without installing: half a minute.
+	sh requirements/check.sh build/locks/bin/uv
+
+build/locks/.ready: Makefile
+	$(PYTHON) -m venv build/locks
+	build/locks/bin/python -m pip --disable-pip-version-check --quiet install uv==0.13.9
+	@touch $@
 
 clean:  ## Remove the environment and everything built.
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

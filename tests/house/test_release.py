@@ -8,10 +8,12 @@ import tarfile
 import tomllib
 import zipfile
 from fnmatch import fnmatch
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.specifiers import SpecifierSet
 
 import truegrade
 from tools import check_dist
@@ -166,6 +168,39 @@ def test_the_workflows_know_every_python_that_the_package_names():
     alone = [step["with"]["python-version"] for step in jobs["everything"]["steps"] if "with" in step]
     assert {*matrix, *alone} == named
     assert PROJECT["requires-python"] == f">={alone[0]}"
+
+
+def pinned(name):
+    """Names and versions in a file of pinned requirements."""
+    return dict(
+        re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / "requirements" / f"{name}.txt").read_text(), re.MULTILINE)
+    )
+
+
+@pytest.mark.parametrize("name", ["core", "build", "serve", "dev"])
+def test_the_first_release_of_the_oldest_python_can_install_what_is_pinned(name):
+    """`make locks-check` asks the index the same of every Python; this asks what is installed here."""
+    first = f"{PROJECT['requires-python'].removeprefix('>=')}.0"
+    refused = []
+    for package, version in pinned(name).items():
+        try:
+            found = distribution(package)
+        except PackageNotFoundError:  # of another platform
+            continue
+        if found.version == version and not SpecifierSet(found.metadata["Requires-Python"] or "").contains(first):
+            refused.append(f"{package} {version}")
+    assert not refused, f"not for Python {first}"
+
+
+def test_the_tools_of_the_site_are_not_those_of_the_tests():
+    assert set(pinned("docs")) - set(pinned("dev")) >= {"zensical", "pymdown-extensions"}
+
+
+def test_every_file_with_hashes_is_checked_for_every_python():
+    files = {path.stem for path in (ROOT / "requirements").glob("*.txt") if "--hash" in path.read_text()}
+    (checked,) = re.findall(r"for name in (.*); do", (ROOT / "requirements" / "check.sh").read_text())
+    assert set(checked.split()) == files
+    assert "make locks-check" in (ROOT / ".ci" / "run").read_text()
 
 
 def test_a_release_is_published_without_a_stored_token_and_only_once_it_was_checked():

@@ -12,6 +12,7 @@ WAYS = (
     (r"\[train\]", "make train-check"),
     (r"kubernetes-validate|promtool", "make deploy-check"),
     (r"the image is not built", "make image (as root)"),
+    (r"zensical", "make zensical"),
     (r"docker compose", "Docker with its plugin compose"),
     (r"torch|transformers|peft", "pip install -e '.[local]'"),
     (r"vllm", "pip install -e '.[vllm]', with a GPU"),
