@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,7 @@ import pytest
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
-from truegrade.sandbox import Limits, Sandbox, libraries
+from truegrade.sandbox import GraderNeeds, Limits, Sandbox, libraries
 from truegrade.sandbox.levels import detect
 from truegrade.sandbox.libraries import loaded_with
 from truegrade.sandbox.tree import OF_PACKAGES, tree
@@ -196,7 +197,7 @@ from truegrade.sandbox.levels import detect
 program = '''
 import os
 def f(installed):
-    names = sorted(os.listdir("/tmp"))
+    names = sorted(os.listdir("/tmp")), os.listdir(".")
     with open("/tmp/own", "x") as file:
         file.write("1")
     refused = []
@@ -236,8 +237,34 @@ def test_programs_can_write_to_tmp_where_truegrade_is_installed_below_it(tmp_pat
         text=True,
     )
     busy, read_only, full = 16, 30, 28
-    answer = ([top], True, [busy, busy, read_only, read_only, full])
+    answer = (([top], []), False, [busy, busy, read_only, read_only, full])
     assert ran.stdout == f"passed {answer}\n" * 2, ran.stderr
+
+
+LOOKS = """
+import os, tempfile
+own = os.listdir(), os.listdir(tempfile.gettempdir())
+def f(path):
+    with open("note", "w") as file:
+        file.write("1")
+    return own, os.listdir(), open(path).read()
+"""
+
+
+@pytest.mark.parametrize("level", [3, 2])
+@pytest.mark.parametrize("below", ["a folder", "/tmp"])
+def test_nothing_that_a_program_may_read_lies_in_its_working_folder(level, below, tmp_path):
+    """Not even a file that lies where programs write temporary files."""
+    if detect(level).level != level:
+        pytest.skip(detect(level).why)
+    with tempfile.NamedTemporaryFile("w", dir=tmp_path if below == "a folder" else below) as file:
+        file.write("data")
+        file.flush()
+        Path(file.name).chmod(0o644)
+        limits = Limits(cpu_s=10, wall_s=60, grader=GraderNeeds(shown=(file.name,)))
+        with Sandbox(limits, workers=1, max_level=level) as jail:
+            for _ in range(2):
+                assert asked(jail, LOOKS, file.name) == (([], []), ["note"], "data")
 
 
 def test_a_library_that_cannot_be_looked_at_is_passed_over(monkeypatch):

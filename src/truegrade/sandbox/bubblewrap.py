@@ -17,10 +17,9 @@ from pathlib import Path
 from truegrade.sandbox.tree import DEVICES, Tree
 
 SCRATCH = "/sample"
-"""No path of a real machine, since it would hide what of the interpreter lay below."""
+"""Where programs work. No path of a real machine, since it would hide what of the interpreter lay below."""
 TEMPORARY = "/tmp"
-"""Programs spell it out. It is the scratch: a link to it, or, where something of the interpreter lies below, what
-`truegrade.sandbox.confine` makes of the two."""
+"""Programs spell it out, so they may write there too; `truegrade.sandbox.confine` keeps what lies below."""
 NAMESPACES = ("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 NOBODY = 65534
 
@@ -46,14 +45,12 @@ def command(program: str, tree: Tree, own: str, info_fd: int, own_users: bool) -
         words += ["--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
     else:
         words += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-    words += ["--dir", SCRATCH, "--proc", "/proc"]
+    words += ["--dir", SCRATCH, "--dir", TEMPORARY, "--proc", "/proc"]
     # What Landlock lets programs open of the standard library, one by one, is bound as a whole: bubblewrap's time
     # grows with the square of the number of binds.
     inside = tuple(f"{library}/" for library in tree.libraries)
     bound = [path for path in tree.opened if path not in tree.packages and not path.startswith(inside)]
     below = [*tree.packages, place_of(own)]
-    if not any(path.startswith(f"{TEMPORARY}/") for path in [*tree.libraries, *bound, *below]):
-        words += ["--symlink", SCRATCH, TEMPORARY]
     for parent in _parents([*tree.libraries, *bound, *below, *DEVICES]):
         words += ["--perms", "0755", "--dir", parent]  # left to itself, bubblewrap opens them to its own user only
     for path in (*tree.libraries, *bound):
@@ -66,7 +63,7 @@ def command(program: str, tree: Tree, own: str, info_fd: int, own_users: bool) -
         words += ["--remount-ro", path]
     for path in DEVICES:
         words += ["--dev-bind-try", path, path]
-    words += ["--symlink", SCRATCH, "/dev/shm"]
+    words += ["--symlink", TEMPORARY, "/dev/shm"]
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         words += ["--symlink", f"/proc/self/fd/{number}", f"/dev/{name}"]
     return [*words, "--remount-ro", "/", "--chdir", "/"]

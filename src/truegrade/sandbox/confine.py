@@ -53,12 +53,17 @@ def confine(settings: dict[str, Any]) -> None:
     if level >= 2:
         # At level 2 /proc would show the machine's processes; at level 3 it is the namespace's own.
         readable = [*settings["readable"], *(["/proc"] if level >= 3 else [])]
-        writable, listed = [settings["scratch"], "/dev/null"], settings["listed"]
+        writable, listed = [*folders(settings), "/dev/null"], settings["listed"]
         sockets = settings["grader"] and level >= 3  # below it they would reach the machine's own
         restrict_files(readable, writable, listed=listed, execute=settings["processes"] > 0, sockets=sockets)
         # At level 3 nothing that is not the program's can be written to at all.
         covered = level >= 3 or version() >= FIRST_WITH_TRUNCATION
         Filter(jail_filter(_arch(), truncation=covered, sockets=sockets)).install()
+
+
+def folders(settings: dict[str, Any]) -> list[str]:
+    """What programs may write to: the working folder and, where it is theirs, that of temporary files."""
+    return [settings["scratch"], *([] if settings["temporary"] is None else [settings["temporary"]])]
 
 
 def sample_confinement(settings: dict[str, Any]) -> Callable[[], None]:
@@ -86,40 +91,41 @@ def sample_confinement(settings: dict[str, Any]) -> Callable[[], None]:
 
 
 def _mount_scratch(settings: dict[str, Any]) -> None:
-    """A file system of its own for what programs write, bounded in bytes and in files."""
+    """A file system of its own for what programs write, bounded in bytes and in files.
+
+    Two folders of it are shown: the working folder, into which nothing else is mounted, and the directory of
+    temporary files, with what lies there of the interpreter. That stays read-only, and as a mount point it can
+    neither be removed nor renamed.
+    """
     uid = os.getuid() if settings["uid"] is None else settings["uid"]
     options = (
         f"size={settings['scratch_bytes']},nr_inodes={settings['scratch_files']},mode=700,uid={uid},gid={uid}"
     )
     scratch, temporary = settings["scratch"], settings["temporary"]
+    own, shared = f"{scratch}/own", f"{scratch}/shared"
     _mount(b"tmpfs", scratch, MS_NOSUID | MS_NODEV, options.encode())
-    if not os.path.islink(temporary):  # noqa: PTH114 - pathlib costs 4 ms here
-        before = _act_on_files_as(uid)
-        _mount_temporary(scratch, temporary)
-        _act_on_files_as(before)
-
-
-def _mount_temporary(scratch: str, temporary: str) -> None:
-    """The scratch as the directory of temporary files, with what already is there of the interpreter.
-
-    What is mounted there stays read-only, and as a mount point it can neither be removed nor renamed.
-    """
+    before = _act_on_files_as(uid, uid)
+    for folder in (own, shared):
+        os.mkdir(folder, 0o700)  # noqa: PTH102 - pathlib costs 4 ms here
     with os.scandir(temporary) as found:
-        entries = list(found)
-    if not all(entry.is_dir(follow_symlinks=False) for entry in entries):
-        return  # a link or a file right there: nothing to mount below
-    for entry in entries:
-        place = f"{scratch}/{entry.name}"
-        os.mkdir(place, 0o755)  # noqa: PTH102
-        _mount(entry.path.encode(), place, MS_BIND | MS_REC)
-    _mount(scratch.encode(), temporary, MS_BIND | MS_REC)
+        for entry in found:
+            place = f"{shared}/{entry.name}"
+            if entry.is_dir():
+                os.mkdir(place, 0o755)  # noqa: PTH102
+            else:
+                os.close(os.open(place, os.O_CREAT | os.O_EXCL))
+            _mount(entry.path.encode(), place, MS_BIND | MS_REC)
+    _mount(shared.encode(), temporary, MS_BIND | MS_REC)
+    _mount(own.encode(), scratch, MS_BIND)  # over the folder that holds both, which is out of reach from here on
+    _act_on_files_as(*before)
 
 
-def _act_on_files_as(uid: int) -> int:
-    """Whose files this process may open: the scratch is its user's alone. Returns whose it was."""
+def _act_on_files_as(uid: int, gid: int) -> tuple[int, int]:
+    """Whose files this process may open and makes: the scratch is its user's alone. Returns whose they were."""
     import ctypes
 
-    return int(ctypes.CDLL(None).setfsuid(uid))
+    libc = ctypes.CDLL(None)
+    return int(libc.setfsuid(uid)), int(libc.setfsgid(gid))
 
 
 def _close_mounts(devices: Sequence[str]) -> None:

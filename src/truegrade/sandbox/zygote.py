@@ -43,7 +43,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 from struct import Struct
 from time import sleep
 
-from truegrade.sandbox.confine import confine, sample_confinement
+from truegrade.sandbox.confine import confine, folders, sample_confinement
 from truegrade.sandbox.footprint import fill_chunks, fill_pools, join_areas
 from truegrade.sandbox.rlimits import limit_tasks
 from truegrade.sandbox.sweep import empty
@@ -95,10 +95,11 @@ class ZygoteServer:
         self._enter = self._entry(sample_confinement(settings))
         confine(settings)
         self._room = _room(self._scratch) if self._alone else None
-        self._kept = frozenset(os.listdir(self._scratch))  # noqa: PTH208 - what `confine` has mounted there
+        # With what `confine` has mounted there.
+        self._written = [(folder, frozenset(os.listdir(folder))) for folder in folders(settings)]  # noqa: PTH208
         if settings["later"]:
             preload(settings["later"], alone=not settings["processes"])
-            empty(self._scratch, self._kept)
+            self._emptied()
         if self._tasks is not None:
             limit_tasks(self._tasks)
         set_handler(SIGINT, SIG_DFL)  # which PID 1 is immune to
@@ -227,8 +228,13 @@ class ZygoteServer:
         usage = getrusage(RUSAGE_CHILDREN)
         reaped_s = usage.ru_utime + usage.ru_stime
         used_s, self._reported_s = reaped_s - self._reported_s, reaped_s
-        clean = empty(self._scratch, self._kept) and (self._room is None or self._freed(self._room))
+        clean = self._emptied() and (self._room is None or self._freed(self._room))
         return REPORT.pack(self._status or 0, used_s, min(left, 255), clean)
+
+    def _emptied(self) -> bool:
+        """Empty all that programs may write to; whether it is as they found it."""
+        left = [folder for folder, kept in self._written if not empty(folder, kept)]
+        return not left
 
     def _freed(self, room: tuple[int, int]) -> bool:
         """Whether the scratch, which is empty, has all its room again.

@@ -155,7 +155,7 @@ class Zygote:
             "listed": seen.libraries if limits.grader is None else (*seen.libraries, *_folders(seen)),
             "grader": limits.grader is not None,
             "scratch": bubblewrap.SCRATCH if self._scratch is None else str(self._scratch),
-            "temporary": bubblewrap.TEMPORARY,
+            "temporary": bubblewrap.TEMPORARY if self._scratch is None else None,
             "scratch_bytes": limits.scratch_bytes,
             "scratch_files": SCRATCH_FILES,
             "uid": uid,
