@@ -26,6 +26,11 @@ settings.register_profile("deterministic", derandomize=True, deadline=None, max_
 settings.load_profile("deterministic")
 
 
+# A shell's background job ignores SIGINT, and so would all that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_addoption(parser):
     parser.addoption("--write-costly", action="store_true", help="measure the tests; write tests/costly.txt anew")
 
@@ -126,14 +131,6 @@ def _clean_environment(monkeypatch):
     for name in list(os.environ):
         if name.upper().endswith(("_PROXY", "_API_KEY")) or name.startswith("OPENAI_"):
             monkeypatch.delenv(name)
-
-
-@pytest.fixture
-def interruptible():
-    """Processes that a test starts end by SIGINT, also where a shell has the whole suite ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -156,7 +156,7 @@ def test_a_taken_port_is_named(server, llama_folder):
 
 
 @pytest.mark.slow
-def test_the_command_serves_until_interrupted(llama_folder, interruptible):
+def test_the_command_serves_until_interrupted(llama_folder):
     command = [sys.executable, "-m", "truegrade", "serve-model", "--model", f"embedded/{llama_folder}"]
     process = subprocess.Popen(
         [*command, "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -1,13 +1,14 @@
 """Runs asked through Anthropic's Message Batches: the real client against a server that speaks them."""
 
+import signal
 from collections import Counter
 
 import pytest
 
 import truegrade
-from support import asking
 from support.anthropic_batch_server import anthropic_batch_server
 from support.anthropic_server import KEY, Told, error
+from support.commands import signalled
 from truegrade.errors import ModelError
 from truegrade.records.config import RequestPolicy, Sampling
 from truegrade.store.batch_journal import open_batches
@@ -67,7 +68,7 @@ def killed(server, when):
     """A command that is killed as soon as something holds of the server."""
     command = ["generate", "humaneval", "-m", "anthropic/m", "--base-url", server.url, "--limit", "3",
                "--batch", "-M", "batch_poll_s=0.05", "--out", "run"]  # fmt: skip
-    asking.killed(command, when)
+    signalled(command, when, signal.SIGKILL)
 
 
 def test_kill_9_between_submission_and_result_submits_nothing_twice():

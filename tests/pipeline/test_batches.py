@@ -3,17 +3,14 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 
 import pytest
 from click.testing import CliRunner
 
 import truegrade
-from support import asking
 from support import scripted_server as scripted
+from support.commands import signalled
 from support.openai_batch_server import openai_batch_server
 from truegrade.cli import main
 from truegrade.errors import ModelError, UserError
@@ -125,7 +122,7 @@ def killed(server, when):
     """A command that is killed as soon as something holds of the server."""
     command = ["generate", "humaneval", "-m", "openai/gpt-4o-mini", "--base-url", server.url, "--limit", "3",
                "--batch", "-M", "batch_poll_s=0.05", "--out", "run"]  # fmt: skip
-    asking.killed(command, when)
+    signalled(command, when, signal.SIGKILL)
 
 
 def left_open(server, **more):
@@ -299,13 +296,10 @@ def test_ctrl_c_says_that_the_batch_goes_on(tmp_path):
         command = ["generate", "humaneval", "-m", "openai/gpt-4o-mini", "--base-url", server.url, "--limit", "1",
                    "--batch", "-M", "batch_poll_s=0.02", "--out", "run"]  # fmt: skip
         with (tmp_path / "err").open("w") as file:
-            process = subprocess.Popen([sys.executable, "-m", "truegrade", *command], stderr=file)
-            deadline = time.monotonic() + 60
-            while server.requests.count("GET /v1/batches/batch_0") < 2:
-                assert time.monotonic() < deadline
-                time.sleep(0.005)
-            process.send_signal(signal.SIGINT)
-            assert process.wait(30) == 130
+            ended = signalled(
+                command, lambda: server.requests.count("GET /v1/batches/batch_0") >= 2, signal.SIGINT, stderr=file
+            )
+        assert ended == 130
         told = (tmp_path / "err").read_text()
         assert "the batches go on at the service; the same command collects them" in told
         assert "Traceback" not in told

@@ -2,9 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 
 import pytest
@@ -12,6 +9,7 @@ from click.testing import CliRunner
 
 import truegrade
 from support import scripted_server as scripted
+from support.commands import signalled
 from truegrade.cli import main
 from truegrade.errors import ModelError, UserError
 from truegrade.records.config import RequestPolicy, Sampling
@@ -193,13 +191,7 @@ def test_kill_9_while_asking_then_the_same_command_asks_only_what_is_missing(tmp
     with scripted.scripted_server(lambda _: scripted.Answer(scripted.chat("text"), delay_s=0.05)) as server:
         options = ("--base-url", server.url, "--limit", "40", "--max-connections", "4", "--out", "run", "--json")
         command = ["run", "humaneval", "--model", "openai-compatible/x", *options]
-        process = subprocess.Popen([sys.executable, "-m", "truegrade", *command], stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + 30
-        while len(server.requests) < 15:
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        signalled(command, lambda: len(server.requests) >= 15, signal.SIGKILL)
         stored = len(truegrade.load("run").answered())
         assert 5 < stored < 40
         assert CliRunner().invoke(main, command).exit_code == 0

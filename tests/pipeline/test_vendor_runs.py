@@ -1,11 +1,7 @@
 """Whole runs against Google's and Bedrock's protocols: prices, a wrong key, kill -9 and resumption."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 
 import pytest
@@ -13,6 +9,7 @@ from click.testing import CliRunner
 
 import truegrade
 from support import scripted_server as scripted
+from support.commands import PATIENCE_S, signalled
 from support.vendor_bodies import aws_error, conversed, generated, google_error, vendor_server
 from truegrade.cli import main
 from truegrade.records.config import RequestPolicy
@@ -50,13 +47,7 @@ def test_kill_9_while_asking_then_the_same_command_asks_only_what_is_missing(mod
     with vendor_server(lambda _: scripted.Answer(body, delay_s=0.05)) as (server, url):
         options = ("--base-url", url, "--limit", "30", "--max-connections", "4", "--out", "run", "--json")
         command = ["generate", "humaneval", "--model", model, *options]
-        process = subprocess.Popen([sys.executable, "-m", "truegrade", *command], stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + 60
-        while len(server.requests) < 15:
-            assert time.monotonic() < deadline and process.poll() is None
-            time.sleep(0.005)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        signalled(command, lambda: len(server.requests) >= 15, signal.SIGKILL)
         stored = len(truegrade.load("run").answered())
         assert 5 < stored < 30
         assert CliRunner().invoke(main, command).exit_code == 0
@@ -97,13 +88,6 @@ def test_a_model_that_does_not_exist_is_one_line_and_exit_code_2(model):
 def test_interrupting_does_not_wait_for_the_answer_under_way():
     with vendor_server([scripted.Answer(hold=True)]) as (server, url):
         command = ["run", "humaneval", "--model", "bedrock/m", "--base-url", url, "--limit", "2", "--out", "run"]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "truegrade", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        deadline = time.monotonic() + 60
-        while len(server.requests) < 2:
-            assert time.monotonic() < deadline and process.poll() is None
-            time.sleep(0.005)
-        process.send_signal(signal.SIGINT)
-        # a request may take ten minutes
-        assert process.wait(timeout=RequestPolicy().timeout_s / 10) != 0
+        # The answer under way never comes, and is waited for longer than `signalled` waits.
+        assert RequestPolicy().timeout_s > PATIENCE_S
+        assert signalled(command, lambda: len(server.requests) >= 2, signal.SIGINT) == 130

@@ -1,10 +1,6 @@
-"""Asking a model in an event loop of its own, and killing a command that asks: for the tests of every vendor."""
+"""Asking a model in an event loop of its own: for the tests of every vendor."""
 
 import asyncio
-import signal
-import subprocess
-import sys
-import time
 
 from truegrade.models import open_model
 from truegrade.records import Message, Prompt
@@ -37,15 +33,3 @@ def asked(name, url, ask, *, request_policy=QUICK, **args):
             await model.close()
 
     return asyncio.run(work())
-
-
-def killed(command, when):
-    """Start a command, and kill it as soon as something holds."""
-    process = subprocess.Popen([sys.executable, "-m", "truegrade", *command], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not when():
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    process.wait()

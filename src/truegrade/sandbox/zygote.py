@@ -19,7 +19,7 @@ import sys
 
 # `signal.signal` goes by way of enumerations: 40 pages for each child to copy. Likewise `socket`, and every name
 # that is looked up in `os` instead of here.
-from _signal import SIG_DFL, SIGINT, SIGKILL, default_int_handler  # type: ignore[import-not-found]
+from _signal import SIG_DFL, SIGHUP, SIGINT, SIGKILL, SIGQUIT, default_int_handler  # type: ignore[import-not-found]
 from _signal import signal as set_handler
 from _socket import SCM_RIGHTS, SOL_SOCKET, socket, socketpair
 from os import (
@@ -102,7 +102,9 @@ class ZygoteServer:
             self._emptied()
         if self._tasks is not None:
             limit_tasks(self._tasks)
-        set_handler(SIGINT, SIG_DFL)  # which PID 1 is immune to
+        # PID 1 is immune to them. A shell's background job and nohup ignore them, and so would programs.
+        for number in (SIGHUP, SIGINT, SIGQUIT):
+            set_handler(number, SIG_DFL)
 
     def serve(self, rehearse: Callable[[], None]) -> None:
         """Serve until the supervisor hangs up; returns in the forked processes only, whose stream is `CONTROL`.

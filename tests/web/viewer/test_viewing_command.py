@@ -29,7 +29,7 @@ def until_brace(process):
     return json.loads("".join(iter(lambda: process.stdout.readline(), "}\n")) + "}")
 
 
-def test_it_takes_another_port_where_the_wanted_one_is_taken(root, interruptible):
+def test_it_takes_another_port_where_the_wanted_one_is_taken(root):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         process = view(root, "--port", port, "--json")
