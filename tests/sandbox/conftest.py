@@ -1,4 +1,8 @@
-"""Sandboxes with small limits for all these tests, at the level this machine offers."""
+"""Sandboxes for all these tests, at the level this machine offers.
+
+What must not end by a limit has seconds to spare, since a busy machine takes many times as long, in CPU time too;
+what must end by one has a shorter one of its own.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,8 +12,7 @@ import pytest
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.limits import MIB
 
-LIMITS = Limits(cpu_s=1, wall_s=3, memory_bytes=512 * MIB, output_bytes=4 * MIB)
-MARGIN_S = 2.5
+LIMITS = Limits(cpu_s=15, wall_s=90, memory_bytes=512 * MIB, output_bytes=4 * MIB)
 
 
 @pytest.fixture(scope="session")
@@ -70,10 +73,10 @@ def judged(sandbox):
 
 @pytest.fixture
 def in_time():
-    """Assert that the run was over soon after its limit."""
+    """Assert that the run was over soon after its limit: what sleeps would do so for a minute."""
 
     def check(outcome):
-        assert outcome.wall_s <= LIMITS.wall_backstop_s * 1.1 + MARGIN_S, outcome
+        assert outcome.wall_s < 45, outcome
         return outcome
 
     return check

@@ -101,7 +101,7 @@ def test_the_self_test_finds_every_hole_at_level_1():
 
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_every_level_gives_the_same_outcomes(level):
-    limits = Limits(cpu_s=2, memory_bytes=256 * MIB)
+    limits = Limits(cpu_s=20, memory_bytes=256 * MIB)
     with Sandbox(limits, workers=1, max_level=level, allow_unsafe=True) as sandbox:
         got = []
         sandbox.call(
@@ -118,7 +118,7 @@ def test_every_level_gives_the_same_outcomes(level):
 
 
 def test_a_lost_zygote_is_replaced(monkeypatch):
-    with Sandbox(Limits(cpu_s=2), workers=1, allow_unsafe=True) as sandbox:
+    with Sandbox(Limits(cpu_s=20), workers=1, allow_unsafe=True) as sandbox:
         sandbox.inside("pass")
         zygote = next(iter(sandbox._idle[0]._zygotes.values()))
         zygote._popen.kill()

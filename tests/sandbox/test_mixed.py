@@ -46,7 +46,7 @@ def test_hostile_samples_change_no_honest_verdict(workers, count, monkeypatch):
     random.Random(5).shuffle(samples)
     own = tempfile.mkdtemp(prefix="mixed-")  # other sandboxes on this machine leave and take theirs in /tmp
     monkeypatch.setattr(tempfile, "tempdir", own)
-    limits = Limits(cpu_s=2, wall_s=10, memory_bytes=256 * MIB, output_bytes=MIB, scratch_bytes=16 * MIB)
+    limits = Limits(cpu_s=3, wall_s=60, memory_bytes=256 * MIB, output_bytes=MIB, scratch_bytes=16 * MIB)
     of_others = set(_zygotes())  # a jail that other tests of this process share
     with Sandbox(limits, workers=workers) as sandbox, ThreadPoolExecutor(4) as threads:
         if sandbox.level < 2:
@@ -76,8 +76,8 @@ def test_verdicts_are_the_same_with_any_number_of_workers_and_under_load():
     import subprocess
     import sys
 
-    limits = Limits(cpu_s=0.25, wall_s=60, memory_bytes=256 * MIB, output_bytes=MIB)
-    samples = STEADY * 3
+    limits = Limits(cpu_s=1, wall_s=60, memory_bytes=256 * MIB, output_bytes=MIB)
+    samples = STEADY * 2
     random.Random(7).shuffle(samples)
 
     def verdicts(workers):

@@ -2,6 +2,9 @@
 
 import pytest
 
+from truegrade.sandbox import Limits, Sandbox
+from truegrade.sandbox.limits import MIB
+
 SECRET = 86420971  # what the tests expect, and no program may find or produce
 TESTS = f"""
 import math
@@ -162,6 +165,14 @@ x.next = y
 x.value = [y]
 assert f(x) == {SECRET} and f([x, y]) is y and f(int) == {SECRET} and x.value == [y] and y.value("1") == 1
 """
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    """What a forgery waits for never comes."""
+    limits = Limits(cpu_s=1, wall_s=3, memory_bytes=512 * MIB, output_bytes=4 * MIB)
+    with Sandbox(limits, workers=2, allow_unsafe=True) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize("program", [pytest.param(source, id=name) for name, source in ALL.items()])

@@ -38,9 +38,9 @@ def brief():
 
 @pytest.fixture(scope="module")
 def patient():
-    """As small, but with the time to encode a large value on a machine with other work."""
+    """As small, but with time to spare for what a machine with other work takes long for."""
     with Sandbox(
-        Limits(cpu_s=3, wall_s=20, memory_bytes=256 * MIB, output_bytes=MIB), workers=1, allow_unsafe=True
+        Limits(cpu_s=10, wall_s=45, memory_bytes=256 * MIB, output_bytes=MIB), workers=1, allow_unsafe=True
     ) as opened:
         yield opened
 
@@ -125,14 +125,14 @@ def test_a_script_cannot_flood_the_stream_of_its_answers(small):
     assert small.script(program).status in {"tampering", "time_limit"}
 
 
-def test_a_thread_left_alive_does_not_delay_the_verdict(small):
+def test_a_thread_left_alive_does_not_delay_the_verdict(patient):
     program = (
         "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\ndef f(): return 1\n"
     )
     for outcome in (
-        small.call(program, "f", [()], lambda i, r: True),
-        small.judge(program, "assert f() == 1", ["f"]),
-        small.inside(program),
+        patient.call(program, "f", [()], lambda i, r: True),
+        patient.judge(program, "assert f() == 1", ["f"]),
+        patient.inside(program),
     ):
         assert outcome.status == "passed", outcome
 
@@ -163,7 +163,7 @@ def test_nothing_is_left_of_a_programs_processes_and_files(crowd, processes_name
 
         def look(_, result, seen=seen):
             # they start beside the call, so a busy machine may not have got to all of them
-            deadline = time.monotonic() + 5
+            deadline = time.monotonic() + 60
             while (running := len(processes_named(NAME))) < 3 and time.monotonic() < deadline:
                 time.sleep(0.05)
             seen.append((result.value, running))
@@ -178,7 +178,7 @@ def test_nothing_is_left_of_a_programs_processes_and_files(crowd, processes_name
 
 def test_more_processes_than_allowed_end_the_run(processes_named):
     program = f"{NAMED}for _ in range(20):\n    if os.fork() == 0: time.sleep(60)\ntime.sleep(60)"
-    with Sandbox(Limits(cpu_s=5, wall_s=5, processes=4), workers=1, allow_unsafe=True) as few:
+    with Sandbox(Limits(cpu_s=5, wall_s=50, processes=4), workers=1, allow_unsafe=True) as few:
         outcome = few.inside(program)
     assert (outcome.status, outcome.detail) == ("killed", "more than 4 processes besides its own")
     assert processes_named(NAME) == []
@@ -190,7 +190,7 @@ def test_the_memory_of_all_processes_counts_together():
         "    if os.fork() == 0:\n        x = b'x' * (40 << 20)\n        time.sleep(60)\ntime.sleep(60)"
     )
     with Sandbox(
-        Limits(cpu_s=5, wall_s=5, memory_bytes=128 * MIB, processes=4), workers=1, allow_unsafe=True
+        Limits(cpu_s=5, wall_s=50, memory_bytes=128 * MIB, processes=4), workers=1, allow_unsafe=True
     ) as few:
         outcome = few.inside(program)
     assert outcome.status == "memory_limit", outcome
@@ -239,7 +239,7 @@ def test_a_file_that_only_a_socket_holds_takes_no_room_from_the_next_sample():
         pytest.skip("only at level 3 is the scratch bounded")
     honest = "def f():\n    return sum(open(str(n), 'wb').write(bytes(1 << 20)) for n in range(14))"
     got = []
-    with Sandbox(Limits(cpu_s=5, scratch_bytes=16 * MIB), workers=1) as small:
+    with Sandbox(Limits(cpu_s=15, wall_s=60, scratch_bytes=16 * MIB), workers=1) as small:
         for _ in range(30):
             for program in (HELD, honest):
                 outcome = small.call(program, "f", [()], lambda _, result: got.append(result) or True)

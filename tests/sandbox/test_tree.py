@@ -237,7 +237,8 @@ def test_programs_can_write_to_tmp_where_truegrade_is_installed_below_it(tmp_pat
         text=True,
     )
     busy, read_only, full = 16, 30, 28
-    answer = (([top], []), False, [busy, busy, read_only, read_only, full])
+    names = sorted({top, *([SITE.parts[2]] if SITE.parts[1] == "tmp" else [])})
+    answer = ((names, []), False, [busy, busy, read_only, read_only, full])
     assert ran.stdout == f"passed {answer}\n" * 2, ran.stderr
 
 
