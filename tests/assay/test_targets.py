@@ -377,7 +377,7 @@ def _running(token: str) -> bool:
 
 
 def _comes_true(what: Any) -> bool:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 180
     while not (true := what()) and time.monotonic() < deadline:
         time.sleep(0.05)
     return bool(true)

@@ -72,7 +72,7 @@ def test_the_prompt_is_quixbugs_own():
 
 def test_correct_programs_pass_and_buggy_ones_fail():
     profile = Strict()
-    with Sandbox(Limits(cpu_s=2), workers=1, allow_unsafe=True) as jail:
+    with Sandbox(Limits(cpu_s=10), workers=1, allow_unsafe=True) as jail:
         for problem in loaded(size="8").problems:
             for code, passes in ((problem.task.reference, True), (problem.task.buggy, False)):
                 reply = Completion(

@@ -23,7 +23,7 @@ from truegrade.sandbox import Limits, Sandbox
 
 @pytest.fixture(scope="module")
 def jail():
-    with Sandbox(Limits(cpu_s=2), workers=2, allow_unsafe=True) as opened:
+    with Sandbox(Limits(cpu_s=10), workers=2, allow_unsafe=True) as opened:
         yield opened
 
 

@@ -86,8 +86,8 @@ def submission(**fields):
 def built():
     """Build from files; rows and refusals."""
     with (
-        Sandbox(Limits(cpu_s=1), allow_unsafe=True) as jail,
-        Sandbox(Limits(cpu_s=1), allow_unsafe=True, hash_seed=1) as witness,
+        Sandbox(Limits(cpu_s=5), allow_unsafe=True) as jail,
+        Sandbox(Limits(cpu_s=5), allow_unsafe=True, hash_seed=1) as witness,
     ):
 
         def run(*paths, **options):

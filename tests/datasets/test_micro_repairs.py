@@ -38,7 +38,7 @@ def test_the_interpreter_says_what_python_says(seed):
 
 def test_the_interpreter_and_the_jail_agree_on_correct_and_buggy_programs():
     rng = random.Random(5)
-    with Sandbox(Limits(cpu_s=1), workers=1, allow_unsafe=True) as jail:
+    with Sandbox(Limits(cpu_s=10), workers=1, allow_unsafe=True) as jail:
         for _ in range(12):
             item = draw_item(rng)
             for source in (item.program.source, item.buggy):

@@ -65,7 +65,7 @@ def test_the_last_line_ends_with_the_value():
 
 
 def test_the_jail_says_the_same():
-    with Sandbox(Limits(cpu_s=2), workers=1, allow_unsafe=True) as jail:
+    with Sandbox(Limits(cpu_s=10), workers=1, allow_unsafe=True) as jail:
         rows = list(build(DslListOptions(size=15, seed=7), jail))
     for row in rows:
         term = read_program(row.code, PUBLISHED)

@@ -97,7 +97,7 @@ def repository(tmp_path):
 
 @pytest.fixture(scope="module")
 def jails():
-    limits = Limits(cpu_s=1)
+    limits = Limits(cpu_s=5)
     with Sandbox(limits, allow_unsafe=True) as jail, Sandbox(limits, allow_unsafe=True, hash_seed=1) as witness:
         yield jail, witness
 

@@ -19,13 +19,13 @@ from truegrade.sandbox import Limits, Sandbox
 
 @pytest.fixture(scope="module")
 def jail():
-    with Sandbox(Limits(cpu_s=0.4), workers=1, allow_unsafe=True) as opened:
+    with Sandbox(Limits(cpu_s=3), workers=1, allow_unsafe=True) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
 def witness():
-    with Sandbox(Limits(cpu_s=0.4), workers=1, allow_unsafe=True, hash_seed=1) as opened:
+    with Sandbox(Limits(cpu_s=3), workers=1, allow_unsafe=True, hash_seed=1) as opened:
         yield opened
 
 

@@ -98,7 +98,7 @@ def problem(kind):
 def jail(request):
     if detect(request.param).level != request.param:
         pytest.skip(f"no level {request.param} here")
-    with Sandbox(Limits(cpu_s=1), workers=1, max_level=request.param, allow_unsafe=True) as opened:
+    with Sandbox(Limits(cpu_s=15), workers=1, max_level=request.param, allow_unsafe=True) as opened:
         yield opened
 
 

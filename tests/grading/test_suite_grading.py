@@ -139,14 +139,14 @@ TASKS = {"sums": SUMS_TASK, "speaking": SPEAKING_TASK, "boxes": BOXES_TASK}
 
 @pytest.fixture(scope="module")
 def sandbox():
-    with Sandbox(Limits(cpu_s=2.0, wall_s=4.0), workers=1) as made:
+    with Sandbox(Limits(cpu_s=6.0, wall_s=40.0), workers=1) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def graded(sandbox, tmp_path_factory):
     kept = ControlsKept(tmp_path_factory.mktemp("controls"))
-    return lambda task, program: grade_by_suite(task, program, kept, sandbox, min_cpu_s=2.0)
+    return lambda task, program: grade_by_suite(task, program, kept, sandbox, min_cpu_s=6.0)
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -241,7 +241,7 @@ def test_a_reference_that_fails_is_the_graders_fault(graded):
 
 
 def test_tests_are_counted(sandbox):
-    counted = count_by_suite(SUMS_TASK, "def add(a, b): return 5", sandbox, cpu_s=2.0)
+    counted = count_by_suite(SUMS_TASK, "def add(a, b): return 5", sandbox, cpu_s=6.0)
     assert (counted.passed, counted.tests) == (1, 4)
 
 
@@ -277,7 +277,7 @@ def test_a_change_that_the_reference_fails_only_now_and_then_accuses_nobody(sand
     left = set()
     for turn in range(12):
         kept = ControlsKept(tmp_path / str(turn))
-        judged = grade_by_suite(task, f"{DRAW}# {turn}\n", kept, sandbox, min_cpu_s=2.0)
+        judged = grade_by_suite(task, f"{DRAW}# {turn}\n", kept, sandbox, min_cpu_s=6.0)
         assert (judged.reason, judged.marks) == (Reason.PASSED, ()), judged
         left.add(kept.of(task, suite_source(task), sandbox).decisive)
     assert left == {1, 2}  # where two runs of the program differed, the change was left out
@@ -287,7 +287,7 @@ def test_a_reference_that_never_differs_is_run_again_twice_at_most(sandbox, tmp_
     kept = ControlsKept(tmp_path)
     task = suite(SUMS.replace("    def test_others(self):", "    def helper(self):"), ADD, "add")
     program = forged("add")["polite liar"]
-    accused = [grade_by_suite(task, f"{program}# {turn}", kept, sandbox, min_cpu_s=2.0) for turn in range(3)]
+    accused = [grade_by_suite(task, f"{program}# {turn}", kept, sandbox, min_cpu_s=6.0) for turn in range(3)]
     assert {judged.reason for judged in accused} == {Reason.TAMPERING}
     assert kept.known(task).rechecks == RECHECKS
 

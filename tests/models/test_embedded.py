@@ -147,7 +147,7 @@ def test_a_cancelled_request_frees_its_row(llama_folder, make_request):
     for future in futures:
         future.cancel()
     after = engine.submit(request.prompt, Sampling(max_tokens=3))
-    assert after.result(timeout=60).usage.output_tokens == 3
+    assert after.result(timeout=180).usage.output_tokens == 3
 
 
 def test_a_failure_reaches_everyone_who_waits(llama_folder, make_request, monkeypatch):
@@ -160,9 +160,9 @@ def test_a_failure_reaches_everyone_who_waits(llama_folder, make_request, monkey
     request = make_request("x")
     future = engine.submit(request.prompt, request.sampling)
     with pytest.raises(MemoryError, match="no room"):
-        future.result(timeout=60)
+        future.result(timeout=180)
     monkeypatch.undo()
-    assert engine.submit(request.prompt, Sampling(max_tokens=2)).result(timeout=60).usage.output_tokens == 2
+    assert engine.submit(request.prompt, Sampling(max_tokens=2)).result(timeout=180).usage.output_tokens == 2
 
 
 def test_the_batch_is_filled_whatever_the_number_of_connections(llama_folder):

@@ -51,7 +51,7 @@ def model(tiny):
 @pytest.fixture
 def ask(model):
     def asked(prompt, sampling=GREEDY, sample=0) -> Generated:
-        return model.engine.submit(prompt, sampling, sample).result(timeout=60)
+        return model.engine.submit(prompt, sampling, sample).result(timeout=180)
 
     return asked
 
@@ -105,14 +105,14 @@ def test_without_a_temperature_the_likeliest_token_is_taken(ask):
 def test_concurrent_requests_change_nothing(model, ask):
     alone = [ask(chat(f"question {i}"), HOT) for i in range(5)]
     together = [model.engine.submit(chat(f"question {i}"), HOT, 0) for i in range(5)]
-    assert [future.result(timeout=60) for future in together] == alone
+    assert [future.result(timeout=180) for future in together] == alone
 
 
 def test_several_under_way(tiny):
     model = open_model(f"gguf/{tiny}", args={**SMALL, "batch_size": 4})
     assert model.engine.parallel == 4
     futures = [model.engine.submit(chat(f"question {i}"), GREEDY, 0) for i in range(9)]
-    assert all(future.result(timeout=60).usage.output_tokens == 24 for future in futures)
+    assert all(future.result(timeout=180).usage.output_tokens == 24 for future in futures)
     asyncio.run(model.close())
     asyncio.run(model.close())
 
@@ -158,9 +158,9 @@ def test_an_adapter_changes_replies_and_name(model, tiny, ask, tmp_path):
     lora = write_lora(tmp_path / "lora.gguf")
     adapted = open_model(f"gguf/{tiny}", args={**SMALL, "adapter": str(lora)})
     assert adapted.name.startswith(f"{model.name}+")
-    assert adapted.engine.submit(chat("a"), GREEDY).result(timeout=60).text != ask(chat("a")).text
+    assert adapted.engine.submit(chat("a"), GREEDY).result(timeout=180).text != ask(chat("a")).text
     nothing = open_model(f"gguf/{tiny}", args={**SMALL, "adapter": str(lora), "adapter_scale": 0})
-    assert nothing.engine.submit(chat("a"), GREEDY).result(timeout=60).text == ask(chat("a")).text
+    assert nothing.engine.submit(chat("a"), GREEDY).result(timeout=180).text == ask(chat("a")).text
 
 
 def test_adapters_that_are_none(tiny, tmp_path):

@@ -142,7 +142,7 @@ def test_a_refused_parameter_is_left_out_by_our_own_client(server, make_request)
     ],
 )
 def test_bodies_and_paths_that_are_none(server, method, path, body, headers, status):
-    connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=20)
+    connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=180)
     connection.request(method, path, body, headers)
     response = connection.getresponse()
     assert response.status == status
@@ -167,6 +167,6 @@ def test_the_command_serves_until_interrupted(llama_folder):
         reply = client.completions.create(model=str(llama_folder), prompt="def", max_tokens=3)
     assert reply.usage.completion_tokens == 3
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=180)
     assert process.returncode == 0
     assert errors.strip() == "stopped"

@@ -144,7 +144,7 @@ def test_kill_9_while_grading_then_the_same_command_gives_the_uninterrupted_resu
     assert CliRunner().invoke(main, [*command, "whole"]).exit_code == 0
     for wanted in (1, 8, 20):
         process = start(*command, "killed")
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         verdicts = tmp_path / "killed" / "verdicts.strict@2.jsonl"
         while process.poll() is None and (not verdicts.exists() or verdicts.read_bytes().count(b"\n") < wanted):
             assert time.monotonic() < deadline

@@ -70,7 +70,7 @@ def test_wandb_offline_writes_the_same_id_twice(run, at, monkeypatch):
         api.report_files(run, log_to=["wandb:project-x"])
     files = sorted(at.rglob("*.wandb"))
     assert {file.name for file in files} == {f"run-{told.id}.wandb"}
-    until = time.monotonic() + 30  # the client's own process writes the file, and is not waited for
+    until = time.monotonic() + 180  # the client's own process writes the file, and is not waited for
     while len(content := files[-1].read_bytes()) < 1000 and time.monotonic() < until:
         time.sleep(0.05)
     for words in (b"project-x", b"baseline/reference", b"human-eval/pass_at_1_low", b"summary.json"):

@@ -55,7 +55,7 @@ def test_processes_write_at_once(tmp_path):
         writer.stdin.write("go\n")
         writer.stdin.flush()
     for writer in writers:
-        writer.communicate(timeout=60)
+        writer.communicate(timeout=180)
         assert writer.returncode == 0
     cache = ResponseCache(path, notice=pytest.fail)
     assert all(cache.get(f"{name}-{i}") == (f"{name}-{i} " * 40).encode() for name in "abc" for i in range(200))
@@ -73,7 +73,7 @@ def test_a_kill_leaves_whole_entries_and_a_usable_file(tmp_path):
         assert writer.stdout.readline() == "0\n"
         told = int(writer.stdout.readline())
         writer.send_signal(signal.SIGKILL)
-        writer.communicate(timeout=30)
+        writer.communicate(timeout=180)
         cache = ResponseCache(path, notice=pytest.fail)
         stored = [cache.get(f"w{round_}-{i}") for i in range(told + 1)]
         assert stored == [(f"w{round_}-{i} " * 40).encode() for i in range(told + 1)]

@@ -29,7 +29,7 @@ class Served(NamedTuple):
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(180)
 
 
 @contextlib.contextmanager
@@ -53,13 +53,13 @@ def served(*options, token=TOKEN, through=("-m", "truegrade")):
     try:
         lines = iter(process.stdout.readline, "")
         said = "".join(line for line in _until_brace(lines))
-        assert said, process.communicate(timeout=30)[1]
+        assert said, process.communicate(timeout=180)[1]
         yield Served(process, json.loads(said), token)
     finally:
         if process.poll() is None:
             process.terminate()
         try:
-            process.communicate(timeout=20)
+            process.communicate(timeout=180)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()

@@ -55,11 +55,11 @@ def serving(**options):
 
 
 def connected(server, stack):
-    return stack.enter_context(socket.create_connection(server.server_address, timeout=20))
+    return stack.enter_context(socket.create_connection(server.server_address, timeout=180))
 
 
 def asking(server, path, stack):
-    client = stack.enter_context(closing(http.client.HTTPConnection(*server.server_address, timeout=20)))
+    client = stack.enter_context(closing(http.client.HTTPConnection(*server.server_address, timeout=180)))
     client.request("GET", path)
     return client
 
@@ -83,7 +83,7 @@ def test_where_all_are_answering_a_newcomer_is_told_503_and_none_is_cut_off():
     with serving() as server, ExitStack() as stack:
         busy = [asking(server, "/wait", stack) for _ in range(MOST)]
         for _ in busy:
-            assert server.waiting.acquire(timeout=20)
+            assert server.waiting.acquire(timeout=180)
         assert fetched(server) == (503, "1", b"")
         server.go_on.set()
         assert [client.getresponse().read() for client in busy] == [b"ok"] * MOST
@@ -103,7 +103,7 @@ def test_a_request_that_does_not_arrive_whole_keeps_nobody_out():
 def test_places_of_clients_that_left_are_free_again(said):
     with serving() as server:
         for _ in range(3 * MOST):
-            with socket.create_connection(server.server_address, timeout=20) as client:
+            with socket.create_connection(server.server_address, timeout=180) as client:
                 client.sendall(said)
         assert fetched(server) == (200, None, b"ok")
         assert len(server.places) <= MOST
@@ -133,7 +133,7 @@ def test_a_trickle_of_bytes_puts_no_deadline_off(answered):
 def test_the_body_of_an_answer_does_not_wait_for_its_head_to_be_acknowledged():
     with serving() as server, ExitStack() as stack:
         connected(server, stack).sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert server.waiting.acquire(timeout=20)
+        assert server.waiting.acquire(timeout=180)
         sockets = [stack.enter_context(socket.socket(fileno=os.dup(number))) for number in server.descriptors]
         assert [one.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for one in sockets[1:]] == [1]
 

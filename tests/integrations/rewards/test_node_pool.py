@@ -70,7 +70,7 @@ def test_the_second_process_uses_the_pool_of_the_first():
                 values = [it.value for it in grader.grade_sync([square(), square("0")])]
                 print(json.dumps([values, [it.place.owns for it in places._askers.values()]]))
         """)
-        said, errors = other.communicate(timeout=60)
+        said, errors = other.communicate(timeout=180)
         assert other.returncode == 0 and not errors
         assert json.loads(said) == [[1.0, 0.0], [False]]
 
@@ -146,7 +146,7 @@ FORKING = """
 @pytest.mark.slow
 def test_a_forked_process_asks_by_a_connection_of_its_own():
     process = started(FORKING.format(settings=""))
-    assert process.communicate(timeout=60) == ("", "") and process.returncode == 0
+    assert process.communicate(timeout=180) == ("", "") and process.returncode == 0
 
 
 @pytest.mark.slow
@@ -195,7 +195,7 @@ def test_a_forked_process_asks_by_a_connection_of_its_own():
 )
 def test_an_interpreter_ends_without_waiting(code):
     process = started(code)
-    assert process.communicate(timeout=30) == ("", "") and process.returncode == 0
+    assert process.communicate(timeout=180) == ("", "") and process.returncode == 0
 
 
 @pytest.mark.slow

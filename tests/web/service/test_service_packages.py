@@ -33,7 +33,7 @@ def test_a_package_that_is_not_installed_is_refused_at_the_start():
         "--packages",
         "no-such-one",
     ]
-    refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert (refused.returncode, refused.stdout) == (2, "")
     (sentence,) = refused.stderr.splitlines()
     assert "--packages no-such-one: not installed" in sentence

@@ -109,7 +109,7 @@ def test_chunks_beyond_the_limit_are_refused_while_they_come(http):
 )
 def test_without_the_token_nothing_is_done(service, shown):
     headers = {} if shown is None else {"Authorization": shown.encode()}
-    connection = http.client.HTTPConnection(urlsplit(service.address).netloc, timeout=20)
+    connection = http.client.HTTPConnection(urlsplit(service.address).netloc, timeout=180)
     for method, path in (
         ("POST", "/run_code"),
         ("GET", "/metrics"),
@@ -144,7 +144,7 @@ def test_without_a_token_only_loopback_names_are_answered(serve):
 
 def raw(service, data, *, read=True):
     parts = urlsplit(service.address)
-    with socket.create_connection((parts.hostname, parts.port), timeout=20) as connection:
+    with socket.create_connection((parts.hostname, parts.port), timeout=180) as connection:
         connection.sendall(data)
         return connection.recv(65536) if read else b""
 
@@ -177,7 +177,7 @@ def test_clients_that_leave_harm_nobody(service, http):
 
 
 def test_one_connection_serves_many_requests(service):
-    connection = http.client.HTTPConnection(urlsplit(service.address).netloc, timeout=20)
+    connection = http.client.HTTPConnection(urlsplit(service.address).netloc, timeout=180)
     headers = {"Authorization": f"Bearer {service.token}", **JSON}
     connection.connect()
     first = connection.sock
@@ -197,7 +197,7 @@ def test_slow_clients_are_hung_up_on(serve):
         head = f"POST /run_code HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {service.token}\r\n".encode()
         for start in (b"", b"GET /heal", head + b"Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"):
             began = time.monotonic()
-            with socket.create_connection((parts.hostname, parts.port), timeout=20) as connection:
+            with socket.create_connection((parts.hostname, parts.port), timeout=180) as connection:
                 connection.sendall(start)
                 said = connection.recv(65536)
                 assert said == b"" or b" 408 " in said.splitlines()[0]
@@ -218,7 +218,7 @@ def test_slow_clients_are_hung_up_on(serve):
 )
 def test_a_service_that_cannot_be_does_not_start(options, message):
     command = [sys.executable, "-m", "truegrade", "serve", "--port", "0", *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180)
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -44,7 +44,7 @@ def serving(listener):
 
 def sum_of(listener, number):
     """What verl's client would get, which asks once on a connection of its own."""
-    connection = HTTPConnection(*listener.getsockname(), timeout=30)
+    connection = HTTPConnection(*listener.getsockname(), timeout=180)
     try:
         body = json.dumps({**PROGRAM, "stdin": f"{number}\n"})
         connection.request("POST", "/run_code", body, {"Content-Type": "application/json"})
@@ -90,7 +90,7 @@ def test_no_request_is_lost_where_one_service_follows_another(overlap):
 
 def test_a_connection_without_its_request_yet_is_answered_by_a_service_that_leaves():
     with listening() as listener, serving(listener) as process:
-        silent = HTTPConnection(*listener.getsockname(), timeout=30)
+        silent = HTTPConnection(*listener.getsockname(), timeout=180)
         silent.connect()
         assert sum_of(listener, 1) == (200, "2\n")
         process.terminate()

@@ -26,7 +26,7 @@ class Viewer(NamedTuple):
         import http.client
 
         host, port = self.server.server_address[:2]
-        connection = http.client.HTTPConnection(host, port, timeout=30)
+        connection = http.client.HTTPConnection(host, port, timeout=180)
         target = f"{path}?{urlencode(query, doseq=True)}" if query else path
         connection.request(method, target, headers=headers or {})
         reply = connection.getresponse()

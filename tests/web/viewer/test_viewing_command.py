@@ -41,20 +41,20 @@ def test_it_takes_another_port_where_the_wanted_one_is_taken(root):
                 assert json.load(reply)["total"] == 3
         finally:
             process.send_signal(signal.SIGINT)
-            _, err = process.communicate(timeout=20)
+            _, err = process.communicate(timeout=180)
     assert (process.returncode, err) == (0, "stopped\n")
 
 
 def test_a_folder_that_is_not_there_is_a_users_error(tmp_path):
     process = view(tmp_path / "none")
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=180)
     assert process.returncode == 2
     assert err.startswith("truegrade: ") and "no such folder" in err and "Traceback" not in err
 
 
 def test_an_address_that_cannot_be_had_is_a_users_error(root):
     process = view(root, "--host", "203.0.113.7")
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=180)
     assert process.returncode == 2 and "cannot listen at 203.0.113.7" in err
 
 
@@ -63,7 +63,7 @@ def test_sigterm_ends_it_and_its_temporary_folder(root, tmp_path):
     until_brace(process)
     assert [path.name[:14] for path in tmp_path.iterdir()] == ["truegrade-view"]
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=180)
     assert (process.returncode, err) == (0, "stopped\n")
     assert list(tmp_path.iterdir()) == []
 
@@ -82,13 +82,13 @@ def test_idle_connections_are_few_threads_and_keep_nobody_out(root):
         with ExitStack() as stack:
             idle = []
             for number in range(400):
-                idle.append(stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20)))
+                idle.append(stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=180)))
                 if number % 2:  # half of them begin a request and do not end it
                     idle[-1].sendall(b"GET / HTTP/1.1\r\nX-")
-            with urllib.request.urlopen(address + "api/runs", timeout=20) as reply:
+            with urllib.request.urlopen(address + "api/runs", timeout=180) as reply:
                 assert json.load(reply)["total"] == 3
             assert threads_of(process) < 64 + 16
             assert idle[0].recv(1) == b""  # the one that was idle for longest was closed
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=180)

@@ -142,7 +142,7 @@ def test_a_run_is_running_while_a_process_holds_it(whole_run, view):
             assert viewer.json("/api/run", run="parrot")["run"]["state"] == "running"
             assert viewer.json("/api/run", run="magpie")["run"]["state"] == "unfinished"
         finally:
-            holder.communicate(timeout=20)
+            holder.communicate(timeout=180)
         assert viewer.json("/api/run", run="parrot")["run"]["state"] == "finished"
 
 
