@@ -142,6 +142,13 @@ def test_uneven_numbers_of_samples(tmp_path):
     assert found(examine(document(tmp_path / "f.json", table)))["samples-uneven"].count == 6
 
 
+def test_a_null_among_several_texts_is_a_missing_sample_and_the_numbers_stay(tmp_path):
+    table = [{"task_id": f"Toy/{n}", "completion_list": [right(n), None, right(n)]} for n in range(3)]
+    result = examine(document(tmp_path / "f.json", table), tasks=3)
+    assert (result.tasks, result.samples) == (3, 6)
+    assert "sample 2 repeats sample 0 for all 3 problems" in found(result)["position-repeated"].sentence
+
+
 def test_cut_texts_by_the_services_word_and_by_their_end(tmp_path):
     table = rows(right)
     table[0]["finish_reason"] = "length"

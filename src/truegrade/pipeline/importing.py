@@ -22,7 +22,7 @@ from truegrade.records import Completion, ContestTask, FunctionTask, OracleTask,
 from truegrade.registry import Origin
 from truegrade.store import BenchmarkIdentity, Manifest, Run, environment
 from truegrade.store.facts import CompletionFacts
-from truegrade.store.importers import Importer, ImportTarget, SourceFile, configuration, index_ids
+from truegrade.store.importers import Importer, ImportTarget, RowFaults, SourceFile, configuration, index_ids
 from truegrade.store.importers.completion_list import read_accepted
 from truegrade.store.journal import Notice
 from truegrade.store.manifest import now
@@ -78,16 +78,20 @@ def import_file(
     known, path = loaded.by_id(), source.path
     wanted = {problem.id for problem in chosen} if chosen is not None else known.keys()
     positions = tuple(problem.id for problem in chosen or ()) if importer.positional else ()
+    faults = RowFaults(refusing=False)
     target = ImportTarget(
         benchmark=loaded.name,
         dataset_sha256=loaded.dataset_sha256,
         ids=index_ids(known),
+        faults=faults,
         positions=positions,
         questions=questions_of(loaded),
         wordings=_wordings(loaded),
     )
     with Spool(out or RUNS) as spool:
         spool.fill(found for found in importer.read(source, target) if found.problem_id in wanted)
+        if faults.count and not any(facts.answered for facts in spool.facts):
+            raise faults.first[0]
         manifest = _manifest(source, importer, loaded, spool.facts, positions, read_by)
         covered = len({facts.problem_id for facts in spool.facts})
         if not covered:
@@ -100,6 +104,7 @@ def import_file(
         name = f"{slug(loaded.name)}-{slug(path.name.partition('.')[0])}-{source.sha256()[:8]}"
         name += "" if importer.sniff(source) else f"-{slug(importer.name)}"
         run = Run.create_or_resume(out or RUNS / name, manifest, notice=notice)
+        _tell(faults, notice)
         scored = len(known) if run.manifest.selected is None else len(run.manifest.selected)
         if scored > covered:
             notice(f"{run.path} holds {scored} problems of {path} already; all of them are scored")
@@ -116,6 +121,14 @@ def import_file(
             finally:
                 progress.finish()
     return run
+
+
+def _tell(faults: RowFaults, notice: Notice) -> None:
+    """Name the rows that could not be used."""
+    for error in faults.first:
+        notice(f"{error}; the row is left out or counts as missing, the others are graded")
+    if faults.count > len(faults.first):
+        notice(f"{faults.first[0].path}: {faults.count} such rows in all; the first {len(faults.first)} are named")
 
 
 def note_past(

@@ -60,8 +60,8 @@ class RawRow(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None
     """1-based, in a file of lines."""
     raw_id: str | int
-    texts: tuple[str, ...]
-    """Empty where the request had failed."""
+    texts: tuple[str | None, ...]
+    """Empty where the request had failed; None in place of one of several."""
     text_field: str
     form: Form
     judged: int | None
@@ -169,7 +169,7 @@ def _row(path: Path, place: str, line: int | None, key: str | None, fields: dict
         text_field=name,
         form=fields["form"] if name == "text" and fields.get("form") in TEXT_FIELDS.values() else form,
         judged=judged,
-        stale=judged is not None and _is_stale(fields, texts[judged]),
+        stale=judged is not None and _is_stale(fields, texts[judged] or ""),
         flags=read_flags(fields),
         fields=fields,
     )
@@ -186,20 +186,20 @@ def _text_field(path: Path, place: str, line: int | None, fields: Mapping[str, A
     raise BadRecord(path, f"no completion; a row needs one of {known}", line=line, field=place or None)
 
 
-def _texts(path: Path, place: str, line: int | None, name: str, value: Any) -> tuple[str, ...]:
+def _texts(path: Path, place: str, line: int | None, name: str, value: Any) -> tuple[str | None, ...]:
     if value is None:
         return ()
     texts = value if isinstance(value, list) else [value]
     if name == "output_list":  # a reply may be a list of one (self-repair)
         texts = [text[0] if isinstance(text, list) and len(text) == 1 else text for text in texts]
     for text in texts:
-        if not isinstance(text, str):
+        if not isinstance(text, str | None):
             field = f"{place}.{name}" if place else name
             raise BadRecord(path, f"expected text, got {type(text).__name__}", line=line, field=field)
-    return tuple(text.encode("utf-8", "replace").decode() for text in texts)
+    return tuple(text if text is None else text.encode("utf-8", "replace").decode() for text in texts)
 
 
-def _judged(fields: Mapping[str, Any], texts: tuple[str, ...]) -> int | None:
+def _judged(fields: Mapping[str, Any], texts: tuple[str | None, ...]) -> int | None:
     """The text that a row's flags speak of: the index it names, the completion it chose, else the last one."""
     index = fields.get("idx")
     if isinstance(index, int) and 0 <= index < len(texts):

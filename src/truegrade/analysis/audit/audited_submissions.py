@@ -144,10 +144,10 @@ def _of_lines(source: SourceFile, questions: Mapping[str, str]) -> Iterator[tupl
 def _of_lm_eval(path: Path, line: int, fields: dict[str, Any]) -> AnswerRow:
     """A document of the fork af0ac9f7, which cuts between the first two fences and stores no program."""
     flat = unnest(fields)
-    texts = typed(path, flat.get("reply"), list[str], inside=f"line {line}.resps")
+    texts = typed(path, flat.get("reply"), list[str | None], inside=f"line {line}.resps")
     row = {
         **{name: fields["doc"][name] for name in _OF_THE_QUESTION if name in fields["doc"]},
-        "code_list": [first_pair(text) for text in texts],
+        "code_list": [first_pair(text or "") for text in texts],
         "graded_list": flat.get("passed", []),
     }
     return typed(path, row, AnswerRow, inside=f"line {line}.doc")

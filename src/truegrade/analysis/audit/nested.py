@@ -12,6 +12,7 @@ from truegrade.files.json_text import convert
 from truegrade.store.importers import code_reasoning, inspect_log
 from truegrade.store.importers.evalscope_rows import EvalScopeRow
 from truegrade.store.importers.lm_eval_samples import form_of
+from truegrade.store.importers.outputs import Output
 from truegrade.store.importers.reading import SourceFile
 
 NESTING = ("doc_id", "index")
@@ -70,7 +71,7 @@ def _evalscope(fields: Mapping[str, Any]) -> dict[str, Any]:
     except msgspec.ValidationError:
         return dict(fields)
     score = row.sample_score.score if row.sample_score else None
-    passed = _main_value(score.value, fields["sample_score"]["score"]) if score else None
+    passed = _main_value(score.value or {}, fields["sample_score"]["score"]) if score else None
     return {
         **({} if row.task_id is None else {"task_id": row.task_id}),
         **({} if row.question is None else {"question": row.question}),
@@ -92,17 +93,17 @@ def _main_value(values: Mapping[str, Any], score: Mapping[str, Any]) -> Any:
 def inspect_rows(source: SourceFile) -> Iterator[tuple[str, dict[str, Any]]]:
     """The samples of a log of Inspect, each with its place in it; the prompt is all that was asked."""
     for place, sample in inspect_log.samples_of(source):
-        passed = sample.passed
+        passed, output = sample.passed, sample.output or Output()
         yield (
             place,
             {
                 "task_id": sample.id,
                 "sample": sample.epoch - 1,
-                "text": sample.output.text,
+                "text": output.text,
                 "form": sample.form,
                 "prompt": sample.question,
-                "model": sample.output.model or None,
-                "finish_reason": sample.output.finish_reason,
+                "model": output.model or None,
+                "finish_reason": output.finish_reason,
                 **({} if passed is None else {"passed": passed}),
             },
         )

@@ -92,8 +92,8 @@ def survey(path: Path, benchmark: Benchmark, keep: Callable[[Completion], None])
         for row in read_rows(source, target.ids.exact, questions_of(benchmark)):
             id_ = match_id(row.raw_id, target.ids, path=path, line=row.line, field=row.place or "task_id")
             start = _position(path, row, samples[id_])
-            for sample, completion in enumerate(_completions(row, id_, start, target), start):
-                samples[id_][sample] = _fact(row, completion, problems[id_])
+            for completion in _completions(row, id_, start, target):
+                samples[id_][completion.sample] = _fact(row, completion, problems[id_])
                 models.update([completion.model] if completion.model != UNKNOWN_MODEL else [])
                 keep(completion)
             recorded += _recorded(row, id_, start, benchmark.name)
@@ -128,6 +128,7 @@ def _completions(row: RawRow, problem_id: str, start: int, target: ImportTarget)
     made = (
         target.completion(problem_id, sample, text, form=row.form, model=model)
         for sample, text in enumerate(row.texts, start)
+        if text is not None
     )
     return [msgspec.structs.replace(completion, finish_reason=finish) for completion in made]
 
@@ -151,7 +152,7 @@ def _recorded(row: RawRow, problem_id: str, start: int, benchmark: str) -> list[
             continue
         own = flag.sample if flag.sample is not None else row.judged
         stale = row.stale and flag.kind == "verdict" and flag.sample is None
-        there = own is not None and own < len(row.texts)
+        there = own is not None and own < len(row.texts) and row.texts[own] is not None
         sample = start + own if there and own is not None else None
         found.append(RecordedVerdict(problem_id=problem_id, sample=sample, flag=flag, stale=stale))
     return found

@@ -29,7 +29,7 @@ from truegrade.store.importers import (
 )
 from truegrade.store.importers.base import PENDING, Importer, ImportTarget, holding_replies, replies_format
 from truegrade.store.importers.ids import IdIndex, index_ids, match_id
-from truegrade.store.importers.reading import SourceFile, refuse_unreadable
+from truegrade.store.importers.reading import RowFaults, SourceFile, keys_of_later_lines, refuse_unreadable
 
 __all__ = [
     "IMPORTERS",
@@ -37,6 +37,7 @@ __all__ = [
     "IdIndex",
     "ImportTarget",
     "Importer",
+    "RowFaults",
     "SourceFile",
     "configuration",
     "find_format",
@@ -82,9 +83,13 @@ def find_format(source: SourceFile, name: str | Importer | None) -> Importer:
     """
     if name is not None:
         return REGISTRY.find(name).value
-    for importer in IMPORTERS:
-        if importer.sniff(source):
-            return importer
+    first = source.keys
+    for keys in dict.fromkeys((first, *keys_of_later_lines(source.head))):  # the first row may be a bad one
+        source.keys = keys
+        found = next((importer for importer in IMPORTERS if importer.sniff(source)), None)
+        if found is not None:
+            return found
+    source.keys = first
     refuse_unreadable(source.path, source.head)
     for _, importer, _ in REGISTRY.usable():
         if importer.sniff(source):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
 from truegrade.errors import BadRecord
+from truegrade.files.json_text import convert
 from truegrade.records import Completion, Form, Usage
-from truegrade.store.importers.ids import IdIndex
-from truegrade.store.importers.reading import SourceFile
+from truegrade.store.importers.ids import IdIndex, is_number, match_id
+from truegrade.store.importers.reading import MISSING_FIELD, RowFaults, SourceFile, bad_row, typed
+
+Row = TypeVar("Row")
 
 UNKNOWN_MODEL = "imported"
 """Model of a completion whose file names none."""
@@ -34,6 +38,65 @@ class ImportTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Id by the words of the question, where no two share them: for rows that keep the prompt and no id."""
     wordings: Mapping[str, str] = {}
     """Words of the question by id: for rows whose id may be a mere count."""
+    faults: RowFaults = msgspec.field(default_factory=RowFaults)
+    """Told of each row that cannot be used; unless told otherwise, the first one refuses the file."""
+
+    def problem(self, raw: str | int, path: Path, *, line: int | None = None, field: str) -> str | None:
+        """The problem that a row names; None where it names none, which is noted.
+
+        Raises:
+            BadRecord: it is a bare number that no problem has. The others may then be mere counts, or numbers of
+                another benchmark's problems.
+        """
+        try:
+            return match_id(raw, self.ids, path=path, line=line, field=field)
+        except BadRecord as error:
+            if is_number(raw):
+                raise
+            self.faults.add(error)
+            return None
+
+    def row(self, path: Path, value: Any, kind: type[Row], *, inside: str) -> Row | None:
+        """A decoded row as a type; None where it does not fit, which is noted.
+
+        Args:
+            path: the file.
+            value: the row.
+            kind: what it should be.
+            inside: dotted name of where it stands.
+        """
+        try:
+            return typed(path, value, kind, inside=inside)
+        except BadRecord as error:
+            self.faults.add(error)
+            return None
+
+    def text(self, value: Any, path: Path, *, line: int | None = None, field: str) -> str | None:
+        """The text of a sample; None, a sample that is missing, for a null, which records a failed request.
+
+        A value of another type, and a field that is not there (``UNSET``), is noted, and the sample is missing as
+        well. An empty text is a reply.
+        """
+        return self._checked(value, str, path, line, field)
+
+    def texts(self, value: Any, path: Path, *, line: int | None = None, field: str) -> list[str | None]:
+        """The texts of a problem's samples; one that is missing where no list of any is there."""
+        items = self._checked(value, list[Any], path, line, field)
+        if items is None:
+            return [None]
+        return [self.text(item, path, line=line, field=f"{field}[{at}]") for at, item in enumerate(items)]
+
+    def _checked(self, value: Any, kind: type[Row], path: Path, line: int | None, field: str) -> Row | None:
+        """A field's value; None for a null, and for another value than it should be, which is noted."""
+        if value is None:
+            return None
+        try:
+            if value is not msgspec.UNSET:
+                return convert(value, kind)
+            self.faults.add(BadRecord(path, MISSING_FIELD, line=line, field=field))
+        except msgspec.ValidationError as error:
+            self.faults.add(bad_row(path, error, line=line, inside=field))
+        return None
 
     def completion(
         self,

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
@@ -32,9 +33,10 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
         BadRecord: not such a file, or it cannot be told which tasks it answers.
     """
     path = source.path
-    lists = typed(path, source.document, list[list[str | None] | None])
-    for problem_id, texts in zip(_tasks(path, len(lists), target), lists, strict=False):
-        for sample, text in enumerate(texts or ()):
+    lists = typed(path, source.document, list[Any])
+    for place, (problem_id, value) in enumerate(zip(_tasks(path, len(lists), target), lists, strict=False)):
+        texts = () if value is None else target.texts(value, path, field=f"[{place}]")
+        for sample, text in enumerate(texts):
             yield target.completion(problem_id, sample, text, form="program")
 
 

@@ -19,7 +19,7 @@ import msgspec
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, ImportTarget
-from truegrade.store.importers.reading import SourceFile, typed
+from truegrade.store.importers.reading import RowFaults, SourceFile, typed
 
 _KEYS = re.compile(
     rb'"(?:original_predictions|execution_choice_results|original_first|execution_choice_summary)"\s*:'
@@ -32,7 +32,7 @@ class _Reply(msgspec.Struct):
 
 
 class _Generation(_Reply):
-    testcases: list[_Reply] | None = None
+    testcases: list[_Reply | None] | None = None
     """A reply per case, where a record is a whole row (Bedrock on DSL-List and LLM-List)."""
     all_correct: bool | None = None
     oc_correct: bool | None = None
@@ -43,8 +43,8 @@ class _PredictionRecord(msgspec.Struct):
     problem_id: str | int
     case_idx: int | None = None
     case_index: int | None = None
-    original_predictions: list[_Generation] | None = None
-    mutated_predictions: list[_Generation] | None = None
+    original_predictions: list[_Generation | None] | None = None
+    mutated_predictions: list[_Generation | None] | None = None
     oc_successes: int | None = None
     mc_successes: int | None = None
 
@@ -82,7 +82,7 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
         BadRecord: not such a file, one that holds scores only, or a reply to no problem of the benchmark.
     """
     samples: Counter[str] = Counter()  # a problem's samples are numbered in the order in which they occur
-    for answer in answers(source, target.ids.exact):
+    for answer in answers(source, target.ids.exact, target.faults):
         samples[answer.problem_id] += 1
         yield target.completion(
             answer.problem_id,
@@ -94,12 +94,13 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
         )
 
 
-def answers(source: SourceFile, known: Collection[str]) -> Iterator[StoredReply]:
+def answers(source: SourceFile, known: Collection[str], faults: RowFaults | None = None) -> Iterator[StoredReply]:
     """Every reply of a file, in its order.
 
     Args:
         source: such a file.
         known: ids of the benchmark's problems.
+        faults: told of a record of another shape; None to raise it.
 
     Raises:
         BadRecord: as `read`.
@@ -110,10 +111,15 @@ def answers(source: SourceFile, known: Collection[str]) -> Iterator[StoredReply]
     reader = _Reader(path, known, model if isinstance(model, str) else UNKNOWN_MODEL)
     for number, record in enumerate(records):
         inside = f"{place}[{number}]"
-        if isinstance(record, dict) and "original_first" in record:
-            yield reader.choice(typed(path, record, _ChoiceRecord, inside=inside), inside)
-        else:
-            yield from reader.predictions(typed(path, record, _PredictionRecord, inside=inside), inside)
+        try:
+            if isinstance(record, dict) and "original_first" in record:
+                found = iter([reader.choice(typed(path, record, _ChoiceRecord, inside=inside), inside)])
+            else:
+                found = reader.predictions(typed(path, record, _PredictionRecord, inside=inside), inside)
+        except BadRecord as error:
+            (faults or RowFaults()).add(error)
+            continue
+        yield from found
 
 
 class _Reader:
@@ -131,11 +137,12 @@ class _Reader:
             ("~mutant", record.mutated_predictions, "mc_successes", record.mc_successes),
         )
         for suffix, generations, field, successes in lists:
-            for generation in generations or ():
+            for stored in generations or ():
+                generation = stored or _Generation()
                 replies = [generation] if generation.testcases is None else generation.testcases
                 verdict = _verdict(generation) or _of_all(field, successes, len(generations or ()), len(replies))
                 for number, reply in enumerate(replies, start=case):
-                    yield self._answer(record.problem_id, number, suffix, reply, verdict, inside)
+                    yield self._answer(record.problem_id, number, suffix, reply or _Reply(), verdict, inside)
 
     def choice(self, record: _ChoiceRecord, inside: str) -> StoredReply:
         """One choice; a record that names no case is about the next one in its order."""

@@ -23,12 +23,11 @@ import msgspec
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import Importer, ImportTarget, TasksOnce
-from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import SourceFile, typed
+from truegrade.store.importers.reading import MISSING_FIELD, SourceFile
 
 
 class _Entry(msgspec.Struct):
-    completion_list: list[str]
+    completion_list: Any = msgspec.UNSET
     task_id: str | int | None = None
     time_taken: float | None = None
     need_reproduce: bool = True
@@ -63,16 +62,22 @@ def _read(source: SourceFile, target: ImportTarget, *, accepted_only: bool) -> I
     path = source.path
     once = TasksOnce(path)
     for place, key, value in entries(path, source.document):
-        entry = typed(path, value, _Entry, inside=place)
+        entry = target.row(path, value, _Entry, inside=place)
+        if entry is None:
+            continue
         task_id = entry.task_id if entry.task_id is not None else key
         if task_id is None:
-            raise BadRecord(path, "the field is missing; every entry needs it", field=f"{place}.task_id")
-        problem_id = match_id(task_id, target.ids, path=path, field=f"{place}.task_id")
+            target.faults.add(BadRecord(path, MISSING_FIELD, field=f"{place}.task_id"))
+            continue
+        problem_id = target.problem(task_id, path, field=f"{place}.task_id")
+        if problem_id is None:
+            continue
         once.add(problem_id, field=f"{place}.task_id")
         if accepted_only and entry.need_reproduce:
             continue
-        alone = len(entry.completion_list) == 1
-        for sample, text in enumerate(entry.completion_list):
+        texts = target.texts(entry.completion_list, path, field=f"{place}.completion_list")
+        alone = len(texts) == 1
+        for sample, text in enumerate(texts):
             latency_s = (entry.time_taken or None) if alone else None
             yield target.completion(problem_id, sample, text, form="completion", latency_s=latency_s)
 

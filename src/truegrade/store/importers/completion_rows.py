@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from truegrade.errors import BadRecord
-from truegrade.records import Completion, Form
+from truegrade.records import Completion
 from truegrade.store.importers.base import Importer, ImportTarget
 from truegrade.store.importers.completion_list import entries
-from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import SourceFile, typed
+from truegrade.store.importers.reading import MISSING_FIELD, SourceFile
+from truegrade.store.importers.samples_jsonl import text_of
 
 _DOCUMENT = re.compile(rb'\s*(\[\s*\{|\{\s*"[^"]*"\s*:\s*\{)')
 _TEXT = re.compile(rb'"(completion|solution)"\s*:')
@@ -26,8 +26,8 @@ _TEXT = re.compile(rb'"(completion|solution)"\s*:')
 
 class _Entry(msgspec.Struct):
     task_id: str | int | None = None
-    completion: str | msgspec.UnsetType = msgspec.UNSET
-    solution: str | msgspec.UnsetType = msgspec.UNSET
+    completion: Any = msgspec.UNSET
+    solution: Any = msgspec.UNSET
 
 
 def sniff(source: SourceFile) -> bool:
@@ -46,22 +46,19 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     path = source.path
     seen: dict[str, int] = {}
     for place, key, value in entries(path, source.document):
-        entry = typed(path, value, _Entry, inside=place)
+        entry = target.row(path, value, _Entry, inside=place)
+        if entry is None:
+            continue
         raw_id = entry.task_id if entry.task_id is not None else key
         if raw_id is None:
-            raise BadRecord(path, "the field is missing; every entry needs it", field=f"{place}.task_id")
-        problem_id = match_id(raw_id, target.ids, path=path, field=f"{place}.task_id")
-        text, form = _text(path, place, entry)
+            target.faults.add(BadRecord(path, MISSING_FIELD, field=f"{place}.task_id"))
+            continue
+        problem_id = target.problem(raw_id, path, field=f"{place}.task_id")
+        if problem_id is None:
+            continue
+        text, form = text_of(target, path, entry.completion, entry.solution, place=place)
         sample = seen[problem_id] = seen.get(problem_id, -1) + 1
         yield target.completion(problem_id, sample, text, form=form)
-
-
-def _text(path: Path, place: str, entry: _Entry) -> tuple[str, Form]:
-    if isinstance(entry.solution, str):
-        return entry.solution, "program"
-    if isinstance(entry.completion, str):
-        return entry.completion, "completion"
-    raise BadRecord(path, "the entry holds neither 'completion' nor 'solution'; one is needed", field=place)
 
 
 IMPORTER = Importer(

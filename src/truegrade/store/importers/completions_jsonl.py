@@ -15,7 +15,6 @@ import msgspec
 from truegrade.errors import BadRecord
 from truegrade.records import SCHEMA_VERSION, Completion, SampleKey
 from truegrade.store.importers.base import Importer, ImportTarget
-from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, json_lines
 
 
@@ -37,9 +36,11 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     path = source.path
     answered: dict[str, set[int]] = defaultdict(set)
     failed: dict[SampleKey, Completion] = {}
-    for line, record in json_lines(source, Completion):
+    for line, record in json_lines(source, Completion, target.faults):
         _refuse_foreign(path, line, record, target)
-        problem_id = match_id(record.problem_id, target.ids, path=path, line=line, field="problem_id")
+        problem_id = target.problem(record.problem_id, path, line=line, field="problem_id")
+        if problem_id is None:
+            continue
         if record.sample in answered[problem_id]:
             problem = f"sample {record.sample} of problem {problem_id} is stored twice; keep one of the two lines"
             raise BadRecord(path, problem, line=line, field="sample")

@@ -13,7 +13,6 @@ from typing import Any
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import Importer, ImportTarget, TasksOnce
-from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, typed
 
 SCORED = "raw_generations"
@@ -38,10 +37,11 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     once = TasksOnce(path)
     for raw_id, value in typed(path, document.get(SCORED, document), dict[str, Any], inside=SCORED).items():
         field = f"{inside}{raw_id}"
-        texts = typed(path, value, list[str], inside=field)
-        problem_id = match_id(raw_id, target.ids, path=path, field=field)
+        problem_id = target.problem(raw_id, path, field=field)
+        if problem_id is None:
+            continue
         once.add(problem_id, field=field)
-        for sample, text in enumerate(texts):
+        for sample, text in enumerate(target.texts(value, path, field=field)):
             yield target.completion(problem_id, sample, text, form="answer")
 
 

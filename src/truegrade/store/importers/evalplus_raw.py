@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from truegrade.records import Completion
 from truegrade.store.importers.base import Importer, ImportTarget
-from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, json_lines
 
 _MARK = ".raw.jsonl"
@@ -22,7 +22,7 @@ _MARK = ".raw.jsonl"
 
 class _Row(msgspec.Struct):
     task_id: str | int
-    solution: str
+    solution: Any = msgspec.UNSET
 
 
 def named_raw(path: Path) -> bool:
@@ -43,9 +43,12 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """
     path = source.path
     seen: Counter[str] = Counter()
-    for line, row in json_lines(source, _Row):
-        problem_id = match_id(row.task_id, target.ids, path=path, line=line, field="task_id")
-        yield target.completion(problem_id, seen[problem_id], row.solution, form="reply")
+    for line, row in json_lines(source, _Row, target.faults):
+        problem_id = target.problem(row.task_id, path, line=line, field="task_id")
+        if problem_id is None:
+            continue
+        text = target.text(row.solution, path, line=line, field="solution")
+        yield target.completion(problem_id, seen[problem_id], text, form="reply")
         seen[problem_id] += 1
 
 

@@ -17,8 +17,7 @@ import msgspec
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import Importer, ImportTarget, TasksOnce
-from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import SourceFile, typed
+from truegrade.store.importers.reading import SourceFile
 
 EVAL = "eval"
 PLUS_SETS = ("humanevalplus", "mbppplus")
@@ -26,7 +25,7 @@ PLUS_SETS = ("humanevalplus", "mbppplus")
 
 
 class _Graded(msgspec.Struct):
-    solution: str
+    solution: Any = msgspec.UNSET
 
 
 def sniff(source: SourceFile) -> bool:
@@ -44,11 +43,15 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     once = TasksOnce(path)
     for task_id, rows in tasks(path, source.document):
         field = f"{EVAL}.{task_id}"
-        problem_id = match_id(task_id, target.ids, path=path, field=field)
+        problem_id = target.problem(task_id, path, field=field)
+        if problem_id is None:
+            continue
         once.add(problem_id, field)
-        solutions = [row.solution for row in typed(path, rows, list[_Graded], inside=field)]
-        for sample, solution in enumerate(solutions):
-            yield target.completion(problem_id, sample, solution, form="program")
+        for sample, value in enumerate(rows or [None]):
+            inside = f"{field}[{sample}]"
+            row = None if value is None else target.row(path, value, _Graded, inside=inside)
+            text = None if row is None else target.text(row.solution, path, field=f"{inside}.solution")
+            yield target.completion(problem_id, sample, text, form="program")
 
 
 def tasks(path: Path, document: Any) -> Iterator[tuple[str, list[Any]]]:
@@ -61,10 +64,10 @@ def tasks(path: Path, document: Any) -> Iterator[tuple[str, list[Any]]]:
     if not isinstance(found, dict):
         raise BadRecord(path, "expected an object of graded rows by task id", field=EVAL)
     for task_id, rows in found.items():
-        if not isinstance(rows, list):
+        if not isinstance(rows, list | None):
             problem = "holds verdicts without their solutions, as old versions wrote it; give the samples.jsonl"
             raise BadRecord(path, problem, field=f"{EVAL}.{task_id}")
-        yield task_id, rows
+        yield task_id, rows or []
 
 
 IMPORTER = Importer(

@@ -20,7 +20,6 @@ import msgspec
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, ImportTarget
-from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.outputs import Output, OutputMessage
 from truegrade.store.importers.reading import SourceFile, json_lines
 
@@ -31,7 +30,7 @@ _QUESTION = re.compile(r"\A### Question:\n(.*)\n\n### Format: ", re.DOTALL)
 class _Score(msgspec.Struct):
     prediction: str | None = None
     extracted_prediction: str | None = None
-    value: dict[str, Any] = {}
+    value: dict[str, Any] | None = None
     metadata: dict[str, Any] | None = None
 
 
@@ -44,18 +43,18 @@ class EvalScopeRow(msgspec.Struct):
     """A line of either kind; what the other kind holds is None."""
 
     index: int
-    model: str = UNKNOWN_MODEL
+    model: str | None = UNKNOWN_MODEL
     model_output: Output | None = None
     metadata: dict[str, Any] | None = None
     sample_score: _SampleScore | None = None
-    messages: list[OutputMessage] = []
+    messages: list[OutputMessage] | None = []
     input: str | None = None
     """The prompt, as older reviews keep it."""
 
     @property
     def question(self) -> str | None:
         """The question of a LiveCodeBench prompt; None where no prompt of that form was saved."""
-        asked = [message.text for message in self.messages if message.role == "user"]
+        asked = [message.text for message in self.messages or () if message.role == "user"]
         found = (_QUESTION.search(prompt) for prompt in (*asked, self.input or ""))
         return next((match[1] for match in found if match), None)
 
@@ -63,7 +62,7 @@ class EvalScopeRow(msgspec.Struct):
     def starts_from_code(self) -> bool:
         """Whether a LiveCodeBench prompt gives starter code, and so asks for a method."""
         return any(
-            _STARTER in prompt for prompt in (*(message.text for message in self.messages), self.input or "")
+            _STARTER in prompt for prompt in (*(message.text for message in self.messages or ()), self.input or "")
         )
 
     @property
@@ -100,8 +99,10 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """
     path = source.path
     seen: Counter[str] = Counter()
-    for line, row in json_lines(source, EvalScopeRow):
+    for line, row in json_lines(source, EvalScopeRow, target.faults):
         problem_id = _problem(path, line, row, target)
+        if problem_id is None:
+            continue
         output = row.model_output or Output()
         yield target.completion(
             problem_id,
@@ -117,17 +118,20 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
         seen[problem_id] += 1
 
 
-def _problem(path: Path, line: int, row: EvalScopeRow, target: ImportTarget) -> str:
-    """The problem by its id, else by its question."""
+def _problem(path: Path, line: int, row: EvalScopeRow, target: ImportTarget) -> str | None:
+    """The problem by its id, else by its question; None where it names none, which is noted."""
     if row.task_id is not None:
-        return match_id(row.task_id, target.ids, path=path, line=line, field="task_id")
-    if row.question is None:
-        problem = "no metadata names the task; export the run with its metadata"
-        raise BadRecord(path, problem, line=line, field="metadata.task_id")
-    if row.question not in target.questions:
-        problem = f"the benchmark has no problem with the question {row.question[:60]!r}; is it the same release?"
-        raise BadRecord(path, problem, line=line, field="messages")
-    return target.questions[row.question]
+        return target.problem(row.task_id, path, line=line, field="task_id")
+    if row.question is not None and row.question in target.questions:
+        return target.questions[row.question]
+    field = "metadata.task_id" if row.question is None else "messages"
+    problem = (
+        "no metadata names the task; export the run with its metadata"
+        if row.question is None
+        else f"the benchmark has no problem with the question {row.question[:60]!r}; is it the same release?"
+    )
+    target.faults.add(BadRecord(path, problem, line=line, field=field))
+    return None
 
 
 IMPORTER = Importer(

@@ -40,6 +40,11 @@ def index_ids(known_ids: Collection[str]) -> IdIndex:
     )
 
 
+def is_number(raw: str | int) -> bool:
+    """Whether an id is a bare number, which problems of several benchmarks can be meant by."""
+    return re.fullmatch(r"[0-9]{1,18}", str(raw)) is not None
+
+
 def match_id(
     raw: str | int, index: IdIndex, *, path: Path, line: int | None = None, field: str | None = None
 ) -> str:
@@ -52,7 +57,7 @@ def match_id(
     if text in index.exact:
         return text
     found = index.folded.get(text.casefold())
-    if found is None and re.fullmatch(r"[0-9]{1,18}", text):
+    if found is None and is_number(text):
         found = index.numbered.get(int(text))
     if found is not None:
         return found

@@ -8,7 +8,8 @@ number is taken for an id only where the question is that problem's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -18,9 +19,8 @@ import msgspec
 from truegrade.errors import BadRecord
 from truegrade.records import Completion, Form
 from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, ImportTarget
-from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.outputs import Output, OutputMessage
-from truegrade.store.importers.reading import ZIP_MAGIC, SourceFile, typed
+from truegrade.store.importers.reading import ZIP_MAGIC, RowFaults, SourceFile, typed
 from truegrade.store.importers.zipped import Documents, opened_zip
 
 OURS = "truegrade"
@@ -40,7 +40,7 @@ _DOCUMENT = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"status"\s*:\s*"')
 
 class _Spec(msgspec.Struct):
     task: str
-    model: str = UNKNOWN_MODEL
+    model: str | None = UNKNOWN_MODEL
     metadata: dict[str, Any] | None = None
 
 
@@ -61,9 +61,9 @@ class InspectSample(msgspec.Struct):
     id: int | str
     epoch: Annotated[int, msgspec.Meta(ge=1)] = 1
     input: str | list[OutputMessage] = ""
-    output: Output = msgspec.field(default_factory=Output)
+    output: Output | None = None
     scores: dict[str, _Score] | None = None
-    metadata: dict[str, Any] = {}
+    metadata: dict[str, Any] | None = None
 
     @property
     def question(self) -> str:
@@ -73,7 +73,7 @@ class InspectSample(msgspec.Struct):
     @property
     def form(self) -> Form:
         """What the text is: a reply, unless our own export says otherwise."""
-        own = self.metadata.get(FORM)
+        own = (self.metadata or {}).get(FORM)
         return next((form for form in _FORMS if form == own), "reply")
 
     @property
@@ -122,50 +122,65 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     spec = _spec(source)
     _refuse_other(path, spec, target)
     seen: set[tuple[str, int]] = set()
-    for place, sample in samples_of(source):
+    for place, sample in samples_of(source, target.faults):
         problem_id = _problem(path, place, sample, target)
+        if problem_id is None:
+            continue
         if (problem_id, sample.epoch) in seen:
             problem = f"epoch {sample.epoch} of problem {problem_id} occurs twice; keep one of the two"
             raise BadRecord(path, problem, field=place)
         seen.add((problem_id, sample.epoch))
+        output = sample.output or Output()
         yield target.completion(
             problem_id,
             sample.epoch - 1,
-            sample.output.text,
+            output.text,
             form=sample.form,
-            model=sample.output.model or spec.model,
-            latency_s=sample.output.time,
-            usage=sample.output.usage,
-            finish_reason=sample.output.finish_reason,
-            reasoning=sample.output.reasoning,
+            model=output.model or spec.model or UNKNOWN_MODEL,
+            latency_s=output.time,
+            usage=output.usage,
+            finish_reason=output.finish_reason,
+            reasoning=output.reasoning,
         )
 
 
-def samples_of(source: SourceFile) -> Iterator[tuple[str, InspectSample]]:
+def samples_of(source: SourceFile, faults: RowFaults | None = None) -> Iterator[tuple[str, InspectSample]]:
     """Every sample with its place in the log; one is held at a time, where they are documents of their own.
 
+    Args:
+        source: the log.
+        faults: told of a sample that is damaged or of another shape; None to raise it.
+
     Raises:
-        BadRecord: one is damaged or of another shape, or the log holds none.
+        BadRecord: the log cannot be read or holds no sample, or one is at fault and nobody is told.
     """
-    empty = True
-    for place, value in _documents(source):
-        sample = typed(source.path, value, InspectSample, inside=place)
-        yield place, sample
+    noted, empty = faults or RowFaults(), True
+    for place, stored in _documents(source):
         empty = False
+        try:
+            sample = typed(source.path, stored(), InspectSample, inside=place)
+        except BadRecord as error:
+            noted.add(error)
+            continue
+        yield place, sample
     if empty:
         problem = "the log holds no sample; was its header copied alone, or the task never begun?"
         raise BadRecord(source.path, problem)
 
 
-def _documents(source: SourceFile) -> Iterator[tuple[str, Any]]:
-    """Every sample as it is stored."""
+def _documents(source: SourceFile) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Every sample's place, and what reads it as it is stored."""
     if not source.head.startswith(ZIP_MAGIC):
         samples = typed(source.path, source.document, _Log).samples or ()
-        yield from ((f"samples[{number}]", value) for number, value in enumerate(samples))
+        yield from ((f"samples[{number}]", partial(_same, value)) for number, value in enumerate(samples))
         return
     with opened_zip(source) as documents:
         _refuse_chunked(source.path, documents)
-        yield from ((name, documents.read(name)) for name in documents.names if _SAMPLE.fullmatch(name))
+        yield from ((name, partial(documents.read, name)) for name in documents.names if _SAMPLE.fullmatch(name))
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _spec(source: SourceFile) -> _Spec:
@@ -213,9 +228,11 @@ def _refuse_chunked(path: Path, documents: Documents) -> None:
         raise BadRecord(path, problem)
 
 
-def _problem(path: Path, place: str, sample: InspectSample, target: ImportTarget) -> str:
-    """The problem by its id; by a bare number only where the question confirms it."""
-    problem_id = match_id(sample.id, target.ids, path=path, field=f"{place}.id")
+def _problem(path: Path, place: str, sample: InspectSample, target: ImportTarget) -> str | None:
+    """The problem by its id, by a bare number only where the question confirms it; None for no known id."""
+    problem_id = target.problem(sample.id, path, field=f"{place}.id")
+    if problem_id is None:
+        return None
     words = target.wordings.get(problem_id, "").strip()
     if isinstance(sample.id, int) and (not words or words not in sample.question):
         problem = (

@@ -19,8 +19,7 @@ import msgspec
 from truegrade.errors import BadRecord
 from truegrade.records import Completion, Form
 from truegrade.store.importers.base import Importer, ImportTarget, TasksOnce
-from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import SourceFile, typed
+from truegrade.store.importers.reading import RowFaults, SourceFile, typed
 
 _TEXTS = re.compile(rb'"(code_list|output_list)"\s*:')
 _VERDICTS_ONLY = re.compile(rb'\s*\[\s*\{\s*"(pass@\d+|detail)"\s*:')
@@ -33,8 +32,8 @@ class AnswerRow(msgspec.Struct, frozen=True, kw_only=True):
     question_title: str = ""
     question_content: str = ""
     starter_code: str | None = None
-    code_list: tuple[str | None, ...] = ()
-    output_list: tuple[str | list[str] | None, ...] = ()
+    code_list: tuple[str | None, ...] | None = ()
+    output_list: tuple[str | list[str | None] | None, ...] | None = ()
     """A reply may be a list of one (self-repair)."""
     graded_list: tuple[bool, ...] = ()
     metadata: tuple[Any, ...] = ()
@@ -45,13 +44,18 @@ class AnswerRow(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def replies(self) -> tuple[str, ...]:
         """The replies as texts; none where the file only repeats the programs."""
-        texts = tuple(_text(item) for item in self.output_list)
+        texts = tuple(text or "" for text in self.outputs)
         return () if texts == self.programs else texts
+
+    @property
+    def outputs(self) -> tuple[str | None, ...]:
+        """``output_list`` as texts, None where a request failed."""
+        return tuple(_text(item) for item in self.output_list or ())
 
     @property
     def programs(self) -> tuple[str, ...]:
         """What was cut out; None (CodeLLaMaInstruct) is the empty program."""
-        return tuple(code or "" for code in self.code_list)
+        return tuple(code or "" for code in self.code_list or ())
 
     def decoded_metadata(self, sample: int) -> dict[str, Any]:
         """What the grading of one program said; empty where the file says nothing that can be read."""
@@ -70,8 +74,12 @@ def sniff(source: SourceFile) -> bool:
     return rows or _VERDICTS_ONLY.match(head) is not None
 
 
-def read_rows(source: SourceFile) -> Iterator[tuple[str, AnswerRow]]:
+def read_rows(source: SourceFile, faults: RowFaults | None = None) -> Iterator[tuple[str, AnswerRow]]:
     """Place and content of each row.
+
+    Args:
+        source: such a file.
+        faults: told of a row that lacks its id or its answers; None to raise it.
 
     Raises:
         BadRecord: not such a file; a row lacks its id or its answers.
@@ -84,9 +92,13 @@ def read_rows(source: SourceFile) -> Iterator[tuple[str, AnswerRow]]:
         raise BadRecord(path, problem)
     for number, value in enumerate(document):
         place = f"[{number}]"
-        row = typed(path, value, AnswerRow, inside=place)
-        if not row.code_list and not row.output_list:
-            raise BadRecord(path, "the row holds no answer; it needs code_list or output_list", field=place)
+        try:
+            row = typed(path, value, AnswerRow, inside=place)
+            if not row.code_list and not row.output_list:
+                raise BadRecord(path, "the row holds no answer; it needs code_list or output_list", field=place)
+        except BadRecord as error:
+            (faults or RowFaults()).add(error)
+            continue
         yield place, row
 
 
@@ -98,23 +110,25 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """
     path = source.path
     once = TasksOnce(path)
-    for place, row in read_rows(source):
+    for place, row in read_rows(source, target.faults):
         field = f"{place}.question_id"
-        problem_id = match_id(row.question_id, target.ids, path=path, field=field)
+        problem_id = target.problem(row.question_id, path, field=field)
+        if problem_id is None:
+            continue
         once.add(problem_id, field=field)
         texts, form = _answers(row)
         for sample, text in enumerate(texts):
             yield target.completion(problem_id, sample, text, form=form)
 
 
-def _answers(row: AnswerRow) -> tuple[tuple[str, ...], Form]:
-    return (row.replies, "reply") if row.replies else (row.programs, "program")
+def _answers(row: AnswerRow) -> tuple[tuple[str | None, ...], Form]:
+    return (row.outputs, "reply") if row.replies else (row.programs, "program")
 
 
-def _text(item: str | list[str] | None) -> str:
+def _text(item: str | list[str | None] | None) -> str | None:
     if isinstance(item, list):
         return item[0] if item else ""
-    return item or ""
+    return item
 
 
 IMPORTER = Importer(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,7 +17,6 @@ import msgspec
 from truegrade.errors import BadRecord
 from truegrade.records import Completion, Form
 from truegrade.store.importers.base import Importer, ImportTarget
-from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, json_lines
 
 _BEGIN = "[BEGIN]"
@@ -32,7 +32,7 @@ class _Doc(msgspec.Struct):
 
 class _Row(msgspec.Struct):
     doc: _Doc
-    resps: list[list[str]]
+    resps: Any = msgspec.UNSET
     arguments: Any = None
     filter: str = "none"
 
@@ -51,7 +51,7 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     path = source.path
     seen: Counter[str] = Counter()
     first_filter: str | None = None
-    for line, row in json_lines(source, _Row):
+    for line, row in json_lines(source, _Row, target.faults):
         first_filter = row.filter if first_filter is None else first_filter
         if row.filter != first_filter:
             continue
@@ -59,12 +59,24 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
         raw_id = row.doc.question_id if field == "doc.question_id" else row.doc.task_id
         if isinstance(raw_id, msgspec.UnsetType):
             problem = "the field is missing; is the file of a code task of lm-eval?"
-            raise BadRecord(path, problem, line=line, field="doc.task_id")
-        problem_id = match_id(raw_id, target.ids, path=path, line=line, field=field)
+            target.faults.add(BadRecord(path, problem, line=line, field="doc.task_id"))
+            continue
+        problem_id = target.problem(raw_id, path, line=line, field=field)
+        if problem_id is None:
+            continue
         form = form_of(row.arguments, row.doc.prompt)
-        for text in (text for request in row.resps for text in request):
+        for text in _responses(row.resps, path, line, target):
             yield target.completion(problem_id, seen[problem_id], text, form=form)
             seen[problem_id] += 1
+
+
+def _responses(resps: Any, path: Path, line: int, target: ImportTarget) -> Iterator[str | None]:
+    """The responses, request by request."""
+    if not isinstance(resps, list):
+        yield from target.texts(resps, path, line=line, field="resps")
+        return
+    for place, request in enumerate(resps):
+        yield from target.texts(request, path, line=line, field=f"resps[{place}]")
 
 
 def form_of(arguments: Any, prompt: str) -> Form:

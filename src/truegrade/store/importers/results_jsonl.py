@@ -14,7 +14,6 @@ import msgspec
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store.importers.base import UNKNOWN_MODEL, Importer, ImportTarget
-from truegrade.store.importers.ids import match_id
 from truegrade.store.importers.reading import SourceFile, json_lines
 
 
@@ -39,11 +38,13 @@ def read(source: SourceFile, target: ImportTarget) -> Iterator[Completion]:
     """
     path = source.path
     seen: Counter[str] = Counter()
-    for line, row in json_lines(source, _Row):
+    for line, row in json_lines(source, _Row, target.faults):
         if row.success and row.generated_code is None:
             problem = "null although 'success' is true; give the prediction or set success to false"
-            raise BadRecord(path, problem, line=line, field="generated_code")
-        problem_id = match_id(row.problem_id, target.ids, path=path, line=line, field="problem_id")
+            target.faults.add(BadRecord(path, problem, line=line, field="generated_code"))
+        problem_id = target.problem(row.problem_id, path, line=line, field="problem_id")
+        if problem_id is None:
+            continue
         yield target.completion(
             problem_id,
             seen[problem_id],
