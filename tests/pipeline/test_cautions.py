@@ -22,7 +22,7 @@ from truegrade.cli.flags import with_flags
 from truegrade.datasets import source
 from truegrade.errors import NotComparable, UserError
 from truegrade.pipeline.cautions import CODES, Caution, caution, folded
-from truegrade.pipeline.sample_cautions import identical_samples, one_sample, positions_named, repeated_positions
+from truegrade.pipeline.sample_cautions import identical_samples, one_sample, repeated_samples, samples_named
 from truegrade.pipeline.summary import read_summary
 from truegrade.profiles import PROFILES, open_profile
 from truegrade.records import Completion, FunctionTask, Problem
@@ -142,17 +142,32 @@ def test_samples_that_differ_in_white_space_alone_are_near_duplicates(mine: Path
     assert not {"near-duplicates", "identical-samples"} & {*codes(graded(moved, [BODY, "    return 3 * x\n"]))}
 
 
-def test_repeated_positions_are_folded_and_a_single_problem_shows_none() -> None:
-    assert repeated_positions([["a", "a", "b", "a"], ["c", "c", "d", "c"]]) == {0: [1, 3]}
-    assert repeated_positions([["a", "a"]]) == {}
-    assert positions_named(0, [1, 3]) == "samples 1, 3 repeat sample 0"
-    assert positions_named(2, [4]) == "sample 4 repeats sample 2"
+def test_repeated_samples_are_folded_and_a_single_problem_shows_none() -> None:
+    rows = [dict(enumerate("aaba")), dict(enumerate("ccdc"))]
+    assert repeated_samples(rows) == ({0: [1, 3]}, 2)
+    assert repeated_samples([dict(enumerate("aa"))]) == ({}, 1)
+    assert samples_named(0, [1, 3]) == "samples 1, 3 repeat sample 0"
+    assert samples_named(2, [4]) == "sample 4 repeats sample 2"
+
+
+def test_samples_that_failed_leave_their_numbers_out_and_name_the_others_rightly() -> None:
+    assert repeated_samples([{1: "a", 4: "a"}, {1: "b", 4: "b"}, {4: "c"}]) == ({1: [4]}, 2)
+    (found,) = identical_samples({"a": {2: "x", 3: "x"}, "b": {2: "y", 3: "y"}})
+    assert found.sentence.startswith("sample 3 repeats sample 2 in all 2 problems")
+
+
+@pytest.mark.parametrize("missing", [(0,), (1,), (0, 2), (2,)])
+def test_a_run_whose_samples_failed_is_counted_and_reported(mine: Path, missing: tuple[int, ...]) -> None:
+    run = graded(mine, [None if number in missing else BODY for number in range(3)])
+    summary = read_summary(run)
+    assert (summary.missing, summary.answered) == (2 * len(missing), 2 * (3 - len(missing)))
+    assert write_report(run).exists()
 
 
 def test_few_problems_with_equal_samples_are_no_warning() -> None:
     rows = {"a": {0: "x", 1: "x"}, "b": {0: "x", 1: "y"}, "c": {0: "x", 1: "z"}}
-    assert identical_samples(rows, 2) == []
-    (found,) = identical_samples({"a": rows["a"], "b": rows["b"]}, 2)
+    assert identical_samples(rows) == []
+    (found,) = identical_samples({"a": rows["a"], "b": rows["b"]})
     assert (found.count, found.of) == (1, 2)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from truegrade.pipeline.cautions import Caution, caution
 from truegrade.pipeline.verdict_table import VerdictTable, counted
@@ -21,6 +22,8 @@ from truegrade.records.config import GenerationConfig
 from truegrade.store.facts import Shape
 from truegrade.store.importers import replies_format
 
+T = TypeVar("T")
+
 MOST_PROBLEMS = 0.5
 """Share of the problems with several samples from which equal samples are no coincidence."""
 REPLY_SHARE = 0.05
@@ -31,23 +34,38 @@ Texts = Mapping[str, Mapping[int, str]]
 _PROGRAMS = (FunctionTask, OracleTask, CasesTask, ContestTask, SuiteTask)
 
 
-def repeated_positions(rows: Sequence[Sequence[str]]) -> dict[int, list[int]]:
-    """Positions whose text equals that of an earlier position in every row: earlier one -> those that repeat it.
+def aligned(rows: Iterable[Mapping[int, T]]) -> tuple[list[int], list[list[T]]]:
+    """The sample numbers that occur, and the rows that hold all of them, in their order.
+
+    A count of samples says nothing of their numbers: where a request failed, a number is missing.
 
     Args:
-        rows: the texts, or their hashes, by problem; all of one length. A single row shows nothing.
+        rows: of each problem, what is known of a sample by its number.
     """
+    there = list(rows)
+    numbers = sorted({number for row in there for number in row})
+    return numbers, [[row[number] for number in numbers] for row in there if len(row) == len(numbers)]
+
+
+def repeated_samples(texts: Iterable[Mapping[int, str]]) -> tuple[dict[int, list[int]], int]:
+    """Samples whose text equals that of an earlier sample in every problem that has all of them.
+
+    Args:
+        texts: of each problem, the texts or their hashes by sample. A single problem shows nothing.
+
+    Returns:
+        earlier sample -> those that repeat it; and the number of problems that have all samples.
+    """
+    numbers, rows = aligned(texts)
     found: dict[int, list[int]] = {}
-    if len(rows) < 2:
-        return found
-    for second in range(1, len(rows[0])):
-        first = next((i for i in range(second) if all(row[i] == row[second] for row in rows)), None)
+    for place, second in enumerate(numbers if len(rows) > 1 else ()):
+        first = next((at for at in range(place) if all(row[at] == row[place] for row in rows)), None)
         if first is not None:
-            found.setdefault(first, []).append(second)
-    return found
+            found.setdefault(numbers[first], []).append(second)
+    return found, len(rows)
 
 
-def positions_named(first: int, seconds: Sequence[int]) -> str:
+def samples_named(first: int, seconds: Sequence[int]) -> str:
     """``samples 1 to 4 repeat sample 0``."""
     if len(seconds) == 1:
         return f"sample {seconds[0]} repeats sample {first}"
@@ -56,14 +74,13 @@ def positions_named(first: int, seconds: Sequence[int]) -> str:
     return f"samples {named} repeat sample {first}"
 
 
-def identical_samples(texts: Texts, n: int) -> list[Caution]:
+def identical_samples(texts: Texts) -> list[Caution]:
     """The warning that samples are no independent draws, because their texts are the same."""
-    whole = [[row[sample] for sample in range(n)] for row in texts.values() if len(row) == n]
-    repeated = repeated_positions(whole)
+    repeated, whole = repeated_samples(texts.values())
     if repeated:
-        named = "; ".join(positions_named(first, seconds) for first, seconds in repeated.items())
-        said = f"{named} in all {len(whole)} problems: pass@k counts one draw several times"
-        return [caution("identical-samples", said, len(whole), len(whole))]
+        named = "; ".join(samples_named(first, seconds) for first, seconds in repeated.items())
+        said = f"{named} in all {whole} problems: pass@k counts one draw several times"
+        return [caution("identical-samples", said, whole, whole)]
     several = [row for row in texts.values() if len(row) > 1]
     same = sum(len(set(row.values())) == 1 for row in several)
     if not same or same < MOST_PROBLEMS * len(several):
@@ -77,7 +94,7 @@ def identical_samples(texts: Texts, n: int) -> list[Caution]:
 
 def near_duplicates(problems: Mapping[str, Problem], outcomes: VerdictTable, texts: Texts) -> list[Caution]:
     """The warning that samples differ in their texts and hold the same program, white space apart."""
-    if identical_samples(texts, max(map(len, texts.values()), default=0)):
+    if identical_samples(texts):
         return []
     programs = [
         [outcome.answer_hash for outcome in counted(outcomes.get(task, ()))]

@@ -368,7 +368,7 @@ def _own_cautions(
         *([caution("grader-errors", errors_named(errors), len(errors), len(problems))] if errors else []),
         *reply_form(profile, problems, outcomes, shared.completions.shapes),
         *replies_as_programs(shared.manifest.import_format, outcomes, shared.completions.shapes),
-        *identical_samples(texts, shared.n),
+        *identical_samples(texts),
         *near_duplicates(problems, outcomes, texts),
         *pooled_populations(problems),
         *one_sample(generation, shared.n),

@@ -78,12 +78,15 @@ def collect_replies(comparison: Comparison, *, max_chars: int = MAX_CHARS) -> Re
 def _answers(side: Side, names: Sequence[str]) -> Mapping[str, Answers]:
     run = Run.open(side.run)
     prompts = read_prompts(run.prompts(), set(names))
-    counts = {task.id: min(side.samples_per_task, SAMPLES_A_TASK) for task in side.tasks}
-    keys = [SampleKey(name, sample) for name in names for sample in range(counts.get(name, 0))]
+    there: dict[str, set[int]] = {task.id: set() for task in side.tasks}
+    for facts in run.verdict_facts(side.profile):
+        if facts.problem_id in there and facts.sample < side.samples_per_task:
+            there[facts.problem_id].add(facts.sample)
+    shown = {name: sorted(there.get(name, ()))[:SAMPLES_A_TASK] for name in names}
+    keys = [SampleKey(name, sample) for name in names for sample in shown[name]]
     views: dict[str, list[SampleView]] = {name: [] for name in names}
     for view in read_views(run, [side.profile], keys):
-        if view.verdicts:
-            views[view.id].append(view)
+        views[view.id].append(view)
     return {name: Answers(prompt=prompts.get(name, []), samples=views[name]) for name in names}
 
 

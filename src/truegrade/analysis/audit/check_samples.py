@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from truegrade.analysis.audit.evidence import Evidence
 from truegrade.analysis.audit.findings import Finding, Severity, finding
 from truegrade.analysis.audit.survey import label
-from truegrade.pipeline.sample_cautions import positions_named, repeated_positions
+from truegrade.pipeline.sample_cautions import aligned, repeated_samples, samples_named
 from truegrade.pipeline.verdict_table import counted
 from truegrade.records import SampleKey
 from truegrade.statistics import exchangeability
@@ -60,14 +60,14 @@ def _uneven(evidence: Evidence) -> Iterator[Finding]:
 
 def _repeated_positions(evidence: Evidence) -> Iterator[Finding]:
     """A position whose text equals an earlier one's in every problem was not sampled."""
-    texts = [evidence.survey.texts(task) for task in evidence.survey.samples]
-    whole = [row for row in texts if len(row) == evidence.survey.width]
-    for first, seconds in repeated_positions(whole).items():
+    texts = ({number: fact.sha256 for number, fact in facts.items()} for facts in evidence.survey.samples.values())
+    repeated, whole = repeated_samples(texts)
+    for first, seconds in repeated.items():
         yield finding(
             "position-repeated",
             Severity.ERROR,
             list(evidence.survey.samples),
-            f"{positions_named(first, seconds)} for all {len(whole)} problems: the same answers are counted again",
+            f"{samples_named(first, seconds)} for all {whole} problems: the same answers are counted again",
         )
 
 
@@ -88,9 +88,8 @@ def _identical(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _positions(evidence: Evidence) -> Iterator[Finding]:
-    width = evidence.survey.width
-    complete = [row for samples in evidence.outcomes.values() if len(row := counted(samples)) == width]
-    order = exchangeability([[outcome.passed for outcome in row] for row in complete])
+    judged = ({o.sample: o.passed for o in counted(samples)} for samples in evidence.outcomes.values())
+    order = exchangeability(aligned(judged)[1])
     sentence = order.warning() if order is not None else None
     if order is not None and sentence is not None:
         rates = ", ".join(f"{100 * rate:.1f}" for rate in order.rates)
