@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import http.server
+import threading
 import time
+from contextlib import suppress
 
 import pytest
 from targets_support import (
@@ -17,6 +20,7 @@ from targets_support import (
     service,
 )
 
+from truegrade.assay.targets.http import MAX_ANSWER_BYTES
 from truegrade.assay.targets.opening import open_target
 from truegrade.errors import UserError
 
@@ -105,6 +109,47 @@ def test_a_service_that_fails():
         asked(open_target(address), sending(RIGHT))
     with service(lambda body: (time.sleep(1.5), (200, "1"))[1]) as (address, _):
         assert asked(open_target(address, timeout_s=0.2), sending(RIGHT))[0].detail.startswith("grader_hung:")
+
+
+BOMB = "x" * (MAX_ANSWER_BYTES + 1)
+HOSTILE = ["[" * 500_000, "1e999", "9" * 5000, "9" * 400, '{"score": {}}', BOMB, ""]
+
+
+@pytest.mark.parametrize("call", ["plain", "truegrade", "open-instruct", "sandboxfusion"])
+@pytest.mark.parametrize(
+    "answer", [*HOSTILE, '{"verdicts": [3]}', '{"results": [[]]}', '{"status": [], "run_result": 3}']
+)
+def test_no_answer_of_a_service_ends_the_measurement(call, answer):
+    with service(lambda body: (200, answer)) as (address, _):
+        tests_as = {"tests_as": "stdio"} if call == "sandboxfusion" else {}
+        target = open_target(address, call=call, **tests_as)
+        (said,) = asked(target, sending(RIGHT))
+    assert said.passed is None and said.detail and len(said.detail) < 1000
+
+
+def test_an_answer_that_does_not_end_is_read_to_a_bound_and_for_a_time(tmp_path):
+    class Endless(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.end_headers()
+            with suppress(OSError):
+                while True:
+                    self.wfile.write(b"1" * (1 if slow else 1 << 16))
+                    time.sleep(0.05 if slow else 0)
+
+        def log_message(self, *_):
+            """Say nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endless)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        for slow, told in ((False, "grader_text: an answer of over"), (True, "grader_hung: no answer in 0.5 s")):
+            target = open_target(f"http://127.0.0.1:{server.server_port}/grade", timeout_s=30 if not slow else 0.5)
+            assert asked(target, sending(RIGHT))[0].detail.startswith(told)
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_a_callable_that_fails():

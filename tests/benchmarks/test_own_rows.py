@@ -47,6 +47,26 @@ def test_rows_are_problems_of_the_kinds_there_are(tmp_path):
     assert loaded.problems[1].task.tests_use == ()  # the prompt imports it
 
 
+def test_a_path_may_be_a_text(tmp_path):
+    path = write(tmp_path, *ROWS)
+    args = {"allow_modified": "true"}
+    tasks = [
+        {
+            "task_id": "HumanEval/900",
+            "prompt": "def f():\n",
+            "entry_point": "f",
+            "canonical_solution": "",
+            "test": "",
+        }
+    ]
+    (tmp_path / "humaneval.jsonl").write_text("".join(json.dumps(one) + "\n" for one in tasks))
+    data = str(tmp_path / "humaneval.jsonl")
+    assert load_benchmark("humaneval", data=data, args=args).problems[0].id == "HumanEval/900"
+    assert len(load_benchmark(str(path)).problems) == 3
+    with pytest.raises(UserError, match="no such file|not"):
+        load_benchmark("quixbugs", data=str(tmp_path / "missing"))
+
+
 def test_the_schema_says_what_is_read():
     validator = jsonschema.Draft202012Validator(json_schema("benchmark-row"))
     for row in ROWS:

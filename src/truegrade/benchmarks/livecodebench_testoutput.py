@@ -22,6 +22,7 @@ from truegrade.datasets.content import read_content, sha256
 from truegrade.datasets.unpinned import UNPINNED
 from truegrade.errors import BadRecord, DataMissing
 from truegrade.extraction.parsing import Fault, Parser
+from truegrade.files.json_text import UNREADABLE
 from truegrade.records import OutputTask, Problem
 from truegrade.statistics.windows import FILTERS
 
@@ -95,7 +96,7 @@ def _problem(path: Path, row: TestOutputRow, digest: str) -> Problem:
 def _first_test(path: Path, row: TestOutputRow) -> ShownTest:
     try:
         tests = msgspec.json.decode(row.test, type=list[ShownTest]) if isinstance(row.test, str) else row.test
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise BadRecord(path, f"question {row.question_id!r}: {error}", field="test") from None
     if not tests:
         raise BadRecord(path, f"question {row.question_id!r} has no test", field="test")

@@ -289,7 +289,7 @@ def _header(path: Path) -> Header:
     except msgspec.ValidationError as error:
         problem, field = place_of(error)
         raise BadRecord(file, f"{problem}; see docs/extend.md", field=field) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadRecord(file, f"cannot be read as TOML: {error}") from None
     if header.prompt is not None and "{prompt}" not in header.prompt:
         raise BadRecord(file, "leaves the problem out; write {prompt} where it belongs", field="prompt")

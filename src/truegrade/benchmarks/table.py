@@ -58,7 +58,7 @@ REGISTRY = Registry[BenchmarkSpec]("benchmark", BENCHMARKS, _fault, readers=READ
 
 
 def load_benchmark(
-    given: str | BenchmarkSpec, data: Path | None = None, args: Mapping[str, str] | None = None
+    given: str | BenchmarkSpec, data: str | Path | None = None, args: Mapping[str, str] | None = None
 ) -> Benchmark:
     """Find a benchmark that the user names and read its problems.
 
@@ -71,7 +71,7 @@ def load_benchmark(
         UnknownName: no such benchmark.
         UserError: its file or an argument is at fault.
     """
-    return load_found(REGISTRY.find(given), data, args or {})
+    return load_found(REGISTRY.find(given), None if data is None else Path(data), args or {})
 
 
 def load_found(found: Found[BenchmarkSpec], data: Path | None, args: Mapping[str, str]) -> Benchmark:

@@ -45,7 +45,7 @@ def _json_pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[st
     def read(text: str) -> Any:
         try:
             return json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return text
 
     return {key: read(value) for key, value in _pairs(ctx, parameter, values).items()}

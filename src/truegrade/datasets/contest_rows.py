@@ -66,9 +66,9 @@ def read_contest_rows(paths: Sequence[Path]) -> Rows[ContestRow]:
 
 def _read(path: Path) -> tuple[list[ContestRow], str]:
     """Rows of one file, and the hash of its (uncompressed) bytes."""
-    if path.name.endswith(".parquet"):
-        return list(_parquet(path)), sha256_of(path)
     with SourceFile(path, hashed=False) as source:
+        if path.name.endswith(".parquet"):
+            return list(_parquet(path)), sha256_of(path)
         if source.head.lstrip()[:1] == b"[":
             content = read_content(path)
             return [_text_only(path, row) for row in parse_rows(path, content, ContestRow)], sha256(content)

@@ -58,7 +58,7 @@ def _named(folder: Path, kind: str) -> list[str]:
     path = folder / ".meta" / "config.json"
     try:
         names = json.loads(_text(path))["files"][kind]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadRecord(path, f"names no such file ({error}); check it out again", field=f"files.{kind}") from None
     if not (isinstance(names, list) and names and all(isinstance(name, str) for name in names)):
         raise BadRecord(path, "must be a list of names; check the repository out again", field=f"files.{kind}")

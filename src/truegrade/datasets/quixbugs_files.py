@@ -74,7 +74,7 @@ def _cases(path: Path) -> list[Any]:
             continue
         try:
             case = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BadRecord(path, f"is not JSON ({error}); check QuixBugs out again", line=number) from None
         if not isinstance(case, list) or len(case) != 2 or not isinstance(case[0], list):
             raise BadRecord(path, "must be [[arguments], expected]", line=number)

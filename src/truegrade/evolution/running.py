@@ -32,9 +32,9 @@ ANCHORS: tuple[AnchorName, ...] = ("base", "identity", "stub", "reference")
 def evolve(
     settings: EvolutionSettings,
     *,
-    out: Path | None = None,
-    data: Path | None = None,
-    adapters: Path | None = None,
+    out: str | Path | None = None,
+    data: str | Path | None = None,
+    adapters: str | Path | None = None,
     workers: int | None = None,
     allow_unsafe: bool = False,
     again: bool = False,
@@ -71,9 +71,13 @@ def evolve(
         open_plan(settings, search, 0)  # a bad argument is found before anything is trained
     watching.stage("draw the problems")
     workplace = prepare(
-        settings, data=data, adapters=adapters, allow_unsafe=allow_unsafe, exclude_seen=exclude_seen
+        settings,
+        data=None if data is None else Path(data),
+        adapters=None if adapters is None else Path(adapters),
+        allow_unsafe=allow_unsafe,
+        exclude_seen=exclude_seen,
     )
-    folder = EvolutionFolder(out or default_folder(settings), notice=notice)
+    folder = EvolutionFolder(default_folder(settings) if out is None else Path(out), notice=notice)
     with ExitStack() as stack:
         evaluator = stack.enter_context(closing(Evaluator(workplace)))
         evaluations = stack.enter_context(closing(open_map(workplace, evaluator, workers)))

@@ -181,8 +181,11 @@ def _taco(problem: Problem, outputs: Outputs | None) -> dict[str, Any]:
     task = problem.task
     if isinstance(task, ContestTask):
         asked, told = _stdin_tests(task)
-        inputs = [[json.loads(line) for line in text.split("\n")] for text in asked]
-        wanted = [[json.loads(text)] for text in told]
+        try:
+            inputs = [[json.loads(line) for line in text.split("\n")] for text in asked]
+            wanted = [[json.loads(text)] for text in told]
+        except (ValueError, RecursionError):
+            raise CannotPut("its tests hold values that are no JSON") from None
     else:
         cases = calls_of(problem, outputs)
         inputs = [[_json_value(value) for value in case.arguments] for case in cases]

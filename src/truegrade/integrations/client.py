@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import msgspec
 
 from truegrade.errors import TruegradeError, UserError
+from truegrade.files.json_text import UNREADABLE
 from truegrade.records import Verdict
 from truegrade.web.http_refusals import ProblemDetails
 from truegrade.web.service.messages import (
@@ -135,7 +136,7 @@ class Client:
         for attempt in range(self._attempts):
             reply, failure = self._try(path, content)
             if reply is not None and reply.status_code == HTTPStatus.OK:
-                return msgspec.json.decode(reply.content, type=gives)
+                return _answer(reply, gives)
             if reply is not None and reply.status_code not in BUSY:
                 raise UserError(told(reply))
             if attempt + 1 < self._attempts:
@@ -158,10 +159,24 @@ def _wait_s(reply: httpx2.Response | None, attempt: int) -> float:
     return (float(asked) if asked.isdigit() else own) * random.uniform(1.0, 1.2)
 
 
+def _answer(reply: httpx2.Response, gives: type[R]) -> R:
+    """The service's answer.
+
+    Raises:
+        ServiceError: it is no such answer.
+    """
+    try:
+        return msgspec.json.decode(reply.content, type=gives)
+    except UNREADABLE as error:
+        raise ServiceError(
+            f"{reply.url}: the answer cannot be read: {error}; is it a service of Truegrade?"
+        ) from None
+
+
 def told(reply: httpx2.Response) -> str:
     """The service's own words about a request that it refuses."""
     try:
         problem = msgspec.json.decode(reply.content, type=ProblemDetails)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return f"the service answered {reply.status_code}"
     return f"{problem.status} {problem.detail}" + (f" (field {problem.field!r})" if problem.field else "")

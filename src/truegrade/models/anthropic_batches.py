@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal
 
 import msgspec
 
+from truegrade.files.json_text import UNREADABLE
 from truegrade.models.anthropic_client import AnthropicClient
 from truegrade.models.anthropic_errors import told_failure
 from truegrade.models.anthropic_reply import read_message
@@ -124,7 +125,10 @@ async def _holds(id_: str, token: str, client: anthropic.AsyncAnthropic) -> bool
     """Whether the custom ids of a batch that has ended are those of a token."""
     async with client.messages.batches.with_streaming_response.results(id_) as response:
         async for line in response.iter_lines():
-            return msgspec.json.decode(line, type=_ResultLine).custom_id.startswith(f"{token}-")
+            try:
+                return msgspec.json.decode(line, type=_ResultLine).custom_id.startswith(f"{token}-")
+            except UNREADABLE:
+                continue
     return False
 
 
@@ -135,7 +139,10 @@ async def _download(id_: str, file: IO[bytes], client: anthropic.AsyncAnthropic)
 def _read(lines: IO[bytes]) -> Iterator[tuple[str, Body | RequestFailure]]:
     decoder = msgspec.json.Decoder(_ResultLine)
     for line in lines:
-        read = decoder.decode(line)
+        try:
+            read = decoder.decode(line)
+        except UNREADABLE:  # whose it is cannot be told: that request has no reply
+            continue
         if read.result.type == "succeeded":
             yield read.custom_id, read_message(read.result.message)
         elif read.result.type == "errored":

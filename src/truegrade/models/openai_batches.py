@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 import msgspec
 
 from truegrade.errors import ModelError
+from truegrade.files.json_text import UNREADABLE
 from truegrade.models.batches import LISTED_BEFORE_S, BatchState, EncodedQuestion, FoundBatch
 from truegrade.models.openai_client import OpenAIClient
 from truegrade.models.openai_reply import read_body
@@ -157,7 +158,10 @@ async def _download(file_id: str, file: IO[bytes], client: openai.AsyncOpenAI) -
 def _read(lines: IO[bytes]) -> Iterator[tuple[str, Body | RequestFailure]]:
     decoder = msgspec.json.Decoder(_ResultLine)
     for line in lines:
-        result = decoder.decode(line)
+        try:
+            result = decoder.decode(line)
+        except UNREADABLE:  # whose it is cannot be told: that request has no reply
+            continue
         if result.response is None:
             error = result.error or _Error()
             told = one_line(f"{error.code or 'no code'}: {error.message or 'no reason given'}")
@@ -165,8 +169,18 @@ def _read(lines: IO[bytes]) -> Iterator[tuple[str, Body | RequestFailure]]:
         elif result.response.status_code == 200:
             yield result.custom_id, read_body(bytes(result.response.body))
         else:
-            told = msgspec.json.decode(result.response.body)
-            yield result.custom_id, status_failure(result.response.status_code, told, {})
+            yield (
+                result.custom_id,
+                status_failure(result.response.status_code, _document(result.response.body), {}),
+            )
+
+
+def _document(body: msgspec.Raw) -> Any:
+    """An error's body, decoded where it can be."""
+    try:
+        return msgspec.json.decode(body)
+    except UNREADABLE:
+        return bytes(body).decode("utf-8", "replace")
 
 
 def _fault(fault: Any) -> str:

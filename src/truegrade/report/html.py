@@ -43,7 +43,7 @@ _NAVIGATION = (
 MAX_PAGE_BYTES = 19_000_000
 
 
-def write_report(run: Run, path: Path | None = None, summary: Summary | None = None) -> Path:
+def write_report(run: Run, path: str | Path | None = None, summary: Summary | None = None) -> Path:
     """Write the page of a graded run and return its path.
 
     Args:
@@ -64,7 +64,7 @@ def write_report(run: Run, path: Path | None = None, summary: Summary | None = N
         chars //= 2
         browser = collect(run, material.summary, material.outcomes, max_chars=chars)
         content = render(material, browser).encode("utf-8", "replace")
-    page = path or run.outputs / "report.html"
+    page = Path(path) if path else run.outputs / "report.html"
     write_atomically(page, content)
     return page
 

@@ -82,13 +82,14 @@ class Run:
         return f"Run({str(self.path)!r}, benchmark={self.manifest.benchmark.name!r})"
 
     @classmethod
-    def open(cls, path: Path, *, notice: Notice = ignore) -> Run:
+    def open(cls, path: str | Path, *, notice: Notice = ignore) -> Run:
         """Open an existing run, a folder or a pack; a pack is unpacked into the cache, to be read.
 
         Raises:
             UserError: a file stands there that is no pack.
             BadRecord: the folder holds no readable manifest, or the pack is damaged.
         """
+        path = Path(path)
         if path.is_file():
             from truegrade.store.packing import is_pack, opened_pack
 

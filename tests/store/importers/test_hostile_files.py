@@ -1,5 +1,6 @@
 """One small file of every format: with half a surrogate pair, with another encoding, with any bytes changed."""
 
+import codecs
 import functools
 import gzip
 import json
@@ -8,12 +9,14 @@ import re
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 from harness_rows import eval_results, graded, lm_eval, mapcoder, prediction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.importing import read_completions, sniff_format, streamed
 from truegrade.analysis.audit.audit_rows import read_rows
+from truegrade.cli import main
 from truegrade.errors import BadRecord
 from truegrade.records import Completion
 from truegrade.store import Journal, read_journal
@@ -170,3 +173,42 @@ def test_any_value_in_any_place_is_read_or_refused(tmp_path, name):
                     read()
                 except BadRecord as error:
                     assert "\n" not in str(error), (at, value)
+
+
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
+ROWS = '{"task_id": "HumanEval/23", "completion": "    return len(string)\\n"}\n'
+OTHER = {
+    "git-lfs": LFS,
+    "git-annex": b"/annex/objects/SHA256E-s31--abc.jsonl\n",
+    **{name: ROWS.encode(name) for name in ("UTF-16", "UTF-32", "UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE")},
+    "UTF-16-BE": codecs.BOM_UTF16_BE + ROWS.encode("utf-16-be"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER)
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["grade", "-b", "humaneval"],
+        ["grade", "-b", "humaneval", "--format", "samples-jsonl"],
+        ["check", "50", "-b", "humaneval"],
+        ["audit", "-b", "humaneval"],
+        ["run", "--model", "baseline/reference"],
+        ["run", "humaneval", "--model", "baseline/reference", "--data"],
+        ["run", "livecodebench", "--model", "baseline/reference", "--data"],
+        ["assay", "humaneval", "--data"],
+    ],
+    ids=" ".join,
+)
+def test_a_pointer_and_another_encoding_are_named_as_what_they_are(tmp_path, monkeypatch, name, words, packed):
+    if packed and words[0] != "grade":
+        return
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "file.jsonl"
+    path.write_bytes(gzip.compress(OTHER[name]) if packed else OTHER[name])
+    result = CliRunner().invoke(main, [*words, str(path)], terminal_width=400)
+    assert result.exit_code == 2, result.output
+    said = " ".join(result.output.split())
+    assert "file.jsonl" in said
+    assert f"is a {name} pointer" in said if name.startswith("git") else f"is {name[:6]}" in said

@@ -26,12 +26,12 @@ __all__ = ["CODES", "Audit", "Finding", "Severity", "audit", "require_file"]
 
 
 def audit(
-    path: Path,
+    path: str | Path,
     benchmark: Benchmark,
     profile: Profile,
     *,
     progress: Progress,
-    previous: Sequence[Path] = (),
+    previous: Sequence[str | Path] = (),
     shots: Sequence[str] = (),
     label: str | None = None,
     graded: Run | None = None,
@@ -62,17 +62,18 @@ def audit(
         if shot not in known:
             raise UnknownName(f"{benchmark.name} problem", shot, known)
     # Grading takes minutes: what is asked to be read after it is looked for before.
-    for file in (path, *previous):
-        require_file(file)
+    file, earlier_files = Path(path), [Path(each) for each in previous]
+    for each in (file, *earlier_files):
+        require_file(each)
     evidence = gather(
-        path, benchmark, profile, graded=graded, workers=workers, progress=progress, allow_unsafe=allow_unsafe
+        file, benchmark, profile, graded=graded, workers=workers, progress=progress, allow_unsafe=allow_unsafe
     )
     findings = [
         *check_flags(evidence),
         *check_protocol(evidence, shots, label),
         *check_samples(evidence),
     ]
-    for earlier in previous:
+    for earlier in earlier_files:
         before = gather(earlier, benchmark, profile, workers=workers, progress=progress, allow_unsafe=allow_unsafe)
         findings += check_rounds(evidence, before)
     recorded = [item for item in evidence.survey.recorded if item.flag.value]

@@ -85,7 +85,7 @@ def _value(text: str) -> Any:
     for end in ("#", '"""', ". ", ";", ", "):
         try:
             return ast.literal_eval(text.partition(end)[0].strip(" .;"))
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
     raise ValueError
 
@@ -93,7 +93,7 @@ def _value(text: str) -> Any:
 def _public(task: ContestTask) -> Iterator[Example]:
     try:
         tests = json.loads(task.public_tests)
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     for test in tests if isinstance(tests, list) else []:
         match test:
@@ -102,5 +102,5 @@ def _public(task: ContestTask) -> Iterator[Example]:
             case {"input": str(given), "output": str(output)}:
                 try:
                     yield tuple(json.loads(line) for line in given.split("\n")), json.loads(output)
-                except ValueError:
+                except (ValueError, RecursionError):
                     continue

@@ -106,7 +106,7 @@ class CommandProgram:
         line = value["said"].splitlines()[-1] if value["said"] else ""
         try:
             return self._call.reading(json.loads(line.lower()))
-        except ValueError:
+        except (ValueError, RecursionError):
             return Reading(None, None, no_verdict(TEXT, line))
 
     def unusable(self, why: str) -> UserError:

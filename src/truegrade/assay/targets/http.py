@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import json
+import time
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -13,10 +15,14 @@ from truegrade.assay.targets.readings import DIED, HUNG, RAISED, TEXT, Reading, 
 from truegrade.errors import UserError
 
 if TYPE_CHECKING:
-    import httpx2
+    pass
 
 SERVICE_PATHS = {"truegrade": "/v1/grade"}
 """Where a service is asked that was named by its address alone."""
+
+
+MAX_ANSWER_BYTES = 1 << 20
+"""Bytes of an answer that are read, unpacked; a verdict takes fewer than a thousand."""
 
 
 class HttpTarget(OneByOneTarget):
@@ -64,14 +70,25 @@ class HttpTarget(OneByOneTarget):
         return self._asker.call.reading(value)
 
     def _post(self, body: dict[str, Any]) -> Any:
-        reply: httpx2.Response = self._http.post(self._address, json=body)
-        self._answered = True
+        import httpx2
+
+        until = time.monotonic() + self._asker.timeout_s
+        with self._http.stream("POST", self._address, json=body) as reply:
+            self._answered = True
+            content = b""
+            for piece in reply.iter_bytes():
+                content += piece
+                if len(content) > MAX_ANSWER_BYTES:
+                    raise _NoAnswer(TEXT, f"an answer of over {MAX_ANSWER_BYTES} bytes")
+                if time.monotonic() > until:
+                    raise httpx2.ReadTimeout("the answer did not end in time")
+        text = content.decode("utf-8", "replace")
         if reply.status_code != HTTPStatus.OK:
-            raise _NoAnswer(RAISED, f"HTTP {reply.status_code}: {reply.text}")
+            raise _NoAnswer(RAISED, f"HTTP {reply.status_code}: {text}")
         try:
-            return reply.json()
-        except ValueError:
-            raise _NoAnswer(TEXT, reply.text) from None
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise _NoAnswer(TEXT, text) from None
 
 
 class _NoAnswer(Exception):

@@ -103,7 +103,7 @@ def _first_example(example: str | None, solution: Solution) -> RecordedCase:
     values: list[Any] = []
     try:
         values = [json.loads(line) for line in example.splitlines() if line.strip()]
-    except ValueError:
+    except (ValueError, RecursionError):
         named = parse_arguments(example)
         if named is not None and not named[0] and named[1].keys() == set(wanted):
             values = [named[1][name] for name in wanted]

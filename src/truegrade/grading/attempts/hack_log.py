@@ -12,7 +12,7 @@ import msgspec
 
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import quietly
-from truegrade.files.json_text import encode
+from truegrade.files.json_text import UNREADABLE, encode
 
 FILE = "hacks.jsonl"
 MOST = 1000
@@ -67,7 +67,7 @@ class HackLog:
         for line in stored.splitlines():
             try:
                 record = msgspec.json.decode(line, type=HackRecord)
-            except msgspec.DecodeError:
+            except UNREADABLE:
                 continue
             self._known.add((record.channel, record.shape))
 

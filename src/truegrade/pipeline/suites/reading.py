@@ -27,7 +27,7 @@ _KEY = re.compile(r"""\s*["']?([\w-]+)["']?\s*[.=]""")
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 
 
-def read_suite(path: Path) -> BenchmarkSuite:
+def read_suite(path: str | Path) -> BenchmarkSuite:
     """The suite that a file describes, files in it as seen from the file's folder.
 
     The names of built-in and installed benchmarks and profiles are looked up, and the task arguments of built-in
@@ -36,6 +36,7 @@ def read_suite(path: Path) -> BenchmarkSuite:
     Raises:
         BadRecord: the file cannot be read, or a key, a value or a name is at fault; names line and field.
     """
+    path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -46,7 +47,9 @@ def read_suite(path: Path) -> BenchmarkSuite:
         said, _, place = str(error).partition(" (at line ")
         line = int(place.partition(",")[0]) if place[:1].isdigit() else None
         raise BadRecord(path, f"is no TOML: {said}; correct it", line=line) from None
-    except msgspec.ValidationError as error:
+    except (RecursionError, ValueError) as error:
+        if not isinstance(error, msgspec.ValidationError):  # nested too deeply, or a number of too many digits
+            raise BadRecord(path, f"cannot be read: {error}; correct it") from None
         problem, field = _told(error)
         where = _line(text, field)
         raise BadRecord(path, f"{problem}; see docs/suites.md", line=where, field=field or None) from None

@@ -62,7 +62,7 @@ class AnswerRow(msgspec.Struct, frozen=True, kw_only=True):
         stored = self.metadata[sample]
         try:
             found = json.loads(stored) if isinstance(stored, str) else stored
-        except ValueError:
+        except (ValueError, RecursionError):
             found = {}
         return found if isinstance(found, dict) else {}
 

@@ -24,8 +24,25 @@ HEAD_BYTES = 1 << 16
 """Bytes that a format is recognised by."""
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
-_MARK = b"\xef\xbb\xbf"
-"""UTF-8's byte order mark."""
+_MARK = codecs.BOM_UTF8
+_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+"""Byte order marks; that of UTF-32 begins with that of UTF-16."""
+_ZEROS = {
+    b"\0\1\1\1": "UTF-32LE",
+    b"\1\1\1\0": "UTF-32BE",
+    b"\0\1\0\1": "UTF-16LE",
+    b"\1\0\1\0": "UTF-16BE",
+}
+"""Encoding by which of the first four bytes are zero (1), where no mark is there (RFC 4627, section 3)."""
+_POINTERS = {
+    b"version https://git-lfs.github.com/spec/": "is a git-lfs pointer, not the file itself; run git lfs pull",
+    b"/annex/objects/": "is a git-annex pointer, not the file itself; run git annex get FILE",
+}
 MISSING_FIELD = "the field is missing; every entry needs it"
 SHOWN_FAULTS = 5
 """Bad rows of a file that are named; the others are counted."""
@@ -93,6 +110,7 @@ class SourceFile:
         try:
             with self.content() as file:
                 self.head = file.read(HEAD_BYTES).removeprefix(_MARK)
+            refuse_other_content(path, self.head)
         except BadRecord:
             self.raw.close()
             raise
@@ -171,6 +189,26 @@ def reading(path: Path, unit: Literal["line", "document"] = "line") -> Iterator[
         raise BadRecord(path, f"cannot be read ({error.strerror or error}); check the path") from error
     except MemoryError:
         raise BadRecord(path, f"one {unit} takes more memory than there is; split the file") from None
+
+
+def refuse_other_content(path: Path, head: bytes) -> None:
+    """See that a file is neither a pointer to one that lies elsewhere nor text in another encoding than UTF-8.
+
+    Args:
+        path: the file.
+        head: its first bytes.
+
+    Raises:
+        BadRecord: it is one of these.
+    """
+    for mark, problem in _POINTERS.items():
+        if head.startswith(mark):
+            raise BadRecord(path, problem)
+    zeros = bytes(byte == 0 for byte in head[:4])
+    encoding = next((name for mark, name in _MARKS.items() if head.startswith(mark)), _ZEROS.get(zeros))
+    if encoding is not None:
+        advice = f"write it anew as UTF-8: iconv -f {encoding} -t UTF-8 FILE > NEW"
+        raise BadRecord(path, f"is {encoding} text, and UTF-8 is read; {advice}")
 
 
 def refuse_unreadable(path: Path, head: bytes) -> None:

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.files.json_text import UNREADABLE
 from truegrade.pipeline.cautions import Caution
 from truegrade.records import Estimate
 from truegrade.store import Manifest
@@ -94,7 +95,7 @@ def read_numbers(folder: Folder) -> Numbers | None:
     path = folder.path / "summary.json"
     try:
         return msgspec.json.decode(path.read_bytes(), type=Numbers)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise UserError(f"{path}: {error}; grade the run again to rewrite it") from None
 
 

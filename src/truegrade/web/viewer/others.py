@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.analysis.audit.findings import Audit
+from truegrade.files.json_text import UNREADABLE
 from truegrade.records import Estimate
 from truegrade.web.viewer.lines import iso
 from truegrade.web.viewer.run_folders import Folder
@@ -83,7 +84,7 @@ def evolution_line(folder: Folder) -> EvolutionLine:
         known = msgspec.json.decode((folder.path / "evolution.json").read_bytes(), type=_Evolution)
         final = _final(folder)
         evaluations = _lines(folder.path / "events.jsonl") if "events.jsonl" in folder.files else 0
-    except (msgspec.DecodeError, OSError) as error:
+    except (*UNREADABLE, OSError) as error:
         return EvolutionLine(id=folder.id, changed=changed, problem=f"evolution.json or final.json: {error}")
     chosen = next((one for one in final.selected if one.search == final.chosen), None) if final else None
     return EvolutionLine(
@@ -120,7 +121,7 @@ def _audit(root: Path, path: Path) -> AuditLine | None:
         if status.st_size > MAX_AUDIT_BYTES:
             return None
         audit = msgspec.json.decode(path.read_bytes(), type=Audit)
-    except (msgspec.DecodeError, OSError):
+    except (*UNREADABLE, OSError):
         return None
     short = msgspec.structs.replace(
         audit, findings=[msgspec.structs.replace(finding, rows=finding.rows[:40]) for finding in audit.findings]

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.assay.targets.readings import Reading, read
+from truegrade.assay.targets.readings import SCORE, Reading, no_verdict, read
 from truegrade.grading.tests_forms import TestsForm
 from truegrade.records import Problem
 
@@ -45,12 +45,21 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     """Over HTTP."""
     command: bool = False
     """Whether commands are."""
-    reading: Callable[[Any], Reading] = read
-    """What the answer means."""
+    reads: Callable[[Any], Reading] = read
+    """What an answer means; may raise where it has another shape."""
     tests_as: TestsForm = "asserts"
     """Shape of the tests where the user asks for none."""
     needs_tests: bool = True
     """Whether they are sent in a shape at all."""
+
+    def reading(self, value: Any) -> Reading:
+        """What the answer means, of which nothing is known but that it is plain values; never raises."""
+        try:
+            return self.reads(value)
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            return Reading(
+                None, None, no_verdict(SCORE, f"an answer that cannot be read ({type(error).__name__})")
+            )
 
 
 def sources(problem: Problem) -> dict[str, Any]:

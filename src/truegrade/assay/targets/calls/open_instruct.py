@@ -31,4 +31,4 @@ def _reading(value: Any) -> Reading:
     return Reading(all(results), sum(results) / len(results))
 
 
-CALL = Call(name="open-instruct", ask=_ask, reading=_reading)
+CALL = Call(name="open-instruct", ask=_ask, reads=_reading)

@@ -66,4 +66,4 @@ def _as_wanted(run: dict[str, Any], wanted: str | None) -> bool:
     return wanted is None or str(run.get("stdout") or "").rstrip("\n") == wanted.rstrip("\n")
 
 
-CALL = Call(name="sandboxfusion", ask=_ask, reading=_reading, tests_as="stdio")
+CALL = Call(name="sandboxfusion", ask=_ask, reads=_reading, tests_as="stdio")

@@ -31,4 +31,4 @@ def _reading(value: Any) -> Reading:
     return Reading(first["passed"], float(first["passed"]))
 
 
-CALL = Call(name="truegrade", ask=_ask, reading=_reading, needs_tests=False)
+CALL = Call(name="truegrade", ask=_ask, reads=_reading, needs_tests=False)
