@@ -63,7 +63,7 @@ def test_a_path_may_be_a_text(tmp_path):
     data = str(tmp_path / "humaneval.jsonl")
     assert load_benchmark("humaneval", data=data, args=args).problems[0].id == "HumanEval/900"
     assert len(load_benchmark(str(path)).problems) == 3
-    with pytest.raises(UserError, match="no such file|not"):
+    with pytest.raises(UserError, match=r"no such file|not"):
         load_benchmark("quixbugs", data=str(tmp_path / "missing"))
 
 

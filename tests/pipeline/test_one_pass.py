@@ -113,11 +113,11 @@ def test_every_record_holds_the_hash_that_is_known_at_the_files_end(tmp_path, gr
 def test_a_bad_last_line_leaves_nothing(tmp_path, grade, monkeypatch, in_memory):
     monkeypatch.setattr(spool, "IN_MEMORY_BYTES", in_memory)
     path = tmp_path / "x_results.jsonl"
-    path.write_bytes(answers() + b'{"problem_id": "p0"}\n')
+    path.write_bytes(answers() + b'{"problem_id": 99, "generated_code": "1"}\n')
     before = sorted(tmp_path.iterdir())
     with pytest.raises(BadRecord) as caught:
         grade(path)
-    assert (caught.value.line, caught.value.field) == (2 * PROBLEMS + 1, "generated_code")
+    assert (caught.value.line, caught.value.field) == (2 * PROBLEMS + 1, "problem_id")
     assert sorted(tmp_path.iterdir()) == before
 
 

@@ -20,6 +20,7 @@ from truegrade.assay.measures import AssaySummary
 from truegrade.assay.records import AssayFinding, Probe, Said
 from truegrade.assay.settings import Battery
 from truegrade.errors import BadRecord, UserError
+from truegrade.files.checked_lines import with_checksum
 from truegrade.files.json_text import encode, read_json
 from truegrade.store.folder_lock import alone_in
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
@@ -197,7 +198,7 @@ class AssayFolder:
 
     def write_findings(self, findings: list[AssayFinding]) -> None:
         """Write all findings, in one step."""
-        write_atomically(self.path / FINDINGS, b"".join(encode(each) + b"\n" for each in findings))
+        write_atomically(self.path / FINDINGS, b"".join(with_checksum(encode(each)) for each in findings))
 
     def _lines(self, name: str, kind: type[T]) -> Iterator[T]:
         path = self.path / name

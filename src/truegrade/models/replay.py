@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from truegrade.errors import BadRecord, UserError
+from truegrade.files.checked_lines import checksum_fits
 from truegrade.files.json_text import UNREADABLE, decode
 from truegrade.models.base import Reply, no_sample
 from truegrade.records import Completion, Prompt, SampleKey
@@ -109,6 +110,8 @@ def read_completions(file: Path) -> Iterator[Completion]:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
+            if checksum_fits(line) is False:
+                raise BadRecord(file, "its checksum does not fit: the line is damaged", line=number)
             try:
                 yield decode(line, decoder)
             except UNREADABLE as error:

@@ -17,6 +17,7 @@ from typing import Generic, Self, TypeVar
 import msgspec
 
 from truegrade.errors import BadRecord
+from truegrade.files.checked_lines import checksum_fits, with_checksum
 from truegrade.files.json_text import UNREADABLE, decode, encode, place_of
 from truegrade.files.writing import writing
 
@@ -26,6 +27,8 @@ Notice = Callable[[str], None]
 """Receives one sentence for the person at the terminal."""
 
 _TAIL_BYTES = 1 << 16
+SHOWN_DAMAGED = 3
+"""Damaged lines of a journal that are named; the others are counted."""
 FSYNC_EVERY = 64
 _LOOK_EVERY_S = 0.05
 """Seconds between two looks at a journal that is being written."""
@@ -69,13 +72,13 @@ class Journal(Generic[T]):
 
     def append(self, record: T) -> None:
         """Write one record durably enough that only a power cut can lose it before the next fsync."""
-        line = encode(record) + b"\n"
+        line = with_checksum(encode(record))
         self.append_line(line)
         if self._appended is not None:
             self._appended(record, len(line))
 
     def append_line(self, content: bytes) -> None:
-        """Write a record that is encoded already, with its newline."""
+        """Write a record that `truegrade.files.checked_lines.with_checksum` has made a line of."""
         line = memoryview(content)
         with writing(self.path):
             try:
@@ -113,17 +116,17 @@ class Journal(Generic[T]):
 
 
 def read_journal(path: Path, record: type[T], *, notice: Notice = ignore) -> Iterator[T]:
-    """Stream the records of a journal; a torn last line is dropped with a notice.
+    """Stream the records of a journal; a torn last line, and damaged ones, are dropped with a notice.
 
     Raises:
-        BadRecord: the file cannot be read, or a whole line is not a record of this kind.
+        BadRecord: the file cannot be read, or a line that is not damaged is not a record of this kind.
     """
     return (value for _, value in numbered(path, record, notice=notice))
 
 
 def numbered(path: Path, record: type[T], *, notice: Notice = ignore) -> Iterator[tuple[int, T]]:
     """The same with 1-based line numbers."""
-    decoder = msgspec.json.Decoder(record)
+    reader = LineReader(path, record, notice=notice)
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -134,8 +137,76 @@ def numbered(path: Path, record: type[T], *, notice: Notice = ignore) -> Iterato
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 notice(f"{path}, line {number}: torn by an interruption; dropped")
-                return
-            yield number, decode_line(decoder, line, path, number)
+                break
+            value = reader.read(line, number)
+            if value is not None:
+                yield number, value
+    reader.tell()
+
+
+class LineReader(Generic[T]):
+    """Reads the lines of one journal, in order; a damaged line is missing, which is said.
+
+    Earlier versions wrote lines without checksums. They stand at the beginning of a journal, as it is only
+    appended to: behind the first line with a checksum, one without is damaged.
+
+    Args:
+        path: of the journal.
+        record: what it holds.
+        notice: told of the first `SHOWN_DAMAGED` damaged lines, and by `tell` of how many there are.
+    """
+
+    def __init__(self, path: Path, record: type[T], *, notice: Notice = ignore) -> None:
+        self._path, self._notice = path, notice
+        self._decoder = msgspec.json.Decoder(record)
+        self._checked = False
+        self._unchecked = self._damaged = 0
+
+    def read(self, line: bytes, number: int) -> T | None:
+        """The record of a whole line; None of a damaged one.
+
+        Args:
+            line: with its end.
+            number: of the line, 1-based.
+
+        Raises:
+            BadRecord: it is as it was written, and not a record of this kind.
+        """
+        fits = checksum_fits(line)
+        behind = self._checked
+        self._checked = behind or fits is not None
+        if fits is False or (fits is None and behind):
+            self._note(number, "its checksum does not fit")
+            return None
+        try:
+            value = decode(line, self._decoder)
+        except UNREADABLE as error:
+            sentence, field = place_of(error) if isinstance(error, msgspec.ValidationError) else (str(error), None)
+            if fits is None:
+                self._note(number, f"{sentence}, field {field!r}" if field else sentence)
+                return None
+            problem = f"{sentence}; was it written by a newer version?"
+            raise BadRecord(self._path, problem, line=number, field=field) from None
+        self._unchecked += fits is None
+        return value
+
+    def _note(self, number: int, why: str) -> None:
+        self._damaged += 1
+        if self._damaged <= SHOWN_DAMAGED:
+            self._notice(
+                f"{self._path}, line {number}: damaged ({why}); what it held is missing, and the command that made"
+                " it makes it again"
+            )
+
+    def tell(self) -> None:
+        """Say how many lines are damaged, where not all were named, and how many hold no checksum."""
+        if self._damaged > SHOWN_DAMAGED:
+            self._notice(f"{self._path}: {self._damaged} lines are damaged; the first {SHOWN_DAMAGED} are named")
+        if self._unchecked:
+            self._notice(
+                f"{self._path}: {self._unchecked} lines of an earlier version hold no checksum, so they are read"
+                " unchecked"
+            )
 
 
 def followed(path: Path, record: type[T], ended: Callable[[], bool]) -> Iterator[T | None]:
@@ -147,9 +218,9 @@ def followed(path: Path, record: type[T], ended: Callable[[], bool]) -> Iterator
         ended: whether nothing more will be appended; then what is left is read, and the stream ends.
 
     Raises:
-        BadRecord: a whole line is not a record of this kind.
+        BadRecord: a line that is not damaged is not a record of this kind.
     """
-    decoder = msgspec.json.Decoder(record)
+    reader = LineReader(path, record)
     with path.open("rb") as file:
         number = 0
         while True:
@@ -157,26 +228,14 @@ def followed(path: Path, record: type[T], ended: Callable[[], bool]) -> Iterator
             line = file.readline()
             if line.endswith(b"\n"):
                 number += 1
-                yield decode_line(decoder, line, path, number)
+                if (value := reader.read(line, number)) is not None:
+                    yield value
                 continue
             if last:
                 return
             file.seek(start)
             yield None
             time.sleep(_LOOK_EVERY_S)
-
-
-def decode_line(decoder: msgspec.json.Decoder[T], line: bytes, path: Path, number: int) -> T:
-    """Decode one line, or say which line and field are at fault."""
-    try:
-        return decode(line, decoder)
-    except msgspec.ValidationError as error:
-        sentence, field = place_of(error)
-        raise BadRecord(path, sentence, line=number, field=field) from None
-    except UNREADABLE as error:
-        raise BadRecord(
-            path, f"not a JSON record: {error}; repair the line, or remove it to have it made again", line=number
-        ) from None
 
 
 def _cut_torn_line(fd: int) -> int:

@@ -20,6 +20,7 @@ from msgspec import UNSET
 
 from truegrade.errors import UnknownName, UserError
 from truegrade.files import run_log
+from truegrade.files.checked_lines import with_checksum
 from truegrade.files.json_text import encode, read_json
 from truegrade.files.writing import writing
 from truegrade.records import Completion, Prompt, Reason, SampleKey, Verdict, sha256_json
@@ -71,7 +72,7 @@ class Run:
         self.path = path
         self.pack = pack
         self.manifest = manifest
-        self._notice = notice
+        self._notice = notice = _once(notice)
         self._completions = FactIndex(self.completions_path, Completion, completion_facts, reply_said, notice)
         self._verdicts: dict[Path, FactIndex[Verdict, VerdictFacts]] = {}
         self._prompts: dict[str, Prompt] | None = None
@@ -287,14 +288,15 @@ class Run:
         """Append completions that are encoded already; samples that are answered here are passed over.
 
         Args:
-            lines: each with its newline, and what is kept of it.
+            lines: each without its newline, and what is kept of it.
             appended: told of each that was new.
         """
         present = self.answered()
         # Synced once, at the end: what a power cut takes is imported anew.
         with self._completions.journal(fsync_every=sys.maxsize) as journal:
-            for line, facts in lines:
+            for record, facts in lines:
                 if facts.key not in present:
+                    line = with_checksum(record)
                     journal.append_line(line)
                     self._completions.add(facts, len(line))
                     appended()
@@ -307,7 +309,7 @@ class Run:
         """Keep what each problem is asked with, so that the run explains itself without the data set."""
         known = self._prompts = self.prompts() | dict(prompts)
         lines = (StoredPrompt(problem_id=key, prompt=known[key]) for key in sorted(known))
-        self.write("prompts.jsonl", b"".join(encode(line) + b"\n" for line in lines))
+        self.write("prompts.jsonl", b"".join(with_checksum(encode(line)) for line in lines))
         self.update(prompts_sha256=sha256_json({key: prompt.sha256 for key, prompt in known.items()}))
 
     def update(self, **changes: Any) -> None:
@@ -390,6 +392,19 @@ def _row(verdict: Verdict, completion: Completion | None) -> dict[str, Any]:
             "cost_usd": completion.cost_usd,
         }
     return row
+
+
+def _once(notice: Notice) -> Notice:
+    """The notice without what it was told before: a journal is read several times."""
+    told: set[str] = set()
+
+    def first(sentence: str) -> None:
+        """Say what is new."""
+        if sentence not in told:
+            told.add(sentence)
+            notice(sentence)
+
+    return first
 
 
 def refuse_mixing(path: Path, stored: Manifest, asked: Manifest) -> None:

@@ -55,14 +55,15 @@ class Spool:
             self._file.seek(0)
 
     def lines(self, config_sha256: str) -> Iterator[tuple[bytes, CompletionFacts]]:
-        """The completions as lines of a journal, in order, each with what is kept of it.
+        """The encoded completions, in order, each with what is kept of it.
 
         Args:
             config_sha256: takes the place of `PENDING`. It is replaced in the encoded line, where the name of the
                 field cannot occur before it, nor inside a text: a quotation mark there is escaped.
         """
         pending, known = (f'"config_sha256":"{value}"'.encode() for value in (PENDING, config_sha256))
-        for line, facts in zip(self._file, self.facts, strict=True):
+        for row, facts in zip(self._file, self.facts, strict=True):
+            line = row.rstrip(b"\n")
             if facts.config_sha256 == PENDING:
                 yield (
                     line.replace(pending, known, 1),

@@ -175,7 +175,7 @@ def test_any_value_in_any_place_is_read_or_refused(tmp_path, name):
                     assert "\n" not in str(error), (at, value)
 
 
-LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22e\nsize 12345\n"
 ROWS = '{"task_id": "HumanEval/23", "completion": "    return len(string)\\n"}\n'
 OTHER = {
     "git-lfs": LFS,

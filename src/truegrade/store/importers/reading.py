@@ -17,6 +17,7 @@ from typing import IO, Any, Literal, Self, TypeVar
 import msgspec
 
 from truegrade.errors import BadRecord
+from truegrade.files.checked_lines import checksum_fits
 from truegrade.files.json_text import UNREADABLE, convert, decode
 from truegrade.files.unpacking import InflationMeter, UnpackedTooLarge, as_file, gunzipped
 
@@ -250,6 +251,9 @@ def json_lines(source: SourceFile, row: type[Row], faults: RowFaults | None = No
             if number == 1:
                 line = line.removeprefix(_MARK)  # noqa: PLW2901 - only Windows editors write this mark
             if line.isspace() or not line:
+                continue
+            if checksum_fits(line) is False:
+                noted.add(BadRecord(source.path, "its checksum does not fit: the line is damaged", line=number))
                 continue
             try:
                 value = decode(line, decoder)

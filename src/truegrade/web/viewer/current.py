@@ -16,6 +16,7 @@ from truegrade.benchmarks import BENCHMARKS, find_benchmark, load_benchmark
 from truegrade.datasets import source
 from truegrade.datasets.locate import find
 from truegrade.errors import UserError
+from truegrade.files.json_text import UNREADABLE
 from truegrade.pipeline.loading import problems_of
 from truegrade.pipeline.summary import summarise_run
 from truegrade.profiles import open_stored
@@ -109,7 +110,10 @@ def _profile_of(path: Path) -> str | None:
     """Under which profile a journal's verdicts are; None of an empty one."""
     with path.open("rb") as file:
         line = file.readline()
-    return msgspec.json.decode(line, type=_Named).profile if line.endswith(b"\n") else None
+    try:
+        return msgspec.json.decode(line, type=_Named).profile if line.endswith(b"\n") else None
+    except UNREADABLE:  # a damaged line
+        return None
 
 
 def _data_at_hand(folder: Folder) -> bool:

@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from truegrade.store.journal import decode_line
+from truegrade.store.journal import LineReader
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -30,7 +30,8 @@ class Follower(Generic[T]):
 
     def __init__(self, path: Path, record: type[T]) -> None:
         self.path = path
-        self._decoder = msgspec.json.Decoder(record)
+        self._record = record
+        self._reader = LineReader(path, record)
         self._inode, self._offset, self._lines = 0, 0, 0
 
     def replaced(self) -> bool:
@@ -43,6 +44,7 @@ class Follower(Generic[T]):
         void = self._offset > 0 and (inode != self._inode or size < self._offset)
         if void or not self._offset:
             self._inode, self._offset, self._lines = inode, 0, 0
+            self._reader = LineReader(self.path, self._record)
         return void
 
     def news(self) -> Iterator[tuple[Span, T]]:
@@ -61,7 +63,8 @@ class Follower(Generic[T]):
                 if not line.endswith(b"\n"):
                     return
                 span = Span(self._offset, len(line))
-                record = decode_line(self._decoder, line, self.path, self._lines + 1)
+                record = self._reader.read(line, self._lines + 1)
                 self._offset += len(line)
                 self._lines += 1
-                yield span, record
+                if record is not None:
+                    yield span, record
