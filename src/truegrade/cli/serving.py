@@ -114,6 +114,14 @@ def _benchmark_files(
     help="Maximum size of a request in MiB.",
 )
 @click.option(
+    "--max-bodies",
+    "max_bodies_mib",
+    default=256,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Maximum size of all requests under way together, in MiB; further ones get 503.",
+)
+@click.option(
     "--max-cpu",
     "max_cpu_s",
     default=60.0,
@@ -172,8 +180,8 @@ def _benchmark_files(
 )
 @unsafe_option
 @json_option
-def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: int, max_memory_mib: int,
-          allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
+def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: int, max_bodies_mib: int,
+          max_memory_mib: int, allow_unsafe: bool | None, as_json: bool, **options: Any) -> None:  # fmt: skip
     """Grade and run programs over HTTP, in the sandbox (docs/service.md). SIGTERM or Ctrl-C drains it."""
     from truegrade.sandbox.cores import usable_cores
     from truegrade.web.service.grading_server import new_token, serve_until_stopped
@@ -184,6 +192,7 @@ def serve(token: str | None, no_token: bool, workers: int | None, max_body_mib: 
     settings = ServiceSettings(
         token=None if no_token else token or new_token(),
         max_body_bytes=max_body_mib * MIB,
+        max_bodies_bytes=max_bodies_mib * MIB,
         max_memory_bytes=max_memory_mib * MIB,
         allow_unsafe=bool(allow_unsafe),
         workers=workers or usable_cores(),

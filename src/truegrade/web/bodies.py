@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,16 +23,54 @@ _PATH = re.compile(r" - at `(?P<path>[^`]*)`$")
 _FIELD = re.compile(r"field `(?P<name>[^`]*)`")
 
 
-async def read_body(request: Request, most: int, within_s: float) -> bytes:
+class BodyRoom:
+    """Bounds the bytes that the bodies of all requests under way hold together.
+
+    Args:
+        most: bytes; a body that is alone has room up to its own bound.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self.held = most, 0
+
+    @contextmanager
+    def share(self, retry_after_s: int) -> Iterator[Callable[[int], None]]:
+        """What takes room for more bytes of one request, until that is answered.
+
+        Args:
+            retry_after_s: seconds after which a request that finds no room may come back.
+        """
+        own = 0
+
+        def take(size: int) -> None:
+            """Take room; 503 where others hold it."""
+            nonlocal own
+            if self.held > own and self.held + size > self._most:
+                raise Refusal(
+                    HTTPStatus.SERVICE_UNAVAILABLE,
+                    f"the requests under way hold {self._most} bytes; come back later",
+                    headers={"Retry-After": str(retry_after_s), "Connection": "close"},
+                )
+            own += size
+            self.held += size
+
+        try:
+            yield take
+        finally:
+            self.held -= own
+
+
+async def read_body(request: Request, most: int, within_s: float, take: Callable[[int], None]) -> bytes:
     """The whole body of a request.
 
     Args:
         request: whose body.
         most: bytes that it may hold.
         within_s: seconds in which it must have arrived.
+        take: told of each piece's bytes, see `BodyRoom.share`.
 
     Raises:
-        Refusal: 413 if it is too large, 408 if it is too late.
+        Refusal: 413 if it is too large, 408 if it is too late, 503 if others hold the room.
         ClientDisconnect: the client hung up before its end.
     """
     too_large = Refusal(
@@ -48,6 +88,7 @@ async def read_body(request: Request, most: int, within_s: float) -> bytes:
                 size += len(part)
                 if size > most:
                     raise too_large
+                take(len(part))
                 parts.append(part)
     except TimeoutError:
         raise Refusal(

@@ -25,7 +25,7 @@ from truegrade.errors import UserError
 from truegrade.models.local import Engine, Generated
 from truegrade.web.addresses import listen
 from truegrade.web.application import application, json_response, route
-from truegrade.web.bodies import read_body
+from truegrade.web.bodies import BodyRoom, read_body
 from truegrade.web.http_refusals import Refusal
 from truegrade.web.openai_bodies import Asked, ChatBody, TextBody
 from truegrade.web.port import IDLE_S, HttpServer
@@ -33,6 +33,9 @@ from truegrade.web.port import IDLE_S, HttpServer
 B = TypeVar("B", ChatBody, TextBody)
 
 MAX_BODY_BYTES = 16_000_000
+MAX_BODIES_BYTES = 4 * MAX_BODY_BYTES
+"""Of all requests that arrive at a time."""
+RETRY_AFTER_S = 1
 MAX_CONNECTIONS = 256
 """An evaluation that keeps more requests open is told 503, and asks again."""
 SEED_BITS = 31
@@ -54,6 +57,7 @@ class ModelServer(HttpServer):
         self.engine = engine
         self.model_id = engine.name.partition("/")[2]
         self.started_at = int(time.time())
+        self.bodies = BodyRoom(MAX_BODIES_BYTES)
         super().__init__(
             _application(self),
             listen(host, port),
@@ -107,7 +111,8 @@ def _error(refusal: Refusal) -> Response:
 
 
 async def _complete(served: ModelServer, kind: type[B], request: Request) -> Response:
-    asked = _decode(await read_body(request, MAX_BODY_BYTES, IDLE_S), kind).asked()
+    with served.bodies.share(RETRY_AFTER_S) as take:
+        asked = _decode(await read_body(request, MAX_BODY_BYTES, IDLE_S, take), kind).asked()
     if asked.model != served.model_id:
         known = f"the model {asked.model!r} is not served here; {served.model_id!r} is"
         raise Refusal(HTTPStatus.NOT_FOUND, known, code="model_not_found", field="model")

@@ -172,6 +172,26 @@ def test_work_nobody_waits_for_is_given_up(serve):
             assert client.post("/v1/execute", json={"program": "1"}, timeout=15).json()["status"] == "passed"
 
 
+def test_the_bodies_of_all_requests_under_way_are_bounded_together(serve):
+    """The one that finds no room comes back; the room is free again once the others are answered."""
+    padded = {"program": "import time; time.sleep(3)", "wall_s": 6, "stdin": "x" * (600 << 10)}
+    small = {"program": "1", "wall_s": 5}
+    with serve("--max-body", "2", "--max-bodies", "1") as service, ThreadPoolExecutor(3) as clients:
+
+        def ask(body):
+            with service.http() as client:
+                return client.post("/v1/execute", json=body, timeout=30)
+
+        replies = list(clients.map(ask, [padded] * 3))
+        assert sorted(reply.status_code for reply in replies) == [200, 503, 503]
+        for reply in replies:
+            if reply.status_code == 503:
+                assert int(reply.headers["retry-after"]) >= 1 and "1048576 bytes" in reply.json()["detail"]
+        assert ask(small).status_code == 200
+        alone = ask({**small, "stdin": "x" * (1500 << 10)})
+        assert alone.status_code == 200, "a request that is alone has room up to --max-body"
+
+
 @pytest.mark.slow
 def test_sigterm_lets_what_runs_finish_and_refuses_the_rest(serve):
     working = {"program": "import time; time.sleep(1.5); print('done')", "wall_s": 4}

@@ -150,6 +150,7 @@ def _serving(path: Path, workers: int | None) -> tuple[Service, GradingServer]:
             workers=workers or usable_cores(),
             max_queue=MAX_QUEUE,
             max_body_bytes=MAX_BODY_BYTES,
+            max_bodies_bytes=MAX_BODY_BYTES,
             max_cpu_s=MAX_CPU_S,
             max_memory_bytes=MAX_MEMORY_BYTES,
             max_connections=MAX_CONNECTIONS,

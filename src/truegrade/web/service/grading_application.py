@@ -86,13 +86,15 @@ async def _answer(service: Service, endpoint: Endpoint, request: Request) -> Res
     service.requests[endpoint.client] += 1
     try:
         _check_kind(request)
-        body = await read_body(request, service.settings.max_body_bytes, service.settings.patience_s)
-        work = endpoint.handle(service, decode(body, endpoint.takes))
-        return as_response(await _unless_left(work, request.receive))
+        with service.bodies.share(service.workload.retry_after_s) as take:
+            settings = service.settings
+            body = await read_body(request, settings.max_body_bytes, settings.patience_s, take)
+            work = endpoint.handle(service, decode(body, endpoint.takes))
+            return as_response(await _unless_left(work, request.receive))
     except Refusal as refusal:
         if endpoint.client == OWN or refusal.status != HTTPStatus.SERVICE_UNAVAILABLE:
             raise
-        raise ask_again("the service is stopping") from None
+        raise ask_again("the service is stopping" if service.stopping else refusal.detail) from None
     finally:
         service.requests[endpoint.client] -= 1
 

@@ -10,6 +10,7 @@ from truegrade import __version__
 from truegrade.errors import SandboxError
 from truegrade.pipeline.verdicts import with_packages
 from truegrade.sandbox import Limits
+from truegrade.web.bodies import BodyRoom
 from truegrade.web.endpoint import Client
 from truegrade.web.service.catalogue import NameCatalogue
 from truegrade.web.service.executors import Executors
@@ -52,6 +53,7 @@ class Service:
         self.watch = ShadowWatch(settings, self.catalogue, self.executors, self.metrics)
         self.grader.rewarded = self.watch.rewarded
         self.workload.waited = self.metrics.waited
+        self.bodies = BodyRoom(settings.max_bodies_bytes)
         self.stopping = False
         self.requests: Counter[Client] = Counter()
         """Requests for work that are not answered yet, by client."""

@@ -37,6 +37,8 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_queue: int = 4096
     """Programs that may wait or run; a request that would exceed it is told to come back."""
     max_body_bytes: int = 64 * MIB
+    max_bodies_bytes: int = 256 * MIB
+    """Bytes that the bodies of all requests under way may hold together; one that is alone has room."""
     max_cpu_s: float = 60.0
     """Highest time limit that a request may ask for."""
     max_memory_bytes: int = 4096 * MIB
