@@ -152,6 +152,18 @@ def test_an_answer_that_does_not_end_is_read_to_a_bound_and_for_a_time(tmp_path)
         server.server_close()
 
 
+def test_keys_in_the_address_of_a_service_are_not_shown():
+    echo = (500, "no entry for dXNlcjpzM2NyM3Q5OQ== with QUERYKEY77 and t0k3n-of-mine")
+    with service(lambda body: echo) as (address, _):
+        given = address.replace("http://", "http://user:s3cr3t99@") + "?key=QUERYKEY77"
+        (said,) = asked(open_target(given, token="t0k3n-of-mine"), sending(RIGHT))
+    assert said.grader == f"{address}?key=[key]"
+    assert said.detail == "grader_raised: HTTP 500: no entry for [key] with [key] and [key]"
+    with pytest.raises(UserError) as caught:
+        asked(open_target(given), sending(RIGHT))
+    assert "s3cr3t99" not in str(caught.value) and "QUERYKEY77" not in str(caught.value)
+
+
 def test_a_callable_that_fails():
     def reward(program: str, tests: object) -> object:
         if program == WRONG:

@@ -54,6 +54,39 @@ def test_a_run_keeps_its_log_without_keys_and_texts(cli, service):
     assert [line for line in log.splitlines() if "truegrade.console" not in line][1:] == shown
 
 
+@pytest.mark.parametrize("echoed", ["Basic dXNlcjpQQSQkdzByZDEy", "PA$$w0rd12", "QUERYKEY77"])
+def test_keys_in_an_address_are_used_and_neither_stored_nor_shown(cli, monkeypatch, echoed):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    keys = ("PA$$w0rd12", "PA%24%24w0rd12", "QUERYKEY77", "dXNlcjpQQSQkdzByZDEy")
+    answers = [
+        scripted.error(429, f"slow down, {echoed}", headers={"retry-after-ms": "10"}),
+        scripted.Answer(scripted.chat("```python\nx = 1\n```")),
+    ]
+    with scripted.scripted_server(answers) as server:
+        address = server.url.replace("http://", "http://user:PA%24%24w0rd12@") + "?key=QUERYKEY77"
+        words = ("run", "humaneval", "--limit", "1", "-m", "openai/gpt-x", "--base-url", address, "--out", "r")
+        code, out, err = cli("--log-level", "debug", *words)
+        assert code == 0, err
+        again = cli(*words)
+        assert again[0] == 0 and len(server.requests) == 2, "the same command goes on with the same run"
+        assert any(
+            "dXNlcjpQQSQkdzByZDEy" in str(vars(seen)) or "QUERYKEY77" in str(vars(seen))
+            for seen in server.requests
+        )
+    said = out + err + "".join(again[1:])
+    stored = b"".join(path.read_bytes() for path in Path("r").rglob("*") if path.is_file()).decode(
+        "utf-8", "replace"
+    )
+    for key in (KEY, *keys):
+        assert key not in said and key not in stored
+    manifest = json.loads(Path("r/manifest.json").read_text())
+    assert manifest["generation"]["base_url"] == f"{server.url}?key=[key]"
+    code, _, err = cli("run", "humaneval", "-m", "openai/gpt-x", "--base-url", "ftp://user:PA$$w0rd12@host")
+    assert code == 2 and "PA$$w0rd12" not in err
+    code, _, err = cli("run", "humaneval", "-m", "openai/gpt-x", "-M", f"api_key={KEY}")
+    assert code == 2 and "api_key_env" in err and KEY not in err
+
+
 def test_standard_error_shows_warnings_alone_unless_more_is_asked_for(cli, service):
     code, _, err = cli(*service)
     assert code == 0 and not any(LINE.fullmatch(line) for line in err.splitlines())

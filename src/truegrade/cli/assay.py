@@ -22,6 +22,7 @@ from truegrade.cli.options import (
     progress_for,
     unsafe_option,
 )
+from truegrade.files.addresses import without_keys
 
 EXIT_FAILED_IF, EXIT_UNUSABLE = 1, 2
 _MEASURE = "measure"
@@ -177,7 +178,7 @@ def measure(
 
 def _typed() -> str:
     """The command line, for the page."""
-    return shlex.join(["truegrade", *sys.argv[1:]])
+    return shlex.join(["truegrade", *map(without_keys, sys.argv[1:])])
 
 
 @assay.command()

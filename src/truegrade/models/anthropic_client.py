@@ -151,7 +151,7 @@ class AnthropicClient(VendorClient):
             import anthropic
 
             self._client = anthropic.AsyncAnthropic(
-                base_url=self._endpoint.base_url.removesuffix("/v1"),  # the client adds it
+                base_url=self._endpoint.address.removesuffix("/v1"),  # the client adds it
                 api_key=self._endpoint.api_key or "none",  # without one it looks for other credentials
                 default_headers={"anthropic-version": VERSION},
                 max_retries=0,

@@ -231,7 +231,7 @@ class BedrockClient(VendorClient):
                 "read_timeout": self._policy.timeout_s,
                 "connect_timeout": connect_s,
             }
-            self._client = _service(self._endpoint.session, self._endpoint.base_url, limits)
+            self._client = _service(self._endpoint.session, self._endpoint.address, limits)
         return self._client
 
 

@@ -249,7 +249,7 @@ class GoogleClient(VendorClient):
             self._client = genai.Client(
                 **access,
                 http_options=genai.types.HttpOptions(
-                    base_url=endpoint.base_url,
+                    base_url=endpoint.address,
                     timeout=max(1, int(self._timeout_s * 1000)),
                     retry_options=genai.types.HttpRetryOptions(attempts=1),
                     httpx_async_client=self._connections,

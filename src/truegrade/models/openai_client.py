@@ -90,7 +90,7 @@ class OpenAIClient(VendorClient):
             import openai
 
             self._client = openai.AsyncOpenAI(
-                base_url=self._endpoint.base_url,
+                base_url=self._endpoint.address,
                 api_key=self._endpoint.api_key or "none",  # the client insists; keyless services ignore it
                 max_retries=0,
                 timeout=openai.Timeout(self._timeout_s, connect=min(self._timeout_s, CONNECT_TIMEOUT_S)),

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from truegrade.errors import UserError
+from truegrade.files.addresses import keys_in, without_keys
 from truegrade.models.base import Model
 from truegrade.records.config import RequestPolicy
 from truegrade.registry import Found, Registry
@@ -141,8 +142,12 @@ class ModelEndpoint:
 
     def __init__(self, provider: str, base_url: str, api_key: str | None, key_variable: str) -> None:
         self.provider = provider
-        self.base_url = base_url
+        self.address = base_url
+        """What requests are sent to; it may hold keys, so it is never shown nor stored."""
+        self.base_url = without_keys(base_url)
         self.api_key = api_key
+        self.secrets = tuple(key for key in (api_key, *keys_in(base_url)) if key)
+        """What must not be shown where a service echoes it."""
         self.key_variable = key_variable
         """The variable that holds the key, or would."""
 
@@ -228,4 +233,6 @@ def _check_url(url: str) -> None:
     except ValueError:
         usable = False
     if not usable:
-        raise UserError(f"{url!r} is no address of a service: give `base_url` as http://HOST:PORT/v1")
+        raise UserError(
+            f"{without_keys(url)!r} is no address of a service: give `base_url` as http://HOST:PORT/v1"
+        )

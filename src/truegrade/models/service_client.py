@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from truegrade.models.providers import ModelEndpoint
-from truegrade.models.service_errors import RequestFailure, without_key
+from truegrade.models.service_errors import RequestFailure, without_secrets
 
 T = TypeVar("T")
 
@@ -32,9 +32,9 @@ class VendorClient:
         return f"{self._endpoint.provider}/{self._model}"
 
     def noted(self, outcome: T | RequestFailure) -> T | RequestFailure:
-        """The outcome of a request, with the key taken out of it; and whether there was a connection is noted."""
+        """The outcome of a request, with keys taken out of it; and whether there was a connection is noted."""
         if isinstance(outcome, RequestFailure):
             self.reached = self.reached or not outcome.unreachable
-            return without_key(outcome, self._endpoint.api_key)
+            return without_secrets(outcome, self._endpoint.secrets)
         self.reached = True
         return outcome

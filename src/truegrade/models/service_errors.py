@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from truegrade.files.addresses import HIDDEN, without_keys
 from truegrade.models.providers import ModelEndpoint
 from truegrade.records import Usage
 
@@ -115,11 +116,12 @@ def _advice(failure: RequestFailure, endpoint: ModelEndpoint, model: str, route:
     return "add credit at the provider, then run the same command again; what is stored is kept"
 
 
-def without_key(failure: RequestFailure, key: str | None) -> RequestFailure:
-    """Services may echo the key in an error; it must not reach a file or a screen."""
-    if not key or key not in failure.error:
-        return failure
-    return msgspec.structs.replace(failure, error=failure.error.replace(key, "[key]"))
+def without_secrets(failure: RequestFailure, secrets: Iterable[str]) -> RequestFailure:
+    """Services may echo keys in an error; they must not reach a file or a screen."""
+    error = without_keys(failure.error)
+    for secret in secrets:
+        error = error.replace(secret, HIDDEN)
+    return msgspec.structs.replace(failure, error=error)
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:

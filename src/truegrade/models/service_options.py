@@ -46,6 +46,9 @@ class ServiceOptions(msgspec.Struct, frozen=True, kw_only=True):
         return Price(input_usd=input_usd, output_usd=output_usd, as_of="given")
 
 
+_SECRETS = frozenset(
+    {"api_key", "apikey", "api-key", "authorization", "access_token", "password", "secret", "token"}
+)
 OptionsT = TypeVar("OptionsT", bound=ServiceOptions)
 
 
@@ -53,8 +56,14 @@ def split_arguments(args: Mapping[str, Any], options: type[OptionsT]) -> tuple[O
     """Reserved keys as options, and the rest for the request's body.
 
     Raises:
-        UserError: a reserved key has a value of the wrong kind.
+        UserError: a reserved key has a value of the wrong kind, or a key of a service is among them.
     """
+    secret = next((name for name in args if name.lower() in _SECRETS), None)
+    if secret is not None:
+        raise UserError(
+            f"`model_args` {secret} would be stored with the run; put the key into an environment variable, and"
+            " name that with `model_args` api_key_env=NAME"
+        )
     reserved = {key: value for key, value in args.items() if key in options.__struct_fields__}
     extra_body = {key: value for key, value in args.items() if key not in reserved}
     try:

@@ -9,10 +9,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 from truegrade.assay.targets.asking import OneByOneTarget, ProbeAsker
 from truegrade.assay.targets.calls.base import ProbeQuestion
 from truegrade.assay.targets.readings import DIED, HUNG, RAISED, TEXT, Reading, no_verdict
 from truegrade.errors import UserError
+from truegrade.files.addresses import HIDDEN, keys_in, without_keys
 
 if TYPE_CHECKING:
     pass
@@ -46,6 +49,7 @@ class HttpTarget(OneByOneTarget):
         self._ask = asker.call.ask
         alone = urlsplit(address).path in {"", "/"}
         self._address = address.rstrip("/") + SERVICE_PATHS.get(asker.call.name, "") if alone else address
+        self._token = token
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._http = httpx2.Client(headers=headers, timeout=asker.timeout_s, trust_env=False)
         self._answered = False
@@ -60,12 +64,17 @@ class HttpTarget(OneByOneTarget):
         try:
             value = self._ask(question, self._post)
         except _NoAnswer as error:
-            return error.reading
+            shown = error.reading.detail
+            for key in (*keys_in(self._address), *([self._token] if self._token else [])):
+                shown = shown.replace(key, HIDDEN)
+            return msgspec.structs.replace(error.reading, detail=shown)
         except httpx2.TimeoutException:
             return Reading(None, None, f"{HUNG} no answer in {self._asker.timeout_s:g} s")
         except httpx2.HTTPError as error:
             if not self._answered:
-                raise UserError(f"`grader`: {self._address} cannot be reached: {error}; start it first") from None
+                raise UserError(
+                    f"`grader`: {without_keys(self._address)} cannot be reached: {error}; start it first"
+                ) from None
             return Reading(None, None, no_verdict(DIED, f"{type(error).__name__}: {error}"))
         return self._asker.call.reading(value)
 
@@ -110,7 +119,7 @@ def is_loopback(address: str) -> bool:
     except ValueError:
         host = None
     if not host:
-        raise UserError(f"`grader`: {address} is no address; write http://HOST:PORT/PATH")
+        raise UserError(f"`grader`: {without_keys(address)} is no address; write http://HOST:PORT/PATH")
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

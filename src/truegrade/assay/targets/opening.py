@@ -19,6 +19,7 @@ from truegrade.assay.targets.in_process import CallableTarget
 from truegrade.assay.targets.jailed import HostedTarget, Program
 from truegrade.assay.targets.surroundings import tools
 from truegrade.errors import UserError
+from truegrade.files.addresses import without_keys
 from truegrade.grading.tests_forms import tests_form
 from truegrade.sandbox.levels import detect
 from truegrade.sandbox.protection import LIMITS_ONLY
@@ -72,7 +73,7 @@ def open_target(
     form = tests_form(tests_as or found.tests_as)
     jailed = isinstance(grader, str) and not _is_address(grader) and jail and detect().level > LIMITS_ONLY
     asker = ProbeAsker(
-        _name(grader),
+        without_keys(_name(grader)),
         found,
         form,
         _danger(grader, danger, mine=mine, jailed=jailed),
