@@ -1,6 +1,5 @@
 """Replies of a service are graded while others are asked for; what is stored is what grading after would store."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -17,6 +16,7 @@ import truegrade
 from support import scripted_server as scripted
 from truegrade.cli import main
 from truegrade.errors import ModelError, SandboxError
+from truegrade.files.checked_lines import with_checksum
 from truegrade.models.local import Generated, LocalModel
 from truegrade.profiles import open_profile
 from truegrade.records import Usage
@@ -207,10 +207,10 @@ def test_a_journal_is_followed_while_it_grows(tmp_path):
         journal.append(Row(2))
         assert [next(rows).n, next(rows).n, next(rows)] == [1, 2, None]
         with path.open("ab") as file:  # half of a line, then the rest
-            file.write(b'{"n"')
+            file.write(with_checksum(b'{"n":3}')[:4])
         assert next(rows) is None
         with path.open("ab") as file:
-            file.write(b":3}\n" + json.dumps({"n": 4}).encode())
+            file.write(with_checksum(b'{"n":3}')[4:] + with_checksum(b'{"n":4}')[:-1])
         assert next(rows).n == 3
         ended = True
         assert list(rows) == [], "a line without an end is not read"

@@ -193,8 +193,7 @@ def test_damaged_runs_are_listed_and_hurt_no_other(view, tmp_path):
         for name, culprit in (("torn", "manifest.json"), ("magpie", "summary.json")):
             assert states[name][0] == "unreadable" and culprit in states[name][1]
             assert viewer.json("/api/run", run=name)["report"] == "none"
-        status, detail = viewer.refused("/api/samples", run=GROWING)
-        assert status == 409 and "completions.jsonl, line 41" in detail
+        assert viewer.get("/api/samples", run=GROWING)[0] == 200, "a damaged line is missing, the others are shown"
 
 
 def test_evolutions_and_audits_are_listed(view, tmp_path):

@@ -6,6 +6,7 @@ import pytest
 from viewing_runs import cut, standard_runs, whole
 
 from support.listening import listening
+from truegrade.files.checked_lines import with_checksum
 
 pytestmark = pytest.mark.slow
 
@@ -124,7 +125,8 @@ def test_a_run_is_shown_as_it_grows(chromium, view, tmp_path):
         assert "40 of 90 samples have a reply" in page.inner_text(".progress")
         line = (run / "completions.jsonl").read_bytes().splitlines(True)[0]
         with (run / "completions.jsonl").open("ab") as file:
-            file.write(line.replace(b'"Toy/0"', b'"Toy/29"'))
+            other = line.replace(b'"Toy/0"', b'"Toy/29"')
+            file.write(with_checksum(other[: other.index(b',"crc32"')] + b"}"))
         wait_found(page, "41 of 41 samples")
         page.locator(".progress", has_text="41 of 90 samples have a reply").wait_for()
         page.close()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from viewing_runs import standard_runs
 
 import truegrade
+from truegrade.files.checked_lines import with_checksum
 from truegrade.web.viewer.following import Follower
 from truegrade.web.viewer.run_folders import look
 from truegrade.web.viewer.sample_table import SampleTable
@@ -117,11 +118,10 @@ def test_a_regraded_sample_has_its_last_verdict(whole_run):
         if f'"{failed.key.problem_id}","sample":{failed.key.sample},'.encode() in line
     )
     with path.open("ab") as file:
-        file.write(
-            last.replace(b'"passed":false', b'"passed":true').replace(
-                failed.verdicts["house@1"].reason.encode(), b"passed", 1
-            )
+        again = last.replace(b'"passed":false', b'"passed":true').replace(
+            failed.verdicts["house@1"].reason.encode(), b"passed", 1
         )
+        file.write(with_checksum(again[: again.index(b',"crc32"')] + b"}"))
     table.update(look(whole_run.parent, whole_run))
     assert table.rows[failed.key].verdicts["house@1"].passed
     assert table.open(failed.key).view.verdicts[0].passed
