@@ -27,13 +27,22 @@ BAD_FILES = {
 @pytest.mark.parametrize("case", BAD_FILES)
 def test_a_bad_file_of_completions_is_refused_before_anything_is_written(cli, tmp_path, case):
     rows, words = BAD_FILES[case]
-    path = write(tmp_path / "bad.jsonl", *rows)
-    code, out, err = cli("grade", path, "--benchmark", "humaneval")
+    path = write(tmp_path / "bad.jsonl", *("\n" if row is GOOD else row for row in rows))
+    code, out, err = cli("grade", path, "--benchmark", "humaneval", "--format", "samples-jsonl")
     assert code == 2
     assert err.count("\n") == 1, err
     assert all(word in err for word in ("bad.jsonl", *words)), err
     assert out == ""
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("case", BAD_FILES.keys() - {"empty file"})
+def test_a_bad_row_among_good_ones_is_named_and_they_are_graded(cli, tmp_path, case):
+    rows, words = BAD_FILES[case]
+    code, out, err = cli("grade", write(tmp_path / "bad.jsonl", *rows), "--benchmark", "humaneval", "--out", "r")
+    assert code == 0, err
+    assert all(word in err for word in ("bad.jsonl", *words)), err
+    assert load(tmp_path / "r").summary["answered"] == 1
 
 
 def test_a_second_answer_with_the_same_sample_number_is_refused(cli, tmp_path):

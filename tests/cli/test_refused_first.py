@@ -1,6 +1,7 @@
 """What cannot be graded is refused before anything is asked."""
 
 import json
+import re
 
 import pytest
 
@@ -152,7 +153,8 @@ def test_a_run_graded_by_an_earlier_version_of_a_profile_is_resumed_and_graded_a
     assert now != before and open_stored(before).id == before and open_stored(now).id == now
     for name in (f"verdicts.{now}.jsonl", "manifest.json", "summary.json"):
         path = tmp_path / "r" / name
-        path.with_name(name.replace(now, before)).write_text(path.read_text().replace(now, before))
+        written = re.sub(r',"crc32":"[0-9a-f]{8}"', "", path.read_text())  # an earlier version wrote no checksums
+        path.with_name(name.replace(now, before)).write_text(written.replace(now, before))
     (tmp_path / "r" / f"verdicts.{now}.jsonl").unlink()
     assert before in (tmp_path / "r" / "manifest.json").read_text()
     code, out, err = cli(*command, "--json")
