@@ -39,7 +39,7 @@ def test_a_bad_file_of_completions_is_refused_before_anything_is_written(cli, tm
 @pytest.mark.parametrize("case", BAD_FILES.keys() - {"empty file"})
 def test_a_bad_row_among_good_ones_is_named_and_they_are_graded(cli, tmp_path, case):
     rows, words = BAD_FILES[case]
-    code, out, err = cli("grade", write(tmp_path / "bad.jsonl", *rows), "--benchmark", "humaneval", "--out", "r")
+    code, _, err = cli("grade", write(tmp_path / "bad.jsonl", *rows), "--benchmark", "humaneval", "--out", "r")
     assert code == 0, err
     assert all(word in err for word in ("bad.jsonl", *words)), err
     assert load(tmp_path / "r").summary["answered"] == 1
