@@ -409,3 +409,82 @@ def test_every_code_is_documented_with_what_to_do() -> None:
 def test_the_record_is_read_back(mine: Path) -> None:
     one = caution("subset", "only 2 of 3", 2, 3)
     assert msgspec.json.decode(msgspec.json.encode(one), type=Caution) == one
+
+
+# ---------------------------------------------------------------------------------------- requests that failed
+
+
+@pytest.fixture
+def predictions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Twenty programs, ``f(1)`` of each asked."""
+    monkeypatch.setenv("TRUEGRADE_CACHE", str(tmp_path / "cache"))
+    rows = [
+        {"id": f"p{number}", "function_name": "f", "code": f"def f(x):\n    return x + {number}\n",
+         "input": "f(1)", "output": repr(1 + number)}
+        for number in range(20)
+    ]  # fmt: skip
+    path = tmp_path / "programs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def predicted(predictions: Path, *, absent: int = 0) -> tuple[Run, list[dict[str, object]]]:
+    """A run on 60 rows, of which 36 are right, 12 wrong, and 12 of four problems record a failed request."""
+    rows: list[dict[str, object]] = [
+        {"problem_id": f"p{number}",
+         "generated_code": "" if number < 4 else repr(1 + number - (sample > number % 4)),
+         "success": number >= 4, "error": "Connection error." if number < 4 else None, "latency_ms": 1.5}
+        for number in range(20) for sample in range(3)
+    ]  # fmt: skip
+    rows = rows[: len(rows) - absent]
+    path = predictions.parent / "gpt-4o-mini_results.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    names = ("strict", "seed-regex", "code-reasoning", "code-reasoning-notebook", "paper-tags")
+    return truegrade.grade(
+        path, benchmark="execution-prediction", data=predictions, profiles=names, out=predictions.parent / "run"
+    ), rows
+
+
+def evaluated(rows: list[dict[str, object]], data: Path) -> float:
+    """pass@1 as akshsgaur/code-reasoning-repro@6c43fa8 ``src/models/evaluate.py`` counts a file of results."""
+    expected = {row["id"]: row["output"] for row in map(json.loads, data.read_text().splitlines())}
+    grouped: dict[object, list[bool]] = {}
+    for result in rows:
+        right = bool(result["success"]) and result["generated_code"] == expected[result["problem_id"]]
+        grouped.setdefault(result["problem_id"], []).append(right)
+    return sum(sum(attempts) / len(attempts) for attempts in grouped.values()) / len(grouped)
+
+
+def test_failed_requests_count_as_the_harness_of_a_profile_counts_them(predictions):
+    run, rows = predicted(predictions)
+    summary = read_summary(run)
+    found = {one.profile.partition("@")[0]: one.estimates[0] for one in summary.profiles}
+    assert evaluated(rows, predictions) == 0.6
+    for name in ("seed-regex", "code-reasoning", "code-reasoning-notebook"):
+        assert (found[name].value, found[name].samples, found[name].unanswered) == (0.6, 60, 12)
+    for name in ("strict", "paper-tags"):
+        assert (found[name].value, found[name].samples, found[name].unanswered) == (0.75, 48, 0)
+    assert (summary.expected, summary.answered, summary.missing) == (60, 48, 12)
+    named = {one.code: one for one in summary.warnings if one.code in ("missing-replies", "failed-requests")}
+    assert named["failed-requests"].sentence.startswith("12 of 60 samples are marked success: false, and count as")
+    assert named["missing-replies"].sentence == "12 of 60 samples are marked success: false, and are not scored"
+    assert [name.partition("@")[0] for name in named["missing-replies"].profiles] == ["strict", "paper-tags"]
+
+
+def test_rows_that_failed_and_rows_that_are_not_there_are_told_apart(predictions):
+    run, rows = predicted(predictions, absent=2)
+    found = {one.profile.partition("@")[0]: one.estimates[0].value for one in read_summary(run).profiles}
+    assert found["seed-regex"] == pytest.approx(evaluated(rows, predictions))
+    told = [one.sentence for one in read_summary(run).warnings if one.code == "missing-replies"]
+    assert "12 of 60 samples are marked success: false, and are not scored" in told
+    assert "2 of 60 samples are not in the file, which has up to 3 samples per problem, and are not scored" in told
+
+
+def test_a_failed_request_is_graded_once_and_taken_in_once(predictions):
+    run, _ = predicted(predictions)
+    kept = {path.name: path.read_bytes() for path in run.path.glob("*.jsonl")}
+    predicted(predictions)
+    assert {path.name: path.read_bytes() for path in run.path.glob("*.jsonl")} == kept
+    verdicts = list(run.verdicts("seed-regex"))
+    failed = [verdict for verdict in verdicts if verdict.found == "the request failed"]
+    assert (len(verdicts), len(failed), {verdict.reason.value for verdict in failed}) == (60, 12, {"no_answer"})

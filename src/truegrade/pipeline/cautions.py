@@ -46,6 +46,10 @@ CODES: Mapping[str, CodeMeaning] = MappingProxyType(
             "samples without a reply are not scored",
             "run the same command again; for an imported file, find the missing rows",
         ),
+        "failed-requests": CodeMeaning(
+            "samples whose request failed count as wrong, as they do in the harness that a profile reproduces",
+            "request them again, or quote the profile's number with theirs; `strict` leaves such samples out",
+        ),
         "stopped-when-decided": CodeMeaning(
             "an earlier version stopped the run once its comparison with another one was decided",
             "run the same command again, without the option that stopped it: it asks the rest",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,9 @@ from truegrade.profiles import Profile
 from truegrade.records import Completion, Problem, SampleKey, Verdict
 from truegrade.store import Run
 from truegrade.store.facts import CompletionFacts
+
+NO_TEXT = hashlib.sha256().hexdigest()
+"""Stands in a verdict for the text of a request that failed (`Completion.sha256`)."""
 
 
 def grade_run(
@@ -52,13 +56,13 @@ def grade_run(
         SandboxError: programs would have to run at level 1, and that is not allowed.
     """
     grading = _opened(run, problems, profile)
-    wanted = [(facts.key, facts.sha256) for facts in _gradable(run, grading.problems)]
+    wanted = list(_gradable(run, grading))
     missing = {each for each in wanted if each not in grading.graded}
     progress.start(
         f"grade as {profile.name}", total=len(wanted), done=sum(each in grading.graded for each in wanted)
     )
     # The texts are read here, and of a run without any missing not at all.
-    replies = (c for c in run.completions() if c.text is not None) if missing else iter(())
+    replies = (c for c in run.completions() if grading.judges(c)) if missing else iter(())
     pending = (c for c in replies if (c.key, c.sha256) in missing)
     grader = grader or LocalGrader(workers, allow_unsafe=allow_unsafe)
     try:
@@ -145,6 +149,11 @@ class _Grading(msgspec.Struct, frozen=True):
     levels: set[int]
     """Of the programs that ran, filled by `_store`."""
 
+    def judges(self, completion: Completion) -> bool:
+        """Whether it gets a verdict: a request that failed only where the harness counts it."""
+        scored = completion.problem_id in self.problems
+        return scored and (completion.text is not None or self.profile.counts_failed)
+
 
 def _opened(run: Run, problems: Mapping[str, Problem], profile: Profile) -> _Grading:
     run.record_origin(profile.id, profile.origin)
@@ -175,19 +184,22 @@ def _arriving(run: Run, grading: _Grading, ended: Callable[[], bool]) -> Iterato
     for completion in run.arriving(ended):
         if completion is None:
             yield None
-        elif completion.text is not None and completion.problem_id in grading.problems:
+        elif grading.judges(completion):
             _refuse_other_data(run, completion, grading.problems[completion.problem_id])
             if (completion.key, completion.sha256) not in grading.graded:
                 yield completion
 
 
-def _gradable(run: Run, problems: Mapping[str, Problem]) -> Iterator[CompletionFacts]:
+def _gradable(run: Run, grading: _Grading) -> Iterator[tuple[SampleKey, str]]:
+    """Sample and hash of every completion that gets a verdict; of a request that failed, until it is answered."""
+    answered = run.answered() if grading.profile.counts_failed else set()
     for facts in run.completion_facts():
-        problem = problems.get(facts.problem_id)
-        if problem is None or not facts.answered:
+        problem = grading.problems.get(facts.problem_id)
+        failed = grading.profile.counts_failed and facts.key not in answered
+        if problem is None or not (facts.answered or failed):
             continue
         _refuse_other_data(run, facts, problem)
-        yield facts
+        yield facts.key, facts.sha256 or NO_TEXT
 
 
 def _refuse_other_data(run: Run, found: Completion | CompletionFacts, problem: Problem) -> None:

@@ -15,11 +15,13 @@ from truegrade.models.micro.shown import was_shown
 from truegrade.pipeline.cautions import Caution, caution
 from truegrade.pipeline.populations import POPULATIONS
 from truegrade.pipeline.verdict_table import missing_packages
+from truegrade.profiles import Profile
 from truegrade.records import ChoiceTask, OutputTask, Problem
 from truegrade.statistics import Exchangeability, TaskTally
 from truegrade.statistics.windows import Window, described
 from truegrade.store import Manifest
 from truegrade.store.facts import VerdictFacts
+from truegrade.store.importers import IMPORTERS, Importer
 
 IN_THE_BOX = "embedded/truegrade-micro"
 """How the names of the models that come with the package begin."""
@@ -121,16 +123,46 @@ def unscored(shown: Sequence[str]) -> list[Caution]:
     return [caution("unscored", said, len(shown))]
 
 
-def missing_replies(missing: int, expected: int, *, imported: bool, n: int) -> list[Caution]:
-    """The warning that samples have no reply, and how to request them."""
-    if not missing:
-        return []
-    absent = f"{missing:,} of {_samples(expected)}"
-    if imported:
-        said = f"{absent} are not in the file, which has up to {_samples(n)} per problem, and are not scored"
-    else:
-        said = f"{absent} have no reply and are not scored; run the same command again to request them"
-    return [caution("missing-replies", said, missing, expected)]
+def missing_replies(
+    manifest: Manifest, expected: int, answered: int, failed: int, profile: Profile
+) -> list[Caution]:
+    """The warnings that samples have no reply: whether a profile counts them, and how to request them.
+
+    Args:
+        manifest: of the run.
+        expected: samples that were to be answered.
+        answered: those with a reply.
+        failed: those whose every attempt failed.
+        profile: says whether it counts these as wrong.
+    """
+    counted = failed if profile.counts_failed else 0
+    left_out = expected - answered - counted
+    found = []
+    if counted:
+        said = f"{counted:,} of {_samples(expected)} {_failed(manifest)}, and count as wrong, as in the harness"
+        found.append(caution("failed-requests", said, counted, expected))
+    if left_out and manifest.generation is not None:
+        said = "have no reply and are not scored; run the same command again to request them"
+        found.append(_left_out(left_out, expected, said))
+    elif left_out:
+        absent = expected - answered - failed
+        if failed > counted:
+            found.append(_left_out(failed, expected, f"{_failed(manifest)}, and are not scored"))
+        if absent:
+            said = f"are not in the file, which has up to {_samples(manifest.samples_per_task)} per problem"
+            found.append(_left_out(absent, expected, f"{said}, and are not scored"))
+    return found
+
+
+def _left_out(number: int, expected: int, said: str) -> Caution:
+    return caution("missing-replies", f"{number:,} of {_samples(expected)} {said}", number, expected)
+
+
+def _failed(manifest: Manifest) -> str:
+    """What is said of samples whose requests failed; a file says it in the words of its format."""
+    if manifest.generation is not None:
+        return "have no reply, because every attempt failed"
+    return next((one.failed for one in IMPORTERS if one.name == manifest.import_format), Importer.failed)
 
 
 def stopped_by_results(stopping: Mapping[str, Any]) -> list[Caution]:

@@ -133,7 +133,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     answered: int
     """Samples with a reply, empty ones included."""
     missing: int
-    """Samples without a reply: never asked, or every attempt failed; of an imported file, not in it."""
+    """Samples without a reply: never asked, or every attempt failed; of an imported file, not in it, or a row
+    that records a failed request."""
     imported: bool = False
     """The replies come from a file: there is no model to ask for those that are missing."""
     agent: AgentSummary | None = None
@@ -240,11 +241,7 @@ def summarise_run(
         _profile(p, verdicts[p.id], tasks[p.id], shared, grader_errors(told[p.id], verdicts[p.id]))
         for p in profiles
     ]
-    missing, imported = expected - completions.answered, manifest.generation is None
-    run_wide = missing_replies(missing, expected, imported=imported, n=n)
-    if missing and manifest.stopping is not UNSET:
-        run_wide = [*stopped_by_results(manifest.stopping), *run_wide]
-    warnings = folded({numbers.profile: [*run_wide, *found] for numbers, found in counted_up})
+    warnings = folded({numbers.profile: found for numbers, found in counted_up})
     return Summary(
         benchmark=manifest.benchmark.label,
         dataset_sha256=manifest.benchmark.dataset_sha256,
@@ -255,8 +252,8 @@ def summarise_run(
         samples_per_task=n,
         expected=expected,
         answered=completions.answered,
-        missing=missing,
-        imported=imported,
+        missing=expected - completions.answered,
+        imported=manifest.generation is None,
         agent=shared.agent,
         excluded=manifest.excluded,
         warnings=warnings,
@@ -360,6 +357,7 @@ def _own_cautions(
     texts = {task: row for task, row in shared.completions.texts.items() if task in problems}
     generation, errors = shared.manifest.generation, summary.grader_errors
     return [
+        *_without_reply(profile, shared),
         *data_cautions(shared.manifest, problems, shared.window),
         *(caution("agent", said) for said in (shared.agent.warnings if shared.agent else ())),
         *(caution("profile", said) for said in profile.warnings(problems.values())),
@@ -374,6 +372,15 @@ def _own_cautions(
         *one_sample(generation, shared.n),
         *(caution("reasoning", said) for said in (summary.reasoning.warnings() if summary.reasoning else ())),
     ]
+
+
+def _without_reply(profile: Profile, shared: _Shared) -> list[Caution]:
+    """What must be known of the samples that have none."""
+    expected, told = len(shared.problems) * shared.n, shared.completions
+    found = missing_replies(shared.manifest, expected, told.answered, told.failed, profile)
+    if told.answered < expected and shared.manifest.stopping is not UNSET:
+        return [*stopped_by_results(shared.manifest.stopping), *found]
+    return found
 
 
 def _published(

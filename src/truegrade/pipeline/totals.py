@@ -55,6 +55,7 @@ class CompletionTotals:
         self._longer = 0
         self._reused = self._calls = 0
         self.answered = 0
+        self._failed: set[SampleKey] = set()
         self.model = "imported"
         self._cost: float | None = None
         self._attempts: Counter[str] = Counter()
@@ -70,6 +71,7 @@ class CompletionTotals:
         if completion.cost_usd is not None:
             self._cost = (self._cost or 0.0) + completion.cost_usd
         if completion.sha256 is None:
+            self._failed.add(completion.key)
             return
         self.texts[completion.problem_id][completion.sample] = completion.sha256
         self.shapes[completion.key] = completion.shape
@@ -88,6 +90,11 @@ class CompletionTotals:
         if completion.latency_s is not None:
             self._latency.append(completion.latency_s)
             self._task_latency[completion.problem_id] += completion.latency_s
+
+    @property
+    def failed(self) -> int:
+        """How many samples have no reply because every attempt failed."""
+        return len(self._failed - self.shapes.keys())
 
     def _may_be_longer(self, completion: CompletionFacts) -> bool:
         """Whether a higher limit could have let a reply that was cut go on."""

@@ -95,6 +95,8 @@ def answer_of(completion: Completion, problem: Problem, profile: Profile) -> Ans
     Raises:
         TruegradeError: something that concerns more than this sample.
     """
+    if completion.text is None:
+        return Answer(value=None, found="the request failed", reason=Reason.NO_ANSWER)
     try:
         return profile.answer(problem, completion)
     except TruegradeError:

@@ -66,6 +66,8 @@ class Profile(ABC):
     """Names of the scores that `scores` gives beside right and wrong; a summary has the mean of each."""
     contest_scale: ClassVar[Scale | None] = None
     """How the harness prints pass@k of contest problems, where it does."""
+    counts_failed: ClassVar[bool] = False
+    """Whether a sample whose request failed is a wrong one, as the harness counts it; else it is left out."""
     current: ClassVar[bool] = True
     """Whether `truegrade profiles` lists it without ``--all``: not the rules of one study or an older version."""
     own_file: ClassVar[str | None] = None

@@ -24,7 +24,7 @@ from truegrade.profiles.base import NO_EXAMPLES, Profile, Rule
 from truegrade.profiles.code_reasoning_choice import read_choice
 from truegrade.profiles.execution_prompts import choice_prompts, output_prompts
 from truegrade.profiles.refusals import check_variant
-from truegrade.profiles.seed_regex import COMPARISON, DEFECTS, predicted_task
+from truegrade.profiles.seed_regex import COMPARISON, DEFECTS, FAILED, predicted_task
 from truegrade.records import Answer, ChoiceTask, Completion, Problem, Prompt
 from truegrade.records.kinds import Kind
 
@@ -44,6 +44,7 @@ _AFTER = (
     Rule("limits", "none; here a prediction of over 100,000 characters is compared as text only", _CODE),
     Rule("aggregation", "pass@k, mean over problems; OC, MC, OR, MR per case (notebooks) or over all cases of an"
          " item (Bedrock): both are in every summary", f"{_REPO}/evaluate.py, bedrock_claude"),
+    FAILED,
 )  # fmt: skip
 _CHOICE_DEFECTS = (
     r"choice: the object ends at the first }: an answer with a dictionary or a set is cut",
@@ -57,6 +58,7 @@ class CodeReasoning(Profile):
     name: ClassVar[str] = "code-reasoning"
     version: ClassVar[str] = "6c43fa8"
     summary: ClassVar[str] = "code-reasoning-repro's scripts: tags, else the first assertion, else the whole reply"
+    counts_failed: ClassVar[bool] = True
     current: ClassVar[bool] = False
     covers: ClassVar[tuple[Kind, ...]] = ("output_prediction", "execution_choice")
     variants: ClassVar[tuple[str, ...]] = ("default", "bedrock", "inference-py")

@@ -35,7 +35,7 @@ class PaperTags(Profile):
         Rule("extraction", "the last closed [ANSWER] block holds one assertion on the asked function, or a"
              " literal, and nothing else; without such a block there is no answer", "ours"),
         Rule("comparison", "Python == of literals, read by ast; nothing is executed", "ours"),
-        Rule("aggregation", "every expected sample counts", "ours"),
+        Rule("aggregation", "every reply counts; a sample without one is missing, as under strict", "ours"),
     )  # fmt: skip
     defects: ClassVar[tuple[str, ...]] = (
         "a right answer without tags, in a tag that is cut off, or with prose in the block is lost",

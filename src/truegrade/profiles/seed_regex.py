@@ -24,6 +24,11 @@ COMPARISON = Rule(
     "equal as stripped text, else equal under == after ast.literal_eval; nothing is executed",
     _UPDATE,
 )
+FAILED = Rule(
+    "aggregation",
+    "a row whose `success` is false is an attempt that is wrong",
+    "akshsgaur/code-reasoning-repro@6c43fa8 src/models/evaluate.py evaluate_model_results",
+)
 DEFECTS = (
     "[^)]* ends at the first ): a call with a tuple, a call or a ')' among its arguments is not read",
     "perfect answers score about 96 % on CRUXEval, for that reason alone",
@@ -41,6 +46,7 @@ class SeedRegex(Profile):
     name: ClassVar[str] = "seed-regex"
     version: ClassVar[str] = "2025-10-20"
     summary: ClassVar[str] = "execution prediction as first written down: tags, one regex, else the whole reply"
+    counts_failed: ClassVar[bool] = True
     current: ClassVar[bool] = False
     covers: ClassVar[tuple[Kind, ...]] = ("output_prediction",)
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -51,6 +57,7 @@ class SeedRegex(Profile):
         COMPARISON,
         Rule("limits", "none; here a prediction of over 100,000 characters is compared as text only", _UPDATE),
         Rule("aggregation", "pass@k, mean over problems", _UPDATE),
+        FAILED,
     )  # fmt: skip
     defects: ClassVar[tuple[str, ...]] = (
         *DEFECTS,

@@ -141,7 +141,8 @@ class Strict(Profile):
         Rule("limits", "contests: the limits below for every test", "ours"),
         Rule("limits", "10 s of CPU time, wall backstop 35 s; with a reference program at least 4 times its CPU"
              " time; where a data set's own solution is slower (MBPP/123: 60 s) the problem says so", "ours"),
-        Rule("aggregation", "every expected sample counts; unanswered ones are failures and shown apart", "ours"),
+        Rule("aggregation", "a reply without an answer is a failure, and counted apart too; a sample without a"
+             " reply (its request failed, or was not made) is missing: in no estimate, and counted", "ours"),
     )  # fmt: skip
     limits: ClassVar[Limits] = Limits(cpu_s=10.0, output_bytes=64 * 2**20)
     """MBPP+ holds right answers of tens of megabytes (Mbpp/255)."""

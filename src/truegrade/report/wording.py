@@ -124,7 +124,11 @@ def spread_note(warnings: Sequence[Caution]) -> str:
 
 def why_missing(summary: Summary) -> str:
     """What a missing sample is, for a table."""
-    return "not in the file" if summary.imported else "not requested, or every attempt failed"
+    return (
+        "not in the file, or a row without a reply"
+        if summary.imported
+        else "not requested, or every attempt failed"
+    )
 
 
 def level(number: int | None) -> str:

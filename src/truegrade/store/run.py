@@ -285,17 +285,18 @@ class Run:
         return self._completions.journal()
 
     def take_in(self, lines: Iterable[tuple[bytes, CompletionFacts]], appended: Callable[[], None]) -> None:
-        """Append completions that are encoded already; samples that are answered here are passed over.
+        """Append completions that are encoded already; those here are passed over, but for failures now answered.
 
         Args:
             lines: each without its newline, and what is kept of it.
             appended: told of each that was new.
         """
         present = self.answered()
+        known = {facts.key for facts in self.completion_facts()}
         # Synced once, at the end: what a power cut takes is imported anew.
         with self._completions.journal(fsync_every=sys.maxsize) as journal:
             for record, facts in lines:
-                if facts.key not in present:
+                if facts.key not in (present if facts.answered else known):
                     line = with_checksum(record)
                     journal.append_line(line)
                     self._completions.add(facts, len(line))

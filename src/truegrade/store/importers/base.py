@@ -145,6 +145,8 @@ class Importer(msgspec.Struct, frozen=True, kw_only=True):
     """
     positional: bool = False
     """Whether its rows carry no ids: what they answer is their place."""
+    failed: str = "record a failed request"
+    """How its rows say that a request failed, as a predicate: samples that ..."""
     answers: Callable[[SourceFile], str] | None = None
     """Name of the benchmark that a file says it answers; None where files of this format do not say.
 

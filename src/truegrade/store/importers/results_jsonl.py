@@ -61,4 +61,5 @@ IMPORTER = Importer(
     summary="execution-prediction *_results.jsonl: problem_id with generated_code, the predicted value",
     sniff=sniff,
     read=read,
+    failed="are marked success: false",
 )
