@@ -20,6 +20,14 @@ def test_every_value_that_repr_can_write_is_read_back(value):
 
 
 @pytest.mark.parametrize(
+    "text", ["ｎａｎ", "-ｉｎｆ", "ｓｅｔ()", "ｆｌｏａｔ('nan')", "float('ınf')", "float('ＮＡＮ')",
+             "float('\xa0nan')", "ｆｒｏｚｅｎｓｅｔ([1])", "１", "٣", "0_1", "1_", "−1", "[1，2]"],
+)  # fmt: skip
+def test_letters_and_digits_of_a_literal_are_those_of_ascii(text):
+    assert isinstance(parse_literal(text), NotLiteral)
+
+
+@pytest.mark.parametrize(
     ("text", "value"),
     [
         ("set()", set()),

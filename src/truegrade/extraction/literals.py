@@ -30,7 +30,7 @@ _NAMED: dict[str, Any] = {
     "nanj": complex(0.0, math.nan),
     "infj": complex(0.0, math.inf),
 }
-_NAMED_FLOAT = re.compile(r"\s*[+-]?(?:nan|inf|infinity)\s*", re.IGNORECASE)
+_NAMED_FLOAT = re.compile(r"\s*[+-]?(?:nan|inf|infinity)\s*", re.IGNORECASE | re.ASCII)
 _FENCE_LINE = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[\w+#.-]*[ \t\r]*$", re.MULTILINE)
 _MANY = 1000
 _MAX_SAME_HASH = 100
@@ -157,6 +157,8 @@ def _most_common(items: Iterable[Hashable]) -> int:
 
 def _named_call(call: ast.Call, depth: int) -> Any:
     match call:
+        case ast.Call(func=ast.Name() as name) if not _as_written(name):
+            pass
         case ast.Call(func=ast.Name(id="set"), args=[], keywords=[]):
             return set()
         case ast.Call(func=ast.Name(id="frozenset"), args=[], keywords=[]):
@@ -169,6 +171,11 @@ def _named_call(call: ast.Call, depth: int) -> Any:
             if _NAMED_FLOAT.fullmatch(name):
                 return float(name)
     raise NotALiteralError("a function call")
+
+
+def _as_written(name: ast.Name) -> bool:
+    """Whether a name has these letters in the text too: Python folds others, such as full-width ones, to them."""
+    return name.end_col_offset == name.col_offset + len(name.id)
 
 
 def _signed(node: ast.expr) -> Any:
@@ -185,7 +192,7 @@ def _number(node: ast.expr) -> Any:
     match node:
         case ast.Constant(value=value) if type(value) in {int, float, complex}:
             return value
-        case ast.Name(id=name) if name in _NAMED:
+        case ast.Name(id=name) if name in _NAMED and _as_written(node):
             return _NAMED[name]
         case ast.Call(func=ast.Name(id="float")):
             return _named_call(node, 0)

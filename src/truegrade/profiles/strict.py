@@ -121,7 +121,10 @@ class Strict(Profile):
              " supplies is no answer. Every test in a process of its own, on a fresh object of class Solution",
              "ours"),
         Rule("comparison", "contests on standard input: a real script on a real file; exit code 0; lines stripped,"
-             " empty ones at either end left out; lines equal, or all their words equal as Decimals", "ours"),
+             " empty ones at either end left out; lines equal, or all their words equal as numerals", "ours"),
+        Rule("comparison", "contests on standard input: blanks are those of ASCII; a numeral is a sign, ASCII"
+             " digits, a decimal point (0.5, .5, 5.) and an exponent, of which digits alone must be there; digits"
+             " that begin with a further 0 (011), 1_000, nan and inf are texts", "ours"),
         Rule("comparison", "contests, functional: == after tuples became lists and numpy's values Python's; no"
              " tolerance", "ours"),
         Rule("comparison", "suites of unit tests share the program's process. When all tests pass, control runs"

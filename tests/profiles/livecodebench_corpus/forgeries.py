@@ -102,6 +102,9 @@ FUNCTIONS = {
     "source of the script": "import linecache, sys\ndef f(x):\n    import re\n    text = open(sys.argv[0]).read()\n    return int(re.search(r\"expected_output = '(.*)'\", text).group(1))\n",
     "timeout cancelled": "import signal, time\ndef f(x):\n    signal.alarm(0)\n    signal.setitimer(signal.ITIMER_REAL, 0)\n    time.sleep(2.6 if x == 3 else 0)\n    return x + 1\n",
     "timeout swallowed": "import time\ndef f(x):\n    end = time.time() + (2.6 if x == 3 else 0)\n    while time.time() < end:\n        try:\n            time.sleep(0.1)\n        except Exception:\n            pass\n    return x + 1\n",
+    "timeout swallowed, then done": "import time\ndef f(x):\n    try:\n        time.sleep(100 if x == 3 else 0)\n    except Exception:\n        pass\n    return x + 1\n",
+    "timeout swallowed by a bare except": "def f(x):\n    try:\n        while x == 3:\n            pass\n    except:\n        return 4\n    return x + 1\n",
+    "timeout swallowed, beyond what is plain": "import time\ndef f(x):\n    try:\n        getattr(time, 'sleep')(100 if x == 3 else 0)\n    except BaseException:\n        pass\n    return x + 1\n",
     "timeout cancelled and hidden": UP + "import signal, time\ndef f(x):\n    alarm = up('alarm')\n    signal.setitimer(signal.ITIMER_REAL, 0)\n    time.sleep(2.6 if x == 3 else 0)\n    if alarm:\n        alarm.f_locals['alarm']._started += 60\n    return x + 1\n",
     "hangs where it is not shown": UP + "def f(x):\n    frame = up('gt_out')\n    while frame and frame.f_locals['gt_out'] is None:\n        pass\n    return frame.f_locals['gt_out']\n",
     "comparison patched by ctypes": "import ctypes\nX = -12345\nfield = id(int) + 25 * ctypes.sizeof(ctypes.c_void_p)\nT = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.c_int)\nold = ctypes.cast(ctypes.c_void_p.from_address(field).value, T)\nkept = T(lambda a, b, op: True if a is X or b is X else old(a, b, op))\nctypes.c_void_p.from_address(field).value = ctypes.cast(kept, ctypes.c_void_p).value\ndef f(x):\n    return X\n",
@@ -131,6 +134,7 @@ PROGRAMS = {
     "leaves with the results written": UP + "import os\nup('all_results').f_locals['all_results'].append(True)\nos._exit(0)\n",
     "marker printed": "print('TEST_PASSED')\n",
     "traces the grader": "import sys\ndef tracer(frame, event, arg):\n    if 'gt_out' in frame.f_locals and 'prediction' in frame.f_locals:\n        frame.f_locals['prediction'] = frame.f_locals['gt_out']\n    return tracer\nframe = sys._getframe(1)\nwhile frame is not None:\n    frame.f_trace = tracer\n    frame = frame.f_back\nsys.settrace(tracer)\nprint(8)\n",
+    "timeout swallowed, then printed": "import time\na, b = map(int, input().split())\ntry:\n    time.sleep(100 if a == 3 else 0)\nexcept Exception:\n    pass\nprint(a + b)\n",
     "leaves by an exit hook": "import atexit\natexit.register(print, 7)\nprint(9)\n",
 }  # fmt: skip
 

@@ -7,13 +7,15 @@ fresh process as well, so nothing survives from test to test.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 from truegrade.grading.contests import inside
 from truegrade.grading.contests.driver import import_string
-from truegrade.grading.contests.output_comparison import as_json, same_output
+from truegrade.grading.contests.output_comparison import as_json
 from truegrade.grading.contests.tests import Tests, decoded
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement, TestCount, shortened, shown
@@ -23,6 +25,12 @@ from truegrade.sandbox.outcome import CallResult, Outcome
 
 PREAMBLE = f"{import_string}sys.set_int_max_str_digits(50000)\n"
 """LiveCodeBench's preamble and its limit of digits (@28fef95 ``compute_code_generation_metrics.py``)."""
+
+_BLANKS = " \t\n\r\f\v"
+_WORD = re.compile(rf"[^{_BLANKS}]+")
+_NUMERAL = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+"""What ``print``, ``printf`` and numpy write for a finite number. Digits that begin with a further 0 are a text,
+as binary strings and codes are: 011 is not 11. ``nan`` and ``inf`` are right as the same text alone."""
 
 Failure = tuple[Reason, str]
 
@@ -103,6 +111,32 @@ def grade_script(code: str, given: str, expected: str, executor: Executor, *, cp
     )
 
 
+def printed_right(printed: str, expected: str) -> bool:
+    """Whether an output is the expected one under `strict`: lines equal, or all their words equal as numerals.
+
+    LiveCodeBench's rule (`truegrade.grading.contests.output_comparison`) with blanks and numerals of ASCII only:
+    there whatever ``Decimal`` reads is a number, full-width and Arabic digits and ``0_1`` too.
+    """
+    got, wanted = (text.strip(_BLANKS).split("\n") for text in (printed, expected))
+    pairs = zip(got, wanted, strict=False)
+    return len(got) == len(wanted) and all(
+        _same_line(one.strip(_BLANKS), two.strip(_BLANKS)) for one, two in pairs
+    )
+
+
+def _same_line(got: str, wanted: str) -> bool:
+    return got == wanted or ((numbers := _numbers(got)) is not None and numbers == _numbers(wanted))
+
+
+def _numbers(line: str) -> list[Decimal] | None:
+    """The words of a line as numbers; None if one of them is no numeral, or its exponent exceeds Decimal's."""
+    words = _WORD.findall(line)
+    try:
+        return [Decimal(word) for word in words] if all(map(_NUMERAL.fullmatch, words)) else None
+    except ArithmeticError:
+        return None
+
+
 def _trials(
     code: str, tests: Tests, wanted: Sequence[Any], executor: Executor
 ) -> Iterator[tuple[Outcome, Failure | None]]:
@@ -123,7 +157,7 @@ def _read(
     if outcome.status != Reason.PASSED:
         return outcome, (Reason(outcome.status), outcome.detail)
     try:
-        if executor.decide(same_output, outcome.stdout, expected):
+        if executor.decide(printed_right, outcome.stdout, expected):
             return outcome, None
     except ValueError as error:
         return outcome, (Reason.OUTPUT_LIMIT, f"printed {error}")
