@@ -12,6 +12,7 @@ from truegrade.extraction.assertions import (
     extract_input_answer,
     extract_output,
     extract_output_answer,
+    of_another_call,
     parse_arguments,
 )
 from truegrade.grading.literals import compare
@@ -227,7 +228,7 @@ def test_no_answer_has_a_reason(text, reason):
     ("reply", "value", "found"),
     [
         (block("assert f(1) == 5") + block("assert f(2) == 9"), "5", "block"),
-        (block("assert f(7) == 5") + block("assert f(8) == 9"), "9", "block"),
+        (block("assert f(7) == 5") + block("assert f(8) == 9"), "9", "other_call"),
         (block("assert f(n=1) == 5") + block("assert f(8) == 9"), "5", "block"),
         (block("5") + block("assert g(1) == 9"), "5", "bare"),
         (block("assert g(1) == 5") + block("assert g(2) == 9"), "5", "other_fn"),
@@ -245,6 +246,132 @@ def test_no_answer_has_a_reason(text, reason):
 def test_which_of_several_answers_counts(reply, value, found):
     answer = extract_output(reply, "f", "1")
     assert (answer.value, answer.found) == (value, found)
+
+
+RIGHT = block("assert f(2) == [2, 5]")
+WAIT = "\nNo wait, that is wrong.\n"
+UNREAD = [  # what a last block says of f(2), and why it is no answer
+    ("assert f(2) == [2, 2 + 3]", Reason.NOT_LITERAL),
+    ("assert f(2) == sorted([2, 5])", Reason.NOT_LITERAL),
+    ("assert f(2) == [2, 5] or True", Reason.NOT_LITERAL),
+    ("assert f(2) != [2, 5]", Reason.NOT_LITERAL),
+    ("assert f(2) == TypeError", Reason.NOT_LITERAL),
+    ("assert f(2) == [2, ...]", Reason.NOT_LITERAL),
+    ("assert f(x=2) == 2 + 3", Reason.NOT_LITERAL),
+    ("f(2) -> [2, 2 + 3]", Reason.NOT_LITERAL),
+    ("[2, 2 + 3]", Reason.NOT_LITERAL),
+    ("assert f(2) == [2, 5", Reason.NO_ANSWER),
+    ("assert f(2) == [2, 5))", Reason.NO_ANSWER),
+    ("assert f(2) == '[2, 5]", Reason.NO_ANSWER),
+    ("assert f(2 == [2, 5]", Reason.NO_ANSWER),
+    ("assert f(2) raises TypeError", Reason.NO_ANSWER),
+    ("f(2) raises TypeError", Reason.NO_ANSWER),
+    ("raises TypeError", Reason.NO_ANSWER),
+    ("TypeError", Reason.NO_ANSWER),
+    ("with pytest.raises(TypeError):\n    f(2)", Reason.NO_ANSWER),
+    ("assert f(2) == ??", Reason.NO_ANSWER),
+    ("assert f(x=2) == ??", Reason.NO_ANSWER),
+    ("```python\nassert f(2) == ??\n```", Reason.NO_ANSWER),
+    ("f(2) -> ??", Reason.NO_ANSWER),
+    ("f(2) = ??", Reason.NO_ANSWER),
+    ("??", Reason.NO_ANSWER),
+    ("assert f(2)", Reason.NO_ANSWER),
+    ("assert f(2) ==", Reason.NO_ANSWER),
+    ("[2, 5", Reason.NO_ANSWER),
+    ("\n\n", Reason.NO_ANSWER),
+    ("\n```\n```\n", Reason.NO_ANSWER),
+    ("\nI am not sure\n", Reason.NO_ANSWER),
+    ("assert f(2) == [" + "1," * 60_000 + "]", Reason.EXTRACTION_LIMIT),
+    ("assert f(2) == " + "[" * 201 + "]" * 201, Reason.EXTRACTION_LIMIT),
+]
+
+
+@pytest.mark.parametrize(("last", "reason"), UNREAD)
+@pytest.mark.parametrize("closed", [True, False], ids=["closed", "left open"])
+def test_a_last_block_on_the_asked_call_that_cannot_be_read_is_no_answer(last, reason, closed):
+    reply = f"{RIGHT}{WAIT}{block(last) if closed else f'[ANSWER]{last}'}"
+    answer = extract_output(reply, "f", "2")
+    if not closed and not last.strip():
+        assert answer.value == "[2, 5]", "a tag at the end of a reply is not yet a block"
+    else:
+        assert (answer.value, answer.reason) == (None, reason)
+
+
+@pytest.mark.parametrize(("last", "reason"), [pair for pair in UNREAD if pair[0].startswith(("assert", "f("))])
+def test_neither_is_a_last_assertion_in_one_block_or_without_any(last, reason):
+    together = extract_output(block(f"assert f(2) == [2, 5]{WAIT}{last}"), "f", "2")
+    without = extract_output(f"assert f(2) == [2, 5]{WAIT}{last}", "f", "2")
+    if last.startswith("f(") or "f(2 ==" in last:  # beside an assertion, only assertions count
+        assert together.value == without.value == "[2, 5]"
+    else:
+        assert (together.value, without.value) == (None, None)
+        assert together.reason == without.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("last", "value"),
+    [
+        ("assert f(2) == [2, 6]", "[2, 6]"),
+        ("f(2) = [2, 6]", "[2, 6]"),
+        ("f(2) → [2, 6]", "[2, 6]"),
+        ("[2, 6]", "[2, 6]"),
+        ("None", "None"),
+        ("assert f(2) == ‘2’", "'2'"),
+        ("assert f(3) == ??", "[2, 5]"),
+        ("assert f(3) == [3, 3 + 3]", "[2, 5]"),
+        ("assert f(3) == [3, 6]", "[2, 5]"),
+        ("assert g(2) == 7", "[2, 5]"),
+        ("assert g(2) == ??", "[2, 5]"),
+        ("assert g(2) == [1, 2", "[2, 5]"),
+        ("g(2) == 1 + 1", "[2, 5]"),
+        ("g(2) -> ??", "[2, 5]"),
+        (" and ", "[2, 5]"),
+        ("", "[2, 5]"),
+        ("...", "[2, 5]"),
+        ("\n...\n", "[2, 5]"),
+        ("your answer", "[2, 5]"),
+    ],
+)
+def test_what_a_last_block_says_of_the_asked_call_counts_and_nothing_else(last, value):
+    assert extract_output(f"{RIGHT}{WAIT}{block(last)}", "f", "2").value == value
+
+
+def test_what_a_base_model_invents_behind_its_answer_takes_nothing_back():
+    example = "\n[PYTHON]\ndef f(x):\n    return x\nassert f(9) == ??\n[/PYTHON]\n"
+    for last in ("7", "[1, 2", "??", "assert f(9) == 3", "assert f(9) == [1", "assert g(1) == 2 + 3", "\n\n"):
+        for end in (block(last), f"[ANSWER]{last}"):
+            assert extract_output(f"{RIGHT}{example}{end}", "f", "2").value == "[2, 5]", (last, end)
+            assert extract_output(f"{block('[2, 5]')}{example}{end}", "f", "2").value in {"[2, 5]", "7", "3"}
+    assert extract_output(f"{block('5')}{block('[2, 2 + 3')}{example}{block('??')}", "f", "2").value is None
+
+
+def test_words_behind_a_block_are_not_read():
+    assert extract_output(f"{RIGHT} No wait, it is [2, 6].", "f", "2").value == "[2, 5]"
+
+
+@pytest.mark.parametrize(
+    ("reply", "function", "found"),
+    [
+        (block("assert f(x=3) == 5"), "f", "other_call"),
+        (block("assert f(3) == 5"), "f", "other_call"),
+        (block("assert g(x=2) == 5"), "f", "other_fn"),
+        ("[ANSWER]assert f(3) == 5", "f", "other_call"),
+        ("assert f(3) == 5", "f", "other_call"),
+        ("assert g(2) == 5", "f", "other_fn"),
+        (block("assert f(x=3) == ‘5’"), "f", "other_call:respelled"),
+    ],
+)
+def test_a_value_of_another_call_says_so(reply, function, found):
+    answer = extract_output(reply, function, "x=2")
+    assert answer.found == found and of_another_call(answer)
+    assert not of_another_call(extract_output(reply.replace("3)", "2)").replace("g(", "f("), function, "x=2"))
+
+
+def test_a_value_that_was_extracted_already_says_of_which_call_it_is():
+    asked = ("f", "2")
+    for text, found in (("assert f(2) == 5", "equality"), ("f(x=2) == 5", "equality"), ("5", "bare"),
+                        ("f(3) == 5", "other_call"), ("g(2) == 5", "other_fn")):  # fmt: skip
+        assert extract_output_answer(text, asked=asked).found == found
 
 
 def test_a_tag_inside_the_value_does_not_lose_it():
@@ -309,6 +436,26 @@ def test_a_perfect_input_is_always_recovered(argument, value):
 def test_inputs_from_replies(reply, value, found):
     answer = extract_input(reply, "f")
     assert (answer.value, answer.found) == (value, found)
+
+
+@pytest.mark.parametrize(
+    ("last", "value"),
+    [
+        ("assert f(15) == 17", "15"),
+        ("assert f(g(1)) == 17", None),
+        ("assert f(??) == 17", None),
+        ("assert f([1 == 17", None),
+        ("f(", None),
+        ("assert g(2) == 17", "16"),
+        ("and", "16"),
+        ("", "16"),
+    ],
+)
+def test_the_last_block_that_calls_the_function_decides_the_input(last, value):
+    right, example = block("assert f(16) == 17"), "\n[PYTHON]\nassert f(??) == 2\n[/PYTHON]\n"
+    for end in (block(last), f"[ANSWER]{last}"):
+        assert extract_input(f"{right}{WAIT}{end}", "f").value == value
+        assert extract_input(f"{right}{example}{end}", "f").value == "16", "an invented example takes nothing back"
 
 
 @pytest.mark.parametrize(

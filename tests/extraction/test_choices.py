@@ -110,6 +110,38 @@ def test_a_choice_without_a_value_counts_as_the_choice_that_it_is(reply, found, 
     assert (answer.value, answer.found, answer.reason) == (NO_VALUE, found, reason)
 
 
+@pytest.mark.parametrize(
+    ("last", "letter", "value"),
+    [
+        (obj("B", "assert f(1) == 6"), "B", "6"),
+        (obj("A", "assert f(1) == [2, 2 + 3]"), "A", None),
+        (obj("A", "assert f(1) == [2, 5"), "A", None),
+        (obj("A", "assert f(1) raises TypeError"), "A", None),
+        (obj("A", "assert f(1) == ??"), "A", None),
+        (obj("A", "??"), "A", None),
+        (obj("A", ""), "A", None),
+        (obj("A", None), "A", None),
+        ('{"chosen_program": "B"}', "B", None),
+        ('{"chosen_program": "B"', "B", None),
+        ('{"chosen_program": "B", "assertion": "assert f(1) == [2,', "B", None),
+        (obj("A", f"assert f(1) == 5{'; assert f(1) == 2 + 3'}"), "A", None),
+        (FORMAT, "A", "5"),
+        (obj("A or B", "assert f(1) == ??"), "A", "5"),
+        ('{"chosen_program": chosen_program_letter, "assertion": full_assertion}', "A", "5"),
+        ("The chosen_program is B.", "A", "5"),
+        ('"chosen_program": "B" would be wrong', "A", "5"),
+    ],
+)
+def test_the_last_choice_decides_whatever_its_assertion_says(last, letter, value):
+    assert choice(f"{obj()}\nNo wait, that is wrong.\n{last}") == (letter, value)
+
+
+def test_a_choice_whose_assertion_is_about_another_call_says_so():
+    assert extract_choice(obj("A", "assert f(2) == 5"), "f", "1").found == "object:other_call"
+    assert extract_choice(obj("A", "assert g(1) == 5"), "f", "1").found == "object:other_fn"
+    assert extract_choice(obj(), "f", "1").found == "object"
+
+
 def test_a_value_of_a_choice_may_quote_a_marker():
     for quoted in ("'a</think>b'", '"assistantfinal"'):
         for written in (obj("A", f"assert f(1) == {quoted}"), repr({"chosen_program": "A", "assertion": quoted})):

@@ -19,6 +19,22 @@ def output(expected, got, other=None):
 
 
 @pytest.mark.parametrize(
+    ("found", "marked"),
+    [
+        ("block", ()),
+        ("equality", ()),
+        ("other_call", (marks.OTHER_CALL,)),
+        ("other_fn:respelled", (marks.OTHER_CALL,)),
+    ],
+)
+def test_a_value_of_another_call_is_marked(found, marked):
+    task = OutputTask(program="", function="f", arguments="2", expected="5")
+    assert grade_output(task, Answer(value="5", found=found, form="answer")).marks == marked
+    wrong = grade_output(task, Answer(value="6", found=found, form="answer"))
+    assert (wrong.passed, wrong.marks) == (False, marked)
+
+
+@pytest.mark.parametrize(
     ("expected", "got", "other", "passed", "found"),
     [
         ("5", "5", None, True, ()),

@@ -1,32 +1,61 @@
 """What a reply predicts: the output of a call, or arguments that lead to an output.
 
-The rule for outputs: keep the final channel; then the last ``[ANSWER]`` block on *the asked call* wins, then the
-last on the asked function, then the last that is a bare literal, then the first on another function (base models
-invent new examples after answering), then a block left open, then any equality in the text. Only literals count.
-Where the blocks, or the text around them, hold none, they are read once more in Python's own spelling (see
-`truegrade.extraction.spellings`).
+The rule for outputs: keep the final channel; then the last ``[ANSWER]`` block about *the asked call* decides,
+one that names the call or holds a value alone. If it cannot be read (``[2, 2 + 3]``, an open bracket, ``??``,
+``raises TypeError``), there is no answer: what stands before was taken back. Words between two tags on one line
+are those of a sentence about the tags. Without such a block the last on the asked function counts, then the
+first on another function (base models invent new examples after answering), then what the text as a whole says
+in the same way. Only literals count. What cannot be read as it stands is read once more in Python's own spelling
+(see `truegrade.extraction.spellings`). What the text around the blocks says is not looked at: words that take a
+block back ("no, it is 6") change nothing.
 
-``Answer.found`` says which it was: ``block``, ``bare``, ``other_fn``, ``open_block``, ``body``, the same with
-``:respelled`` where that took Python's own spelling; without an answer, ``not_literal``, ``unparsable_block``,
-``no_answer``, ``thinking`` (cut off before the final channel), or the limit that was exceeded
-(`truegrade.extraction.parsing`).
+``Answer.found`` says which it was: ``block``, ``bare``, ``open_block``, ``body``, or ``other_call`` and
+``other_fn`` for a value that is stated of another call; the same with ``:respelled`` where that took Python's
+own spelling; without an answer, ``not_literal``, ``unparsable_block``, ``no_answer``, ``thinking`` (cut off
+before the final channel), or the limit that was exceeded (`truegrade.extraction.parsing`).
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import chain, groupby
+from typing import NamedTuple
 
-from truegrade.extraction.blocks import AnswerBlocks, answer_blocks
+from truegrade.extraction.blocks import AnswerBlocks, Block, answer_blocks
 from truegrade.extraction.calls import call_named, inside, parse_arguments, parse_call, same_arguments
 from truegrade.extraction.computed import computed_arguments
-from truegrade.extraction.equalities import Equality, find_calls, find_equalities, read_equality, source_of
+from truegrade.extraction.equalities import (
+    Equality,
+    calls_pattern,
+    find_calls,
+    find_equalities,
+    read_equality,
+    source_of,
+)
 from truegrade.extraction.literals import Literal, parse_literal, strip_decoration
 from truegrade.extraction.parsing import Fault, Parser, unix_newlines
 from truegrade.extraction.quoted import final_channel_of_answer
 from truegrade.extraction.spellings import respelled
 from truegrade.records import Answer, Reason
+
+_NO_SENTENCE = re.compile(r"\A(?:==\s*)?[-+]?[\[({'\"]|\d|\?\?|(?:Error|Exception)\b")
+"""What a block holds that is meant for a value, or says that there is none, and not a sentence's words."""
+
+_OF_ANOTHER = re.compile(r"\bassert\b|\A[\w.]+[ \t]*\(.*\)[ \t]*(?:=|->|→|⇒|is\b)", re.DOTALL)
+"""What a block holds that is meant for some call; of texts in which nothing on the asked function was found."""
+_OWN_LINE = re.compile(r"[ \t]*\n")
+_STAND_INS = frozenset({"...", "…"})
+"""What stands for an answer where a reply says in which tags it will be."""
+_RETRACTED = "retracted"
+"""In place of a candidate: nothing behind it counts."""
+OTHER_CALL, OTHER_FN = "other_call", "other_fn"
+"""How a value was found that the reply states of another call than the asked one."""
+
+Candidate = tuple[str, str | None]
+"""How it was found, and the value."""
 
 __all__ = ["extract_input", "extract_input_answer", "extract_output", "extract_output_answer", "parse_arguments"]
 
@@ -38,12 +67,18 @@ def extract_output(reply: str, function: str, arguments: str) -> Answer:
     return _nothing(Reason.TRUNCATED, "thinking") if channel.truncated else read(channel.text)
 
 
-def extract_output_answer(text: str, function: str | None = None) -> Answer:
+def of_another_call(answer: Answer) -> bool:
+    """Whether the value of a predicted output was stated of another call than the asked one."""
+    return not {OTHER_CALL, OTHER_FN}.isdisjoint(answer.found.split(":"))
+
+
+def extract_output_answer(text: str, function: str | None = None, asked: tuple[str, str] | None = None) -> Answer:
     """The literal in text that somebody already extracted: a literal, or one equality, and nothing else.
 
     Args:
         text: e.g. one generation of a CRUXEval ``generations.json``.
         function: name of the asked function; without it any call may stand in the equality.
+        asked: function and arguments of the asked call, so that ``Answer.found`` tells another; None if unknown.
     """
     bare = strip_decoration(text)
     literal = parse_literal(bare)
@@ -55,15 +90,26 @@ def extract_output_answer(text: str, function: str | None = None) -> Answer:
         return _nothing(Reason.EXTRACTION_LIMIT, literal.why)
     equality = _whole_equality(bare, function)
     if equality is not None and equality.literal and function in {None, equality.function}:
-        return Answer(value=equality.value, found="equality", form="answer")
+        return Answer(value=equality.value, found=_whose(equality, asked), form="answer")
     return _nothing(Reason.NOT_LITERAL, "not_literal")
+
+
+def _whose(equality: Equality, asked: tuple[str, str] | None) -> str:
+    """``Answer.found`` of an equality: whether it is about the asked call."""
+    if asked is None:
+        return "equality"
+    if equality.function != asked[0]:
+        return OTHER_FN
+    call = parse_call(*asked)
+    return "equality" if call is None or same_arguments(call, equality.call) else OTHER_CALL
 
 
 def extract_input(reply: str, function: str, program: str = "") -> Answer:
     """The argument text of the call that a reply proposes (CRUXEval's input prediction).
 
-    A base model goes on with new ``[PYTHON]`` examples after its answer: the last answer before such an example
-    wins, not the last of all. In one place, literals win over arguments that have to be computed.
+    A base model goes on with new ``[PYTHON]`` examples after its answer: the last block before such an example
+    that calls the function decides, not the last of all. In one place, literals win over arguments that have to
+    be computed.
 
     Args:
         reply: what the model said.
@@ -78,9 +124,10 @@ def extract_input(reply: str, function: str, program: str = "") -> Answer:
 def _input_in(text: str, function: str, program: str) -> Answer:
     """The argument text that a passage of a reply proposes."""
     blocks = answer_blocks(text)
-    places = [("block", part) for group in blocks.by_example() for part in reversed(group)]
-    parser, called = Parser(), False
-    for found, part in [*places, ("open_block", blocks.open), ("body", text)]:
+    groups = [[*group] for _, group in groupby(blocks.parts(), lambda part: part.example)]
+    places = [(part.found, part.text) for group in groups for part in reversed(group)]
+    parser, called, calls = Parser(), False, calls_pattern(function)
+    for found, part in [*places, ("body", text)]:
         proposed = list(_proposed(parser, strip_decoration(part), function))
         literal = next((arguments for arguments in proposed if parse_arguments(arguments) is not None), None)
         if literal is not None:
@@ -89,6 +136,8 @@ def _input_in(text: str, function: str, program: str) -> Answer:
         if (plain := next((arguments for arguments in computed if arguments is not None), None)) is not None:
             return Answer(value=plain, found=f"{found}:computed", form="answer")
         called |= any("??" not in arguments for arguments in proposed)
+        if found != "body" and calls.search(part):
+            break  # the last block that calls the function decides
     if parser.limit:
         return _nothing(Reason.EXTRACTION_LIMIT, parser.limit)
     if called:
@@ -116,63 +165,157 @@ def extract_input_answer(text: str, function: str | None = None, program: str = 
     return _nothing(Reason.NOT_LITERAL, "not_literal")
 
 
+class _Stated(NamedTuple):
+    """What one text says of the asked call."""
+
+    value: str | None
+    """The literal; None where it says something that cannot be read."""
+    named: bool
+    """Whether it names the call; else it is a value alone."""
+    respelled: bool = False
+
+    def found(self, place: str) -> str:
+        """``Answer.found`` of a value in this place."""
+        kind = "bare" if not self.named and place != "open_block" else place
+        return f"{kind}:respelled" if self.respelled else kind
+
+
 class _OutputSearch:
     """One search for the output of one call: what was asked, and what was seen on the way."""
 
     def __init__(self, text: str, function: str, arguments: str) -> None:
         self._text, self._function = text, function
         self._asked = parse_call(function, arguments)
+        self._mentioned = calls_pattern(function)
         self._parser = Parser()
         self._not_literal = False
 
     def answer(self) -> Answer:
-        """The first candidate in order of preference, or why there is none."""
+        """What the last text about the asked call says; without one a value that is said of another call."""
         blocks = answer_blocks(self._text)
-        for found, value in self._candidates(blocks):
+        steps = (
+            self._in_blocks(blocks),
+            self._of_others(blocks),
+            self._outside(),
+            self._of_others_outside(blocks),
+        )
+        for found, value in chain.from_iterable(steps):
             if value is not None:
                 return Answer(value=value, found=found, form="answer")
+            if found == _RETRACTED:
+                break
         if self._parser.limit:
             return _nothing(Reason.EXTRACTION_LIMIT, self._parser.limit)
         if self._not_literal:
             return _nothing(Reason.NOT_LITERAL, "not_literal")
         return _nothing(Reason.NO_ANSWER, "unparsable_block" if blocks.closed else "no_answer")
 
-    def _candidates(self, blocks: AnswerBlocks) -> Iterator[tuple[str, str | None]]:
+    def _in_blocks(self, blocks: AnswerBlocks) -> Iterator[Candidate]:
+        """The value of the last block that is about the asked call; `_RETRACTED` where it states none.
+
+        A block that holds a value alone is about the call, unless it belongs to a later example than the last
+        block that names the call, or than another value: base models invent examples after their answer.
+        """
+        named: int | None = None
+        values: list[tuple[Block, _Stated]] = []
+        for part in reversed(blocks.parts()):
+            stated = self._stated(part.text, words=_OWN_LINE.match(part.text) is not None)
+            if stated is not None:
+                values.append((part, stated))
+                if stated.named:
+                    named = part.example
+                    break
+            if self._parser.used_up:
+                yield _RETRACTED, None
+        left_empty: set[int] = set()
+        for part, stated in values:
+            if part.example not in left_empty and (named is None or part.example <= named):
+                left_empty.add(part.example)
+                yield stated.found(part.found), stated.value
+        if left_empty:
+            yield _RETRACTED, None
+
+    def _outside(self) -> Iterator[Candidate]:
+        """The same of a reply in which no block is about the asked call: of its text as a whole."""
+        stated = self._stated(self._text, words=False)
+        if stated is not None:
+            yield stated.found("body"), stated.value
+            yield _RETRACTED, None
+
+    def _stated(self, text: str, *, words: bool) -> _Stated | None:
+        """What a text says of the asked call, in Python's spelling if not as it stands; None if nothing.
+
+        Args:
+            text: with its decoration.
+            words: whether words alone are an answer, though no value; else they are those of a sentence, in which
+                two tags are named.
+        """
+        before, bare = self._not_literal, strip_decoration(text)
+        stated = self._read(bare, words=words)
+        if (stated is None or stated.value is None) and (plain := self._respelled(bare)) != bare:
+            again = self._read(plain, words=words)
+            if again is not None and again.value is not None:
+                self._not_literal = before
+                return again._replace(respelled=True)
+        return stated
+
+    def _read(self, text: str, *, words: bool) -> _Stated | None:
+        equalities = find_equalities(self._parser, text, self._function, unread=True)
+        mine = next((one for one in equalities if self._is_asked(one)), None)
+        if mine is not None:
+            self._not_literal |= not mine.literal and bool(mine.value)
+            return _Stated(mine.value if mine.literal else None, named=True)
+        if any(one.literal for one in equalities):
+            return None
+        calls = find_calls(self._parser, text, self._function)
+        if calls:
+            asked = [parse_call(self._function, inside(call.source)) for call in calls]
+            named = any(call is not None and self._same(call) for call in asked)
+            self._not_literal |= named and not isinstance(self._parser.expression(text), Fault)
+            return _Stated(None, named=True) if named else None
+        if self._mentioned.search(text):
+            return _Stated(None, named=True)
+        return None if equalities or _OF_ANOTHER.search(text) else self._value_alone(text, words=words)
+
+    def _value_alone(self, text: str, *, words: bool) -> _Stated | None:
+        """A value without a call; None for what stands for one, and for words unless they count."""
+        if text in _STAND_INS:
+            return None
+        if (value := self._bare(text)) is not None:
+            return _Stated(value, named=False)
+        tree = self._parser.expression(text)
+        expression = not isinstance(tree, Fault | ast.Name | ast.Constant)
+        return _Stated(None, named=False) if expression or words or _NO_SENTENCE.search(text) else None
+
+    def _is_asked(self, equality: Equality) -> bool:
+        return equality.function == self._function and self._same(equality.call)
+
+    def _same(self, call: ast.Call) -> bool:
+        return self._asked is None or same_arguments(self._asked, call)
+
+    def _of_others(self, blocks: AnswerBlocks) -> Iterator[Candidate]:
+        """Values that blocks state of another call: the last of the function, else the first of another one."""
         texts = [strip_decoration(block.text) for block in reversed(blocks.closed)]
-        yield from self._in_blocks(texts)
-        plain = [self._respelled(text) for text in texts]
-        if plain != texts:
-            yield from ((f"{found}:respelled", value) for found, value in self._in_blocks(plain))
-        left_open = strip_decoration(blocks.open)
-        yield from self._elsewhere(left_open, self._text)
-        plain = [self._respelled(left_open), self._respelled(self._text)]
-        if plain != [left_open, self._text]:
-            yield from ((f"{found}:respelled", value) for found, value in self._elsewhere(*plain))
+        for respell in ("", ":respelled"):
+            texts = [self._respelled(text) for text in texts] if respell else texts
+            found = [one for text in texts for one in self._equalities(text)]
+            yield f"{OTHER_CALL}{respell}", self._of_function(found)
+            yield f"{OTHER_FN}{respell}", found[-1].value if found else None
 
-    def _in_blocks(self, texts: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-        in_blocks = [equality for text in texts for equality in self._equalities(text)]
-        yield "block", self._best(in_blocks)
-        yield "bare", next((value for text in texts if (value := self._bare(text)) is not None), None)
-        yield "other_fn", in_blocks[-1].value if in_blocks else None
+    def _of_others_outside(self, blocks: AnswerBlocks) -> Iterator[Candidate]:
+        """The same of a block that is left open, and of the text as a whole."""
+        texts = [strip_decoration(blocks.open), self._text]
+        for respell in ("", ":respelled"):
+            texts = [self._respelled(text) for text in texts] if respell else texts
+            found = [one for text in texts for one in self._equalities(text)]
+            yield f"{OTHER_CALL}{respell}", self._of_function(found)
+            yield f"{OTHER_FN}{respell}", found[0].value if found else None
 
-    def _elsewhere(self, left_open: str, body: str) -> Iterator[tuple[str, str | None]]:
-        in_open = self._equalities(left_open)
-        yield "open_block", self._best(in_open) or self._bare(left_open)
-        in_body = self._equalities(body)
-        yield "body", self._best(in_body)
-        yield "bare", self._bare(strip_decoration(body), prose=True)
-        yield "other_fn", next((equality.value for equality in in_open + in_body), None)
+    def _of_function(self, equalities: Sequence[Equality]) -> str | None:
+        return next((one.value for one in equalities if one.function == self._function), None)
 
     def _respelled(self, text: str) -> str:
         return respelled(text, self._asked, self._function)
-
-    def _best(self, equalities: Sequence[Equality]) -> str | None:
-        """Value of the last equality (they come last first) on the asked call, else on the asked function."""
-        mine = [equality for equality in equalities if equality.function == self._function]
-        asked = self._asked
-        on_call = (equality for equality in mine if asked is not None and same_arguments(asked, equality.call))
-        chosen = next(on_call, mine[0] if mine else None)
-        return chosen.value if chosen else None
 
     def _equalities(self, text: str) -> list[Equality]:
         """Equalities with a literal value in the text, last first; notes those with another value."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import groupby
 
 _TAG = re.compile(r"\[(/?)ANSWER\]|\[PYTHON\]", re.IGNORECASE)
 _CUT_TAG = re.compile(r"\[(?:/(?:A(?:N(?:S(?:W(?:ER?)?)?)?)?)?)?\Z", re.IGNORECASE)
@@ -19,6 +18,8 @@ class Block:
 
     text: str
     example: int
+    found: str = "block"
+    """``open_block`` where nothing closes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,13 @@ class AnswerBlocks:
 
     closed: tuple[Block, ...]
     open: str
+    examples: int = 0
+    """``[PYTHON]`` tags in all."""
 
-    def by_example(self) -> list[list[str]]:
-        """Texts of the closed blocks, grouped by the ``[PYTHON]`` example they belong to, in order."""
-        return [[block.text for block in group] for _, group in groupby(self.closed, lambda block: block.example)]
+    def parts(self) -> list[Block]:
+        """All blocks in order; one that is left open is the last."""
+        left_open = [Block(self.open, self.examples, "open_block")] if self.open.strip() else []
+        return [*self.closed, *left_open]
 
 
 def answer_blocks(text: str) -> AnswerBlocks:
@@ -52,4 +56,5 @@ def answer_blocks(text: str) -> AnswerBlocks:
             start, opened = None, False
     kept = spans if len(spans) <= KEPT_FIRST + KEPT_LAST else spans[:KEPT_FIRST] + spans[-KEPT_LAST:]
     closed = tuple([Block(text[first:last], example) for first, last, example in kept])
-    return AnswerBlocks(closed, _CUT_TAG.sub("", text[start:].rstrip()) if opened and start is not None else "")
+    left = _CUT_TAG.sub("", text[start:].rstrip()) if opened and start is not None else ""
+    return AnswerBlocks(closed, left, example)

@@ -1,15 +1,17 @@
 """What a reply chooses: the letter of one of two programs, and the value predicted for it.
 
 The rule: keep the final channel; among the objects that name a ``chosen_program``, read as JSON or as a Python
-dictionary with any order of keys, the last one counts, unless it only repeats the asked format; without one, the
-two fields are looked for in the text. The letter must be exactly A or B. The assertion goes through the rule of
-`truegrade.extraction.assertions`, so braces, brackets and quotes inside a value end nothing.
+dictionary with any order of keys, the last one counts, unless it only repeats the asked format; without one, or
+where another object begins behind it and cannot be read, the two fields are looked for in the text. The letter
+must be exactly A or B. The assertion goes through the rule of `truegrade.extraction.assertions`, so braces,
+brackets and quotes inside a value end nothing.
 
-``Answer.value`` is canonical JSON, ``{"chosen_program":"A","value":"[1, 2]"}``. A reply that names a program is a
-choice whatever its assertion says; one that states no value (``assert f(2) raises TypeError``) has ``null`` there
-and ``Answer.reason`` beside it. ``Answer.found`` says how the choice was found, ``object`` or ``fields``; or what
-is wrong with its value, ``unparsable_assertion``, ``not_literal`` or the limit that it exceeds; or why there is
-none, ``no_choice``, ``bad_letter`` or ``thinking`` (cut off before the final channel).
+``Answer.value`` is canonical JSON, ``{"chosen_program":"A","value":"[1, 2]"}``. A reply that names a program is
+a choice whatever its assertion says; one that states no value (``assert f(2) raises TypeError``) has ``null``
+there and ``Answer.reason`` beside it. ``Answer.found`` says how the choice was found, ``object`` or ``fields``,
+with ``:other_call`` or ``:other_fn`` where its assertion is about another call; or what is wrong with its value,
+``unparsable_assertion``, ``not_literal`` or the limit that it exceeds; or why there is none, ``no_choice``,
+``bad_letter`` or ``thinking`` (cut off before the final channel).
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from truegrade.extraction.assertions import extract_output, extract_output_answer
+from truegrade.extraction.assertions import extract_output, extract_output_answer, of_another_call
 from truegrade.extraction.expressions import expression_ends
 from truegrade.extraction.literals import NotLiteral, parse_literal
 from truegrade.extraction.parsing import MAX_SOURCE_CHARS, Parser, any_digits, unix_newlines
@@ -41,7 +43,8 @@ _MENTION = re.compile(r"chosen_program")
 _LETTER = re.compile(r"\W*(?:program[\s_]*)?([AB])\W*", re.IGNORECASE)
 _LETTER_FIELD = re.compile(r"""chosen_program["'`*]*\s*[:=]\s*([^,\n}]{0,80})""", re.IGNORECASE)
 _ASSERTION_FIELD = re.compile(r"""\bassertion["'`*]*\s*[:=]\s*["'`]?""", re.IGNORECASE)
-_PLACEHOLDER = re.compile(r"==\s*\?\?|\bfull_assertion\b")
+_UNANSWERED = re.compile(r"==\s*\?\?")
+_BEGUN = re.compile(r"""\{\s*["']?chosen_program["']?\s*:""")
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +61,10 @@ class _Fields(NamedTuple):
     letter: Any
     assertion: Any
     found: str
+    end: int = 0
+    """Offset behind the object."""
+    own_line: bool = True
+    """Whether the object begins a line, and is no part of a sentence."""
 
 
 def extract_choice(reply: str, function: str, arguments: str) -> Answer:
@@ -69,9 +76,7 @@ def extract_choice(reply: str, function: str, arguments: str) -> Answer:
 
 def _choice_in(text: str, function: str, arguments: str) -> Answer:
     """The choice that a passage of a reply makes."""
-    objects = list(_objects(text))
-    named = [fields for fields in objects if not _PLACEHOLDER.search(_text(fields.assertion))] or objects
-    fields = named[0] if named else _scanned(text)
+    fields = _last_choice(text)
     if fields is None:
         return _nothing(Reason.NO_ANSWER, "no_choice")
     return _answer(fields, function, arguments)
@@ -91,14 +96,38 @@ def extract_choice_answer(text: str) -> Answer:
     return _found(choice.chosen_program, predicted.value, "as given")
 
 
-def _answer(fields: _Fields, function: str, arguments: str) -> Answer:
+def _last_choice(text: str) -> _Fields | None:
+    """The last object that names a choice and does not repeat the asked format; or the fields of one behind it."""
+    objects = list(_objects(text))
+    begun = _BEGUN.search(text, objects[0].end if objects else 0)
+    if begun is not None or not objects:
+        scanned = _scanned(text[begun.start() :] if begun else text)
+        if scanned is not None and (not objects or _letter(scanned)):
+            return scanned
+    return next((fields for fields in objects if not _repeats_format(fields)), objects[0] if objects else None)
+
+
+def _repeats_format(fields: _Fields) -> bool:
+    """Whether an object is the prompt's: ``full_assertion``, or ``== ??`` without a letter or in a sentence."""
+    said = _text(fields.assertion)
+    unanswered = _UNANSWERED.search(said) is not None
+    return "full_assertion" in said or (unanswered and (_letter(fields) is None or not fields.own_line))
+
+
+def _letter(fields: _Fields) -> str | None:
     letter = _LETTER.fullmatch(fields.letter) if isinstance(fields.letter, str) else None
+    return letter[1].upper() if letter else None
+
+
+def _answer(fields: _Fields, function: str, arguments: str) -> Answer:
+    letter = _letter(fields)
     if letter is None:
         return _nothing(Reason.NO_ANSWER, "bad_letter")
     predicted = _predicted(fields.assertion, function, arguments)
-    if predicted.value is not None:
-        return _found(letter[1].upper(), predicted.value, fields.found)
-    return _without_value(letter[1].upper(), predicted)
+    if predicted.value is None:
+        return _without_value(letter, predicted)
+    other = f":{predicted.found}" if of_another_call(predicted) else ""
+    return _found(letter, predicted.value, f"{fields.found}{other}")
 
 
 def _predicted(assertion: Any, function: str, arguments: str) -> Answer:
@@ -159,7 +188,8 @@ def _object(parser: Parser, text: str, start: int, mention: int) -> _Fields | No
     value = _decoded(source)
     if not isinstance(value, dict) or "chosen_program" not in value:
         return None
-    return _Fields(value["chosen_program"], value.get("assertion"), "object")
+    own_line = not text[text.rfind("\n", 0, start) + 1 : start].strip()
+    return _Fields(value["chosen_program"], value.get("assertion"), "object", reach.ends[0], own_line)
 
 
 def _decoded(source: str) -> Any:

@@ -51,7 +51,7 @@ class Equality(TextSpan):
     call: ast.Call
     call_source: str
     value: str
-    """Source of the other side."""
+    """Source of the other side; empty where an assertion on a call goes on with what is no value."""
     literal: bool
     """Whether ``value`` is a Python literal; a compound condition has none."""
 
@@ -63,17 +63,25 @@ class CallText(TextSpan):
     source: str
 
 
-def find_equalities(parser: Parser, text: str, function: str) -> list[Equality]:
+def find_equalities(parser: Parser, text: str, function: str, *, unread: bool = False) -> list[Equality]:
     """Equalities in the text, the last first.
 
     First those behind ``assert``; if none of them gives the function a literal, also those that begin with a
     call of the function or with the line of such a call. What stands inside another equality (in a string, or as
     part of a condition) is none of its own.
+
+    Args:
+        parser: pays for the reading.
+        text: any text.
+        function: the one that matters.
+        unread: whether an assertion on a call of the function that states no value is one too, without a literal:
+            ``assert f(2) == ??``, ``assert f(2) == [2, 5`` and ``assert f(2) raises TypeError``.
     """
-    if "=" not in text and " is " not in text:
+    conditional = "=" in text or " is " in text
+    if not (conditional or unread):
         return []
-    asserted = _outermost(_read_all(parser, text, _asserted(text), function))
-    if any(equality.literal and equality.function == function for equality in asserted):
+    asserted = _outermost(_read_all(parser, text, _asserted(text), function, unread=unread))
+    if not conditional or any(equality.literal and equality.function == function for equality in asserted):
         return asserted
     return _outermost([*asserted, *_read_all(parser, text, _mentioned(text, function), function)])
 
@@ -91,7 +99,13 @@ def find_calls(parser: Parser, text: str, function: str) -> list[CallText]:
 
 
 def read_equality(
-    parser: Parser, text: str, start: int = 0, limit: int | None = None, function: str | None = None
+    parser: Parser,
+    text: str,
+    start: int = 0,
+    limit: int | None = None,
+    function: str | None = None,
+    *,
+    unread: bool = False,
 ) -> Equality | None:
     """The equality that begins at ``start``; what follows it is ignored.
 
@@ -101,6 +115,7 @@ def read_equality(
         start: offset of the expression, behind the word ``assert``.
         limit: nothing at or behind this offset is read.
         function: where both sides call something, the side that calls this counts as the call.
+        unread: see `find_equalities`.
     """
     window = start + _window(parser)
     stop = min(len(text) if limit is None else limit, window)
@@ -112,7 +127,7 @@ def read_equality(
         source = text[start:end].strip()
         tree = parser.expression(source)
         if not isinstance(tree, Fault):
-            found = _equality(tree, source, TextSpan(start, end), function)
+            found = _equality(tree, source, TextSpan(start, end), function, unread=unread)
             return None if found is None else _with_the_rest(parser, text, found, stop)
         parser.exceeded = parser.exceeded or tree.exceeded
     return None
@@ -153,8 +168,10 @@ def _window(parser: Parser) -> int:
     return min(MAX_SOURCE_CHARS, 10 * max(0, parser.chars_left))
 
 
-def _read_all(parser: Parser, text: str, spans: Iterable[TextSpan], function: str) -> list[Equality]:
-    read = (read_equality(parser, text, span.start, span.end, function) for span in spans)
+def _read_all(
+    parser: Parser, text: str, spans: Iterable[TextSpan], function: str, *, unread: bool = False
+) -> list[Equality]:
+    read = (read_equality(parser, text, span.start, span.end, function, unread=unread) for span in spans)
     return [equality for equality in read if equality is not None]
 
 
@@ -185,12 +202,19 @@ def _mentioned(text: str, function: str) -> Iterator[TextSpan]:
             yield TextSpan(line.end(), len(text))
 
 
+def calls_pattern(function: str) -> re.Pattern[str]:
+    """What begins a call of the function, and no definition of it."""
+    return re.compile(rf"(?<![\w.])(?<!def ){re.escape(function)}[ \t]*+\(")
+
+
 def _calls_of(text: str, function: str) -> Iterator[int]:
-    calls = re.finditer(rf"(?<![\w.])(?<!def ){re.escape(function)}[ \t]*+\(", text)
+    calls = calls_pattern(function).finditer(text)
     return (match.start() for match in reversed(deque(calls, maxlen=MAX_READ)))
 
 
-def _equality(tree: ast.expr, source: str, span: TextSpan, function: str | None) -> Equality | None:
+def _equality(
+    tree: ast.expr, source: str, span: TextSpan, function: str | None, *, unread: bool
+) -> Equality | None:
     match tree:
         case ast.Tuple(elts=[ast.Compare() as inside, ast.Constant(value=str())]):
             tree = inside  # `assert (f(x) == v, "message")`: the message slipped inside the parentheses
@@ -205,18 +229,22 @@ def _equality(tree: ast.expr, source: str, span: TextSpan, function: str | None)
             sides = []
     calls = [(call, value) for call, value in sides if isinstance(call, ast.Call) and not is_literal(call)]
     if not calls:
-        return _compound(tree, source, span, function)
+        return _compound(tree, source, span, function, unread=unread)
     call, value = next((pair for pair in calls if call_named(pair[0]) == function), calls[0])
     return _build(call, source, span, value, literal=call_named(call) is not None and is_literal(value))
 
 
-def _compound(tree: ast.expr, source: str, span: TextSpan, function: str | None) -> Equality | None:
-    """A condition about a call that names no one value."""
+def _compound(
+    tree: ast.expr, source: str, span: TextSpan, function: str | None, *, unread: bool
+) -> Equality | None:
+    """A condition about a call that names no one value; with ``unread`` any other expression that calls, too."""
     nodes = list(ast.walk(tree))
     calls = [node for node in nodes if isinstance(node, ast.Call) and function in {None, call_named(node)}]
-    if not calls or not any(isinstance(node, ast.Compare) for node in nodes):
+    compared = any(isinstance(node, ast.Compare) for node in nodes)
+    if not calls or not (compared or unread):
         return None
-    return _build(calls[0], source, span, tree, literal=False)
+    found = _build(calls[0], source, span, tree, literal=False)
+    return found if compared else replace(found, value="")
 
 
 def _build(call: ast.Call, source: str, span: TextSpan, value: ast.expr, *, literal: bool) -> Equality:

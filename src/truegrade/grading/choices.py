@@ -7,7 +7,7 @@ import msgspec
 from truegrade.extraction.choices import Choice
 from truegrade.grading import marks
 from truegrade.grading.judgement import Judgement
-from truegrade.grading.predictions import judge_value
+from truegrade.grading.predictions import judge_value, marked_call
 from truegrade.records import Answer, ChoiceTask, Reason
 
 
@@ -27,5 +27,5 @@ def grade_choice(task: ChoiceTask, answer: Answer) -> Judgement:
     )
     if choice.value is None:
         return Judgement(reason=answer.reason or Reason.NO_ANSWER, detail=answer.found, marks=chosen)
-    judgement = judge_value(choice.value, own, other)
+    judgement = marked_call(judge_value(choice.value, own, other), answer)
     return msgspec.structs.replace(judgement, marks=(*chosen, *judgement.marks))

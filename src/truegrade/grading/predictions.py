@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from truegrade.extraction.assertions import parse_arguments
+from truegrade.extraction.assertions import of_another_call, parse_arguments
 from truegrade.extraction.computed import computed_arguments
 from truegrade.extraction.literals import NotLiteral, parse_literal
 from truegrade.grading import marks
@@ -17,7 +17,15 @@ from truegrade.sandbox.outcome import CallResult
 
 def grade_output(task: OutputTask, answer: Answer) -> Judgement:
     """Compare a predicted literal with the true one, and with what the other program of the pair returns."""
-    return judge_value(answer.value or "", task.expected, task.pairing.other if task.pairing else None)
+    judgement = judge_value(answer.value or "", task.expected, task.pairing.other if task.pairing else None)
+    return marked_call(judgement, answer)
+
+
+def marked_call(judgement: Judgement, answer: Answer) -> Judgement:
+    """The judgement, marked where the value was stated of another call."""
+    if not of_another_call(answer):
+        return judgement
+    return msgspec.structs.replace(judgement, marks=(*judgement.marks, marks.OTHER_CALL))
 
 
 def judge_value(got: str, expected: str, other: str | None) -> Judgement:

@@ -93,19 +93,23 @@ class Strict(Profile):
         Rule("extraction", "a closed fence that Python refuses is a syntax error; lines that cannot be kept are"
              " dropped only where a reply breaks off in its fence, stands between prose without a fence, or a"
              " base model runs on behind its function", "ours"),
-        Rule("extraction", "output: the block that answers the asked call, read by ast, never executed; a value"
-             " that is no literal is not_literal: arithmetic, names, objects of classes, as Counter({'a': 1})",
-             "ours"),
+        Rule("extraction", "output: the last block about the asked call decides, read by ast, never executed. No"
+             " literal is not_literal (arithmetic, names, objects of classes, as Counter({'a': 1})), what cannot"
+             " be read is no_answer (??, open brackets, raises TypeError), whatever stood in a block before. A"
+             " value alone is about the call; what prose says behind a block is not read", "ours"),
+        Rule("extraction", "output: without such a block, what is stated of another call counts, marked"
+             " other-call: f(x=3) for f(x=2), or another function", "ours"),
         Rule("extraction", "output, where a reply has no answer in Python's spelling: typographic quotes, the sign"
              " U+2212, blanks that are no space, math.inf and math.nan (math, np, numpy), \\boxed{}, and =, ->,"
              " => or → behind the asked call", "ours"),
         Rule("extraction", "output: assert f(x) == 1, 2 is the tuple, as a message is text; assert f(x) == 'a',"
              " 'b' is 'a' with a message, so a tuple of texts needs its parentheses", "ours"),
         Rule("extraction", "choice: the last object that names a chosen_program, as JSON or a Python dictionary,"
-             " else the two fields in the text; the letter exactly A or B; its assertion as for outputs. Without"
-             " a value the choice counts, and is wrong", "ours"),
-        Rule("extraction", "input: literals, or plain expressions that cannot forge a result (12 of CRUXEval's own"
-             " inputs are such); the program runs on them in the jail", "ours"),
+             " else, or behind it, the two fields in the text; the letter exactly A or B; its assertion as for"
+             " outputs. Without a value the choice counts, and is wrong", "ours"),
+        Rule("extraction", "input: the last block of the first example that calls the function decides; literals,"
+             " or plain expressions by an allow-list of syntax and names (12 of CRUXEval's own inputs are such);"
+             " the program runs on them in the jail", "ours"),
         Rule("program", "prefix + body, or prefix + newline + whole program; future imports first", "ours"),
         Rule("program", "MBPP setup and imports run after the solution, before the tests", "ours; MBPP 367, 927"),
         Rule("comparison", "tests run in a judge process and call the candidate in its own; outputs come back as"
@@ -274,7 +278,7 @@ def _replied(task: OutputTask | InputTask | ChoiceTask, text: str) -> Answer:
 def _given(task: OutputTask | InputTask | ChoiceTask, text: str) -> Answer:
     """What text that somebody already extracted predicts."""
     if isinstance(task, OutputTask):
-        return extract_output_answer(text)
+        return extract_output_answer(text, asked=(task.function, task.arguments))
     if isinstance(task, InputTask):
         return extract_input_answer(text, program=task.program)
     return extract_choice_answer(text)
