@@ -1,4 +1,4 @@
-"""Control runs: what a suite of unit tests is run with besides, so that its results cannot be forged.
+"""Control runs: what a suite of unit tests is run with besides, to show results that are not the program's own.
 
 Tests and program share a process, so a program can make every test pass: by ending with success, by objects equal
 to everything, by replacing `unittest`, by reading expected values. It cannot know what *should* pass. In a control
@@ -78,7 +78,7 @@ class SuiteControls(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def decisive(self) -> int:
-        """Number of assertions whose results cannot be forged without guessing."""
+        """Number of assertions that some control run would show to be forged, unless the program guesses."""
         return sum(one.decisive for one in self.controls)
 
     @property
@@ -132,7 +132,7 @@ def differs(run: SuiteRun, tests: str, controls: Sequence[Control], changed: Ite
             return fault
     decisive = [seen for one, seen in zip(controls, run.seen, strict=True) if one.decisive]
     if decisive and not any(decisive):
-        return "none of the assertions was reached whose results cannot be forged"
+        return "none of the assertions was reached that control runs look at"
     if any(before != after for before, after in zip(tests, run.tests, strict=True)):
         return f"tests ended otherwise when assertions were changed: {run.words or 'not all were run'}"
     return ""

@@ -48,7 +48,7 @@ CODES: Mapping[str, CodeMeaning] = MappingProxyType(
         ),
         "failed-requests": CodeMeaning(
             "samples whose request failed count as wrong, as they do in the harness that a profile reproduces",
-            "request them again, or quote the profile's number with theirs; `strict` leaves such samples out",
+            "request them again, or quote the profile's number with theirs; the profile strict leaves them out",
         ),
         "stopped-when-decided": CodeMeaning(
             "an earlier version stopped the run once its comparison with another one was decided",

@@ -1,4 +1,5 @@
-"""`strict`: Truegrade's own rules. Nothing forged passes; what of right answers is not read is named in its rules.
+"""`strict`: Truegrade's own rules. What of right answers is not read is named in them; which forgeries were tried
+against them, and with what result, in docs/threats.md.
 
 The expected values never enter the candidate's process; CPU time decides and wall time is a backstop; every
 verdict has a reason; perfect answers score 100 %.
@@ -67,12 +68,14 @@ _EVALPLUS = "evalplus/evalplus@26d6d00 evalplus/eval/__init__.py"
 
 
 class Strict(Profile):
-    """Cheat-proof grading with a reason for every verdict."""
+    """Grading outside the program's process, with a reason for every verdict."""
 
     name: ClassVar[str] = "strict"
     version: ClassVar[str] = "2"
     prompt_version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "ours: cheat-proof, a reason for every verdict, names what it does not read"
+    summary: ClassVar[str] = (
+        "ours: judged outside the program's process, a reason for every verdict, names what it does not read"
+    )
     covers: ClassVar[tuple[Kind, ...]] = KINDS
     variants: ClassVar[tuple[str, ...]] = VARIANTS
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -126,9 +129,9 @@ class Strict(Profile):
              "ours"),
         Rule("comparison", "contests on standard input: a real script on a real file; exit code 0; lines stripped,"
              " empty ones at either end left out; lines equal, or all their words equal as numerals", "ours"),
-        Rule("comparison", "contests on standard input: blanks are those of ASCII; a numeral is a sign, ASCII"
-             " digits, a decimal point (0.5, .5, 5.) and an exponent, of which digits alone must be there; digits"
-             " that begin with a further 0 (011), 1_000, nan and inf are texts", "ours"),
+        Rule("comparison", "contests on standard input: blanks are space, tab, LF, CR, FF and VT; a numeral is a"
+             " sign, ASCII digits, a decimal point (0.5, .5, 5.) and an exponent, of which digits alone must be"
+             " there; digits that begin with a further 0 (011), 1_000, nan and inf are texts", "ours"),
         Rule("comparison", "contests, functional: == after tuples became lists and numpy's values Python's; no"
              " tolerance", "ours"),
         Rule("comparison", "suites of unit tests share the program's process. When all tests pass, control runs"

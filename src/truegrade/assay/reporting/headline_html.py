@@ -65,7 +65,7 @@ def _ends(value: AcceptedShare | MeasuredValue | None) -> str:
 
 def _through(measure: GraderMeasure) -> str:
     if not measure.forgeable:
-        return "a verdict cannot be forged through those tried" if measure.channels else "no cheat was sent"
+        return "no cheat that was sent was accepted through one" if measure.channels else "no cheat was sent"
     return ", ".join(measure.forgeable)
 
 

@@ -103,7 +103,8 @@ def forgeable(measure: GraderMeasure) -> str:
     stays = [channel.channel for channel in measure.channels if channel.stays]
     after = f"; stays in the grader: {', '.join(stays)}" if stays else ""
     if not measure.forgeable:
-        return f"no; channels open: none of {len(sent)}{after}{left_out}"
+        tried = sum(channel.probes for channel in sent)
+        return f"by 0 of {tried} cheats; channels open: 0 of {len(sent)}{after}{left_out}"
     through = f"{len(measure.forgeable)} of {len(sent)}, {', '.join(measure.forgeable)}"
     return f"yes; channels open: {through}; J_adversarial = {unit(measure.j_adversarial)}{after}{left_out}"
 
