@@ -345,6 +345,22 @@ def test_what_a_base_model_invents_behind_its_answer_takes_nothing_back():
     assert extract_output(f"{block('5')}{block('[2, 2 + 3')}{example}{block('??')}", "f", "2").value is None
 
 
+def test_a_text_that_quotes_a_call_is_a_value():
+    for text in ("'i f (x) {y = 1;}'", "['f(2)', 'f(']", "'f(3) raises'"):
+        for reply in (text, block(text), f"{RIGHT}{block(text)}"):
+            assert extract_output(reply, "f", "2").value == text
+
+
+def test_a_tag_that_a_call_or_a_value_quotes_ends_no_block():
+    for quoted in ("'[ANSWER]'", "'[/ANSWER]'", "'a [ANSWER] 1 [/ANSWER] b'", "'[PYTHON]'"):
+        for arguments, value in ((quoted, "5"), ("2", quoted), (quoted, quoted)):
+            reply = f"[ANSWER]\nassert f({arguments}) == {value}\n[/ANSWER]"
+            assert extract_output(reply, "f", arguments).value == value
+            assert extract_input(reply, "f").value == arguments
+            wrong = f"{reply}{WAIT}{block(f'assert f({arguments}) == 1 + 1')}"
+            assert extract_output(wrong, "f", arguments).value is None, wrong
+
+
 def test_words_behind_a_block_are_not_read():
     assert extract_output(f"{RIGHT} No wait, it is [2, 6].", "f", "2").value == "[2, 5]"
 

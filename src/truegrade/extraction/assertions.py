@@ -24,7 +24,7 @@ from functools import cache
 from itertools import chain, groupby
 from typing import NamedTuple
 
-from truegrade.extraction.blocks import AnswerBlocks, Block, answer_blocks
+from truegrade.extraction.blocks import AnswerBlocks, Block, answer_blocks, holds_tag
 from truegrade.extraction.calls import call_named, inside, parse_arguments, parse_call, same_arguments
 from truegrade.extraction.computed import computed_arguments
 from truegrade.extraction.equalities import (
@@ -123,7 +123,7 @@ def extract_input(reply: str, function: str, program: str = "") -> Answer:
 
 def _input_in(text: str, function: str, program: str) -> Answer:
     """The argument text that a passage of a reply proposes."""
-    blocks = answer_blocks(text)
+    blocks = answer_blocks(text, _quoting_tags(text, function))
     groups = [[*group] for _, group in groupby(blocks.parts(), lambda part: part.example)]
     places = [(part.found, part.text) for group in groups for part in reversed(group)]
     parser, called, calls = Parser(), False, calls_pattern(function)
@@ -192,7 +192,7 @@ class _OutputSearch:
 
     def answer(self) -> Answer:
         """What the last text about the asked call says; without one a value that is said of another call."""
-        blocks = answer_blocks(self._text)
+        blocks = answer_blocks(self._text, _quoting_tags(self._text, self._function))
         steps = (
             self._in_blocks(blocks),
             self._of_others(blocks),
@@ -267,25 +267,25 @@ class _OutputSearch:
             return _Stated(mine.value if mine.literal else None, named=True)
         if any(one.literal for one in equalities):
             return None
-        calls = find_calls(self._parser, text, self._function)
-        if calls:
-            asked = [parse_call(self._function, inside(call.source)) for call in calls]
-            named = any(call is not None and self._same(call) for call in asked)
-            self._not_literal |= named and not isinstance(self._parser.expression(text), Fault)
-            return _Stated(None, named=True) if named else None
-        if self._mentioned.search(text):
-            return _Stated(None, named=True)
-        return None if equalities or _OF_ANOTHER.search(text) else self._value_alone(text, words=words)
-
-    def _value_alone(self, text: str, *, words: bool) -> _Stated | None:
-        """A value without a call; None for what stands for one, and for words unless they count."""
-        if text in _STAND_INS:
-            return None
-        if (value := self._bare(text)) is not None:
+        if not equalities and (value := self._bare(text)) is not None:  # a text may quote a call
             return _Stated(value, named=False)
-        tree = self._parser.expression(text)
-        expression = not isinstance(tree, Fault | ast.Name | ast.Constant)
+        asked = self._calls_asked(text)
+        if asked is not None:
+            return _Stated(None, named=True) if asked else None
+        if equalities or text in _STAND_INS or _OF_ANOTHER.search(text):
+            return None
+        expression = not isinstance(self._parser.expression(text), Fault | ast.Name | ast.Constant)
         return _Stated(None, named=False) if expression or words or _NO_SENTENCE.search(text) else None
+
+    def _calls_asked(self, text: str) -> bool | None:
+        """Whether a text without an equality calls what was asked, or begins a call; None without any call."""
+        calls = find_calls(self._parser, text, self._function)
+        if not calls:
+            return True if self._mentioned.search(text) else None
+        written = [parse_call(self._function, inside(call.source)) for call in calls]
+        asked = any(call is not None and self._same(call) for call in written)
+        self._not_literal |= asked and not isinstance(self._parser.expression(text), Fault)
+        return asked
 
     def _is_asked(self, equality: Equality) -> bool:
         return equality.function == self._function and self._same(equality.call)
@@ -323,17 +323,30 @@ class _OutputSearch:
         self._not_literal |= any(not equality.literal for equality in found)
         return [equality for equality in found if equality.literal]
 
-    def _bare(self, text: str, *, prose: bool = False) -> str | None:
-        """The text if it is one literal; another expression is noted, unless the text may be prose."""
+    def _bare(self, text: str) -> str | None:
+        """The text if it is one literal; another expression is noted."""
         text = text.removeprefix("==").strip()
         literal = parse_literal(text)
         if isinstance(literal, Literal):
             return literal.source
         if literal.exceeded and text[0] in "[({'\"+-0123456789":
             self._parser.exceeded = literal.why
-        if text and not prose and not isinstance(self._parser.expression(text), Fault | ast.Name):
+        if text and not isinstance(self._parser.expression(text), Fault | ast.Name):
             self._not_literal = True
         return None
+
+
+def _quoting_tags(text: str, function: str) -> list[tuple[int, int]]:
+    """Where equalities on a function stand whose arguments or value quote a tag."""
+    if not holds_tag(text):
+        return []
+    spans = []
+    for one in find_equalities(Parser(), text, function):
+        if one.function == function and holds_tag(text[one.start : one.end]):
+            # Behind what is no literal a tag may be one: `== 5 [ANSWER]` reads as a subscript.
+            call = text.find(one.call_source, one.start)
+            spans.append((one.start, one.end if one.literal else max(call, 0) + len(one.call_source)))
+    return spans
 
 
 def _nothing(reason: Reason, found: str) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _TAG = re.compile(r"\[(/?)ANSWER\]|\[PYTHON\]", re.IGNORECASE)
@@ -37,8 +38,15 @@ class AnswerBlocks:
         return [*self.closed, *left_open]
 
 
-def answer_blocks(text: str) -> AnswerBlocks:
+def holds_tag(text: str) -> bool:
+    """Whether a tag stands in a text."""
+    return _TAG.search(text) is not None
+
+
+def answer_blocks(text: str, quoted: Sequence[tuple[int, int]] = ()) -> AnswerBlocks:
     """Find the blocks of a text; tags in any case; of several opening tags in a row the last one counts.
+
+    Tags inside the stretches ``quoted`` are none.
 
     A closing tag without an opening one closes a block that began with the text: CRUXEval's prompts end with an
     open ``[ANSWER]``.
@@ -47,6 +55,8 @@ def answer_blocks(text: str) -> AnswerBlocks:
     start: int | None = 0
     opened, example = False, 0
     for tag in _TAG.finditer(text):
+        if any(first <= tag.start() < last for first, last in quoted):
+            continue
         if tag.group(1) is None:
             example += 1
         elif not tag.group(1):
