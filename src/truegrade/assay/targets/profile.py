@@ -42,7 +42,7 @@ class ProfileTarget:
 
     @property
     def name(self) -> str:
-        """``strict@2``."""
+        """``strict@3``."""
         return self.profile.id
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
