@@ -36,7 +36,7 @@ def test_a_bad_file_of_completions_is_refused_before_anything_is_written(cli, tm
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize("case", BAD_FILES.keys() - {"empty file"})
+@pytest.mark.parametrize("case", [case for case in BAD_FILES if case != "empty file"])
 def test_a_bad_row_among_good_ones_is_named_and_they_are_graded(cli, tmp_path, case):
     rows, words = BAD_FILES[case]
     code, _, err = cli("grade", write(tmp_path / "bad.jsonl", *rows), "--benchmark", "humaneval", "--out", "r")
