@@ -264,13 +264,13 @@ def test_what_is_no_evolution_is_said(tmp_path):
         gather(tmp_path)
 
 
-def test_a_damaged_line_is_named(tmp_path):
+def test_a_damaged_line_is_named_and_left_out(tmp_path, caplog):
     folder = build_folder(tmp_path / "run", generations=1, population=2, replicates=1)
     text = (folder / EVENTS).read_text().splitlines()
     text[1] = "{}"
     (folder / EVENTS).write_text("\n".join(text) + "\n")
-    with pytest.raises(BadRecord, match=r"events\.jsonl, line 2"):
-        gather(folder)
+    assert len(gather(folder).events) == len(text) - 1
+    assert "events.jsonl, line 2: damaged" in caplog.text
 
 
 def test_genomes_that_are_no_better_than_the_base_are_pointed_out(tmp_path):
@@ -278,7 +278,7 @@ def test_genomes_that_are_no_better_than_the_base_are_pointed_out(tmp_path):
     said = "No genome has a better solved than the base"
     assert not any(said in doubt for doubt in verdict(gather(folder)).doubts)
     lines = (folder / EVENTS).read_text().splitlines()
-    worse = [re.sub(r'"solved":[0-9.]+', '"solved":0.1', line) for line in lines]
+    worse = [re.sub(r'"solved":[0-9.]+', '"solved":0.1', re.sub(r',"crc32":"\w+"', "", line)) for line in lines]
     (folder / EVENTS).write_text("\n".join(worse) + "\n")
     assert any(said in doubt for doubt in verdict(gather(folder)).doubts)
 

@@ -256,6 +256,7 @@ def old(tmp_path):
     (folder / EVOLUTION).write_bytes(msgspec.json.encode(evolution))
     events = rows(folder)
     for row in events:
+        del row["crc32"]
         own = row["evaluated"]
         if own["generation"] == 1 and row["search"] in {"merging", "grpo"}:
             own["genome"] = {"merging": MERGE, "grpo": POLICY}[row["search"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -30,6 +31,7 @@ from truegrade.files.json_text import read_json
 from truegrade.store.journal import read_journal
 
 T = TypeVar("T")
+_LOG = logging.getLogger(__name__)
 
 
 class Track(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +96,7 @@ class SearchMaterial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def gather(folder: Path) -> SearchMaterial:
-    """Read an evolution, finished or not. A line that an interruption tore is left out.
+    """Read an evolution, finished or not. A torn or damaged line is left out, and said in the log.
 
     Raises:
         UserError: the folder holds no evolution.
@@ -103,17 +105,17 @@ def gather(folder: Path) -> SearchMaterial:
     if not (folder / EVOLUTION).is_file():
         raise UserError(f"{folder}: no {EVOLUTION} here; give the folder that `truegrade evolve` wrote")
     evolution = read_json(folder / EVOLUTION, Evolution)
-    events = tuple(read_journal(folder / EVENTS, Event))
+    events = tuple(read_journal(folder / EVENTS, Event, notice=_LOG.warning))
     everything = _archive(evolution, events)
     first: dict[str, Event] = {}
     for event in events:
         if shortfall(event.evaluated) <= 0.0:
             first.setdefault(event.evaluated.genome.id, event)
-    clocks = read_journal(folder / CLOCK, Clock)
+    clocks = read_journal(folder / CLOCK, Clock, notice=_LOG.warning)
     return SearchMaterial(
         folder=folder,
         evolution=evolution,
-        anchors=tuple(read_journal(folder / ANCHORS, Anchor)),
+        anchors=tuple(read_journal(folder / ANCHORS, Anchor, notice=_LOG.warning)),
         events=events,
         tracks=_tracks(evolution, events),
         front=tuple(first[one.genome.id] for one in everything.front),
