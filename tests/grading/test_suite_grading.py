@@ -132,9 +132,11 @@ def suite(tests: str, reference: str, entry_point: str, **more) -> SuiteTask:
 
 
 SUMS_TASK = suite(SUMS, ADD, "add")
+INSIDE_TASK = suite(f"from unittest.mock import patch\n{SUMS}", ADD, "add")
+"""The same, and its tests seem to replace parts of the program's process."""
 SPEAKING_TASK = suite(SPEAKING, SAY, "say")
 BOXES_TASK = suite(PYTEST, BOXES, "volume", framework="pytest", module="boxes")
-TASKS = {"sums": SUMS_TASK, "speaking": SPEAKING_TASK, "boxes": BOXES_TASK}
+TASKS = {"sums": SUMS_TASK, "inside": INSIDE_TASK, "speaking": SPEAKING_TASK, "boxes": BOXES_TASK}
 
 
 @pytest.fixture(scope="module")
@@ -153,41 +155,44 @@ def graded(sandbox, tmp_path_factory):
 def test_references_and_other_right_programs_pass(graded, name):
     others = {
         "sums": "import operator\nadd = operator.add\n",
+        "inside": "import operator\nadd = operator.add\n",
         "speaking": SAY.replace("    print", "    import builtins\n    builtins.print"),
         "boxes": BOXES.replace("a * b * c", "(a * b) * c + 0"),
     }
     for program in (TASKS[name].reference, others[name]):
         judged = graded(TASKS[name], program)
-        assert (judged.reason, judged.marks) == (Reason.PASSED, ()), judged
+        marks = () if name == "sums" else (TESTS_INSIDE,)
+        assert (judged.reason, judged.marks) == (Reason.PASSED, marks), judged
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_every_assertion_of_these_suites_has_a_decisive_control(sandbox, name):
     found = find_controls(TASKS[name], suite_source(TASKS[name]), sandbox)
     assert found.coverage == "full"
-    assert len(found.controls) == {"sums": 7, "speaking": 3, "boxes": 5}[name]
-    assert found.tests == {"sums": "PPPS-", "speaking": "PPP-", "boxes": "PPPP-"}[name]
+    assert len(found.controls) == {"sums": 7, "inside": 7, "speaking": 3, "boxes": 5}[name]
+    assert found.tests == {"sums": "PPPS-", "inside": "PPPS-", "speaking": "PPP-", "boxes": "PPPP-"}[name]
 
 
 WRONG = {
-    "a wrong value": ("def add(a, b): return 5", Reason.WRONG_ANSWER, "test_each: AssertionError: 5 != 3"),
-    "an exception": ("def add(a, b): return 1 / 0", Reason.RUNTIME_ERROR, "ZeroDivisionError"),
-    "no such function": ("def plus(a, b): return a + b", Reason.RUNTIME_ERROR, "NameError"),
-    "no Python": ("def add(a, b:", Reason.SYNTAX_ERROR, "SyntaxError"),
-    "an exception at import": ("1 / 0", Reason.RUNTIME_ERROR, "ZeroDivisionError"),
-    "exit": ("import sys\nsys.exit(0)", Reason.RUNTIME_ERROR, "SystemExit"),
-    "hard exit": ("import os\nos._exit(0)", Reason.RUNTIME_ERROR, "exit code 0"),
-    "no end": ("while True: pass", Reason.TIME_LIMIT, ""),
-    "no memory": ("def add(a, b): return bytearray(1 << 42)", Reason.MEMORY_LIMIT, "MemoryError"),
+    "a wrong value": ("def add(a, b): return 5", Reason.WRONG_ANSWER, ("5 != 3", "the program returned 5")),
+    "an exception": ("def add(a, b): return 1 / 0", Reason.RUNTIME_ERROR, ("ZeroDivisionError",) * 2),
+    "no such function": ("def plus(a, b): return a + b", Reason.RUNTIME_ERROR, ("NameError",) * 2),
+    "no Python": ("def add(a, b:", Reason.SYNTAX_ERROR, ("SyntaxError",) * 2),
+    "an exception at import": ("1 / 0", Reason.RUNTIME_ERROR, ("ZeroDivisionError",) * 2),
+    "exit": ("import sys\nsys.exit(0)", Reason.RUNTIME_ERROR, ("SystemExit",) * 2),
+    "hard exit": ("import os\nos._exit(0)", Reason.RUNTIME_ERROR, ("exit code 0",) * 2),
+    "no end": ("while True: pass", Reason.TIME_LIMIT, ("", "")),
+    "no memory": ("def add(a, b): return bytearray(1 << 42)", Reason.MEMORY_LIMIT, ("MemoryError",) * 2),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_programs_fail_with_their_reason(graded, name):
-    program, reason, words = WRONG[name]
-    judged = graded(SUMS_TASK, program)
-    assert judged.reason is reason, judged
-    assert words in judged.detail
+    program, reason, (inside, outside) = WRONG[name]
+    for task, words in ((INSIDE_TASK, inside), (SUMS_TASK, outside)):
+        judged = graded(task, program)
+        assert judged.reason is reason, judged
+        assert words in judged.detail, judged
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -204,10 +209,11 @@ def test_no_forged_program_passes(graded, name):
 def test_a_liar_is_told_from_a_wrong_program(graded):
     program = forged("add")["polite liar"]
     only = "    def test_others(self):"
-    task = suite(SUMS.replace(only, "    def helper(self):"), ADD, "add")
-    judged = graded(task, program)
+    judged = graded(suite(INSIDE_TASK.tests.replace(only, "    def helper(self):"), ADD, "add"), program)
     assert judged.reason is Reason.TAMPERING
     assert "changed" in judged.detail
+    judged = graded(suite(SUMS.replace(only, "    def helper(self):"), ADD, "add"), program)
+    assert judged.reason is Reason.WRONG_ANSWER
 
 
 @pytest.mark.parametrize("turn", range(4))
@@ -217,15 +223,19 @@ def test_no_cheat_of_the_assay_passes(graded, turn):
     passed = [
         one.name
         for one in cheats[turn::4]
-        if one.form == "program" and graded(SUMS_TASK, one.write("add", False)).passed
+        for task in (SUMS_TASK, INSIDE_TASK)
+        if one.form == "program" and graded(task, one.write("add", False)).passed
     ]
     assert not passed
 
 
-def test_a_suite_without_assertions_that_can_change_is_marked(graded):
+def test_a_suite_without_assertions_is_judged_by_what_it_calls(graded):
     tests = "import unittest\nclass TestCases(unittest.TestCase):\n    def test_runs(self):\n        add(1, 2)\n"
     judged = graded(suite(tests, ADD, "add"), ADD)
-    assert (judged.reason, judged.marks) == (Reason.PASSED, (TESTS_INSIDE,))
+    assert (judged.reason, judged.marks) == (Reason.PASSED, ())
+    assert (
+        graded(suite(tests, ADD, "add"), "def add(a, b):\n    raise KeyError(a)\n").reason is Reason.RUNTIME_ERROR
+    )
 
 
 def test_a_suite_that_runs_no_test_is_never_passed(sandbox):
@@ -248,7 +258,7 @@ def test_tests_are_counted(sandbox):
 def test_controls_are_found_once_and_kept_on_disk(sandbox, tmp_path, monkeypatch):
     source = suite_source(SUMS_TASK)
     first = ControlsKept(tmp_path).of(SUMS_TASK, source, sandbox)
-    monkeypatch.setattr("truegrade.grading.suite_controls.find_controls", None)  # it would be called again
+    monkeypatch.setattr("truegrade.grading.suite_controls.found_outside", None)  # it would be called again
     assert ControlsKept(tmp_path).of(SUMS_TASK, source, sandbox) == first
     (found,) = tmp_path.iterdir()
     found.write_bytes(found.read_bytes()[:40])
@@ -267,7 +277,7 @@ DRAW = "import random\ndef draw():\n    return random.choice('xy')\n"
 
 
 def test_a_change_that_the_reference_fails_only_now_and_then_accuses_nobody(sandbox, tmp_path, monkeypatch):
-    task = suite(DRAWN, DRAW, "draw")
+    task = suite(f"from unittest.mock import patch\n{DRAWN}", DRAW, "draw")
     found = find_controls(task, suite_source(task), sandbox)
     nodes = list(ast.walk(suite_source(task).tree))
     (place,) = [at for at, one in enumerate(nodes) if isinstance(one, ast.Constant) and one.value == "x"]
@@ -278,22 +288,23 @@ def test_a_change_that_the_reference_fails_only_now_and_then_accuses_nobody(sand
     for turn in range(12):
         kept = ControlsKept(tmp_path / str(turn))
         judged = grade_by_suite(task, f"{DRAW}# {turn}\n", kept, sandbox, min_cpu_s=6.0)
-        assert (judged.reason, judged.marks) == (Reason.PASSED, ()), judged
+        assert (judged.reason, judged.marks) == (Reason.PASSED, (TESTS_INSIDE,)), judged
         left.add(kept.of(task, suite_source(task), sandbox).decisive)
     assert left == {1, 2}  # where two runs of the program differed, the change was left out
 
 
 def test_a_reference_that_never_differs_is_run_again_twice_at_most(sandbox, tmp_path):
     kept = ControlsKept(tmp_path)
-    task = suite(SUMS.replace("    def test_others(self):", "    def helper(self):"), ADD, "add")
+    task = suite(INSIDE_TASK.tests.replace("    def test_others(self):", "    def helper(self):"), ADD, "add")
     program = forged("add")["polite liar"]
     accused = [grade_by_suite(task, f"{program}# {turn}", kept, sandbox, min_cpu_s=6.0) for turn in range(3)]
     assert {judged.reason for judged in accused} == {Reason.TAMPERING}
-    assert kept.known(task).rechecks == RECHECKS
+    assert kept.known(task, level=sandbox.level).rechecks == RECHECKS
 
 
 NAMED = """
 import unittest
+from unittest.mock import patch
 class TestCases(unittest.TestCase):
     def test_named(self):
         expected = {EXPECTED}

@@ -68,6 +68,10 @@ class Executor(Protocol):
         *,
         trusted: str = "",
         classes: Sequence[str] | None = None,
+        files: bool = False,
+        values: Sequence[str] = (),
+        origins: int | None = None,
+        preload: Sequence[str] = (),
         cpu_s: float | None = None,
     ) -> Outcome:
         """Run ``program`` in one process and ``tests`` in another; forward calls of ``entry_points``.
@@ -80,6 +84,10 @@ class Executor(Protocol):
             classes: names of classes of the program that the tests use. Given, even empty, objects cross:
                 those of such classes, those of classes that ``trusted`` defines, which the program then gets too,
                 and built-in types and functions. None: plain values only.
+            files: whether what either changes in its working folder crosses with each call and answer.
+            values: names of the program that stand for values, where objects cross.
+            origins: where objects of the program may cross (`truegrade.sandbox.objects.Origins`); None: anywhere.
+            preload: modules that both import anyway; a wrong guess costs time and nothing else.
             cpu_s: CPU limit for this run, instead of the executor's own.
 
         Returns:

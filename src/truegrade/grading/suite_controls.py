@@ -12,7 +12,9 @@ Which changes a right program fails is found with the data set's reference.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import operator
 import os
 import platform
 import random
@@ -28,11 +30,12 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.functions import REFERENCE_CPU_S, ReferenceFailed
 from truegrade.grading.kept import LastKept
 from truegrade.grading.suite_assertions import MOST_TRIED, Assertion, Edit, SuiteSource
+from truegrade.grading.suite_outside import outside_suite
 from truegrade.grading.suite_runner import FAILED, HELD, RAISED
 from truegrade.grading.suite_runs import MOST_WATCHED, WATCH, SuiteRun, run_suite
 from truegrade.records import Reason, SuiteTask
 
-CONTROLS_VERSION = 4
+CONTROLS_VERSION = 5
 """Of what is kept on disk; other rules of finding changes raise it."""
 CONFIRMING = 12
 """How often what misbehaves is left out before the reference is given up."""
@@ -73,6 +76,10 @@ class SuiteControls(msgspec.Struct, frozen=True, kw_only=True):
     controls: tuple[Control, ...]
     salt: str
     """Unknown to programs; what is drawn depends on it."""
+    outside: bool = False
+    """Whether the judge's process runs the suite (`truegrade.grading.suite_outside`), which needs no controls."""
+    origins: str = ""
+    """Outside, where the reference's objects crossed (`truegrade.sandbox.objects.Origins`), in hexadecimal."""
     rechecks: int = 0
     """How often the reference was run again because a program's results differed, and did not differ itself."""
 
@@ -192,12 +199,12 @@ class ControlsKept:
         Raises:
             ReferenceFailed: the reference itself does not pass.
         """
-        key = _key(task, packages)
+        key = _key(task, packages, executor.level)
 
         def find() -> SuiteControls:
             found = self._read(key)
             if found is None:
-                found = find_controls(task, source, executor)
+                found = found_outside(task, source, executor) or find_controls(task, source, executor)
                 self._write(key, found)
             return found
 
@@ -221,20 +228,20 @@ class ControlsKept:
         """
         if controls.rechecks >= RECHECKS:
             return None
-        cpu_s = task.cpu_s or REFERENCE_CPU_S
+        cpu_s, key = task.cpu_s or REFERENCE_CPU_S, _key(task, packages, executor.level)
         for _ in range(RECHECK_RUNS):
             run = run_control(task, source, controls.controls, changed, task.reference, executor, cpu_s=cpu_s)
             if run.tests and differs(run, controls.tests, controls.controls, changed):
                 left = _without_faults(list(controls.controls), changed, run)
                 found = msgspec.structs.replace(controls, controls=tuple(left), rechecks=0)
-                self._keep(_key(task, packages), found)
+                self._keep(key, found)
                 return found
-        self._keep(_key(task, packages), msgspec.structs.replace(controls, rechecks=controls.rechecks + 1))
+        self._keep(key, msgspec.structs.replace(controls, rechecks=controls.rechecks + 1))
         return None
 
-    def known(self, task: SuiteTask, packages: Sequence[str] = ()) -> SuiteControls | None:
-        """The controls of a task that are on disk, if they have been found before; arguments as of `of`."""
-        return self._read(_key(task, packages))
+    def known(self, task: SuiteTask, packages: Sequence[str] = (), *, level: int) -> SuiteControls | None:
+        """The controls of a task that are on disk, if they have been found before at a protection level."""
+        return self._read(_key(task, packages, level))
 
     def _read(self, key: str) -> SuiteControls | None:
         path = (self._folder or controls_folder()) / f"{key}.json"
@@ -259,12 +266,12 @@ class ControlsKept:
             beside.unlink(missing_ok=True)
 
 
-def _key(task: SuiteTask, packages: Iterable[str]) -> str:
-    """Hash of all that the controls of a task depend on."""
+def _key(task: SuiteTask, packages: Iterable[str], level: int) -> str:
+    """Hash of all that the controls of a task depend on: at level 2 no path of a file means the same outside."""
     versions = [(name, _version(name)) for name in packages]
     decides = [
         *(task.tests, task.reference, task.framework, task.module, task.files, task.entry_point),
-        *(CONTROLS_VERSION, platform.python_version(), versions),
+        *(CONTROLS_VERSION, platform.python_version(), versions, level),
     ]
     return hashlib.sha256(msgspec.json.encode(decides)).hexdigest()
 
@@ -281,6 +288,24 @@ def _version(package: str) -> str:
 
 
 # --------------------------------------------------------------------------------------------------- finding
+
+
+def found_outside(task: SuiteTask, source: SuiteSource, executor: Executor) -> SuiteControls | None:
+    """What the reference shows of a suite that the judge's process can run; None where it cannot."""
+    suite = outside_suite(task, source)
+    cpu_s = task.cpu_s or REFERENCE_CPU_S
+    runs = suite.reference_runs(task.reference, executor, cpu_s) if suite is not None else []
+    if not runs:
+        return None
+    return SuiteControls(
+        tests=runs[0].tests,
+        cpu_s=max(run.outcome.cpu_s for run in runs),
+        wall_s=max(run.outcome.wall_s for run in runs),
+        controls=(),
+        salt="",
+        outside=True,
+        origins=f"{functools.reduce(operator.or_, (run.origins for run in runs)):x}",
+    )
 
 
 def find_controls(

@@ -1,4 +1,4 @@
-"""Grading a program by a suite of unit tests that shares its process."""
+"""Grading a program by a suite of unit tests: in the judge's process where that can be, else in the program's."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import msgspec
 
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed
-from truegrade.grading.judgement import Judgement, TestCount
+from truegrade.grading.judgement import Judgement, TestCount, from_outcome
 from truegrade.grading.suite_assertions import SuiteSource
 from truegrade.grading.suite_controls import UNSTEADY, ControlsKept, SuiteControls, differs, run_control
+from truegrade.grading.suite_outside import outside_suite
 from truegrade.grading.suite_runs import run_suite
 from truegrade.records import Reason, SuiteTask
 
@@ -31,7 +32,7 @@ def grade_by_suite(
     min_cpu_s: float,
     packages: Sequence[str] = (),
 ) -> Judgement:
-    """Run the suite as it is; if all passes, run its controls.
+    """Run the suite in the judge's process, or in the program's; there, if all passes, run its controls.
 
     Args:
         task: suite and reference.
@@ -42,8 +43,8 @@ def grade_by_suite(
         packages: installed packages that the suite's results depend on.
 
     Returns:
-        ``tampering`` where a control run shows that results were forged. With the mark ``tests-inside`` where no
-        assertion of the suite could be made a control.
+        With the mark ``tests-inside`` where the tests shared the program's process; ``tampering`` where a control
+        run shows that their results were forged.
     """
     source = suite_source(task)
     try:
@@ -52,6 +53,8 @@ def grade_by_suite(
         return Judgement(reason=Reason.GRADER_ERROR, detail=str(failure))
     # The wall limit is three times that, and more: a suite that sleeps has it from its own wall time.
     cpu_s = max(min_cpu_s, _SLOWDOWN * controls.cpu_s, controls.wall_s)
+    if controls.outside:
+        return _outside(task, source, program, executor, cpu_s, int(controls.origins or "0", 16))
     run = run_suite(task, source, program, executor, tests=task.tests, cpu_s=cpu_s)
     judged = Judgement(
         reason=run.reason,
@@ -70,6 +73,22 @@ def grade_by_suite(
         )
     candidate = _Candidate(task=task, source=source, program=program, executor=executor, cpu_s=cpu_s)
     return _controlled(judged, candidate, controls, kept, packages)
+
+
+def _outside(
+    task: SuiteTask, source: SuiteSource, program: str, executor: Executor, cpu_s: float, origins: int
+) -> Judgement:
+    """The judgement on a program whose tests run in the judge's process."""
+    suite = outside_suite(task, source)
+    assert suite is not None, "it was one when its reference was run"
+    run = suite.run(program, executor, cpu_s, origins)
+    judged = msgspec.structs.replace(
+        from_outcome(run.outcome), reason=run.reason, detail=run.detail, harness=_counts(run.tests)
+    )
+    if run.reason is Reason.GRADER_ERROR and suite.reference_runs(task.reference, executor, cpu_s):
+        # The tests run on the reference, so it is what this program did that they cannot go on with.
+        return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER)
+    return judged
 
 
 def _controlled(
@@ -144,7 +163,7 @@ class _Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _marks(controls: SuiteControls) -> tuple[str, ...]:
-    return () if controls.decisive else (TESTS_INSIDE,)
+    return () if controls.outside else (TESTS_INSIDE,)
 
 
 def _counts(tests: str) -> dict[str, object] | None:

@@ -1,11 +1,12 @@
 """Runs a suite of unit tests beside the program that it tests, in one process of the jail.
 
-The source of this module is sent there, so it imports the standard library alone. What it reports is at the mercy
-of the program, which shares its process: see `truegrade.grading.suite_controls` for why that is of no use to one.
+The source of this module is sent there, so it imports the standard library alone. What `run_suite` reports is at
+the mercy of the program, which shares its process; `run_outside` runs the tests in the judge's.
 """
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import io
 import marshal
@@ -66,6 +67,8 @@ class Results(unittest.TestResult):
         super().__init__()
         self.outcomes = [0] * (len(names) + 1)
         self.words = ""
+        self.first: object = None
+        """The first exception by which a test failed."""
         self._names = names
 
     def note(self, name: str, outcome: str, error: object = None) -> None:
@@ -73,7 +76,7 @@ class Results(unittest.TestResult):
         place = self._names.index(name) if name in self._names else len(self._names)
         self.outcomes[place] = max(self.outcomes[place], OUTCOMES.index(outcome))
         if outcome in "FE" and not self.words:
-            self.words = f"{name}: {said_of(error)}"
+            self.words, self.first = f"{name}: {said_of(error)}", error
 
     def addSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
         """It passed."""
@@ -205,6 +208,46 @@ def run_unittest(space: dict[str, Any], classes: list[str], results: Results) ->
         if isinstance(kind, type) and issubclass(kind, unittest.TestCase)
     ]
     unittest.TestSuite(suites).run(results)
+
+
+def offer_program(
+    space: dict[str, Any], names: list[str], errors: dict[str, str], module: str, stand_in: str
+) -> None:
+    """Prepare the namespace of tests that run in a process of their own.
+
+    Args:
+        space: holds what stands for the program, by name.
+        names: of those.
+        errors: the program's own exceptions, and the built-in one that each is below: made here anew, since an
+            exception crosses by its name.
+        module: what the tests import the program as; empty where they share its namespace.
+        stand_in: source of the module ``pytest``; empty where the tests need none.
+    """
+    if stand_in:
+        as_module("pytest", compile(stand_in, "pytest", "exec", dont_inherit=True), "pytest.py")
+    for name, base in errors.items():
+        space[name] = type(name, (getattr(builtins, base),), {})
+    if module:
+        offered = as_module(module, compile("", module, "exec", dont_inherit=True), f"{module}.py")
+        offered.__dict__.update({name: space.pop(name) for name in names})
+        offered.__dict__.update({name: space[name] for name in errors})
+
+
+def run_outside(space: dict[str, Any], classes: list[str], names: list[str]) -> None:
+    """Run the tests of a namespace, and leave a letter for each and one for all others in it, packed.
+
+    Raises:
+        BaseException: the first by which a test failed, once all have run.
+    """
+    results = Results(names)
+    run_unittest(space, classes, results)
+    if hasattr(sys.modules.get("pytest"), "run_functions"):
+        sys.modules["pytest"].run_functions(space, classes, results.note)
+    space["suite_outcomes"] = packed(results.outcomes, 5, 2)
+    if isinstance(results.first, BaseException):
+        raise results.first
+    if OUTCOMES.index("P") not in results.outcomes:
+        raise AssertionError("no test was run")
 
 
 def run_suite(job: dict[str, Any]) -> None:

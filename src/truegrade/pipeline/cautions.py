@@ -58,6 +58,10 @@ CODES: Mapping[str, CodeMeaning] = MappingProxyType(
             "the grader failed on problems, which are excluded from all estimates",
             "read the error, mend its cause, and grade the run again",
         ),
+        "tests-inside": CodeMeaning(
+            "passes under strict rest on tests that share the program's process, where a program can forge them",
+            "say so beside the number; docs/benchmarks.md says which are judged outside, and what was tried",
+        ),
         "missing-packages": CodeMeaning(
             "programs import a package that they may not import here",
             "install it and name it in `packages`",

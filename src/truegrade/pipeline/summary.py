@@ -32,7 +32,7 @@ from truegrade.pipeline.sample_cautions import (
 )
 from truegrade.pipeline.score_means import first_sample, score_means
 from truegrade.pipeline.selection import made_for, scored
-from truegrade.pipeline.suite_rates import suite_rates
+from truegrade.pipeline.suite_rates import suite_rates, tests_inside
 from truegrade.pipeline.totals import CompletionTotals, RunUsage
 from truegrade.pipeline.verdict_table import (
     VerdictTable,
@@ -364,6 +364,7 @@ def _own_cautions(
         *unscored([name for name in shared.problems if name not in problems]),
         *shared.completions.cautions(),
         *([caution("grader-errors", errors_named(errors), len(errors), len(problems))] if errors else []),
+        *tests_inside(profile, outcomes),
         *reply_form(profile, problems, outcomes, shared.completions.shapes),
         *replies_as_programs(shared.manifest.import_format, outcomes, shared.completions.shapes),
         *identical_samples(texts),

@@ -44,6 +44,8 @@ class Profile(ABC):
     summary: ClassVar[str]
     covers: ClassVar[tuple[Kind, ...]]
     """Kinds of problem that it has rules for, whatever the data set."""
+    judges_outside: ClassVar[bool] = False
+    """Whether tests run in another process than the program where they can: it is said where they do not."""
     only: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
     """Kind -> the data sets alone that the harness knows of it: its prompts show their problems, or its rules tell
     them by name. A kind that is not named here is covered for every data set."""

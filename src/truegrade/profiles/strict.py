@@ -77,6 +77,7 @@ class Strict(Profile):
         "ours: judged outside the program's process, a reason for every verdict, names what it does not read"
     )
     covers: ClassVar[tuple[Kind, ...]] = KINDS
+    judges_outside: ClassVar[bool] = True
     variants: ClassVar[tuple[str, ...]] = VARIANTS
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule("prompt", "code tasks: complete the code in one fenced block; MBPP shows its tests", "ours"),
@@ -134,12 +135,15 @@ class Strict(Profile):
              " there; digits that begin with a further 0 (011), 1_000, nan and inf are texts", "ours"),
         Rule("comparison", "contests, functional: == after tuples became lists and numpy's values Python's; no"
              " tolerance", "ours"),
-        Rule("comparison", "suites of unit tests share the program's process. When all tests pass, control runs"
-             " follow, in which a constant of half the assertions, then of the others, has been changed so that"
-             " the reference fails exactly these: a program whose results do not follow is tampering. Which half"
-             " is drawn for each program outside its process", "ours"),
-        Rule("comparison", "suites: an assertion without such a change is no control; where no assertion of a"
-             " suite is one, verdicts have the mark tests-inside", "ours"),
+        Rule("comparison", "suites of unit tests run in the judge's process, and the program answers their calls,"
+             " wherever the data set's reference passes so three times: values, files of the working folder and"
+             " objects of the program's classes cross, where the reference's do. A name that only the tests import"
+             " is no part of the program", "ours"),
+        Rule("comparison", "other suites share the program's process (mark tests-inside): those that patch or seed"
+             " it, read its streams, could run what it wrote, or whose values do not cross. When all tests pass,"
+             " control runs follow, in which a constant of half the assertions, then of the others, is changed so"
+             " that the reference fails exactly these; a program whose results do not follow is tampering. That"
+             " refuses many forgeries and not every one", "ours"),
         Rule("comparison", "suites: tests of security are judged apart, in the mark secure; tests that no program"
              " passes elsewhere than at the data set's authors are left out (mark tests-skipped)", "ours"),
         Rule("comparison", "repairs: every test is run and counted; QuixBugs' outputs as its pytest modules"

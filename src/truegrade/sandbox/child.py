@@ -29,6 +29,7 @@ from truegrade.sandbox.frames import (
     value_frame,
     write_frame,
 )
+from truegrade.sandbox.mirror import FILES, Mirror, MirroredCalls
 from truegrade.sandbox.objects import PROGRAM, TESTS_MODULE, Held, own_classes
 from truegrade.sandbox.rlimits import restrict
 from truegrade.sandbox.statuses import MEMORY_LIMIT, OUTPUT_LIMIT, RUNTIME_ERROR, SYNTAX_ERROR
@@ -150,6 +151,7 @@ def serve(
     value_bytes: int,
     digests: bool,
     classes: tuple[str, bool] | None = None,
+    files: bool = False,
 ) -> None:
     """Run the source as a module, then answer calls of its functions until the stream closes.
 
@@ -159,7 +161,9 @@ def serve(
         digests: whether one of too many values is sent as its digest.
         classes: if objects cross (`truegrade.sandbox.objects`), the source of the tests' own classes, and whether
             those of the program cross too.
+        files: whether those of the working folder cross (`truegrade.sandbox.mirror`).
     """
+    mirror = Mirror() if files else None  # before the program, which may write files when it is loaded
     own = None if classes is None else defined_classes(classes[0])
     module: ModuleType = type(sys)(MODULE_NAME)
     sys.modules[MODULE_NAME] = module  # dataclasses and pickle look a class's module up
@@ -174,6 +178,8 @@ def serve(
     tell(fd, ("ready", token, tuple([name for name in names if name not in namespace])))
     if classes is not None and own is not None:
         namespace = {PROGRAM: Held(own, namespace, value_bytes, remote=classes[1]).perform}
+    if mirror is not None:
+        namespace = {FILES: MirroredCalls(namespace, mirror).perform}
     while (request := read_frame(fd)) is not None:
         frame = answer(namespace, value_bytes, digests, *called(request))
         if getpid() != pid:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from truegrade.sandbox.tables import make_again
 from truegrade.sandbox.values import Drained, Unsupported
 from truegrade.sandbox.wire import (
     COMPLEX,
@@ -221,6 +222,20 @@ class _Decoder:
             raise WireError("a text of numpy with no such character")
         return array.reshape(() if shape is None else shape)[() if shape is None else ...]
 
+    def path(self, depth: int) -> Any:
+        from pathlib import Path
+
+        return Path(self.text())
+
+    def table(self, depth: int) -> Any:
+        name, parts = self.exact(str, depth), self.exact(tuple, depth)
+        self.solid, self.spreads = False, True
+        try:
+            import pandas
+        except ImportError:
+            return Unsupported(f"pandas {name[:MAX_NAME]}")
+        return make_again(name, parts, pandas)
+
 
 def _spread(keys: list[Any]) -> list[Any]:
     """The same keys, unless too many share a hash.
@@ -255,6 +270,7 @@ _COSTS = {
     **dict.fromkeys((b"S", b"Z", b"d", b"K", b"V", b"I"), 240),
     **dict.fromkeys((b"O", b"C", b"D", b"G", b"M", b"q"), 400),
     b"Q": 800,
+    b"P": 4000,
 }
 """Memory of a value by its tag, with the reference to it and without what it holds."""
 
@@ -291,5 +307,7 @@ _READERS: dict[bytes, Callable[[_Decoder, int], Any]] = {
     b"z": lambda r, d: r.moment(d, "time"),
     b"w": _Decoder.timedelta,
     b"n": _Decoder.numpy,
+    b"P": _Decoder.table,
+    b"h": _Decoder.path,
     b"U": lambda r, d: _opaque(r),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from truegrade.sandbox.tables import NOT_TABLE, take_apart
 from truegrade.sandbox.values import Unsupported
 from truegrade.sandbox.wire import (
     COMPLEX,
@@ -81,6 +82,8 @@ class _Encoder:
         library = _LIBRARY.get((kind.__module__, kind.__qualname__))
         if library is not None:
             library(self, value, depth)
+        elif kind.__module__.partition(".")[0] == "pandas":
+            self.table(value, depth)
         elif numpy_base := {base.__name__ for base in kind.__mro__ if base.__module__ == "numpy"}:
             self.numpy(value, scalar="generic" in numpy_base)
         else:
@@ -147,6 +150,14 @@ class _Encoder:
         if value.nbytes > self.bytes_left:
             raise ValueTooLarge("more bytes than the limit on one value")
         self.several(b"n", (dtype.str, None if scalar else value.shape, value.tobytes()), 0)
+
+    def table(self, value: Any, depth: int) -> None:
+        """Frames, series, indexes and scalars of pandas; the rest of pandas is opaque."""
+        taken = take_apart(value)
+        if taken == NOT_TABLE:
+            self.opaque(value)
+        else:
+            self.several(b"P", taken, depth)
 
     def fraction(self, value: Any, depth: int) -> None:
         parts = value.numerator, value.denominator
@@ -220,5 +231,7 @@ _LIBRARY: dict[tuple[str, str], Callable[[_Encoder, Any, int], None]] = {
     ("datetime", "datetime"): lambda e, v, d: e.sized(b"y", v.isoformat().encode()),
     ("datetime", "time"): lambda e, v, d: e.sized(b"z", v.isoformat().encode()),
     ("datetime", "timedelta"): lambda e, v, d: e.several(b"w", (v.days, v.seconds, v.microseconds), d),
+    ("pathlib", "PosixPath"): lambda e, v, d: e.sized(b"h", str(v).encode("utf-8", "surrogatepass")),
+    ("pathlib._local", "PosixPath"): lambda e, v, d: e.sized(b"h", str(v).encode("utf-8", "surrogatepass")),
     ("truegrade.sandbox.values", "Unsupported"): lambda e, v, d: e.opaque(v),
 }

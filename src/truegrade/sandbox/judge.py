@@ -29,19 +29,21 @@ from collections import deque
 from marshal import loads
 from math import ceil
 from mmap import mmap
-from os import _exit, close, urandom
+from os import _exit, close, environ, urandom
 from socket import recv_fds, socket
 from time import process_time
 
 from truegrade.sandbox.foresight import DEVIATED, foreseen
 from truegrade.sandbox.frames import TOKEN_BYTES, Channel, call_frame
 from truegrade.sandbox.judging import cannot_run, expected_value, failing_frame, short, statement_at
-from truegrade.sandbox.objects import TESTS_MODULE, stand_ins
+from truegrade.sandbox.mirror import FILES, Mirror
+from truegrade.sandbox.objects import TESTS_MODULE, Origins, StandIns, stand_ins
 from truegrade.sandbox.rlimits import peak_bytes
 from truegrade.sandbox.stateless import is_stateless
 from truegrade.sandbox.statuses import (
     GRADER_ERROR,
     MEMORY_LIMIT,
+    OUTPUT_LIMIT,
     PASSED,
     RUNTIME_ERROR,
     TAMPERING,
@@ -71,6 +73,8 @@ _OWN_GENERATOR = re.compile(r"default_rng|SystemRandom|RandomState|Generator\b|R
 SENDABLE = "plain values can, and objects of the setup's classes if the task says that its arguments are not plain"
 BLOAT_BYTES = 16 << 20
 CHUNK_BYTES = 1 << 16
+OUTCOMES = "suite_outcomes"
+"""Name under which a suite leaves a text: the verdict's detail is that, where objects crossed, and the rest."""
 _EXCEPTIONS = {
     name: kind
     for name, kind in vars(builtins).items()
@@ -97,10 +101,16 @@ class Link:
         """Set once no test can pass any more, even one that catches every exception."""
         self.raised: BaseException | None = None
         """The last exception that came from the program."""
+        self.raised_before: deque[BaseException] = deque(maxlen=1000)
+        """Those before it: of a suite the first failure counts, and the other tests run all the same."""
         self.returned: tuple[Any] | None = None
         """The last value that came from the program, if its last call gave one."""
         self.touched = False
         """Whether the tests have seen anything of the program."""
+        self.namespace: dict[str, Any] = {}
+        """Where exceptions of the program are looked up by name, besides the built-in ones."""
+        self.mirror: Mirror | None = None
+        """Of the tests' working folder, where files cross."""
         self._ahead: deque[tuple[bytes, bytes]] = deque()
         """Token and frame of the calls that are sent and not yet made."""
 
@@ -146,13 +156,28 @@ class Link:
         """What the program's function returns, or raises."""
         if self.over is not None:
             raise Over
+        if self.mirror is None:
+            return self._call(name, name, args, kwargs)
+        try:
+            answer = self._call(name, FILES, (self.mirror.changes(), name, args, kwargs), {})
+            value = self.mirror.answered(answer)
+        except WireError as error:
+            raise self.end(TAMPERING, f"the program answered with {error}") from None
+        except ValueTooLarge as error:
+            raise self.end(OUTPUT_LIMIT, f"the program left {error}") from None
+        self.returned = (value,)
+        return value
+
+    def _call(self, shown: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.raised is not None:
+            self.raised_before.append(self.raised)
         self.raised = self.returned = None
         token, sent = self._ahead.popleft() if self._ahead else (urandom(TOKEN_BYTES), b"")
         try:
             frame = call_frame(token, name, args, kwargs)
         except (Unencodable, ValueTooLarge) as error:
             if not sent:
-                raise self.refusal(name, error) from None
+                raise self.refusal(shown, error) from None
             frame = b""  # which was not foretold
         if not sent:
             self.request(frame)
@@ -166,7 +191,7 @@ class Link:
             return message[2]
         if message[0] != "raised" or len(message) != 6:
             raise self.end(TAMPERING, "the program sent an answer of no known kind")
-        self.raised = rebuild(*message[2:])
+        self.raised = rebuild(*message[2:], self.namespace)
         raise self.raised
 
     def refusal(self, name: str, error: Unencodable | ValueTooLarge) -> BaseException:
@@ -219,17 +244,14 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
         exec(plan.trusted, namespace)
     except BaseException as error:
         return GRADER_ERROR, f"the trusted source or the tests do not run: {_text(error)}", False
-    again = plan.stateless
+    again, table = plan.stateless, None
     status, detail = PASSED, ""
     try:
         link.foretell(calls)
         link.turn[0] = TURN_OF_PROGRAM
         link.receive(job["token"])
         link.turn[0] = TURN_OF_TESTS
-        if job["classes"] is None:
-            namespace.update({name: proxy(link, name) for name in job["names"]})
-        else:
-            namespace.update(stand_ins(link, job["names"], job["classes"], namespace))
+        table = _offer(job, link, namespace)
         exec(plan.tests, namespace)
     except BaseException as error:
         again = again and (error is link.raised or type(error) is AssertionError)
@@ -237,14 +259,33 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
     else:
         status, detail = link.over or (PASSED, "")
     again = again and link.over is None
+    if (outcomes := namespace.get(OUTCOMES)) is not None:
+        detail = f"{outcomes};{table.met.bits if table else 0:x};{detail}"
     if again:
         namespace.clear()  # its functions refer to it: nothing else would free it soon
     return status, detail, again
 
 
+def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandIns | None:
+    """Give the tests what stands for the program; the table of the objects that cross, where some do."""
+    if job["files"]:
+        # What the program leaves in its folder is laid in this one; libraries read settings and data at home.
+        environ["HOME"] = "/nonexistent"
+        link.mirror, link.namespace = Mirror(), namespace
+    if job["classes"] is None:
+        namespace.update({name: proxy(link, name) for name in job["names"]})
+        return None
+    origins = None if job["origins"] is None else Origins(job["origins"])
+    table, offered = stand_ins(
+        link, job["names"], job["classes"], namespace, values=job["values"], origins=origins
+    )
+    namespace.update(offered)
+    return table
+
+
 def fresh_namespace() -> dict[str, Any]:
     """What tests start with."""
-    return {"__name__": TESTS_MODULE, "__builtins__": builtins}
+    return {"__name__": TESTS_MODULE, "__builtins__": builtins, "__file__": TESTS_FILE}
 
 
 class JudgePlan:
@@ -374,7 +415,7 @@ def blame(error: BaseException, link: Link, tests: str) -> Verdict:
         where, statement = statement_at(tests, line)
         place = f", in `{where}`"
         expected = expected_value(statement, frame) if isinstance(error, AssertionError) else ""
-    if error is link.raised:
+    if error is link.raised or any(error is one for one in link.raised_before):
         return RUNTIME_ERROR, _text(error) + place
     facts = [f"expected {expected}"] if expected else []
     if link.returned is not None:
@@ -389,19 +430,33 @@ def blame(error: BaseException, link: Link, tests: str) -> Verdict:
     return WRONG_ANSWER, f"{_text(error)}: {detail}"
 
 
-def rebuild(name: Any, base: Any, args: Any, text: Any) -> BaseException:
-    """The program's exception as one of a built-in type, or of a new type of its name below one."""
+def rebuild(name: Any, base: Any, args: Any, text: Any, namespace: dict[str, Any]) -> BaseException:
+    """The program's exception as one of a built-in type, or of a new type of its name below one.
+
+    Args:
+        name, base, args, text: as the program says.
+        namespace: of the tests: an exception of this name that stands in it, or in a module in it, is the one.
+    """
     kind = _EXCEPTIONS.get(base) if type(base) is str else None
     if kind is None or type(name) is not str or type(args) is not tuple or type(text) is not str:
         return RuntimeError("the program described its exception in no known form")
     if issubclass(kind, StopIteration | StopAsyncIteration | GeneratorExit):
         kind = RuntimeError  # these end loops: `all(map(f, inputs))` would take them for the end of the inputs
     try:
-        named = kind if name == kind.__name__ else type(name, (kind,), {})
+        named = kind if name == kind.__name__ else _exception_in(namespace, name) or type(name, (kind,), {})
         error: BaseException = named(*args)
     except Exception:  # types that take no such arguments, e.g. ExceptionGroup of objects that do not travel
         error = RuntimeError(text)
     return error
+
+
+def _exception_in(namespace: dict[str, Any], name: str) -> type[Exception] | None:
+    module = type(sys)
+    for held in list(namespace.values()):
+        found = vars(held).get(name) if type(held) is module else held
+        if isinstance(found, type) and issubclass(found, Exception) and found.__name__ == name:
+            return found
+    return None
 
 
 def _text(error: BaseException) -> str:

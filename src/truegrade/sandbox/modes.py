@@ -104,6 +104,10 @@ def run_tests(
     trusted: str,
     *,
     classes: Sequence[str] | None,
+    files: bool,
+    values: Sequence[str],
+    origins: int | None,
+    preload: Sequence[str],
     ahead: bool,
 ) -> Stop:
     """Run the program and the tests in a process each, and take the judge's verdict.
@@ -119,13 +123,17 @@ def run_tests(
         "names": list(names),
         "tests": tests,
         "trusted": trusted,
-        "ahead": ahead and classes is None,
+        "ahead": ahead and classes is None and not files,
+        "files": files,
+        "values": list(values),
+        "origins": origins,
         "classes": None if classes is None else list(classes),
     }
-    run.prepare(kind_of(program), kind_of(tests, trusted))
+    run.prepare(kind_of(program, preload=preload), kind_of(tests, trusted, preload=preload))
     served = [*names, *(classes or ())]
     objects = None if classes is None else (trusted, bool(classes))
-    run.instruct(_job(run.limits, "serve", program, token, served, run.limits.output_bytes, False, objects))
+    job = _job(run.limits, "serve", program, token, served, run.limits.output_bytes, False, objects, files)
+    run.instruct(job)
     run.instruct_judge(("job", dumps(rules)))
     try:
         match run.receive():

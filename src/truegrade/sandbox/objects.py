@@ -6,9 +6,10 @@ kinds of objects cross, each under a number that both sides know it by, so that 
 - Objects of the tests' own classes cross as their attributes. Each side has real objects of its own copy of the
   class, so a method or a comparison runs in the process that asks for it. Every message carries the attributes of
   all that have crossed: each side sees what the other did to them. What the tests hand to nobody stays with them.
-- Objects of the program stay in its process. The tests hold stand-ins (`Remote`): calling one and reading and
-  setting its attributes asks the program; comparison is by identity, and no special method is forwarded. There are
-  some only where the tests name a class of the program; elsewhere such an object is opaque, as in any other call.
+- Objects of the program stay in its process. The tests hold stand-ins (`Remote`): calling one, reading and setting
+  its attributes and items, its length and a loop over it ask the program; comparison is by identity. There are
+  some only where the tests name a class of the program, and, of a suite, only where its reference hands one over:
+  elsewhere an object that says yes to whatever it is asked would pass. There it is opaque, as in any other call.
 
 A message, in the format of `truegrade.sandbox.wire` with the tag ``o`` for an object, which its key follows:
 
@@ -31,6 +32,7 @@ from truegrade.sandbox.decode import _Decoder
 from truegrade.sandbox.encode import _Encoder
 from truegrade.sandbox.frames import REQUEST_BYTES
 from truegrade.sandbox.statuses import OUTPUT_LIMIT, TAMPERING
+from truegrade.sandbox.values import Unsupported
 from truegrade.sandbox.wire import MAX_NAME, Unencodable, ValueTooLarge, WireError
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
@@ -55,6 +57,14 @@ _ACTIONS: dict[str, Callable[..., Any]] = {
     "call": lambda target, /, *args, **kwargs: target(*args, **kwargs),
     "get": getattr,
     "set": setattr,
+    "value": lambda target: target,
+    "len": len,
+    "list": list,
+    "bool": bool,
+    "item": lambda target, key: target[key],
+    "put": lambda target, key, value: target.__setitem__(key, value),
+    "drop": lambda target, key: target.__delitem__(key),
+    "in": lambda target, value: value in target,
 }
 
 
@@ -258,11 +268,12 @@ class Held(ObjectTable):
 class Remote:
     """Stands for an object of the program, or for what one of its names is bound to."""
 
-    __slots__ = ("__ask", "__type_name")
+    __slots__ = ("__ask", "__origin", "__type_name")
 
-    def __init__(self, ask: Ask, type_name: str) -> None:
+    def __init__(self, ask: Ask, type_name: str, origin: str) -> None:
         object.__setattr__(self, "_Remote__ask", ask)
         object.__setattr__(self, "_Remote__type_name", type_name)
+        object.__setattr__(self, "_Remote__origin", origin)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """What the program's object returns to this call, or raises."""
@@ -279,6 +290,27 @@ class Remote:
     def __repr__(self) -> str:
         return f"<{self.__type_name} object>"
 
+    def __len__(self) -> int:
+        return int(self.__ask("len", (self,), {}))
+
+    def __bool__(self) -> bool:
+        return bool(self.__ask("bool", (self,), {}))
+
+    def __iter__(self) -> Any:
+        return iter(self.__ask("list", (self,), {}))
+
+    def __contains__(self, value: object) -> bool:
+        return bool(self.__ask("in", (self, value), {}))
+
+    def __getitem__(self, key: object) -> Any:
+        return self.__ask("item", (self, key), {})
+
+    def __setitem__(self, key: object, value: object) -> None:
+        self.__ask("put", (self, key, value), {})
+
+    def __delitem__(self, key: object) -> None:
+        self.__ask("drop", (self, key), {})
+
 
 class StandIns(ObjectTable):
     """The tests' side.
@@ -287,11 +319,18 @@ class StandIns(ObjectTable):
         link: to the program.
         classes: of the tests, by name.
         remote: whether objects of the program cross.
+        origins: where they may; None for everywhere.
     """
 
-    def __init__(self, link: Link, classes: dict[str, type], *, remote: bool) -> None:
+    def __init__(
+        self, link: Link, classes: dict[str, type], *, remote: bool, origins: Origins | None = None
+    ) -> None:
         super().__init__(classes, remote=remote, strict=True)
-        self._link = link
+        self._link, self._origins = link, origins
+        self.met = Origins(0)
+        """Where objects of the program have crossed."""
+        self._origin = ""
+        """Of what the program was asked for last."""
         self._requests_left = MAX_REQUESTS
         self._named: list[Remote] = []
         self._keys |= {id(value): f"builtins.{name}" for name, value in vars(builtins).items()}
@@ -299,20 +338,24 @@ class StandIns(ObjectTable):
 
     def named(self, name: str) -> Remote:
         """A stand-in for what the program binds this name to."""
-        remote = Remote(self.ask, name)
+        remote = Remote(self.ask, name, name)
         self._named.append(remote)
         self._keys[id(remote)] = name
         return remote
 
-    def meet(self, name: object) -> Remote:
+    def meet(self, name: object) -> Remote | Unsupported:
         """A stand-in for an object that the program hands over for the first time."""
         if not self.remote or type(name) is not str:
             raise WireError("an object of the program that no test can use")
-        return Remote(self.ask, name[:MAX_NAME])
+        self.met.add(self._origin)
+        if self._origins is not None and self._origin not in self._origins:
+            return Unsupported(name[:MAX_NAME])
+        return Remote(self.ask, name[:MAX_NAME], self._origin)
 
     def ask(self, action: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the program says to one of `_ACTIONS`, or raises."""
         link = self._link
+        self._origin = _origin(action, args)
         self._requests_left -= 1
         if self._requests_left < 0:
             raise link.end(OUTPUT_LIMIT, f"the program's objects were asked more than {MAX_REQUESTS} times")
@@ -331,9 +374,48 @@ class StandIns(ObjectTable):
         return value
 
 
+class Origins:
+    """Where objects of a program may cross: a set of texts as a few bits, so that a report holds it.
+
+    Args:
+        bits: as `bits` gives them.
+    """
+
+    SIZE = 1021
+
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+
+    def add(self, origin: str) -> None:
+        """Add a text."""
+        self.bits |= self._bit(origin)
+
+    def __contains__(self, origin: str) -> bool:
+        return bool(self.bits & self._bit(origin))
+
+    def _bit(self, origin: str) -> int:
+        return 1 << int.from_bytes(origin.encode("utf-8", "replace"), "big") % self.SIZE
+
+
+def _origin(action: str, args: tuple[Any, ...]) -> str:
+    """Where the answer to a request comes from, in the tests' words alone: a name of the program, and the last
+    attribute or call behind it."""
+    asked: str = args[0]._Remote__origin if type(args[0]) is Remote else "tests"
+    root = asked.partition("|")[0]
+    if action == "call":
+        return f"{root}|{asked.rpartition('|')[2]}()" if "|" in asked else f"{root}|()"
+    return f"{root}|{action} {args[1] if action == 'get' else ''}"
+
+
 def stand_ins(
-    link: Link, names: Sequence[str], classes: Sequence[str], trusted: Mapping[str, Any]
-) -> dict[str, Remote]:
+    link: Link,
+    names: Sequence[str],
+    classes: Sequence[str],
+    trusted: Mapping[str, Any],
+    *,
+    values: Sequence[str] = (),
+    origins: Origins | None = None,
+) -> tuple[StandIns, dict[str, Any]]:
     """What the tests get for the names of the program.
 
     Args:
@@ -341,6 +423,12 @@ def stand_ins(
         names: functions that the tests call.
         classes: of the program, which the tests name; if there are none, its objects are opaque.
         trusted: what the source with the tests' own classes has defined.
+        values: names of the program that stand for values.
+        origins: where objects of the program may cross; None for everywhere.
+
+    Returns:
+        The table of what crosses, and what each name stands for.
     """
-    table = StandIns(link, own_classes(trusted), remote=bool(classes))
-    return {name: table.named(name) for name in (*names, *classes)}
+    table = StandIns(link, own_classes(trusted), remote=bool(classes), origins=origins)
+    found: dict[str, Any] = {name: table.named(name) for name in (*names, *classes)}
+    return table, found | {name: table.ask("value", (table.named(name),), {}) for name in values}

@@ -131,6 +131,10 @@ class Sandbox:
         *,
         trusted: str = "",
         classes: Sequence[str] | None = None,
+        files: bool = False,
+        values: Sequence[str] = (),
+        origins: int | None = None,
+        preload: Sequence[str] = (),
         cpu_s: float | None = None,
     ) -> Outcome:
         """Run ``program`` in one process and ``tests`` in another; forward calls of ``entry_points``.
@@ -143,6 +147,10 @@ class Sandbox:
             classes: names of classes of the program that the tests use. Given, even empty, objects cross:
                 those of such classes, those of classes that ``trusted`` defines, which the program then gets too,
                 and built-in types and functions. None: plain values only.
+            files: whether what either changes in its working folder crosses with each call and answer.
+            values: names of the program that stand for values, where objects cross.
+            origins: where objects of the program may cross (`truegrade.sandbox.objects.Origins`); None: anywhere.
+            preload: modules that both import anyway; a wrong guess costs time and nothing else.
             cpu_s: CPU limit for this run; the tests' own process may use twice as much and a second.
 
         Returns:
@@ -152,8 +160,9 @@ class Sandbox:
             SandboxError: the machine failed.
         """
         judged = partial(
-            modes.run_tests, program=program, tests=tests, names=entry_points, trusted=trusted, classes=classes
-        )
+            modes.run_tests, program=program, tests=tests, names=entry_points, trusted=trusted, classes=classes,
+            files=files, values=values, origins=origins, preload=preload,
+        )  # fmt: skip
         try:
             return self._measure(cpu_s, partial(judged, ahead=True))
         # The forecast is never part of a verdict: the sample is judged again, one call at a time.

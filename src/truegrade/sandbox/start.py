@@ -16,11 +16,11 @@ import sys
 from importlib.machinery import SourceFileLoader
 from os.path import abspath, dirname, join
 
-_TALK = ("statuses", "values", "wire", "encode", "decode", "frames", "rlimits")
+_TALK = ("statuses", "values", "wire", "tables", "encode", "decode", "frames", "rlimits")
 _SERVE = ("syscalls", "seccomp", "landlock", "confine", "footprint", "sweep", "zygote")
 MODULES = {
-    "child": (*_TALK, "objects", *_SERVE, "ending", "child"),
-    "judge": (*_TALK, "objects", *_SERVE, "foresight", "judging", "stateless", "judge"),
+    "child": (*_TALK, "objects", "mirror", *_SERVE, "ending", "child"),
+    "judge": (*_TALK, "objects", "mirror", *_SERVE, "foresight", "judging", "stateless", "judge"),
 }
 
 

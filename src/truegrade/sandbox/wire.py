@@ -9,6 +9,7 @@ length-prefixed two's complement, floats their 8 bytes, so nothing depends on de
     K V I      views of a dict: keys, values, items               Q G       deque, iterator (drained)
     r q        range, Fraction                                    M x y z w Decimal, date, datetime, time, delta
     n          numpy array or scalar: dtype, shape, bytes         U         anything else: the name of its type
+    P          of pandas: frame, series, index or scalar, its parts    h         path of a file
 
 `truegrade.sandbox.objects` has two tags more, for objects, where the tests hand some over.
 

@@ -1,0 +1,197 @@
+"""Suites of unit tests in a process of their own, to which the program only answers calls.
+
+The tests run in the judge's process (`truegrade.sandbox.judge`); what they call is a proxy. Arguments and what the
+program returns cross by value, files of the working folder with them (`truegrade.sandbox.mirror`), and objects of
+the program's classes stay with it. So no expected value ever lies in the program's process.
+
+Whether a suite can be judged so is found out with the data set's reference. It cannot where tests replace parts of
+the program's process (`unittest.mock.patch`), where they seed generators that the program draws from, and where a
+value does not cross.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from truegrade.grading import suite_pytest, suite_runner
+from truegrade.grading.executor import Executor
+from truegrade.grading.programs import statements, stub
+from truegrade.grading.suite_assertions import SuiteSource
+from truegrade.grading.suite_runner import OUTCOMES
+from truegrade.grading.suite_runs import MOST_TESTS, unpacked
+from truegrade.records import Reason, SuiteTask
+from truegrade.sandbox.outcome import Outcome
+
+REFERENCE_RUNS = 3
+"""How often the reference has to pass outside: what it draws may be right by chance."""
+_REPLACES = re.compile(
+    r"\b(?:patch|mock_open|MagicMock|Mock|monkeypatch|capsys|redirect_stdout|redirect_stderr)\b"
+)
+"""By which tests reach into the program's process, or read what it writes to its streams."""
+_EXECUTES = re.compile(
+    r"\b(?:pickle|cPickle|dill|joblib|shelve|marshal|read_pickle|allow_pickle|importlib|runpy|subprocess|ctypes|exec|eval"
+    r"|compile|__import__|system|popen|spawn\w*)\b|\byaml\.(?:unsafe_load|load)\b|\bsys\.(?:path|modules)\b"
+)
+"""By which tests might run what the program wrote or returned: nothing of it may in the judge's process."""
+_SEEDS = re.compile(r"\bseed\(")
+_DRAWS = re.compile(r"\b(?:random|shuffle|choice|sample|rand\w*|Faker|uuid\w*)\b")
+_FUTURE = re.compile(r"^from __future__ import .*$", re.MULTILINE)
+_REPORT = re.compile(r"([\w+/]+);([0-9a-f]+);(.*)", re.DOTALL)
+
+
+class OutsideRun(msgspec.Struct, frozen=True):
+    """One run of a suite in the judge's process."""
+
+    reason: Reason
+    detail: str
+    outcome: Outcome
+    origins: int = 0
+    """Where objects of the program crossed (`truegrade.sandbox.objects.Origins`)."""
+    tests: str = ""
+    """A letter of `suite_runner.OUTCOMES` for each test and one for all others; empty where they did not end."""
+
+
+class OutsideSuite(msgspec.Struct, frozen=True):
+    """A suite that the judge's process can run.
+
+    Args:
+        tests: source, with what runs it.
+        trusted: source that runs ahead of it, and with which the program's process may be acquainted.
+        functions: of the program, that the tests name.
+        classes: of the program, that the tests name.
+        values: names that the program binds to values, and the tests name.
+        count: tests in the source, and one for all others.
+    """
+
+    tests: str
+    trusted: str
+    functions: tuple[str, ...]
+    classes: tuple[str, ...]
+    values: tuple[str, ...]
+    packages: tuple[str, ...]
+    count: int
+
+    def run(self, program: str, executor: Executor, cpu_s: float | None, origins: int | None = None) -> OutsideRun:
+        """Run the tests on a program.
+
+        Args:
+            program: complete.
+            executor: runs it.
+            cpu_s: limit of its process.
+            origins: where objects of it may cross; None for the reference, which may hand over any.
+        """
+        outcome = executor.judge(
+            program,
+            self.tests,
+            self.functions,
+            trusted=self.trusted,
+            classes=self.classes,
+            files=True,
+            values=self.values,
+            origins=origins,
+            preload=("unittest", *self.packages),
+            cpu_s=cpu_s,
+        )
+        reason, found = Reason(outcome.status), _REPORT.fullmatch(outcome.detail)
+        letters = unpacked(found[1], len(OUTCOMES), 2, self.count) if found else None
+        if found is None or letters is None:
+            return OutsideRun(reason, outcome.detail, outcome)
+        return OutsideRun(reason, found[3], outcome, int(found[2], 16), "".join(OUTCOMES[one] for one in letters))
+
+    def reference_runs(self, reference: str, executor: Executor, cpu_s: float | None) -> list[OutsideRun]:
+        """`REFERENCE_RUNS` runs of the reference, each of which passes; none where one does not."""
+        runs: list[OutsideRun] = []
+        for _ in range(REFERENCE_RUNS):
+            run = self.run(reference, executor, cpu_s)
+            if run.reason is not Reason.PASSED or "P" not in run.tests:
+                return []
+            runs.append(run)
+        return runs
+
+
+def outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
+    """The suite as the judge's process can run it; None where its source says that it cannot."""
+    if _REPLACES.search(task.tests) or _EXECUTES.search(task.tests) or task.processes or task.files:
+        return None
+    if _SEEDS.search(task.tests) and _DRAWS.search(task.reference):
+        return None
+    defined, wanted = statements(task.reference), _named(source.tree) | {task.entry_point}
+    errors = _exceptions(defined)
+    functions = _names(defined, (ast.FunctionDef, ast.AsyncFunctionDef), wanted)
+    classes = tuple(name for name in _names(defined, (ast.ClassDef,), wanted) if name not in errors)
+    values = _bound(defined, wanted)
+    if not task.module:  # what the prompt gives besides, imports and constants, the tests have a copy of
+        functions, values = tuple(name for name in functions if name == task.entry_point), ()
+    offered = [*functions, *classes, *values]
+    own_errors = {name: base for name, base in errors.items() if name in wanted}
+    runner, names = "suite_runner_module", source.names[:MOST_TESTS]
+    stand_in = _text(str(suite_pytest.__file__)) if task.framework == "pytest" else ""
+    code = _text(str(suite_runner.__file__))
+    head = (
+        f"{runner} = __import__('types').ModuleType('suite_runner')\n"
+        f"exec(compile({code!r}, 'suite_runner', 'exec', dont_inherit=True), {runner}.__dict__)\n"
+        f"{runner}.offer_program(globals(), {offered!r}, {own_errors!r}, {task.module!r}, {stand_in!r})\n"
+    )
+    tail = f"\n{runner}.run_outside(globals(), {source.classes!r}, {names!r})\n"
+    return OutsideSuite(
+        tests=head + _FUTURE.sub("", task.tests) + tail,
+        trusted="" if task.module else stub(task.prefix or task.starter),
+        functions=functions,
+        classes=classes,
+        values=values,
+        packages=task.packages,
+        count=len(names) + 1,
+    )
+
+
+def _named(tree: ast.Module) -> set[str]:
+    """Every name that the tests spell."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.ImportFrom):
+            found.update(one.name for one in node.names)
+    return found
+
+
+def _exceptions(body: Sequence[ast.stmt]) -> dict[str, str]:
+    """The program's own exceptions: of each the name, and the built-in one that it is below."""
+    found: dict[str, str] = {}
+    for node in body:
+        for base in node.bases[:1] if isinstance(node, ast.ClassDef) else ():
+            above = found.get(ast.unparse(base), ast.unparse(base))
+            kind = getattr(builtins, above, None)
+            if isinstance(node, ast.ClassDef) and isinstance(kind, type) and issubclass(kind, Exception):
+                found[node.name] = above
+    return found
+
+
+def _bound(body: Sequence[ast.stmt], wanted: set[str]) -> tuple[str, ...]:
+    """Names that the program binds by a plain assignment and the tests name."""
+    targets = [node.targets for node in body if isinstance(node, ast.Assign)]
+    targets += [[node.target] for node in body if isinstance(node, ast.AnnAssign) and node.value is not None]
+    flat = [
+        each for many in targets for one in many for each in (one.elts if isinstance(one, ast.Tuple) else [one])
+    ]
+    names = [each.id for each in flat if isinstance(each, ast.Name)]
+    return tuple(dict.fromkeys(name for name in names if name in wanted))
+
+
+def _names(body: Sequence[ast.stmt], kinds: tuple[type[ast.stmt], ...], wanted: set[str]) -> tuple[str, ...]:
+    found = [node.name for node in body if isinstance(node, kinds) and hasattr(node, "name")]
+    return tuple(dict.fromkeys(name for name in found if name in wanted))
+
+
+@cache
+def _text(path: str) -> str:
+    return Path(path).read_text("utf-8")

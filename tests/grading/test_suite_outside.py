@@ -1,0 +1,197 @@
+"""Suites that run in the judge's process: which can, what crosses, and that no program is believed."""
+
+import msgspec
+import pytest
+
+from support.forged_suites import forged
+from truegrade.grading.functions import TESTS_INSIDE
+from truegrade.grading.suite_controls import ControlsKept, found_outside
+from truegrade.grading.suite_grading import grade_by_suite, suite_source
+from truegrade.grading.suite_outside import outside_suite
+from truegrade.pipeline import suite_rates
+from truegrade.profiles import open_profile
+from truegrade.records import Reason, SuiteTask
+from truegrade.sandbox import Limits, Sandbox
+from truegrade.store.facts import VerdictFacts
+
+
+def suite(body: str, reference: str, entry_point: str, **more) -> SuiteTask:
+    """A class of one test, unless the body is a module of its own."""
+    lines = "\n".join(f"        {line}" for line in body.strip().splitlines())
+    tests = f"import unittest\nclass TestCases(unittest.TestCase):\n    def test(self):\n{lines}\n"
+    return SuiteTask(prompt="", entry_point=entry_point, tests=tests, reference=reference, **more)
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox(Limits(cpu_s=1.0, wall_s=3.0, packages=("numpy", "pandas")), workers=1) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def graded(sandbox, tmp_path_factory):
+    kept = ControlsKept(tmp_path_factory.mktemp("controls"))
+    return lambda task, program: grade_by_suite(task, program, kept, sandbox, min_cpu_s=1.0)
+
+
+STACK = """
+class Empty(LookupError):
+    pass
+EMPTY, LIMIT = "empty", 3
+class Stack:
+    def __init__(self):
+        self.held = []
+    def __len__(self):
+        return len(self.held)
+    def push(self, value):
+        self.held.append(value)
+        return self
+    def pop(self):
+        if not self.held:
+            raise Empty("nothing is held")
+        return self.held.pop()
+"""
+STACK_TESTS = """
+import unittest
+import stack
+from stack import EMPTY, LIMIT, Empty, Stack
+
+class StackTest(unittest.TestCase):
+    def test_pushed(self):
+        one = Stack()
+        self.assertEqual(one.push(1).push("a").held, [1, "a"])
+        self.assertEqual(len(one), 2)
+        self.assertEqual((one.pop(), one.pop()), ("a", 1))
+
+    def test_empty(self):
+        with self.assertRaises(Empty) as caught:
+            Stack().pop()
+        self.assertEqual(str(caught.exception), "nothing is held")
+        self.assertEqual((stack.EMPTY, EMPTY, LIMIT), ("empty", "empty", 3))
+"""
+STACK_TASK = SuiteTask(prompt="", entry_point="Stack", tests=STACK_TESTS, reference=STACK, module="stack")
+FRAME_TASK = suite(
+    "import pandas as pd\nexpected = pd.Series([3], index=['a'])\n"
+    "self.assertTrue(totals(pd.DataFrame({'a': [1, 2]})).equals(expected))",
+    "def totals(frame):\n    return frame.sum()\n",
+    "totals",
+    packages=("pandas",),
+)
+FILE_TASK = suite(
+    "with open('in.txt', 'w') as file:\n    file.write('abc')\n"
+    "turn('in.txt', 'out.txt')\nwith open('out.txt') as file:\n    self.assertEqual(file.read(), 'cba')",
+    "def turn(a, b):\n    with open(a) as one, open(b, 'w') as other:\n        other.write(one.read()[::-1])\n",
+    "turn",
+)
+NAMED_TASK = suite(
+    "self.assertEqual(json.loads(write(LIMIT)), {'n': 7})",
+    'import json\nLIMIT = 7\ndef write(n):\n    return json.dumps({"n": n})\n',
+    "write",
+    prefix='import json\nLIMIT = 7\ndef write(n):\n    """Write."""\n',
+)
+OUTSIDE = {"classes": STACK_TASK, "frames": FRAME_TASK, "files": FILE_TASK, "names": NAMED_TASK}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_references_pass_without_a_mark(graded, name):
+    if name == "frames":
+        pytest.importorskip("pandas", reason="pandas is not installed")
+    judged = graded(OUTSIDE[name], OUTSIDE[name].reference)
+    assert (judged.reason, judged.marks) == (Reason.PASSED, ()), judged
+
+
+@pytest.mark.parametrize("name", ["classes", "files"])
+def test_nothing_forged_passes(graded, name):
+    task = OUTSIDE[name]
+    others = ["Empty", "EMPTY", "LIMIT"] if name == "classes" else []
+    programs = forged(task.entry_point, *others)
+    assert not [how for how, program in programs.items() if graded(task, program).passed]
+
+
+YES = """
+class Yes:
+    def __getattr__(self, name):
+        return lambda *given, **named: True
+    def __len__(self): return 2
+    def __getitem__(self, key): return Yes()
+    def __iter__(self): return iter([])
+    def __contains__(self, value): return True
+"""
+
+
+def test_an_object_that_says_yes_does_not_stand_for_a_value(graded, sandbox):
+    task = msgspec.structs.replace(
+        STACK_TASK,
+        tests=STACK_TESTS
+        + "    def test_said(self):\n        self.assertTrue(Stack().push('abc').pop().startswith('ab'))\n",
+    )
+    assert found_outside(task, suite_source(task), sandbox) is not None
+    assert graded(task, STACK).passed
+    assert not graded(task, STACK.replace("return self.held.pop()", f"return Yes()\n{YES}")).passed
+    assert not graded(FRAME_TASK, f"{YES}def totals(frame):\n    return Yes()\n").passed
+
+
+INSIDE = {
+    "patch": "from unittest.mock import patch",
+    "a pickle": "import pickle",
+    "a pickle of pandas": "import pandas\nread = pandas.read_pickle",
+    "code": "run = exec",
+    "a program": "import subprocess",
+    "the path of modules": "import sys\nsys.path.append('.')",
+    "a loader": "import importlib",
+    "streams": "from contextlib import redirect_stdout",
+}
+
+
+@pytest.mark.parametrize("how", INSIDE)
+def test_suites_that_reach_further_are_not_judged_outside(graded, how):
+    task = msgspec.structs.replace(FILE_TASK, tests=f"{INSIDE[how]}\n{FILE_TASK.tests}")
+    assert outside_suite(task, suite_source(task)) is None
+    judged = graded(task, task.reference)
+    assert (judged.reason, judged.marks) == (Reason.PASSED, (TESTS_INSIDE,)), judged
+
+
+def test_a_suite_that_seeds_what_the_program_draws_is_not_judged_outside(graded):
+    body = "import random\nrandom.seed(1)\nself.assertEqual(draw(), 18)"
+    task = suite(body, "import random\ndef draw():\n    return random.randint(1, 100)\n", "draw")
+    assert outside_suite(task, suite_source(task)) is None
+    assert graded(task, task.reference).marks == (TESTS_INSIDE,)
+
+
+def test_a_suite_whose_values_do_not_cross_is_not_judged_outside(graded, sandbox):
+    task = suite("self.assertEqual(apply(len, 'abc'), 3)", "def apply(f, x):\n    return f(x)\n", "apply")
+    made = suite("self.assertEqual(make()(2), 3)", "def make():\n    return lambda n: n + 1\n", "make")
+    lost = suite("self.assertTrue(callable(make()))", "def make():\n    return lambda n: n + 1\n", "make")
+    for one in (made, lost):
+        assert found_outside(one, suite_source(one), sandbox) is None
+        judged = graded(one, one.reference)
+        assert (judged.reason, judged.marks) == (Reason.PASSED, (TESTS_INSIDE,)), judged
+    assert graded(task, task.reference).passed
+
+
+def test_tests_that_a_program_keeps_from_going_on_are_its_own_fault(graded):
+    task = suite("self.assertEqual(f(f(1)), 3)", "def f(n):\n    return n + 1\n", "f")
+    judged = graded(task, "def f(n):\n    return lambda: n\n")
+    assert judged.reason in (Reason.WRONG_ANSWER, Reason.RUNTIME_ERROR), judged
+
+
+def test_the_tests_that_ran_are_counted(graded):
+    judged = graded(STACK_TASK, STACK.replace('"empty"', '"full"'))
+    assert judged.reason is Reason.WRONG_ANSWER
+    assert judged.harness == {"tests": 2, "passed": 1, "results": "PF-"}
+
+
+def test_passes_that_rest_on_tests_inside_are_counted():
+    facts = [
+        VerdictFacts(
+            problem_id=f"p{number}", sample=0, completion_sha256="", passed=passed, reason=Reason("passed"),
+            truncated=False, time_sensitive=False, marks=marks, detail="",
+        )
+        for number, (passed, marks) in enumerate([(True, ()), (True, (TESTS_INSIDE,)), (False, (TESTS_INSIDE,))])
+    ]  # fmt: skip
+    outcomes = {each.problem_id: [each] for each in facts}
+    (said,) = suite_rates.tests_inside(open_profile("strict"), outcomes)
+    assert (said.code, said.count, said.of) == ("tests-inside", 1, 2)
+    assert "1 were judged outside" in said.sentence
+    assert not suite_rates.tests_inside(open_profile("human-eval"), outcomes)
+    assert not suite_rates.tests_inside(open_profile("strict"), {"p0": [facts[0]]})
