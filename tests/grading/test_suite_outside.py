@@ -195,3 +195,68 @@ def test_passes_that_rest_on_tests_inside_are_counted():
     assert "1 were judged outside" in said.sentence
     assert not suite_rates.tests_inside(open_profile("human-eval"), outcomes)
     assert not suite_rates.tests_inside(open_profile("strict"), {"p0": [facts[0]]})
+
+
+@pytest.mark.parametrize("raised", ["SkipTest", "_ShouldStop"])
+def test_a_program_cannot_have_tests_left_out(graded, raised):
+    task = msgspec.structs.replace(
+        STACK_TASK, tests=STACK_TESTS.replace("import unittest\n", "import unittest\nfrom unittest import case\n")
+    )
+    skipping = f"class {raised}(Exception):\n    pass\n"
+    skipping += STACK.replace('raise Empty("nothing is held")', f"raise {raised}('')")
+    judged = graded(task, skipping)
+    assert not judged.passed, judged
+    real = STACK.replace(
+        'raise Empty("nothing is held")', "import unittest\n            raise unittest.SkipTest('')"
+    )
+    assert not graded(STACK_TASK, real).passed
+
+
+UNCHANGED_TASK = suite(
+    "data = [3, 1, 2]\nself.assertEqual(ordered(data), [1, 2, 3])\nself.assertEqual(data, [3, 1, 2])",
+    "def ordered(items):\n    return sorted(items)\n",
+    "ordered",
+)
+
+
+@pytest.mark.parametrize(
+    "task, wrong",
+    [
+        (UNCHANGED_TASK, "def ordered(items):\n    items.sort()\n    return list(items)\n"),
+        (
+            suite(
+                "data = [1]\nself.assertIsNot(copied(data), data)",
+                "def copied(a):\n    return list(a)\n",
+                "copied",
+            ),
+            "def copied(a):\n    return a\n",
+        ),
+        (
+            suite(
+                "import pandas as pd\ndata = pd.DataFrame({'a': [2, 1]})\nother = twice(data)\n"
+                "self.assertEqual(list(other['a']), [4, 2])\nself.assertEqual(list(data['a']), [2, 1])",
+                "def twice(frame):\n    return frame * 2\n",
+                "twice",
+                packages=("pandas",),
+            ),
+            "def twice(frame):\n    frame['a'] = frame['a'] * 2\n    return frame.copy()\n",
+        ),
+    ],
+)
+def test_what_a_program_does_to_its_arguments_is_seen(graded, task, wrong):
+    if task.packages:
+        pytest.importorskip("pandas", reason="pandas is not installed")
+    assert (graded(task, task.reference).reason, graded(task, task.reference).marks) == (Reason.PASSED, ())
+    judged = graded(task, wrong)
+    assert (judged.reason, judged.marks) == (Reason.WRONG_ANSWER, ()), judged
+    same = "def ordered(items):\n    items = list(items)\n    items.sort()\n    return items\n"
+    assert graded(UNCHANGED_TASK, same).passed
+    changes_nothing_that_is_looked_at = "def ordered(items):\n    kept = items[:]\n    items.sort()\n"
+    restored = changes_nothing_that_is_looked_at + "    done = items[:]\n    items[:] = kept\n    return done\n"
+    assert graded(UNCHANGED_TASK, restored).passed
+
+
+def test_a_long_message_of_a_failing_test_is_no_tampering(graded):
+    task = suite("self.assertEqual(float(f()), 1)", "def f():\n    return '1'\n", "f")
+    judged = graded(task, "def f():\n    return 'x' * 300000\n")
+    assert judged.reason is Reason.WRONG_ANSWER, judged

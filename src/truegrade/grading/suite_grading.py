@@ -54,7 +54,7 @@ def grade_by_suite(
     # The wall limit is three times that, and more: a suite that sleeps has it from its own wall time.
     cpu_s = max(min_cpu_s, _SLOWDOWN * controls.cpu_s, controls.wall_s)
     if controls.outside:
-        return _outside(task, source, program, executor, cpu_s, int(controls.origins or "0", 16))
+        return _outside(task, source, program, executor, cpu_s, controls)
     run = run_suite(task, source, program, executor, tests=task.tests, cpu_s=cpu_s)
     judged = Judgement(
         reason=run.reason,
@@ -65,29 +65,52 @@ def grade_by_suite(
         marks=_marks(controls),
         harness=_counts(run.tests),
     )
+    judged = _all_run(judged, controls.tests, run.tests)
     if not judged.passed:
         return judged
-    if missing := _not_run(controls.tests, run.tests):
-        return msgspec.structs.replace(
-            judged, reason=Reason.WRONG_ANSWER, detail=f"{missing} of the tests were not run to their end"
-        )
     candidate = _Candidate(task=task, source=source, program=program, executor=executor, cpu_s=cpu_s)
     return _controlled(judged, candidate, controls, kept, packages)
 
 
 def _outside(
-    task: SuiteTask, source: SuiteSource, program: str, executor: Executor, cpu_s: float, origins: int
+    task: SuiteTask, source: SuiteSource, program: str, executor: Executor, cpu_s: float, controls: SuiteControls
 ) -> Judgement:
-    """The judgement on a program whose tests run in the judge's process."""
+    """The judgement on a program whose tests run in the judge's process.
+
+    One that passes there has to pass beside the tests as well, as published harnesses run them, where they see
+    what it does to its arguments and whether it returns one of them. A forgery gains nothing by passing only that.
+    """
     suite = outside_suite(task, source)
     assert suite is not None, "it was one when its reference was run"
-    run = suite.run(program, executor, cpu_s, origins)
+    run = suite.run(program, executor, cpu_s, int(controls.origins or "0", 16))
     judged = msgspec.structs.replace(
         from_outcome(run.outcome), reason=run.reason, detail=run.detail, harness=_counts(run.tests)
     )
-    if run.reason is Reason.GRADER_ERROR and suite.reference_runs(task.reference, executor, cpu_s):
+    if run.reason is Reason.GRADER_ERROR and suite.passed_by(task.reference, executor, cpu_s):
         # The tests run on the reference, so it is what this program did that they cannot go on with.
         return msgspec.structs.replace(judged, reason=Reason.WRONG_ANSWER)
+    judged = _all_run(judged, controls.tests, run.tests)
+    if not judged.passed:
+        return judged
+    together = run_suite(task, source, program, executor, tests=task.tests, cpu_s=cpu_s)
+    judged = msgspec.structs.replace(
+        judged,
+        cpu_s=(judged.cpu_s or 0) + together.outcome.cpu_s,
+        wall_s=(judged.wall_s or 0) + together.outcome.wall_s,
+        time_sensitive=judged.time_sensitive or together.outcome.time_sensitive,
+    )
+    if together.reason is not Reason.PASSED:  # what copies of its arguments and of what it returns do not show
+        detail = f"in one process with the tests: {together.detail}"
+        return msgspec.structs.replace(judged, reason=together.reason, detail=detail)
+    return _all_run(judged, controls.tests, together.tests)
+
+
+def _all_run(judged: Judgement, reference: str, program: str) -> Judgement:
+    """The judgement, unless a test did not pass that the reference passes: then it is no pass."""
+    if judged.passed and (missing := _not_run(reference, program)):
+        return msgspec.structs.replace(
+            judged, reason=Reason.WRONG_ANSWER, detail=f"{missing} of the tests were not run to their end"
+        )
     return judged
 
 

@@ -7,6 +7,9 @@ the program's classes stay with it. So no expected value ever lies in the progra
 Whether a suite can be judged so is found out with the data set's reference. It cannot where tests replace parts of
 the program's process (`unittest.mock.patch`), where they seed generators that the program draws from, and where a
 value does not cross.
+
+Tests that hold copies do not see what a program does to its arguments, nor that it returned one of them. So a
+program that passes has to pass in one process with them as well (`truegrade.grading.suite_grading`).
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ _REPLACES = re.compile(
 """By which tests reach into the program's process, or read what it writes to its streams."""
 _EXECUTES = re.compile(
     r"\b(?:pickle|cPickle|dill|joblib|shelve|marshal|read_pickle|allow_pickle|importlib|runpy|subprocess|ctypes|exec|eval"
-    r"|compile|__import__|system|popen|spawn\w*)\b|\byaml\.(?:unsafe_load|load)\b|\bsys\.(?:path|modules)\b"
+    r"|compile|__import__|system|popen|spawn\w*|read_hdf|HDFStore|full_load|load_model|extractall|unpack_archive)\b|\byaml\.(?:unsafe_load|load)\b|\bsys\.(?:path|modules)\b"
 )
 """By which tests might run what the program wrote or returned: nothing of it may in the judge's process."""
 _SEEDS = re.compile(r"\bseed\(")
@@ -104,6 +107,10 @@ class OutsideSuite(msgspec.Struct, frozen=True):
         if found is None or letters is None:
             return OutsideRun(reason, outcome.detail, outcome)
         return OutsideRun(reason, found[3], outcome, int(found[2], 16), "".join(OUTCOMES[one] for one in letters))
+
+    def passed_by(self, reference: str, executor: Executor, cpu_s: float | None) -> bool:
+        """Whether the reference passes once in `REFERENCE_RUNS` runs."""
+        return any(self.run(reference, executor, cpu_s).reason is Reason.PASSED for _ in range(REFERENCE_RUNS))
 
     def reference_runs(self, reference: str, executor: Executor, cpu_s: float | None) -> list[OutsideRun]:
         """`REFERENCE_RUNS` runs of the reference, each of which passes; none where one does not."""

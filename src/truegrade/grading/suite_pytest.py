@@ -97,8 +97,8 @@ class Approx:
             same_keys = isinstance(got, dict) and got.keys() == expected.keys()
             return same_keys and all(self._same(got[key], value) for key, value in expected.items())
         if isinstance(expected, list | tuple):
-            same_size = hasattr(got, "__len__") and len(got) == len(expected)
-            return same_size and all(map(self._same, got, expected))
+            items = list(got) if hasattr(got, "__len__") else None  # which may be fewer than it says
+            return items is not None and len(items) == len(expected) and all(map(self._same, items, expected))
         if got == expected:
             return True
         if isinstance(expected, bool | str) or not hasattr(got, "__sub__"):

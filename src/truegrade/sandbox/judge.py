@@ -73,6 +73,8 @@ _OWN_GENERATOR = re.compile(r"default_rng|SystemRandom|RandomState|Generator\b|R
 SENDABLE = "plain values can, and objects of the setup's classes if the task says that its arguments are not plain"
 BLOAT_BYTES = 16 << 20
 CHUNK_BYTES = 1 << 16
+MAX_MESSAGE = 2000
+"""Characters of an exception's message that a verdict tells: it may hold all that the program returned."""
 OUTCOMES = "suite_outcomes"
 """Name under which a suite leaves a text: the verdict's detail is that, where objects crossed, and the rest."""
 _EXCEPTIONS = {
@@ -442,6 +444,8 @@ def rebuild(name: Any, base: Any, args: Any, text: Any, namespace: dict[str, Any
         return RuntimeError("the program described its exception in no known form")
     if issubclass(kind, StopIteration | StopAsyncIteration | GeneratorExit):
         kind = RuntimeError  # these end loops: `all(map(f, inputs))` would take them for the end of the inputs
+    if issubclass(kind, UnicodeError) and any(type(one) is int and one < 0 for one in args):
+        return RuntimeError(text)  # CPython 3.11 reads memory there when it words them
     try:
         named = kind if name == kind.__name__ else _exception_in(namespace, name) or type(name, (kind,), {})
         error: BaseException = named(*args)
@@ -455,13 +459,18 @@ def _exception_in(namespace: dict[str, Any], name: str) -> type[Exception] | Non
     for held in list(namespace.values()):
         found = vars(held).get(name) if type(held) is module else held
         if isinstance(found, type) and issubclass(found, Exception) and found.__name__ == name:
-            return found
+            return None if any(map(_steers_tests, found.__mro__)) else found
     return None
+
+
+def _steers_tests(kind: type) -> bool:
+    """Whether raising it says to those who run tests what to do with one, as `unittest.SkipTest` does."""
+    return kind.__module__.partition(".")[0] in {"unittest", "pytest", "_pytest"}
 
 
 def _text(error: BaseException) -> str:
     try:
-        message = str(error)
+        message = str(error)[:MAX_MESSAGE]
     except Exception:
         message = ""
     name = type(error).__name__

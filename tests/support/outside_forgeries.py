@@ -1,0 +1,389 @@
+"""Kinds of forged programs for suites whose tests run in a process of their own.
+
+Each kind is the body of ``forge(name, args, kwargs)``, which stands for whatever a suite calls, behind ``HEAD``.
+``C`` is the namespace of the program's side of the sandbox, ``E`` that of its encoder: a program can reach both.
+"""
+
+from __future__ import annotations
+
+HEAD = """
+import sys
+def _names(*wanted):
+    frame = sys._getframe()
+    while frame:
+        if all(one in frame.f_globals for one in wanted): return frame.f_globals
+        frame = frame.f_back
+C = _names("write_frame", "answer", "serve")
+E = C["pack"].__globals__["encode"].__globals__
+class Raw:
+    def __init__(self, *parts): self.parts = parts
+Raw.__module__, Raw.__qualname__ = "forged", "Raw"
+class Bytes(Raw): pass
+Bytes.__module__, Bytes.__qualname__ = "forged", "Bytes"
+E["_LIBRARY"]["forged", "Raw"] = lambda e, v, d: e.several(b"P", v.parts, d)
+E["_LIBRARY"]["forged", "Bytes"] = lambda e, v, d: e.put(v.parts[0])
+def table(name, *parts): return Raw(name, parts)
+def array(kind, shape, data):
+    class Array(Raw): pass
+    Array.__module__, Array.__qualname__ = "forged", "Array"
+    E["_LIBRARY"]["forged", "Array"] = lambda e, v, d: e.several(b"n", v.parts, 0)
+    return Array(kind, shape, data)
+def frames(make):
+    def answer(namespace, value_bytes, digests, token, name, args, kwargs):
+        return make(token, name, args)
+    C["answer"] = answer
+def files(make):
+    C["Mirror"].changes = lambda self: make()
+def said(kind, base, args, text=""):
+    C["describe"] = lambda error: (kind, base, args, text)
+    raise ValueError
+"""
+
+EXCEPTIONS = {
+    "SkipTest of unittest": ("import unittest\nraise unittest.SkipTest('left out')"),
+    "SkipTest by name": "raise type('SkipTest', (Exception,), {})('left out')",
+    "_ShouldStop by name": "raise type('_ShouldStop', (Exception,), {})()",
+    "skip of pytest": "raise type('Skipped', (Exception,), {})('left out')",
+    "exit of pytest": "raise type('Exit', (Exception,), {})('left out')",
+    "KeyboardInterrupt": "raise KeyboardInterrupt",
+    "SystemExit": "raise SystemExit(0)",
+    "GeneratorExit": "raise GeneratorExit",
+    "StopIteration": "raise StopIteration",
+    "AssertionError": "raise AssertionError",
+    "base SkipTest": "said('SkipTest', 'BaseException', ())",
+    "Over by name": "said('Over', 'BaseException', ('passed',))",
+    "no such base": "said('TestCase', 'SkipTest', ())",
+    "odd arguments": "said('UnicodeDecodeError', 'UnicodeDecodeError', ('a', b'', 1 << 70, {}, ...))",
+    "out of bounds": (
+        "said('UnicodeDecodeError', 'UnicodeDecodeError', ('a', b'abc', -(1 << 60), 1 - (1 << 60), 'r'))"
+    ),
+    "group": "raise BaseExceptionGroup('all', [KeyboardInterrupt()])",
+    "hostile str": ("class Bad(Exception):\n    def __str__(self): raise SystemExit\nraise Bad"),
+    "surrogates": "raise ValueError(chr(0xd800) * 9)",
+    "ImportError": "raise ImportError('unittest', name='unittest')",
+    "NameError": "raise NameError('x', name='x')",
+    "MemoryError": "raise MemoryError",
+    "CalledProcessError": "said('CalledProcessError', 'Exception', (0, 'x'))",
+}
+VALUES = {
+    "NotImplemented": "return NotImplemented",
+    "NaN": "return float('nan')",
+    "infinity": "return float('inf')",
+    "Infinity of decimal": ("import decimal\nreturn decimal.Decimal('Infinity')"),
+    "signaling NaN": ("import decimal\nreturn decimal.Decimal('sNaN')"),
+    "opaque": "return object()",
+    "function": "return lambda *given: True",
+    "class": "return type('Yes', (), {'__call__': lambda *given: True})",
+    "all-equal str": "return type('str', (str,), {'__eq__': lambda *given: True})('x')",
+    "endless iterator": ("import itertools\nreturn itertools.count()"),
+    "empty iterator": "return iter(())",
+    "huge range": "return range(10 ** 18)",
+    "huge int": "return 1 << 4_000_000",
+    "deep list": ("made = []\nfor _ in range(150): made = [made]\nreturn made"),
+    "many equal hashes": "return {n * ((1 << 61) - 1) for n in range(5000)}",
+    "large set": "return set(range(300000))",
+    "counter of nothing": ("import collections\nreturn collections.Counter(a=0)"),
+    "first argument": "return args[0] if args else None",
+    "last call's answer": ("global last\nlast = globals().get('last', 0) + 1\nreturn last"),
+    "time": ("import time\nreturn time.time()"),
+    "true": "return True",
+    "false": "return False",
+    "nothing": "return None",
+    "zero": "return 0",
+    "empty text": "return ''",
+    "empty list": "return []",
+    "empty dict": "return {}",
+    "pair": "return (True, True)",
+    "path of itself": ("import pathlib\nreturn pathlib.Path('/proc/self/cmdline')"),
+    "path of zeros": "return '/dev/zero'",
+    "path of stdin": "return '/dev/stdin'",
+    "path of a descriptor": "return '/proc/self/fd/3'",
+    "path here": "return '.'",
+}
+ARRAYS = {
+    "empty array": "return array('<f8', (0,), b'')",
+    "rows of nothing": "return array('<f8', (200, 0), b'')",
+    "true array": "return array('|b1', (1,), bytes([1]))",
+    "scalar true": "return array('|b1', None, bytes([1]))",
+    "array of NaN": ("import struct\nreturn array('<f8', (2,), struct.pack('<2d', *[float('nan')] * 2))"),
+    "no character": "return array('<U1', (1,), bytes([255] * 4))",
+    "odd unit": "return array('<M8[999999999Y]', (1,), bytes([255] * 7 + [127]))",
+    "no unit": "return array('<m8', (1,), bytes([1] * 8))",
+    "huge item": "return array('|S999999999', (0,), b'')",
+    "object array": "return array('|O8', (1,), bytes(8))",
+    "wrong shape": "return array('<f8', (3,), bytes(8))",
+    "float of 3 bytes": "return array('<f3', (1,), bytes(3))",
+}
+TABLES = {
+    "frame without columns": (
+        "index = table('range', 0, 3, 1, None)\nreturn table('frame', table('range', 0, 0, 1, None), index, [])"
+    ),
+    "long frame": (
+        "return table('frame', table('range', 0, 0, 1, None), table('range', 0, 10 ** 17, 1, None), [])"
+    ),
+    "long index": "return table('range', 0, 10 ** 17, 1, None)",
+    "zone as a path": ("open('zone', 'wb').write(b'TZif2')\nreturn table('time', 0, 'dateutil//sample/zone')"),
+    "zone of a device": "return table('time', 0, 'dateutil//dev/zero')",
+    "zone as a module": "return table('time', 0, 'truegrade/sandbox')",
+    "column with a zone": (
+        "return table('index', ('list', 'datetime64[ns, dateutil//dev/zero]', ['2020-01-01']), None)"
+    ),
+    "evaluated frequency": (
+        "return table('times', ('list', 'datetime64[ns, UTC]', ['2020-01-01']), None, '__import__')"
+    ),
+    "endless frequency": "return table('times', ('list', 'datetime64[ns, UTC]', []), None, '99999999999999D')",
+    "evaluated type": "return table('index', ('list', 'object\\n', [1]), None)",
+    "sparse type": "return table('index', ('list', 'Sparse[object]', [1]), None)",
+    "unhashable name": "return table('series', table('range', 0, 1, 1, None), ('list', 'object', [[]]), {})",
+    "itself": (
+        "made = []\nreturn table('series', table('range', 0, 1, 1, None), ('list', 'object', [object()]), 'x')"
+    ),
+    "codes out of range": "return table('categorical', ('codes', [5, -9], table('range', 0, 2, 1, None), True))",
+    "levels of a range": "return table('levels', range(10 ** 12), ['a'])",
+    "names of a range": "return table('levels', [], range(10 ** 12))",
+    "NA": "return table('NA')",
+    "NaT": "return table('NaT')",
+    "late time": "return table('time', 1 << 80, None)",
+    "parts that are missing": "return table('frame')",
+    "columns of different length": (
+        "index = table('range', 0, 2, 1, None)\n"
+        "return table('frame', index, index, [('list', 'object', [1]), ('list', 'object', [1, 2])])"
+    ),
+    "object column of frames": (
+        "inner = table('frame', table('range', 0, 0, 1, None), table('range', 0, 3, 1, None), [])\n"
+        "return table('series', table('range', 0, 1, 1, None), ('list', 'object', [inner]), None)"
+    ),
+}
+RC = "axes.prop_cycle: exec('import os; os._exit(0)')\\n"
+FILES = {
+    "settings and modules": (
+        "for name in ('matplotlibrc', 'unittest.py', 'conftest.py', 'sitecustomize.py', 'x.pth', "
+        "'stack.py', 'numpy.py', 'pandas.py', 'pytest.ini', 'setup.cfg', 'decimal.py', 'difflib.py', "
+        "'pprint.py', '<tests>'):\n"
+        "    open(name, 'w').write(\"axes.prop_cycle: exec('import os; os._exit(0)')\\n\")\n"
+        "return True"
+    ),
+    "data of nltk": (
+        "import os\n"
+        "for one in ('nltk_data/tokenizers/punkt', 'nltk_data/tokenizers/punkt/PY3', "
+        "'nltk_data/corpora'):\n"
+        "    os.makedirs(one, exist_ok=True)\n"
+        "    open(one + '/english.pickle', 'wb').write(b'cos\\n_exit\\n(I0\\ntR.')\n"
+        "return True"
+    ),
+    "pickles": (
+        "import os\n"
+        "for folder, _, names in os.walk('.'):\n"
+        "    for name in names:\n"
+        "        try: open(folder + '/' + name, 'wb').write(b'cos\\n_exit\\n(I0\\ntR.')\n"
+        "        except OSError: pass\n"
+        "return True"
+    ),
+    "files removed": (
+        "import shutil, os\n"
+        "for one in os.listdir('.'): shutil.rmtree(one, True) if os.path.isdir(one) else os.remove(one)\n"
+        "return True"
+    ),
+    "files all alike": (
+        "import os\n"
+        "for folder, _, names in os.walk('.'):\n"
+        "    for name in names:\n"
+        "        try: open(folder + '/' + name, 'w').write('x')\n"
+        "        except OSError: pass\n"
+        "return 'x'"
+    ),
+    "a folder for a file": (
+        "import os\n"
+        "for one in os.listdir('.'):\n"
+        "    if os.path.isfile(one): os.remove(one); os.mkdir(one)\n"
+        "return True"
+    ),
+    "a file for a folder": (
+        "import os, shutil\n"
+        "for one in os.listdir('.'):\n"
+        "    if os.path.isdir(one): shutil.rmtree(one); open(one, 'w').close()\n"
+        "return True"
+    ),
+    "out of the folder": "files(lambda: [('../x', 'file', b'x', 0o600, 0)])",
+    "absolute": "files(lambda: [('/sample/x', 'file', b'x', 0o600, 0)])",
+    "dots inside": "files(lambda: [('a/./../..', 'folder', b'', 0o700, 0)])",
+    "of root": "files(lambda: [('', 'gone', b'', 0, 0), ('.', 'gone', b'', 0, 0)])",
+    "NUL": "files(lambda: [('a' + chr(0), 'file', b'', 0o600, 0)])",
+    "surrogate path": "files(lambda: [(chr(0xd800), 'file', b'', 0o600, 0)])",
+    "links": (
+        "import os\n"
+        "os.symlink('/proc/self/mem', 'mem')\n"
+        "files(lambda: [('mem', 'file', b'x', 0o600, 0), ('mem/a', 'file', b'', 0, 0)])"
+    ),
+    "odd entries": "files(lambda: [('x', 'link', b'/etc', True, 0)])",
+    "no list": "files(lambda: ('x', 'file', b'', 0, 0))",
+    "huge mode": "files(lambda: [('x', 'file', b'', 1 << 90, 0)])",
+    "huge time": "files(lambda: [('x', 'file', b'', 0o600, 1 << 90)])",
+    "closed folder": (
+        "files(lambda: [('d', 'folder', b'', 0o700, 0), ('d/e', 'folder', b'', 0, 0), ('d/f', 'file', b'', 0, 0)])"
+    ),
+    "deep folders": "files(lambda: [('/'.join('d' * n), 'folder', b'', 0o700, 0) for n in range(1, 480)])",
+    "many files": "files(lambda: [(f'{n}', 'file', b'', 0o600, 0) for n in range(5000)])",
+    "much": "files(lambda: [(f'{n}', 'file', bytes(3 << 20), 0o600, 0) for n in range(4)])",
+    "setuid": "files(lambda: [('x', 'file', b'#!/bin/sh', 0o6777, 0)])",
+    "pipes": ("import os\nos.mkfifo('pipe')\nreturn '.'"),
+    "sqlite": (
+        "import sqlite3, glob\n"
+        "for one in glob.glob('**/*.db', recursive=True):\n"
+        "    with sqlite3.connect(one) as base:\n"
+        "        base.execute('create trigger if not exists t after insert on sqlite_master begin "
+        "select 1; end')\n"
+        "return True"
+    ),
+}
+STREAMS = {
+    "no answer": ("C['write_frame'](3, b'')\nframes(lambda token, name, args: b'')"),
+    "end of the source": "frames(lambda token, name, args: C['pack'](('end', token), 99))",
+    "ready again": "frames(lambda token, name, args: C['pack'](('ready', token, ()), 99))",
+    "passed": "frames(lambda token, name, args: C['pack'](('failed', token, 'passed', ''), 99))",
+    "grader error": "frames(lambda token, name, args: C['pack'](('failed', token, 'grader_error', ''), 99))",
+    "digest": "frames(lambda token, name, args: C['pack'](('digest', token, bytes(32)), 99))",
+    "verdict": "frames(lambda token, name, args: C['pack'](('verdict', 'passed', 'UUUU;0;', True, 0.0), 99))",
+    "two answers": "frames(lambda token, name, args: 2 * C['pack'](('value', token, (b'', [])), 99))",
+    "old token": "frames(lambda token, name, args: C['pack'](('value', bytes(16), (True, [])), 99))",
+    "half a frame": "frames(lambda token, name, args: C['pack'](('value', token, (True, [])), 99)[:-1])",
+    "longest frame": "frames(lambda token, name, args: bytes([255] * 4))",
+    "odd exception": "frames(lambda token, name, args: C['pack'](('raised', token, [], {}, 1, None), 99))",
+    "object by key": (
+        "E['_LIBRARY']['forged', 'Raw'] = lambda e, v, d: e.put(b'oi' + bytes([1, 0, 0, 0, 0]))\n"
+        "frames(lambda token, name, args: C['pack'](('value', token, (Raw(), [])), 99))"
+    ),
+    "objects unknown": (
+        "C['Held'].perform = lambda self, request: b'l' + bytes(4) + b'N' + b'oi' + bytes([1, 0, 0, 0, 9])"
+    ),
+    "objects new": (
+        "C['Held'].perform = lambda self, request: C['pack'].__globals__['encode']([(False, 'Yes')], "
+        "99) + b'N' + b'oi' + bytes([1, 0, 0, 0, 0])"
+    ),
+    "objects of the tests": (
+        "C['Held'].perform = lambda self, request: C['pack'].__globals__['encode']([(True, "
+        "'TestCase')], 99) + b'NT'"
+    ),
+    "attributes of anything": (
+        "C['Held'].perform = lambda self, request: b'l' + bytes(4) + b'T' + b'd' + bytes(4) + b'NT'"
+    ),
+    "truth only": ("real = C['Held'].perform\nC['Held'].perform = lambda self, request: b'l' + bytes(4) + b'NT'"),
+    "a fork answers": ("import os, time\nif os.fork(): time.sleep(0.05); os._exit(0)\nreturn True"),
+    "a thread writes": (
+        "import threading, os\n"
+        "def write():\n"
+        "    for _ in range(50):\n"
+        "        for one in range(3, 9):\n"
+        "            try: os.write(one, C['pack'](('value', bytes(16), (True, [])), 99))\n"
+        "            except OSError: pass\n"
+        "threading.Thread(target=write, daemon=True).start()\n"
+        "return True"
+    ),
+    "closes all": ("import os\nos.closerange(0, 30)\nreturn True"),
+}
+REACHING = {
+    "kills": (
+        "import os, signal\n"
+        "for one in (os.getppid(), -1, 0):\n"
+        "    try: os.kill(one, signal.SIGSTOP)\n"
+        "    except OSError: pass\n"
+        "return True"
+    ),
+    "memory of others": (
+        "import os, re\n"
+        "for one in os.listdir('/proc'):\n"
+        "    if one.isdigit():\n"
+        "        try: open(f'/proc/{one}/mem', 'r+b').read(1)\n"
+        "        except OSError: pass\n"
+        "return True"
+    ),
+    "own memory": (
+        "import re\n"
+        "for line in open('/proc/self/maps'):\n"
+        "    if 'rw' not in line: continue\n"
+        "    low, high = (int(one, 16) for one in line.split()[0].split('-'))\n"
+        "    try:\n"
+        "        with open('/proc/self/mem', 'rb') as file:\n"
+        "            file.seek(low); found = re.search(b'assertEqual[(].{0,80}, *([0-9]+)[)]', "
+        "file.read(high - low))\n"
+        "        if found: return int(found[1])\n"
+        "    except (OSError, OverflowError, ValueError): pass\n"
+        "return 0"
+    ),
+    "gc": (
+        "import gc\n"
+        "for one in gc.get_objects():\n"
+        "    if type(one) is dict and 'suite_outcomes' in one: one['suite_outcomes'] = 'UUU'\n"
+        "return True"
+    ),
+    "shared memory": (
+        "import os\ntry: open('/dev/shm/truegrade', 'ab').write(b'x')\nexcept OSError: pass\nreturn True"
+    ),
+    "abstract sockets": (
+        "import socket\n"
+        "try:\n"
+        "    one = socket.socket(socket.AF_UNIX); one.bind(chr(0) + 'truegrade')\n"
+        "except OSError: pass\n"
+        "return True"
+    ),
+    "reports on the streams": (
+        "print('suite-report UUUU;0;', flush=True)\n"
+        "print('UUUU;0;', file=sys.stderr)\n"
+        "raise AssertionError('suite-report UUUU;111;')"
+    ),
+    "traces": ("import os\ntry: os.ptrace\nexcept AttributeError: pass\nreturn [os.getpid(), os.getppid()]"),
+    "much output": ("sys.stdout.write('x' * (1 << 16))\nreturn True"),
+    "sleeps": ("import time\ntime.sleep(0.2)\nreturn True"),
+    "arguments changed": (
+        "for one in args:\n    if isinstance(one, (list, dict, set)): one.clear()\nreturn args[0] if args else []"
+    ),
+}
+KINDS = {**EXCEPTIONS, **VALUES, **ARRAYS, **TABLES, **FILES, **STREAMS, **REACHING}
+
+CLASS = """
+class NAME(BASE):
+    def __init__(self, *args, **kwargs): pass
+    def __getattr__(self, name):
+        if name.startswith("__"): raise AttributeError(name)
+        return lambda *args, **kwargs: forge(name, args, kwargs)
+    def __len__(self): return 2
+    def __iter__(self): return iter([])
+    def __contains__(self, value): return True
+    def __call__(self, *args, **kwargs): return forge("NAME", args, kwargs)
+"""
+LATER = """
+def _wrapped(function, name):
+    def later(*args, **kwargs):
+        global _turn
+        _turn += 1
+        return function(*args, **kwargs) if _turn <= 1 else forge(name, args, kwargs)
+    return later
+_turn = 0
+for _name in NAMES:
+    _one = globals()[_name]
+    if isinstance(_one, type):
+        for _method, _function in list(vars(_one).items()):
+            if callable(_function) and not _method.startswith("__"):
+                setattr(_one, _method, _wrapped(_function, _method))
+    else:
+        globals()[_name] = _wrapped(_one, _name)
+"""
+
+
+def forged_program(
+    kind: str, functions: tuple[str, ...], classes: tuple[str, ...], values: tuple[str, ...], reference: str = ""
+) -> str:
+    """A program of a kind.
+
+    Args:
+        kind: of `KINDS`.
+        functions, classes, values: what the suite names.
+        reference: if given, it answers the first call, so that a test or two pass.
+    """
+    body = "".join(f"    {line}\n" for line in KINDS[kind].splitlines())
+    forge = f"{HEAD}\ndef forge(name, args, kwargs):\n{body}    return True\n"
+    if reference:
+        return f"{reference}\n{forge}{LATER.replace('NAMES', repr((*functions, *classes)))}"
+    made = "".join(f"def {one}(*args, **kwargs): return forge({one!r}, args, kwargs)\n" for one in functions)
+    made += "".join(CLASS.replace("NAME", one).replace("BASE", "object") for one in classes)
+    return forge + made + "".join(f"{one} = 'x'\n" for one in values)
