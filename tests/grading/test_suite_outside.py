@@ -260,3 +260,9 @@ def test_a_long_message_of_a_failing_test_is_no_tampering(graded):
     task = suite("self.assertEqual(float(f()), 1)", "def f():\n    return '1'\n", "f")
     judged = graded(task, "def f():\n    return 'x' * 300000\n")
     assert judged.reason is Reason.WRONG_ANSWER, judged
+
+
+def test_a_program_need_not_import_what_the_prompt_does(graded):
+    inside = 'def write(n):\n    import json\n    return json.dumps({"n": n})\n'
+    judged = graded(NAMED_TASK, inside)
+    assert (judged.reason, judged.marks) == (Reason.PASSED, ()), judged

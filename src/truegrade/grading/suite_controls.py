@@ -295,10 +295,10 @@ def found_outside(task: SuiteTask, source: SuiteSource, executor: Executor) -> S
     suite = outside_suite(task, source)
     cpu_s = task.cpu_s or REFERENCE_CPU_S
     runs = suite.reference_runs(task.reference, executor, cpu_s) if suite is not None else []
-    if not runs:
+    if suite is None or not runs:
         return None
     # A program that passes has to pass in one process with the tests as well.
-    together = run_suite(task, source, task.reference, executor, tests=task.tests, cpu_s=cpu_s)
+    together = run_suite(task, source, task.reference, executor, tests=suite.beside, cpu_s=cpu_s)
     if together.reason is not Reason.PASSED or together.tests != runs[0].tests:
         return None
     outcomes = [*(run.outcome for run in runs), together.outcome]

@@ -92,7 +92,7 @@ def _outside(
     judged = _all_run(judged, controls.tests, run.tests)
     if not judged.passed:
         return judged
-    together = run_suite(task, source, program, executor, tests=task.tests, cpu_s=cpu_s)
+    together = run_suite(task, source, program, executor, tests=suite.beside, cpu_s=cpu_s)
     judged = msgspec.structs.replace(
         judged,
         cpu_s=(judged.cpu_s or 0) + together.outcome.cpu_s,

@@ -45,6 +45,12 @@ _EXECUTES = re.compile(
 """By which tests might run what the program wrote or returned: nothing of it may in the judge's process."""
 _SEEDS = re.compile(r"\bseed\(")
 _DRAWS = re.compile(r"\b(?:random|shuffle|choice|sample|rand\w*|Faker|uuid\w*)\b")
+_GIVEN = """
+def given(held):
+    exec({!r}, found := {{}})
+    held.update({{name: value for name, value in found.items() if name not in held}})
+given(globals())
+"""
 _FUTURE = re.compile(r"^from __future__ import .*$", re.MULTILINE)
 _REPORT = re.compile(r"([\w+/]+);([0-9a-f]+);(.*)", re.DOTALL)
 
@@ -67,6 +73,7 @@ class OutsideSuite(msgspec.Struct, frozen=True):
     Args:
         tests: source, with what runs it.
         trusted: source that runs ahead of it, and with which the program's process may be acquainted.
+        beside: source for one process with the program, whose names it sees; of ``trusted`` those that it lacks.
         functions: of the program, that the tests name.
         classes: of the program, that the tests name.
         values: names that the program binds to values, and the tests name.
@@ -75,6 +82,7 @@ class OutsideSuite(msgspec.Struct, frozen=True):
 
     tests: str
     trusted: str
+    beside: str
     functions: tuple[str, ...]
     classes: tuple[str, ...]
     values: tuple[str, ...]
@@ -147,9 +155,11 @@ def outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
         f"{runner}.offer_program(globals(), {offered!r}, {own_errors!r}, {task.module!r}, {stand_in!r})\n"
     )
     tail = f"\n{runner}.run_outside(globals(), {source.classes!r}, {names!r})\n"
+    trusted, tests = "" if task.module else stub(task.prefix or task.starter), _FUTURE.sub("", task.tests)
     return OutsideSuite(
-        tests=head + _FUTURE.sub("", task.tests) + tail,
-        trusted="" if task.module else stub(task.prefix or task.starter),
+        tests=head + tests + tail,
+        trusted=trusted,
+        beside=_GIVEN.format(trusted) + tests if trusted else task.tests,
         functions=functions,
         classes=classes,
         values=values,
