@@ -38,6 +38,7 @@ from truegrade.sandbox.frames import TOKEN_BYTES, Channel, call_frame
 from truegrade.sandbox.judging import cannot_run, expected_value, failing_frame, short, statement_at
 from truegrade.sandbox.mirror import FILES, Mirror
 from truegrade.sandbox.objects import TESTS_MODULE, Origins, StandIns, stand_ins
+from truegrade.sandbox.raised import rebuild
 from truegrade.sandbox.rlimits import peak_bytes
 from truegrade.sandbox.stateless import is_stateless
 from truegrade.sandbox.statuses import (
@@ -77,11 +78,6 @@ MAX_MESSAGE = 2000
 """Characters of an exception's message that a verdict tells: it may hold all that the program returned."""
 OUTCOMES = "suite_outcomes"
 """Name under which a suite leaves a text: the verdict's detail is that, where objects crossed, and the rest."""
-_EXCEPTIONS = {
-    name: kind
-    for name, kind in vars(builtins).items()
-    if isinstance(kind, type) and issubclass(kind, BaseException)
-}
 
 
 class Over(BaseException):
@@ -430,42 +426,6 @@ def blame(error: BaseException, link: Link, tests: str) -> Verdict:
     if isinstance(error, MemoryError):
         return MEMORY_LIMIT, detail
     return WRONG_ANSWER, f"{_text(error)}: {detail}"
-
-
-def rebuild(name: Any, base: Any, args: Any, text: Any, namespace: dict[str, Any]) -> BaseException:
-    """The program's exception as one of a built-in type, or of a new type of its name below one.
-
-    Args:
-        name, base, args, text: as the program says.
-        namespace: of the tests: an exception of this name that stands in it, or in a module in it, is the one.
-    """
-    kind = _EXCEPTIONS.get(base) if type(base) is str else None
-    if kind is None or type(name) is not str or type(args) is not tuple or type(text) is not str:
-        return RuntimeError("the program described its exception in no known form")
-    if issubclass(kind, StopIteration | StopAsyncIteration | GeneratorExit):
-        kind = RuntimeError  # these end loops: `all(map(f, inputs))` would take them for the end of the inputs
-    if issubclass(kind, UnicodeError) and any(type(one) is int and one < 0 for one in args):
-        return RuntimeError(text)  # CPython 3.11 reads memory there when it words them
-    try:
-        named = kind if name == kind.__name__ else _exception_in(namespace, name) or type(name, (kind,), {})
-        error: BaseException = named(*args)
-    except Exception:  # types that take no such arguments, e.g. ExceptionGroup of objects that do not travel
-        error = RuntimeError(text)
-    return error
-
-
-def _exception_in(namespace: dict[str, Any], name: str) -> type[Exception] | None:
-    module = type(sys)
-    for held in list(namespace.values()):
-        found = vars(held).get(name) if type(held) is module else held
-        if isinstance(found, type) and issubclass(found, Exception) and found.__name__ == name:
-            return None if any(map(_steers_tests, found.__mro__)) else found
-    return None
-
-
-def _steers_tests(kind: type) -> bool:
-    """Whether raising it says to those who run tests what to do with one, as `unittest.SkipTest` does."""
-    return kind.__module__.partition(".")[0] in {"unittest", "pytest", "_pytest"}
 
 
 def _text(error: BaseException) -> str:

@@ -20,7 +20,7 @@ _TALK = ("statuses", "values", "wire", "tables", "encode", "decode", "frames", "
 _SERVE = ("syscalls", "seccomp", "landlock", "confine", "footprint", "sweep", "zygote")
 MODULES = {
     "child": (*_TALK, "objects", "mirror", *_SERVE, "ending", "child"),
-    "judge": (*_TALK, "objects", "mirror", *_SERVE, "foresight", "judging", "stateless", "judge"),
+    "judge": (*_TALK, "objects", "mirror", *_SERVE, "foresight", "judging", "raised", "stateless", "judge"),
 }
 
 
