@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from grading.test_suite_outside import FILE_TASK, STACK_TASK, suite
 from support.outside_forgeries import KINDS, forged_program
+from support.outside_suites import FILE_TASK, STACK_TASK, suite
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.suite_controls import ControlsKept
 from truegrade.grading.suite_grading import grade_by_suite, suite_source
