@@ -135,6 +135,11 @@ def run_tests(
     job = _job(run.limits, "serve", program, token, served, run.limits.output_bytes, False, objects, files)
     run.instruct(job)
     run.instruct_judge(("job", dumps(rules)))
+    return _verdict_of_judge(run)
+
+
+def _verdict_of_judge(run: Supervisor) -> Stop:
+    """How the judge says that the run ended, or how it ended without the judge."""
     try:
         match run.receive():
             case ("verdict", str(status), *_) if status == DEVIATED:
