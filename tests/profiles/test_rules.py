@@ -69,7 +69,6 @@ BY_THE_SUMMARY = {
     "1.0 if every result is the object True, else 0.0": ["pass@1"],
     "1.0 if every result == True, else 0.0": ["pass@1"],
     "acc is 1 if every test passes": ["pass@1"],
-    "every expected sample counts": ["pass@1"],
 }
 """How a rule of aggregation begins -> estimates that every summary under it has, of 100 samples a problem."""
 BY_THE_PROFILE = {
@@ -81,6 +80,12 @@ BY_THE_PROFILE = {
     "1.0 if every result is the object True; else each": "tests_passed",
 }
 """How one begins -> the method that the profile has in place of the usual one."""
+FAILED_REQUESTS = {
+    "a row whose `success` is false is an attempt that is wrong": True,
+    "a reply without an answer is a failure, and counted apart too; a sample without a reply": False,
+    "every reply counts; a sample without one is missing": False,
+}
+"""How one begins -> `Profile.counts_failed`; `tests/pipeline/test_cautions.py` tests what that does to a file."""
 PUBLISHED = ("passed if every result is greater than 0; pass@k", "LiveCodeBench: acc is 1 if every result")
 """Rules whose numbers are those of `Profile.contest_scale`."""
 SAMPLES, USAGE = 100, Usage(input_tokens=1, output_tokens=1)
@@ -136,13 +141,15 @@ def test_every_rule_of_aggregation_is_executed(name, tmp_path):
         if rule.step != "aggregation":
             continue
         metrics, method = (beginning(rule, known) for known in (BY_THE_SUMMARY, BY_THE_PROFILE))
-        published = beginning(rule, PUBLISHED)
-        assert metrics or method or published, f"nothing is known to execute {rule.text!r}"
+        published, failed = beginning(rule, PUBLISHED), beginning(rule, FAILED_REQUESTS)
+        assert metrics or method or published or failed, f"nothing is known to execute {rule.text!r}"
         if metrics:
             assert set(BY_THE_SUMMARY[metrics]) <= shown, rule.text
         if method:
             own = getattr(type(profile), BY_THE_PROFILE[method])
             assert own is not getattr(Profile, BY_THE_PROFILE[method]), rule.text
+        if failed:
+            assert profile.counts_failed is FAILED_REQUESTS[failed], rule.text
         if published:
             assert profile.contest_scale is not None, rule.text
 

@@ -31,7 +31,7 @@ def test_the_curve_ends_at_the_pass_rate_and_is_on_the_page(tmp_path):
 def test_a_summary_of_before_there_was_the_curve_makes_a_page_without_it(tmp_path):
     run = build_run(tmp_path / "run")
     summary = run.summary
-    del summary["profiles"][0]["budget"], summary["stopping"]
+    del summary["profiles"][0]["budget"]
     run.write("summary.json", msgspec.json.encode(summary))
     assert '<section id="budget"' not in write_report(run).read_text()
 
