@@ -2,7 +2,8 @@
 
 The tests run in the judge's process (`truegrade.sandbox.judge`); what they call is a proxy. Arguments and what the
 program returns cross by value, files of the working folder with them (`truegrade.sandbox.mirror`), and objects of
-the program's classes stay with it. So no expected value ever lies in the program's process.
+the program's classes stay with it. So no expected value lies in the program's process while this is decided, but
+for what the tests themselves write to files.
 
 Whether a suite can be judged so is found out with the data set's reference. It cannot where tests replace parts of
 the program's process (`unittest.mock.patch`), where they seed generators that the program draws from, and where a
@@ -18,8 +19,6 @@ import ast
 import builtins
 import re
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 
 import msgspec
 
@@ -28,7 +27,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.programs import statements, stub
 from truegrade.grading.suite_assertions import SuiteSource
 from truegrade.grading.suite_runner import OUTCOMES
-from truegrade.grading.suite_runs import MOST_TESTS, unpacked
+from truegrade.grading.suite_runs import MOST_TESTS, text_of, unpacked
 from truegrade.records import Reason, SuiteTask
 from truegrade.sandbox.outcome import Outcome
 
@@ -147,8 +146,8 @@ def outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
     offered = [*functions, *classes, *values]
     own_errors = {name: base for name, base in errors.items() if name in wanted}
     runner, names = "suite_runner_module", source.names[:MOST_TESTS]
-    stand_in = _text(str(suite_pytest.__file__)) if task.framework == "pytest" else ""
-    code = _text(str(suite_runner.__file__))
+    stand_in = text_of(str(suite_pytest.__file__)) if task.framework == "pytest" else ""
+    code = text_of(str(suite_runner.__file__))
     head = (
         f"{runner} = __import__('types').ModuleType('suite_runner')\n"
         f"exec(compile({code!r}, 'suite_runner', 'exec', dont_inherit=True), {runner}.__dict__)\n"
@@ -207,8 +206,3 @@ def _bound(body: Sequence[ast.stmt], wanted: set[str]) -> tuple[str, ...]:
 def _names(body: Sequence[ast.stmt], kinds: tuple[type[ast.stmt], ...], wanted: set[str]) -> tuple[str, ...]:
     found = [node.name for node in body if isinstance(node, kinds) and hasattr(node, "name")]
     return tuple(dict.fromkeys(name for name in found if name in wanted))
-
-
-@cache
-def _text(path: str) -> str:
-    return Path(path).read_text("utf-8")

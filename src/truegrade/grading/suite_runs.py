@@ -91,10 +91,10 @@ def run_suite(
         "watch_name": WATCH,
     }
     if task.framework == "pytest":
-        job["stand_in"] = _text(str(suite_pytest.__file__))
+        job["stand_in"] = text_of(str(suite_pytest.__file__))
     preload = ("unittest", *task.packages)
     outcome = executor.inside(
-        f"{_text(str(suite_runner.__file__))}\nrun_suite({job!r})\n", preload=preload, cpu_s=cpu_s
+        f"{text_of(str(suite_runner.__file__))}\nrun_suite({job!r})\n", preload=preload, cpu_s=cpu_s
     )
     return read_report(outcome, len(source.names[:MOST_TESTS]) + 1, watched)
 
@@ -127,5 +127,6 @@ def unpacked(text: str, base: int, each: int, count: int) -> list[int] | None:
 
 
 @cache
-def _text(path: str) -> str:
+def text_of(path: str) -> str:
+    """A module's source, which is sent to where tests run."""
     return Path(path).read_text("utf-8")

@@ -136,7 +136,8 @@ class Strict(Profile):
         Rule("comparison", "contests, functional: == after tuples became lists and numpy's values Python's; no"
              " tolerance", "ours"),
         Rule("comparison", "suites of unit tests run in the judge's process, and the program answers their calls,"
-             " wherever the data set's reference passes so three times: values, files of the working folder and"
+             " wherever the data set's reference passes so three times; a program that passes has to pass in one"
+             " process with the tests as well. Values, files of the working folder and"
              " objects of the program's classes cross, where the reference's do. A name that only the tests import"
              " is no part of the program", "ours"),
         Rule("comparison", "other suites share the program's process (mark tests-inside): those that patch or seed"
