@@ -10,11 +10,24 @@ import json
 import pickle
 from pathlib import Path
 
+import msgspec
 from peer_replies import CHEATS, fenced, mutant
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.pipeline.verdicts import limits_for
-from truegrade.records import Completion, FunctionTask, OracleTask, Problem, SuiteTask
+from truegrade.records import (
+    Case,
+    CasesTask,
+    ChoiceTask,
+    Completion,
+    ContestTask,
+    FunctionTask,
+    InputTask,
+    OracleTask,
+    OutputTask,
+    Problem,
+    SuiteTask,
+)
 from truegrade.sandbox import Sandbox
 
 GOLDEN = json.loads(Path(__file__).with_name("golden_extractions.json").read_text())
@@ -56,6 +69,47 @@ def suite_problem(benchmark="bigcodebench"):
         prompt=_PREFIX, entry_point="add", prefix=_PREFIX, tests=tests, reference=f"{_PREFIX}    return a + b\n"
     )
     return Problem(id="T/1", benchmark=benchmark, dataset_sha256="", cluster="T/1", task=task)
+
+
+PROGRAM = "def f(x):\n    return x\n"
+
+
+def problems(benchmark):
+    """One problem of each kind that a benchmark has."""
+    if benchmark in {"micro-repair", "humanevalfix"}:
+        return [problem(benchmark, buggy="def add(a, b):\n    return a - b\n")]
+    if benchmark in ("humanevalsynthesize", "humanevalexplain"):
+        return [problem(benchmark, prefix="def add(a, b):\n")]
+    if benchmark == "leetcode-dataset":
+        call = "def add(a, b):\n    return Solution().add(a, b)\n"
+        return [
+            problem(
+                benchmark, prefix="import math\n", tests=f"{call}assert add(1, 2) == 3\n", tests_use=("Solution",)
+            )
+        ]
+    if benchmark in {"humaneval", "mbpp", "mbpp-sanitized"}:
+        return [problem(benchmark)]
+    if benchmark in {"humanevalplus", "mbppplus"}:
+        return [oracle(benchmark)]
+    if benchmark in {"bigcodebench", "classeval", "cweval"}:
+        return [suite_problem(benchmark)]
+    case = Case(arguments=(1,), expected=1)
+    contest = ContestTask(title="", question="", public_tests="[]", private_tests="[]")
+    tasks = {
+        "cruxeval-input": [InputTask(program=PROGRAM, function="f", expected="1", reference_arguments="1")],
+        "execution-choice": [
+            ChoiceTask(programs=(PROGRAM, PROGRAM), function="f", arguments="1", expected=("1", "2"), original="A",
+                       item="", case=0)
+        ],
+        "livecodebench": [contest, msgspec.structs.replace(contest, function="f")],
+        "polyglot-python": [SuiteTask(prompt="", entry_point="f", tests="", module="f", reference=PROGRAM)],
+        "quixbugs": [CasesTask(entry_point="f", buggy=PROGRAM, reference=PROGRAM, cases=(case,))],
+    }  # fmt: skip
+    output = [OutputTask(program=PROGRAM, function="f", arguments="1", expected="1")]
+    return [
+        Problem(id="T/1", benchmark=benchmark, dataset_sha256="", cluster="T/1", task=task)
+        for task in tasks.get(benchmark, output)
+    ]
 
 
 def evalplus_request(task, **graded):

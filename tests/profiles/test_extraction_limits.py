@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from profile_rows import completion, oracle, problem, suite_problem
+from profile_rows import PROGRAM, completion, oracle, problems
 
 from support.cpu import cpu_within
 from truegrade.extraction.bounds import MAX_REPLY_CHARS
@@ -11,17 +11,7 @@ from truegrade.profiles import PROFILES, evalplus_span, evalscope_extraction, lm
 from truegrade.profiles.evalplus_sanitize import sanitize
 from truegrade.profiles.evalplus_span import MAX_PARSED_CHARS, _Search
 from truegrade.profiles.refusals import covered_benchmarks
-from truegrade.records import (
-    Case,
-    CasesTask,
-    ChoiceTask,
-    ContestTask,
-    InputTask,
-    OutputTask,
-    Problem,
-    Reason,
-    SuiteTask,
-)
+from truegrade.records import Reason
 from truegrade.sandbox import Sandbox
 
 CHARS = 10_000
@@ -32,47 +22,6 @@ PARSED_CHARS = MAX_PARSED_CHARS // 5
 """What EvalPlus' sanitizer may parse of these; the longer replies below have its whole bound."""
 LONG_CPU_S = 20.0
 """The same for the longer replies below."""
-
-PROGRAM = "def f(x):\n    return x\n"
-
-
-def problems(benchmark):
-    """One problem of each kind that a benchmark has."""
-    if benchmark in {"micro-repair", "humanevalfix"}:
-        return [problem(benchmark, buggy="def add(a, b):\n    return a - b\n")]
-    if benchmark in ("humanevalsynthesize", "humanevalexplain"):
-        return [problem(benchmark, prefix="def add(a, b):\n")]
-    if benchmark == "leetcode-dataset":
-        call = "def add(a, b):\n    return Solution().add(a, b)\n"
-        return [
-            problem(
-                benchmark, prefix="import math\n", tests=f"{call}assert add(1, 2) == 3\n", tests_use=("Solution",)
-            )
-        ]
-    if benchmark in {"humaneval", "mbpp", "mbpp-sanitized"}:
-        return [problem(benchmark)]
-    if benchmark in {"humanevalplus", "mbppplus"}:
-        return [oracle(benchmark)]
-    if benchmark in {"bigcodebench", "classeval", "cweval"}:
-        return [suite_problem(benchmark)]
-    case = Case(arguments=(1,), expected=1)
-    contest = ContestTask(title="", question="", public_tests="[]", private_tests="[]")
-    tasks = {
-        "cruxeval-input": [InputTask(program=PROGRAM, function="f", expected="1", reference_arguments="1")],
-        "execution-choice": [
-            ChoiceTask(programs=(PROGRAM, PROGRAM), function="f", arguments="1", expected=("1", "2"), original="A",
-                       item="", case=0)
-        ],
-        "livecodebench": [contest, msgspec.structs.replace(contest, function="f")],
-        "polyglot-python": [SuiteTask(prompt="", entry_point="f", tests="", module="f", reference=PROGRAM)],
-        "quixbugs": [CasesTask(entry_point="f", buggy=PROGRAM, reference=PROGRAM, cases=(case,))],
-    }  # fmt: skip
-    output = [OutputTask(program=PROGRAM, function="f", arguments="1", expected="1")]
-    return [
-        Problem(id="T/1", benchmark=benchmark, dataset_sha256="", cluster="T/1", task=task)
-        for task in tasks.get(benchmark, output)
-    ]
-
 
 # What the rules look for, what Python's grammar nests, and what is no text.
 TOKENS = (

@@ -4,8 +4,9 @@ import re
 
 import msgspec
 import pytest
-from test_extraction_limits import problems
+from profile_rows import completion, problems
 
+from support.rule_examples.extraction import EXTRACTION
 from truegrade.grading.marks import TEST_CLASSES
 from truegrade.pipeline.summary import summarise_run
 from truegrade.profiles import PROFILES, Profile, find_profile
@@ -36,8 +37,6 @@ def test_every_prompt_has_a_source_that_can_be_followed(table):
 
 # ------------------------------------------------------------------------------------------ aggregation
 
-STEPS = {"prompt": "render_prompt", "extraction": "extract", "program": "judgement", "comparison": "judgement"}
-"""Steps that a method of the profile executes, which whoever grades calls."""
 BY_THE_SUMMARY = {
     "unbiased pass@k, mean over tasks": ["pass@1", "pass@5", "pass@10"],
     "unbiased pass@k, mean over tasks (MBPP: pass@1)": ["pass@1", "pass@10"],
@@ -93,7 +92,12 @@ SAMPLES, USAGE = 100, Usage(input_tokens=1, output_tokens=1)
 
 def beginning(rule, known):
     """Which of these beginnings a rule has; the longest, or None."""
-    return max((text for text in known if rule.text.startswith(text)), key=len, default=None)
+    return text_key(rule.text, known)
+
+
+def text_key(text, known):
+    """The longest of these beginnings that a text has, or None."""
+    return max((key for key in known if text.startswith(key)), key=len, default=None)
 
 
 def counted_run(folder, profile, problem):
@@ -154,10 +158,49 @@ def test_every_rule_of_aggregation_is_executed(name, tmp_path):
             assert profile.contest_scale is not None, rule.text
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_every_other_rule_is_of_a_step_that_whoever_grades_calls(name):
-    profile = find_profile(name)
+# ------------------------------------------------------------------------- the other steps, by an example of each
+
+TABLES = {"extraction": EXTRACTION}
+STEPS = {"prompt", "extraction", "program", "comparison", "limits", "aggregation"}
+
+
+def examples(profile, step):
+    """(rule, example) of each example that a profile's rules of a step have; a rule without one fails."""
     for rule in profile.rules:
-        assert rule.step in {*STEPS, "limits", "aggregation"}, rule.text
-        method = STEPS.get(rule.step)
-        assert method is None or getattr(type(profile), method) is not getattr(Profile, method), rule.text
+        if rule.step == step:
+            key = beginning(rule, TABLES[step])
+            assert key is not None, f"nothing is known to execute {rule.text!r}"
+            for example in TABLES[step][key]:
+                yield rule.text, example
+
+
+def task_of(profile, name):
+    """The problem that an example names; ``+``: of what EvalPlus and BigCodeBench have by the same rules."""
+    if name == "+":
+        name = next(known for known in covered_benchmarks(profile) if known in ("humanevalplus", "bigcodebench"))
+    return problems(name)[0]
+
+
+def test_every_example_is_of_one_rule():
+    for step, table in TABLES.items():
+        texts = {rule.text for name in PROFILES for rule in find_profile(name).rules if rule.step == step}
+        of_key = {key: {text for text in texts if text_key(text, table) == key} for key in table}
+        assert [key for key, found in of_key.items() if len(found) != 1] == [], step
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_rule_has_a_known_step(name):
+    assert {rule.step for rule in find_profile(name).rules} <= STEPS
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_rule_of_extraction_is_executed(name):
+    profile = find_profile(name)
+    for rule, example in examples(profile, "extraction"):
+        task = task_of(profile, example.benchmark)
+        given = completion(example.reply, example.form)
+        if example.variant is not None:
+            asked = profile.render_prompt(task, example.variant)
+            given = msgspec.structs.replace(given, prompt_sha256=asked.sha256)
+        answer = profile.answer(task, given)
+        assert (answer.value, answer.reason) == (example.value, example.reason), (rule, example.reply)

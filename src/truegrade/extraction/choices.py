@@ -3,8 +3,8 @@
 The rule: keep the final channel; among the objects that name a ``chosen_program``, read as JSON or as a Python
 dictionary with any order of keys, the last one counts, unless it only repeats the asked format; without one, or
 where another object begins behind it and cannot be read, the two fields are looked for in the text. The letter
-must be exactly A or B. The assertion goes through the rule of `truegrade.extraction.assertions`, so braces,
-brackets and quotes inside a value end nothing.
+is A or B, in either case, with nothing but the word program before it. The assertion goes through the rule of
+`truegrade.extraction.assertions`, so braces, brackets and quotes inside a value end nothing.
 
 ``Answer.value`` is canonical JSON, ``{"chosen_program":"A","value":"[1, 2]"}``. A reply that names a program is
 a choice whatever its assertion says; one that states no value (``assert f(2) raises TypeError``) has ``null``

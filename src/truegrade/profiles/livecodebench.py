@@ -44,11 +44,13 @@ _HEAD = Harness(
     runner_error=_runner_error,
 )
 
-_SHARED_RULES = (
+_CHAT_RULES = (
     Rule("prompt", "system and user message of style OpenAIChat; starter code decides the kind",
          f"{_RUNNER}/prompts/code_generation.py"),
     Rule("extraction", "the lines between the last two lines that contain three backticks; fewer than two: the"
          " empty program, which is graded", f"{_RUNNER}/utils/extraction_utils.py"),
+)  # fmt: skip
+_SHARED_RULES = (
     Rule("program", "a preamble of 635 bytes (18 star imports, 16 imports, recursion limit 50,000) in front",
          f"{_TESTING} import_string"),
     Rule("program", "functional: run in a module tmp_sol; where the text has 'class Solution', one object of it"
@@ -71,6 +73,11 @@ _SHARED_RULES = (
     Rule("aggregation", "passed if every result is greater than 0; pass@k for k of 1, 5, 10, 20, 40, 50, 75, 100,"
          " 125, 150, 200, 500, 1000 that all problems have samples for; fractions",
          f"{_RUNNER}/evaluation/pass_k_utils.py"),
+)  # fmt: skip
+_NEWEST_RULES = (
+    *_SHARED_RULES,
+    Rule("program", "sys.stdin: read() and buffer.read() give all of it every time, buffer.readline() the"
+         " first line every time; no iteration", f"{_TESTING} MockStdinWithBuffer"),
 )  # fmt: skip
 
 _SHARED_DEFECTS = (
@@ -96,11 +103,7 @@ class LiveCodeBench(ContestProfile):
     variants: ClassVar[tuple[str, ...]] = ("default", *(style for style in STYLES if style != BASE_STYLE))
     harness: ClassVar[Harness] = _HEAD
     contest_scale: ClassVar[Scale | None] = OFFICIAL
-    rules: ClassVar[tuple[Rule, ...]] = (
-        *_SHARED_RULES,
-        Rule("program", "sys.stdin: read() and buffer.read() give all of it every time, buffer.readline() the"
-             " first line every time; no iteration", f"{_TESTING} MockStdinWithBuffer"),
-    )  # fmt: skip
+    rules: ClassVar[tuple[Rule, ...]] = (*_CHAT_RULES, *_NEWEST_RULES)
     defects: ClassVar[tuple[str, ...]] = (
         *_SHARED_DEFECTS,
         "since 16de2a1 (2025-05-23): readline() then read() starts again; iterating over sys.stdin is a TypeError",
@@ -135,6 +138,7 @@ class LiveCodeBench202501(LiveCodeBench):
     current: ClassVar[bool] = False
     harness: ClassVar[Harness] = msgspec.structs.replace(_HEAD, rules=_HEAD.rules | {"world": "string"})
     rules: ClassVar[tuple[Rule, ...]] = (
+        *_CHAT_RULES,
         *_SHARED_RULES,
         Rule("program", "sys.stdin is a StringIO: no buffer", "LiveCodeBench/LiveCodeBench@b95a71c"
              " lcb_runner/evaluation/testing_util.py call_method"),
@@ -154,6 +158,12 @@ class LiveCodeBenchBase(LiveCodeBench):
         "LiveCodeBench's own runner for base models: one worked example, the whole text graded"
     )
     variants: ClassVar[tuple[str, ...]] = ("default",)
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule("prompt", "style GenericBase: one worked example and the question, to continue; stop at ###; starter"
+             " code decides the kind", f"{_RUNNER}/prompts/code_generation.py"),
+        Rule("extraction", "the whole text, stripped", f"{_RUNNER}/utils/extraction_utils.py"),
+        *_NEWEST_RULES,
+    )  # fmt: skip
 
     def render_prompt(
         self, problem: Problem, variant: str | None = None, examples: Mapping[str, Problem] = NO_EXAMPLES

@@ -109,8 +109,9 @@ class Strict(Profile):
         Rule("extraction", "output: assert f(x) == 1, 2 is the tuple, as a message is text; assert f(x) == 'a',"
              " 'b' is 'a' with a message, so a tuple of texts needs its parentheses", "ours"),
         Rule("extraction", "choice: the last object that names a chosen_program, as JSON or a Python dictionary,"
-             " else, or behind it, the two fields in the text; the letter exactly A or B; its assertion as for"
-             " outputs. Without a value the choice counts, and is wrong", "ours"),
+             " else, or behind it, the two fields in the text; the letter is A or B, in either case, also behind"
+             " the word program; its assertion as for outputs. Without a value the choice counts, and is wrong",
+             "ours"),
         Rule("extraction", "input: the last block of the first example that calls the function decides; literals,"
              " or plain expressions by an allow-list of syntax and names (12 of CRUXEval's own inputs are such);"
              " the program runs on them in the jail", "ours"),
