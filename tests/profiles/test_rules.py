@@ -4,12 +4,16 @@ import re
 
 import msgspec
 import pytest
-from profile_rows import completion, problems
+from profile_rows import completion, problems, sandbox_of
+from rule_tasks import task_of
 
 from support.rule_examples.extraction import EXTRACTION
+from support.rule_examples.program import PROGRAM
+from truegrade.grading import judgement
 from truegrade.grading.marks import TEST_CLASSES
 from truegrade.pipeline.summary import summarise_run
-from truegrade.profiles import PROFILES, Profile, find_profile
+from truegrade.pipeline.verdicts import limits_for, verdict_on
+from truegrade.profiles import PROFILES, Profile, find_profile, open_profile
 from truegrade.profiles.refusals import covered_benchmarks
 from truegrade.prompts.index import PROMPTS, SUITE_PROMPTS
 from truegrade.records import Completion, Reason, SuiteTask, Usage, Verdict
@@ -160,7 +164,7 @@ def test_every_rule_of_aggregation_is_executed(name, tmp_path):
 
 # ------------------------------------------------------------------------- the other steps, by an example of each
 
-TABLES = {"extraction": EXTRACTION}
+TABLES = {"extraction": EXTRACTION, "program": PROGRAM}
 STEPS = {"prompt", "extraction", "program", "comparison", "limits", "aggregation"}
 
 
@@ -172,13 +176,6 @@ def examples(profile, step):
             assert key is not None, f"nothing is known to execute {rule.text!r}"
             for example in TABLES[step][key]:
                 yield rule.text, example
-
-
-def task_of(profile, name):
-    """The problem that an example names; ``+``: of what EvalPlus and BigCodeBench have by the same rules."""
-    if name == "+":
-        name = next(known for known in covered_benchmarks(profile) if known in ("humanevalplus", "bigcodebench"))
-    return problems(name)[0]
 
 
 def test_every_example_is_of_one_rule():
@@ -204,3 +201,26 @@ def test_every_rule_of_extraction_is_executed(name):
             given = msgspec.structs.replace(given, prompt_sha256=asked.sha256)
         answer = profile.answer(task, given)
         assert (answer.value, answer.reason) == (example.value, example.reason), (rule, example.reply)
+
+
+@pytest.mark.parametrize("step", ["program"])
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_rule_of_programs_and_comparisons_is_executed(name, step):
+    profile = open_profile(name)
+    for rule, example in examples(profile, step):
+        task = task_of(profile, example.task)
+        sandbox = sandbox_of(limits_for(profile, [task]))
+        verdict = verdict_on(completion(example.program, example.form), task, profile, sandbox)
+        assert told(verdict, example.wanted) == example.wanted, (rule, example.program, verdict)
+        assert {*example.marks} <= {*verdict.marks}, (rule, example.program)
+        assert not {*example.unmarked} & {*verdict.marks}, (rule, example.program)
+        if example.counted is not None:
+            answer = profile.answer(task, completion(example.program, example.form))
+            assert profile.tests_passed(task, answer, sandbox) == judgement.TestCount(*example.counted), rule
+
+
+def told(verdict, wanted):
+    """The harness' own results, the reason of a verdict, or whether it passed: whichever an example is about."""
+    if isinstance(wanted, list):
+        return verdict.harness["results"] if verdict.harness else None
+    return str(verdict.reason) if isinstance(wanted, str) else verdict.passed

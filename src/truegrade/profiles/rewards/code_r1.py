@@ -41,8 +41,8 @@ class CodeR1(StrictWorded):
         Rule("extraction", "of the last pair of <answer> and </answer>, all fences that are opened by ``` with"
              " or without a word and a newline, and closed by a newline and ```, joined by newlines; stripped; if"
              " empty: no code", f"{_SCORE} extract_code_from_string"),
-        Rule("program", "python3 -c, a file from 3,072 characters on; functions: the program, a newline and the"
-             " test source, always a file here", f"{_SCORE}; {_EXEC}"),
+        Rule("program", "python3 -c, a file from 3,072 characters on; here standard input never has a file;"
+             " functions: the program, a newline and the test source, always a file here", f"{_SCORE}; {_EXEC}"),
         Rule("comparison", "functions: exit code 0; standard input: exit code 0 and the stripped texts equal",
              f"{_SCORE} _compute_score"),
         Rule("limits", "30 s of wall time a script; here 30 s of CPU and 31 s of wall time; 4 GiB, 32 processes,"

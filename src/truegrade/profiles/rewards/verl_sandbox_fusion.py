@@ -47,7 +47,8 @@ class VerlSandboxFusion(StrictWorded):
         Rule("program", "fn_name: 18 star imports and 16 imports in front; a global of that name, else a method of"
              " Solution, is called with a JSON value a line and its result printed, containers, booleans and None"
              " as JSON", f"{_UTILS} _process_single_case"),
-        Rule("program", "a file, run as __main__ by an interpreter of its own", f"{_RUNNER}/major.py"),
+        Rule("program", "a file, run as __main__ by an interpreter of its own; here one that reads standard input"
+             " has no __file__", f"{_RUNNER}/major.py"),
         Rule("comparison", "exit code 0, and both texts equal less newlines at their ends; asserts: exit code 0",
              f"{_UTILS} _process_single_case"),
         Rule("limits", "10 s of wall time a test; here 10 s of CPU and 11 s of wall time; 1,024 MB of address"
