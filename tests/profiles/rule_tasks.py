@@ -5,7 +5,7 @@ from prediction_rows import choice_problem, input_problem, output_problem
 from profile_rows import oracle, problem, problems, suite_problem
 
 from truegrade.profiles.refusals import covered_benchmarks
-from truegrade.records import Case, CasesTask, Problem, SuiteTask
+from truegrade.records import Case, CasesTask, Pairing, Problem, SuiteTask
 
 _METHOD = (
     "def add(*args, **named):\n    return Solution().add(*args, **named)\n\n\n"
@@ -92,6 +92,7 @@ TASKS = {
     "lines alone": lambda: contest((("", "1\n2\n"),)),
     "blank": lambda: contest((("", "1 2\n"),)),
     "octal": lambda: contest((("", "11\n"),)),
+    "million": lambda: contest((("", "1000000\n"),)),
     "many": lambda: contest(tuple([(f"{n} 0\n", f"{n}\n") for n in range(12)])),
     "called": lambda: contest((("3", "4"), ("7", "8")), "f"),
     "add": lambda: contest((("1\n2", "3"),), "add"),
@@ -107,7 +108,17 @@ TASKS = {
     "prediction": lambda: output_problem(("def f(x):\n    return x", "1", "1"), "execution-prediction"),
     "crux": lambda: output_problem(("def f(x):\n    return x", "1", "1")),
     "crux input": lambda: input_problem(("def f(x):\n    return x % 10", "1", "1")),
-    "choice": choice_problem,
+    "choice": lambda: choice_problem(),
+    "pair of programs": lambda: output_problem(
+        ("def f(x):\n    return x", "1", "1"), "execution-prediction",
+        pairing=Pairing(item="r", case=0, shown="original", other="2"),
+    ),
+    "text that is no literal": lambda: output_problem(
+        ("def f(x):\n    return f", "1", "<f>"), "execution-prediction"
+    ),
+    "word": lambda: contest((("word", '"word"'),), "f"),
+    "repair of one list": lambda: _repair((([1],), [1, 1]), (([1],), [1, 1])),
+    "repair by asserts": lambda: problem("quixbugs", buggy="def add(a, b):\n    return a - b\n"),
     "repair": lambda: _repair(((1,), 2), ((2,), 3)),
     "repair of lists": lambda: _repair((([1],), [2]), comparator="list"),
     "repair skipped": lambda: _repair(((1,), 2), ((2,), 3), skipped=(1,)),

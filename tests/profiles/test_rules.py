@@ -7,6 +7,7 @@ import pytest
 from profile_rows import completion, problems, sandbox_of
 from rule_tasks import task_of
 
+from support.rule_examples.comparison import COMPARISON
 from support.rule_examples.extraction import EXTRACTION
 from support.rule_examples.program import PROGRAM
 from truegrade.grading import judgement
@@ -164,7 +165,7 @@ def test_every_rule_of_aggregation_is_executed(name, tmp_path):
 
 # ------------------------------------------------------------------------- the other steps, by an example of each
 
-TABLES = {"extraction": EXTRACTION, "program": PROGRAM}
+TABLES = {"extraction": EXTRACTION, "program": PROGRAM, "comparison": COMPARISON}
 STEPS = {"prompt", "extraction", "program", "comparison", "limits", "aggregation"}
 
 
@@ -203,11 +204,21 @@ def test_every_rule_of_extraction_is_executed(name):
         assert (answer.value, answer.reason) == (example.value, example.reason), (rule, example.reply)
 
 
-@pytest.mark.parametrize("step", ["program"])
-@pytest.mark.parametrize("name", PROFILES)
-def test_every_rule_of_programs_and_comparisons_is_executed(name, step):
+SLOW = [name for name in PROFILES for _, example in examples(find_profile(name), "comparison") if example.slow]
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "slow"),
+    [
+        *((name, step, False) for name in PROFILES for step in ("program", "comparison")),
+        *(pytest.param(name, "comparison", True, marks=pytest.mark.slow) for name in dict.fromkeys(SLOW)),
+    ],
+)
+def test_every_rule_of_programs_and_comparisons_is_executed(name, step, slow):
     profile = open_profile(name)
     for rule, example in examples(profile, step):
+        if example.slow != slow:
+            continue
         task = task_of(profile, example.task)
         sandbox = sandbox_of(limits_for(profile, [task]))
         verdict = verdict_on(completion(example.program, example.form), task, profile, sandbox)
@@ -220,7 +231,11 @@ def test_every_rule_of_programs_and_comparisons_is_executed(name, step):
 
 
 def told(verdict, wanted):
-    """The harness' own results, the reason of a verdict, or whether it passed: whichever an example is about."""
+    """The harness' own words, the reason of a verdict, or whether it passed: whichever an example is about."""
+    harness = verdict.harness or {}
     if isinstance(wanted, list):
-        return verdict.harness["results"] if verdict.harness else None
+        return harness.get("results")
+    if isinstance(wanted, dict):
+        said = harness.get("metadata", {})
+        return {key: said.get(key) for key in wanted} if wanted else said
     return str(verdict.reason) if isinstance(wanted, str) else verdict.passed

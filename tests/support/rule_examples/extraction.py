@@ -12,6 +12,7 @@ DRAFT = "def add(a, b):\n    return 0"
 HEAD = 'def add(a, b):\n    """ Add. """\n'
 """The code that the task ``humaneval`` has continued."""
 OUTPUT, CHOICE = "execution-prediction", "execution-choice"
+SANITIZED = "humanevalplus|bigcodebench"
 
 
 @dataclass(frozen=True)
@@ -103,20 +104,22 @@ STRICT = {
 FUNCTIONS = {
     "none: the completion is used as it is": (Read("humaneval", fenced(RIGHT), fenced(RIGHT)),),
     "a base model's text, asked here: cut at a stop string, tabs as four blanks, put behind the prompt": (
-        Read("+", "\treturn a + b\n\nprint(1)\n", f"{HEAD}    return a + b", form="completion", variant="base"),
+        Read(
+            SANITIZED, "\treturn a + b\n\nprint(1)\n", f"{HEAD}    return a + b", form="completion", variant="base"
+        ),
     ),
     "a given completion is put behind the prompt": (
-        Read("+", "\treturn a + b\n\nprint(1)\n", f"{HEAD}\treturn a + b\n\nprint(1)\n", form="completion"),
+        Read(SANITIZED, "\treturn a + b\n\nprint(1)\n", f"{HEAD}\treturn a + b\n\nprint(1)\n", form="completion"),
     ),
     "the span of two or more lines that parses and has most lines; ANSI": (
-        Read("+", f"Here:\n{RIGHT}\n\nx = 1\nIt is so.", RIGHT),
-        Read("+", f"\x1b[1m{RIGHT}\x1b[0m", RIGHT),
+        Read(SANITIZED, f"Here:\n{RIGHT}\n\nx = 1\nIt is so.", RIGHT),
+        Read(SANITIZED, f"\x1b[1m{RIGHT}\x1b[0m", RIGHT),
     ),
     "of it all imports, then the top-level definitions that the entry point reaches by any use of a name; if": (
-        Read("+", _LONGER, _REACHED),
-        Read("+", "x = 1\ny = 2", "x = 1\ny = 2"),
+        Read(SANITIZED, _LONGER, _REACHED),
+        Read(SANITIZED, "x = 1\ny = 2", "x = 1\ny = 2"),
     ),
-    "a given solution is graded as it is": (Read("+", _LONGER, _LONGER, form="program"),),
+    "a given solution is graded as it is": (Read(SANITIZED, _LONGER, _LONGER, form="program"),),
     "HumanEval: up to \\nclass \\ndef \\n# \\n@": (
         Read("humaneval", "    return a\n@x\ndef b(): 1", f"{HEAD}    return a", form="completion"),
         Read("humaneval", "    return a<file_sep>x", f"{HEAD}    return a", form="completion"),

@@ -16,13 +16,15 @@ class Graded:
 
     task: str
     program: str
-    wanted: bool | str | list
-    """Whether it passes, the verdict's reason, or the results that the harness itself would have written."""
+    wanted: bool | str | list | dict
+    """Whether it passes, the verdict's reason, or the results or the metadata that the harness itself would have
+    written."""
     form: str = "program"
     marks: tuple[str, ...] = ()
     """Marks that the verdict has among others."""
     unmarked: tuple[str, ...] = ()
     """Marks that it lacks."""
+    slow: bool = False
     counted: tuple[int, int] | None = None
     """How many tests it passes, and of how many, where that is asked."""
 
