@@ -1,9 +1,15 @@
 """The problems that examples of rules name (`support.rule_examples`)."""
 
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 from contest_rows import contest
 from prediction_rows import choice_problem, input_problem, output_problem
 from profile_rows import oracle, problem, problems, suite_problem
 
+from support.stand_in_data import write_stand_in
+from truegrade.benchmarks import load_benchmark
 from truegrade.profiles.refusals import covered_benchmarks
 from truegrade.records import Case, CasesTask, Pairing, Problem, SuiteTask
 
@@ -48,6 +54,32 @@ def _repair(*cases, **fields):
     return Problem(id="T/1", benchmark="quixbugs", dataset_sha256="", cluster="T/1", task=task)
 
 
+def _read(benchmark, written):
+    """The first problem of a benchmark, out of the file or folder that this writes."""
+    with TemporaryDirectory() as folder:
+        return load_benchmark(benchmark, written(Path(folder)), {"allow_modified": "true"}).problems[0]
+
+
+def _exercise(folder):
+    """A checkout of Exercism's exercises that has one."""
+    of_kind = {"solution": ["f.py"], "test": ["f_test.py"], "example": [".meta/example.py"]}
+    contents = {
+        ".docs/introduction.md": "First.\n", ".docs/instructions.md": "Second.\n",
+        ".docs/instructions.append.md": "Third.\n", ".docs/hints.md": "Never.\n",
+        ".meta/config.json": json.dumps({"files": of_kind}),
+        ".meta/example.py": "def add(a, b):\n    return a + b\n",
+        "f.py": "def add(a, b):\n    pass\n",
+        "f_test.py": "from f import add\n",
+    }  # fmt: skip
+    for name, text in contents.items():
+        file = folder / "python" / "exercises" / "practice" / "f" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return folder
+
+
+_SHOWN = 'def add(a, b):\n    """ Add. """\n'
+_SPACED = f"\n{_SHOWN}\n"
 _FLOATS = {"base_inputs": ((1, 2), (1.5, 2.0)), "plus_inputs": ()}
 _LARGE = "def add(a, b):\n    return list(range(2_100_000))\n"
 TASKS = {
@@ -84,6 +116,15 @@ TASKS = {
     "skipped": lambda: _suite(
         "bigcodebench", skipped=("TestCases.test_lost",), reference="def add(a, b):\n    return a + b\n",
         tests=f"{suite_problem().task.tests}    def test_lost(self):\n        self.assertEqual(1, 2)\n",
+    ),
+    "spaced oracle": lambda: oracle(prompt=_SPACED, prefix=_SPACED),
+    "spaced suite": lambda: _suite("bigcodebench", prompt=_SPACED, prefix=_SPACED, reference=""),
+    "described suite": lambda: _suite("bigcodebench", prompt="Add.", prefix=_SHOWN, reference=""),
+    "worded exercise": lambda: _read("polyglot-python", _exercise),
+    "explained": lambda: _read("humanevalexplain", lambda folder: write_stand_in("humanevalexplain", folder)),
+    "starter": lambda: contest(starter_code="class Solution:\n    def f(self, a):\n        "),
+    "question": lambda: output_problem(
+        ("def f(x):\n    pass", "1", "1"), "livecodebench-testoutput", question="Add.\n"
     ),
     "sums": lambda: contest((("3 4\n", "7\n"), ("1 1\n", "2\n"))),
     "sums, wrong first": lambda: contest((("3 4\n", "8\n"), ("1 1\n", "2\n"))),
@@ -123,6 +164,13 @@ TASKS = {
     "repair of lists": lambda: _repair((([1],), [2]), comparator="list"),
     "repair skipped": lambda: _repair(((1,), 2), ((2,), 3), skipped=(1,)),
 }  # fmt: skip
+
+
+EXAMPLES = {
+    f"HumanEval/{n}": problem("humaneval", prompt=f"def shown_{n}():\n", reference=f"def shown_{n}():\n    pass\n")
+    for n in range(2)
+}
+"""What prompts show solved."""
 
 
 def task_of(profile, name):

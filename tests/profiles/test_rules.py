@@ -5,11 +5,13 @@ import re
 import msgspec
 import pytest
 from profile_rows import completion, problems, sandbox_of
-from rule_tasks import task_of
+from rule_tasks import EXAMPLES, task_of
 
 from support.rule_examples.comparison import COMPARISON
 from support.rule_examples.extraction import EXTRACTION
 from support.rule_examples.program import PROGRAM
+from support.rule_examples.prompt import PROMPT
+from truegrade.errors import TruegradeError
 from truegrade.grading import judgement
 from truegrade.grading.marks import TEST_CLASSES
 from truegrade.pipeline.summary import summarise_run
@@ -165,7 +167,7 @@ def test_every_rule_of_aggregation_is_executed(name, tmp_path):
 
 # ------------------------------------------------------------------------- the other steps, by an example of each
 
-TABLES = {"extraction": EXTRACTION, "program": PROGRAM, "comparison": COMPARISON}
+TABLES = {"prompt": PROMPT, "extraction": EXTRACTION, "program": PROGRAM, "comparison": COMPARISON}
 STEPS = {"prompt", "extraction", "program", "comparison", "limits", "aggregation"}
 
 
@@ -189,6 +191,29 @@ def test_every_example_is_of_one_rule():
 @pytest.mark.parametrize("name", PROFILES)
 def test_every_rule_has_a_known_step(name):
     assert {rule.step for rule in find_profile(name).rules} <= STEPS
+
+
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_rule_of_prompts_is_executed(name):
+    profile = find_profile(name)
+    for rule, example in examples(profile, "prompt"):
+        task = task_of(profile, example.task)
+        if example.refused is not None:
+            with pytest.raises(TruegradeError, match=re.escape(example.refused)):
+                profile.render_prompt(task, example.variant, EXAMPLES)
+            continue
+        prompt = profile.render_prompt(task, example.variant, EXAMPLES)
+        if example.same_as is not None:
+            assert prompt == find_profile(example.same_as).render_prompt(task), rule
+        texts = [message.content for message in prompt.messages]
+        assert texts[0].startswith(example.begins) and texts[-1].endswith(example.ends), (rule, example, texts)
+        assert example.whole is None or texts == [example.whole], rule
+        shown = "\0".join(texts)
+        assert [text for text in example.has if text not in shown] == [], (rule, shown)
+        assert [text for text in example.lacks if text in shown] == [], (rule, shown)
+        assert example.roles in (None, tuple(message.role for message in prompt.messages)), (rule, prompt)
+        assert example.stop in (None, prompt.stop) and example.style in (None, prompt.style), (rule, prompt)
+        assert example.shots in (None, prompt.shots), rule
 
 
 @pytest.mark.parametrize("name", PROFILES)
