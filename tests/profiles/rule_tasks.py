@@ -79,6 +79,8 @@ def _exercise(folder):
 
 
 _SHOWN = 'def add(a, b):\n    """ Add. """\n'
+_BUSY = "import time\ndef busy(seconds):\n    end = time.process_time() + seconds\n"
+_BUSY += f"    while time.process_time() < end:\n        pass\n\n{_SHOWN}"
 _SPACED = f"\n{_SHOWN}\n"
 _FLOATS = {"base_inputs": ((1, 2), (1.5, 2.0)), "plus_inputs": ()}
 _LARGE = "def add(a, b):\n    return list(range(2_100_000))\n"
@@ -122,6 +124,13 @@ TASKS = {
     "described suite": lambda: _suite("bigcodebench", prompt="Add.", prefix=_SHOWN, reference=""),
     "worded exercise": lambda: _read("polyglot-python", _exercise),
     "explained": lambda: _read("humanevalexplain", lambda folder: write_stand_in("humanevalexplain", folder)),
+    "slow problem": lambda: problem("humaneval", cpu_s=60.0),
+    "slow reference": lambda: oracle(
+        prompt=_BUSY, prefix=_BUSY, plus_inputs=(), base_inputs=((1, 2),),
+        reference=f"{_BUSY}    busy(0.2)\n    return a + b\n",
+    ),
+    "long output": lambda: output_problem(("", "1", f"'{'a' * 99_999}'"), "execution-prediction"),
+    "less long output": lambda: output_problem(("", "1", f"'{'a' * 99_998}'"), "execution-prediction"),
     "starter": lambda: contest(starter_code="class Solution:\n    def f(self, a):\n        "),
     "question": lambda: output_problem(
         ("def f(x):\n    pass", "1", "1"), "livecodebench-testoutput", question="Add.\n"

@@ -1,6 +1,7 @@
 """What `truegrade profiles show` prints: every rule has a source that can be followed, and is executed."""
 
 import re
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -8,9 +9,10 @@ from profile_rows import completion, problems, sandbox_of
 from rule_tasks import EXAMPLES, task_of
 
 from support.rule_examples.comparison import COMPARISON
-from support.rule_examples.extraction import EXTRACTION
-from support.rule_examples.program import PROGRAM
-from support.rule_examples.prompt import PROMPT
+from support.rule_examples.extraction import EXTRACTION, Read
+from support.rule_examples.limits import LIMITS, Limited
+from support.rule_examples.program import PROGRAM, Graded
+from support.rule_examples.prompt import PROMPT, Asked
 from truegrade.errors import TruegradeError
 from truegrade.grading import judgement
 from truegrade.grading.marks import TEST_CLASSES
@@ -167,8 +169,14 @@ def test_every_rule_of_aggregation_is_executed(name, tmp_path):
 
 # ------------------------------------------------------------------------- the other steps, by an example of each
 
-TABLES = {"prompt": PROMPT, "extraction": EXTRACTION, "program": PROGRAM, "comparison": COMPARISON}
-STEPS = {"prompt", "extraction", "program", "comparison", "limits", "aggregation"}
+TABLES = {
+    "prompt": PROMPT,
+    "extraction": EXTRACTION,
+    "program": PROGRAM,
+    "comparison": COMPARISON,
+    "limits": LIMITS,
+}
+STEPS = {*TABLES, "aggregation"}
 
 
 def examples(profile, step):
@@ -193,66 +201,54 @@ def test_every_rule_has_a_known_step(name):
     assert {rule.step for rule in find_profile(name).rules} <= STEPS
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_every_rule_of_prompts_is_executed(name):
-    profile = find_profile(name)
-    for rule, example in examples(profile, "prompt"):
-        task = task_of(profile, example.task)
-        if example.refused is not None:
-            with pytest.raises(TruegradeError, match=re.escape(example.refused)):
-                profile.render_prompt(task, example.variant, EXAMPLES)
-            continue
-        prompt = profile.render_prompt(task, example.variant, EXAMPLES)
-        if example.same_as is not None:
-            assert prompt == find_profile(example.same_as).render_prompt(task), rule
-        texts = [message.content for message in prompt.messages]
-        assert texts[0].startswith(example.begins) and texts[-1].endswith(example.ends), (rule, example, texts)
-        assert example.whole is None or texts == [example.whole], rule
-        shown = "\0".join(texts)
-        assert [text for text in example.has if text not in shown] == [], (rule, shown)
-        assert [text for text in example.lacks if text in shown] == [], (rule, shown)
-        assert example.roles in (None, tuple(message.role for message in prompt.messages)), (rule, prompt)
-        assert example.stop in (None, prompt.stop) and example.style in (None, prompt.style), (rule, prompt)
-        assert example.shots in (None, prompt.shots), rule
+def check_asked(profile, example):
+    """Word a problem, and look for what is to be in the prompt."""
+    task = task_of(profile, example.task)
+    if example.refused is not None:
+        with pytest.raises(TruegradeError, match=re.escape(example.refused)):
+            profile.render_prompt(task, example.variant, EXAMPLES)
+        return
+    prompt = profile.render_prompt(task, example.variant, EXAMPLES)
+    if example.same_as is not None:
+        assert prompt == find_profile(example.same_as).render_prompt(task)
+    texts = [message.content for message in prompt.messages]
+    assert texts[0].startswith(example.begins) and texts[-1].endswith(example.ends), texts
+    assert example.whole is None or texts == [example.whole]
+    shown = "\0".join(texts)
+    assert [text for text in example.has if text not in shown] == [], shown
+    assert [text for text in example.lacks if text in shown] == [], shown
+    assert example.roles in (None, tuple(message.role for message in prompt.messages))
+    assert example.stop in (None, prompt.stop) and example.style in (None, prompt.style)
+    assert example.shots in (None, prompt.shots)
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_every_rule_of_extraction_is_executed(name):
-    profile = find_profile(name)
-    for rule, example in examples(profile, "extraction"):
-        task = task_of(profile, example.benchmark)
-        given = completion(example.reply, example.form)
-        if example.variant is not None:
-            asked = profile.render_prompt(task, example.variant)
-            given = msgspec.structs.replace(given, prompt_sha256=asked.sha256)
+def check_read(profile, example):
+    """Read a reply."""
+    task = task_of(profile, example.benchmark)
+    given = completion(example.reply, example.form)
+    if example.variant is not None:
+        asked = profile.render_prompt(task, example.variant)
+        given = msgspec.structs.replace(given, prompt_sha256=asked.sha256)
+    answer = profile.answer(task, given)
+    assert (answer.value, answer.reason) == (example.value, example.reason), answer.found
+
+
+def limited(profile, example):
+    """The profile under an example's own limit, if it has one."""
+    return profile if example.timeout_s is None else open_profile(f"{profile.name}+{example.timeout_s:g}s")
+
+
+def check_graded(profile, example):
+    """Grade an answer."""
+    profile = limited(profile, example)
+    task, given = task_of(profile, example.task), completion(example.program, example.form)
+    sandbox = sandbox_of(limits_for(profile, [task]))
+    verdict = verdict_on(given, task, profile, sandbox)
+    assert told(verdict, example.wanted) == example.wanted, verdict
+    assert {*example.marks} <= {*verdict.marks} and not {*example.unmarked} & {*verdict.marks}, verdict
+    if example.counted is not None:
         answer = profile.answer(task, given)
-        assert (answer.value, answer.reason) == (example.value, example.reason), (rule, example.reply)
-
-
-SLOW = [name for name in PROFILES for _, example in examples(find_profile(name), "comparison") if example.slow]
-
-
-@pytest.mark.parametrize(
-    ("name", "step", "slow"),
-    [
-        *((name, step, False) for name in PROFILES for step in ("program", "comparison")),
-        *(pytest.param(name, "comparison", True, marks=pytest.mark.slow) for name in dict.fromkeys(SLOW)),
-    ],
-)
-def test_every_rule_of_programs_and_comparisons_is_executed(name, step, slow):
-    profile = open_profile(name)
-    for rule, example in examples(profile, step):
-        if example.slow != slow:
-            continue
-        task = task_of(profile, example.task)
-        sandbox = sandbox_of(limits_for(profile, [task]))
-        verdict = verdict_on(completion(example.program, example.form), task, profile, sandbox)
-        assert told(verdict, example.wanted) == example.wanted, (rule, example.program, verdict)
-        assert {*example.marks} <= {*verdict.marks}, (rule, example.program)
-        assert not {*example.unmarked} & {*verdict.marks}, (rule, example.program)
-        if example.counted is not None:
-            answer = profile.answer(task, completion(example.program, example.form))
-            assert profile.tests_passed(task, answer, sandbox) == judgement.TestCount(*example.counted), rule
+        assert profile.tests_passed(task, answer, sandbox) == judgement.TestCount(*example.counted)
 
 
 def told(verdict, wanted):
@@ -264,3 +260,67 @@ def told(verdict, wanted):
         said = harness.get("metadata", {})
         return {key: said.get(key) for key in wanted} if wanted else said
     return str(verdict.reason) if isinstance(wanted, str) else verdict.passed
+
+
+class Watched:
+    """An executor that runs everything in a sandbox, and keeps the limits and the arguments of each run."""
+
+    def __init__(self, sandbox):
+        self.sandbox, self.runs = sandbox, []
+
+    def __getattr__(self, name):
+        found = getattr(self.sandbox, name)
+        if name not in ("call", "judge", "inside", "script"):
+            return found
+
+        def run(*given, **named):
+            own = {key: named[key] for key in ("cpu_s", "wall_s") if named.get(key) is not None}
+            self.runs.append((replace(self.sandbox.limits, **own), repr(given)))
+            return found(*given, **named)
+
+        return run
+
+
+def check_limited(profile, example):
+    """Grade an answer, and look at the limits that it was run under."""
+    profile = limited(profile, example)
+    task = task_of(profile, example.task)
+    watched = Watched(sandbox_of(limits_for(profile, [task])))
+    verdict_on(completion(example.program, example.form), task, profile, watched)
+    found = {(one.cpu_s, wall_s) for one, _ in watched.runs for wall_s in (one.wall_backstop_s, None)}
+    assert {*example.runs} <= found, found
+    assert all(any(part in sent for _, sent in watched.runs) for part in example.sent), watched.runs
+    for name in ("memory_bytes", "processes", "open_files", "scratch_bytes"):
+        wanted = getattr(example, name)
+        assert wanted is None or {getattr(one, name) for one, _ in watched.runs} == {wanted}, name
+
+
+CHECKS = {Asked: check_asked, Read: check_read, Graded: check_graded, Limited: check_limited}
+CASES = [(name, step) for name in PROFILES for step in TABLES]
+SLOW = [
+    case
+    for case in CASES
+    if any(getattr(one, "slow", False) for _, one in examples(find_profile(case[0]), case[1]))
+]
+
+
+def execute(name, step, *, slow):
+    """Check the examples of a profile's rules of a step: those marked as slow, or all others."""
+    profile = open_profile(name)
+    for rule, example in examples(profile, step):
+        if getattr(example, "slow", False) == slow:
+            try:
+                CHECKS[type(example)](profile, example)
+            except AssertionError as failure:
+                raise AssertionError(f"{rule}\n{example}\n{failure}") from failure
+
+
+@pytest.mark.parametrize(("name", "step"), CASES)
+def test_every_rule_is_executed(name, step):
+    execute(name, step, slow=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "step"), SLOW)
+def test_every_rule_that_takes_time_is_executed(name, step):
+    execute(name, step, slow=True)

@@ -24,6 +24,8 @@ class Graded:
     """Marks that the verdict has among others."""
     unmarked: tuple[str, ...] = ()
     """Marks that it lacks."""
+    timeout_s: float | None = None
+    """Limit of the profile in place of its own."""
     slow: bool = False
     counted: tuple[int, int] | None = None
     """How many tests it passes, and of how many, where that is asked."""
