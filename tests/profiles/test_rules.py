@@ -9,10 +9,10 @@ from profile_rows import completion, problems, sandbox_of
 from rule_tasks import EXAMPLES, task_of
 
 from support.rule_examples.comparison import COMPARISON
-from support.rule_examples.extraction import EXTRACTION, Read
+from support.rule_examples.extraction import EXTRACTION, UNREAD, Read
 from support.rule_examples.limits import LIMITS, Limited
 from support.rule_examples.program import PROGRAM, Graded
-from support.rule_examples.prompt import PROMPT, Asked
+from support.rule_examples.prompt import ELSEWHERE, PROMPT, Asked
 from truegrade.errors import TruegradeError
 from truegrade.grading import judgement
 from truegrade.grading.marks import TEST_CLASSES
@@ -196,6 +196,12 @@ def test_every_example_is_of_one_rule():
         assert [key for key, found in of_key.items() if len(found) != 1] == [], step
 
 
+def test_rules_without_an_example_are_named_with_the_reason():
+    assert {
+        key for table in TABLES.values() for key in table if not table[key]
+    } == UNREAD.keys() | ELSEWHERE.keys()
+
+
 @pytest.mark.parametrize("name", PROFILES)
 def test_every_rule_has_a_known_step(name):
     assert {rule.step for rule in find_profile(name).rules} <= STEPS
@@ -233,14 +239,13 @@ def check_read(profile, example):
     assert (answer.value, answer.reason) == (example.value, example.reason), answer.found
 
 
-def limited(profile, example):
-    """The profile under an example's own limit, if it has one."""
-    return profile if example.timeout_s is None else open_profile(f"{profile.name}+{example.timeout_s:g}s")
+AMPLE_S = 60
+"""Limit of a program that must not end by one, however many processes share the cores."""
 
 
 def check_graded(profile, example):
     """Grade an answer."""
-    profile = limited(profile, example)
+    profile = open_profile(f"{profile.name}+{example.timeout_s or AMPLE_S:g}s")
     task, given = task_of(profile, example.task), completion(example.program, example.form)
     sandbox = sandbox_of(limits_for(profile, [task]))
     verdict = verdict_on(given, task, profile, sandbox)
@@ -283,7 +288,6 @@ class Watched:
 
 def check_limited(profile, example):
     """Grade an answer, and look at the limits that it was run under."""
-    profile = limited(profile, example)
     task = task_of(profile, example.task)
     watched = Watched(sandbox_of(limits_for(profile, [task])))
     verdict_on(completion(example.program, example.form), task, profile, watched)
@@ -298,9 +302,12 @@ def check_limited(profile, example):
 CHECKS = {Asked: check_asked, Read: check_read, Graded: check_graded, Limited: check_limited}
 CASES = [(name, step) for name in PROFILES for step in TABLES]
 SLOW = [
-    case
-    for case in CASES
-    if any(getattr(one, "slow", False) for _, one in examples(find_profile(case[0]), case[1]))
+    (name, step)
+    for name, step in CASES
+    for rule in find_profile(name).rules
+    if rule.step == step
+    for example in TABLES[step].get(beginning(rule, TABLES[step]), ())
+    if getattr(example, "slow", False)
 ]
 
 
@@ -321,6 +328,6 @@ def test_every_rule_is_executed(name, step):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "step"), SLOW)
+@pytest.mark.parametrize(("name", "step"), dict.fromkeys(SLOW))
 def test_every_rule_that_takes_time_is_executed(name, step):
     execute(name, step, slow=True)

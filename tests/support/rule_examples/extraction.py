@@ -388,7 +388,9 @@ PREDICTIONS = {
         Read(OUTPUT, "assert f(1) == 2", None, "no_answer"),
     ),
 }
-UNREAD = ("not reproduced: other files that a reply writes",)
-"""Rules that say what of a harness is left out: there is nothing to execute."""
+UNREAD = {
+    "not reproduced: other files that a reply writes": "it says what is left out: there is nothing to execute"
+}
+"""Rules that no example can show, and why."""
 EXTRACTION = STRICT | FUNCTIONS | CONTESTS | PREDICTIONS | dict.fromkeys(UNREAD, ())
 """How a rule begins -> replies that it reads."""

@@ -30,8 +30,6 @@ class Limited:
     processes: int | None = None
     open_files: int | None = None
     scratch_bytes: int | None = None
-    timeout_s: float | None = None
-    """Limit of the profile in place of its own."""
 
 
 def alarm(seconds, digits):
