@@ -14,14 +14,14 @@ from truegrade.extraction.parsing import MAX_NESTING, TOO_DEEP, TOO_LONG
 
 _PREFIX = r"(?:[rbuf]|rb|br|rf|fr)?"
 _STRING = (
-    rf'{_PREFIX}(?:"""(?:[^"\\]|\\.|"(?!""))*+"""' + r"|'''(?:[^'\\]|\\.|'(?!''))*+'''"
-    r'|"(?:[^"\\\n]|\\.)*+"' + r"|'(?:[^'\\\n]|\\.)*+')"
+    rf'{_PREFIX}(?:"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*"""' + r"|'''[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*'''"
+    r'|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"' + r"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*')"
 )
 # A full stop right behind a whole number ends a sentence: no model writes `5.` for a float.
 _NUMBER = r"(?:0[xob][\da-f_]+|(?:\d[\d_]*(?:\.\d[\d_]*|\.(?=[ej]))?|\.\d[\d_]*)(?:e[+-]?\d[\d_]*)?j?)"
 _WORD_OPERATORS = r"(?:and|or|if|else|in|is\s+not|is|not\s+in)\b"
 
-_BLANK = re.compile(r"(?:[ \t\f]|\\\r?\n)*+")
+_BLANK = re.compile(r"[ \t\f]*+(?:\\\r?\n[ \t\f]*+)*")
 _SIGN = re.compile(r"[-+~]|not\b")
 _STRINGS = re.compile(_STRING, re.DOTALL | re.IGNORECASE)
 _ATOM = re.compile(rf"(?i:{_NUMBER})(?!\w)|\.\.\.|(?!(?:and|or|if|else|in|is|not|lambda|assert)\b)[^\W\d]\w*")

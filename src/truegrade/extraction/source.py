@@ -7,7 +7,7 @@ import re
 
 _NEWLINE = re.compile(rb"\r\n|\r|\n")
 _LINE_END = re.compile(rb"(?:[ \t\f]*;)?(?:[ \t\f]*#[^\r\n]*)?")
-_COMMENT_LINE = re.compile(rb"[ \t\f]*+(?:(?>\r\n|\r|\n)([ \t\f]*+))++#[^\r\n]*")
+_COMMENT_LINE = re.compile(rb"[ \t\f]*+(?:(?:\r\n|\r(?!\n)|\n)([ \t\f]*+))+#[^\r\n]*")
 
 
 class SourceText:

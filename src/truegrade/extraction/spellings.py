@@ -19,7 +19,7 @@ _BLANKS = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _NOTHING = "\u200b\u200c\u200d\u2060\ufeff"
 _OTHER = re.compile(
     # Straight quotes first, closed or not, so that what they hold is passed over.
-    r"""(?P<text>"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?)"""
+    r"""(?P<text>"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"?|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*'?)"""
     r"""|[“”](?P<double>[^“”"\\\n]*+)[“”](?!\w)|[‘’](?P<single>[^‘’'\\\n]*+)[‘’](?!\w)"""
     r"|(?<![\w.])(?:math|np|numpy)\.(?P<named>inf|nan)\b|\u2212(?=[\d.in])"
     rf"|\\boxed\{{(?P<boxed>[^{{}}\n]*+)\}}|[{_BLANKS}]|[{_NOTHING}]"
