@@ -18,11 +18,8 @@ from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.suite_controls import ControlsKept, found_outside
 from truegrade.grading.suite_grading import grade_by_suite, suite_source
 from truegrade.grading.suite_outside import outside_suite
-from truegrade.pipeline import suite_rates
-from truegrade.profiles import open_profile
 from truegrade.records import Reason
 from truegrade.sandbox import Limits, Sandbox
-from truegrade.store.facts import VerdictFacts
 
 
 @pytest.fixture(scope="module")
@@ -124,22 +121,6 @@ def test_the_tests_that_ran_are_counted(graded):
     judged = graded(STACK_TASK, STACK.replace('"empty"', '"full"'))
     assert judged.reason is Reason.WRONG_ANSWER
     assert judged.harness == {"tests": 2, "passed": 1, "results": "PF-"}
-
-
-def test_passes_that_rest_on_tests_inside_are_counted():
-    facts = [
-        VerdictFacts(
-            problem_id=f"p{number}", sample=0, completion_sha256="", passed=passed, reason=Reason("passed"),
-            truncated=False, time_sensitive=False, marks=marks, detail="",
-        )
-        for number, (passed, marks) in enumerate([(True, ()), (True, (TESTS_INSIDE,)), (False, (TESTS_INSIDE,))])
-    ]  # fmt: skip
-    outcomes = {each.problem_id: [each] for each in facts}
-    (said,) = suite_rates.tests_inside(open_profile("strict"), outcomes)
-    assert (said.code, said.count, said.of) == ("tests-inside", 1, 2)
-    assert "1 were judged outside" in said.sentence
-    assert not suite_rates.tests_inside(open_profile("human-eval"), outcomes)
-    assert not suite_rates.tests_inside(open_profile("strict"), {"p0": [facts[0]]})
 
 
 @pytest.mark.parametrize("raised", ["SkipTest", "_ShouldStop"])

@@ -33,6 +33,10 @@ TEST_CLASSES: Final = "test_classes"
 """Tag of problems whose verdicts have that mark: how many classes of tests there are."""
 SECURE: Final = "secure"
 """The program passes the problem's tests of security, whatever those of its function say."""
+CONTROLS: Final = "controls:"
+"""Before the chance, as ``6.1e-05``, that a program that computes nothing passes the control runs of its suite."""
+READS_TESTS: Final = "reads-tests"
+"""It passes tests in its own process, and its text reads frames, code objects, `gc` or modules of tests."""
 NOT_COLLECTED: Final = "not-collected"
 """No test could be found because the program could not be imported, and the harness counts no such sample."""
 
@@ -64,3 +68,11 @@ def methods_of(marks: Iterable[str]) -> tuple[int, int] | None:
             passed, _, tests = mark.removeprefix(METHODS).partition("/")
             return int(passed), int(tests)
     return None
+
+
+def chance_of(mark: str) -> float | None:
+    """The chance that a mark of control runs gives; None of other marks."""
+    try:
+        return float(mark.removeprefix(CONTROLS)) if mark.startswith(CONTROLS) else None
+    except ValueError:
+        return None

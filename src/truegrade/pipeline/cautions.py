@@ -62,6 +62,10 @@ CODES: Mapping[str, CodeMeaning] = MappingProxyType(
             "passes under strict rest on tests that share the program's process, where a program can forge them",
             "say so beside the number; docs/benchmarks.md says which are judged outside, and what was tried",
         ),
+        "reads-tests": CodeMeaning(
+            "programs that pass tests in their own process may read expected values there, and count as failures",
+            "read these samples, which have the mark `reads-tests` in the report and in the file of verdicts",
+        ),
         "missing-packages": CodeMeaning(
             "programs import a package that they may not import here",
             "install it and name it in `packages`",

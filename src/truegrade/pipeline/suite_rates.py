@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.grading.marks import SECURE, TEST_CLASSES, methods_of
-from truegrade.pipeline.cautions import Caution, caution
-from truegrade.pipeline.verdict_table import VerdictTable, counted, graded
+from truegrade.pipeline.verdict_table import VerdictTable, counted
 from truegrade.profiles import Profile
 from truegrade.records import Estimate, Problem, SuiteTask
 from truegrade.statistics import TaskTally, estimate
@@ -36,21 +34,6 @@ def suite_rates(
     """
     shown = {name: counted(outcomes.get(name, ())) for name in problems}
     return [*_security(profile, problems, shown, ks), *_methods(problems, shown)]
-
-
-def tests_inside(profile: Profile, outcomes: VerdictTable) -> list[Caution]:
-    """How many passes rest on tests in the program's process, under a profile that judges outside where it can."""
-    if not profile.judges_outside:
-        return []
-    passes = [each for samples in outcomes.values() for each in graded(samples) if each.passed]
-    inside = sum(TESTS_INSIDE in each.marks for each in passes)
-    if not inside:
-        return []
-    said = (
-        f"{inside} of {len(passes)} passes rest on tests that share the program's process, where a program can"
-        f" forge them; {len(passes) - inside} were judged outside"
-    )
-    return [caution("tests-inside", said, inside, len(passes))]
 
 
 def _security(

@@ -32,7 +32,8 @@ from truegrade.pipeline.sample_cautions import (
 )
 from truegrade.pipeline.score_means import first_sample, score_means
 from truegrade.pipeline.selection import made_for, scored
-from truegrade.pipeline.suite_rates import suite_rates, tests_inside
+from truegrade.pipeline.suite_rates import suite_rates
+from truegrade.pipeline.suite_tiers import TierRate, suite_tiers, tier_cautions
 from truegrade.pipeline.totals import CompletionTotals, RunUsage
 from truegrade.pipeline.verdict_table import (
     VerdictTable,
@@ -90,6 +91,8 @@ class ProfileSummary(msgspec.Struct, frozen=True, kw_only=True):
     """Verdicts that a time limit decided, or of which half of one was used."""
     inside: int
     """Verdicts whose tests shared a process with the candidate."""
+    tiers: list[TierRate] = []
+    """Of suites of tests, under a profile that judges outside where it can: passes by where the tests ran."""
     level: int | None
     """Protection level; None where nothing was executed."""
     exchangeability: Exchangeability | None = None
@@ -327,6 +330,7 @@ def _profile(
         tasks=[TaskLine(t.task_id, t.n, t.c, t.cluster, tags[t.task_id]) for t in tallies],
         time_sensitive=sum(o.time_sensitive for o in flat),
         inside=sum("tests-inside" in o.marks for o in flat),
+        tiers=suite_tiers(profile, problems, outcomes),
         level=shared.manifest.levels.get(profile.id),
         exchangeability=order,
         splits=splits,
@@ -364,7 +368,7 @@ def _own_cautions(
         *unscored([name for name in shared.problems if name not in problems]),
         *shared.completions.cautions(),
         *([caution("grader-errors", errors_named(errors), len(errors), len(problems))] if errors else []),
-        *tests_inside(profile, outcomes),
+        *tier_cautions(profile, outcomes),
         *reply_form(profile, problems, outcomes, shared.completions.shapes),
         *replies_as_programs(shared.manifest.import_format, outcomes, shared.completions.shapes),
         *identical_samples(texts),

@@ -8,7 +8,7 @@ verdict has a reason; perfect answers score 100 %.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -28,11 +28,18 @@ from truegrade.grading.choices import grade_choice
 from truegrade.grading.contests.separate import count_passed, grade_separately
 from truegrade.grading.contests.tests import UndecodableTests, decode
 from truegrade.grading.executor import Executor
-from truegrade.grading.functions import References, count_by_oracle, grade_by_oracle, grade_by_tests
+from truegrade.grading.functions import (
+    TESTS_INSIDE,
+    References,
+    count_by_oracle,
+    grade_by_oracle,
+    grade_by_tests,
+)
 from truegrade.grading.judgement import Judgement, TestCount
-from truegrade.grading.marks import TEST_CLASSES
+from truegrade.grading.marks import READS_TESTS, SECURE, TEST_CLASSES
 from truegrade.grading.predictions import grade_input, grade_output
 from truegrade.grading.programs import assemble, called_class
+from truegrade.grading.reads_tests import reads_tests
 from truegrade.grading.repairs import grade_repair
 from truegrade.grading.suite_controls import ControlsKept
 from truegrade.grading.suite_grading import count_by_suite
@@ -146,6 +153,9 @@ class Strict(Profile):
              " control runs follow, in which a constant of half the assertions, then of the others, is changed so"
              " that the reference fails exactly these; a program whose results do not follow is tampering. That"
              " refuses many forgeries and not every one", "ours"),
+        Rule("aggregation", "a program that passes a suite in its own process counts as a failure where its text"
+             " reads frames, code objects, gc or modules of tests, or reaches for names that it does not hold"
+             " (mark reads-tests)", "ours"),
         Rule("comparison", "suites: tests of security are judged apart, in the mark secure; tests that no program"
              " passes elsewhere than at the data set's authors are left out (mark tests-skipped)", "ours"),
         Rule("comparison", "repairs: every test is run and counted; QuixBugs' outputs as its pytest modules"
@@ -213,11 +223,19 @@ class Strict(Profile):
         if isinstance(task, SuiteTask):
             packages = problem.packages
             apart = TEST_CLASSES in problem.tags
-            return grade_parts(
+            judged = grade_parts(
                 task, program, self._controls, executor, min_cpu_s=cpu_s, packages=packages, by_class=apart
             )
+            gains = judged.passed or SECURE in judged.marks
+            if gains and TESTS_INSIDE in judged.marks and reads_tests(program, task.reference):
+                return msgspec.structs.replace(judged, marks=(*judged.marks, READS_TESTS))
+            return judged
         key = f"{problem.dataset_sha256}/{problem.id}"
         return grade_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)
+
+    def tally(self, outcomes: Sequence[tuple[bool, tuple[str, ...]]]) -> tuple[int, int]:
+        """A program that passes tests in its own process and reads what they are made of is no pass."""
+        return super().tally([(passed and READS_TESTS not in marks, marks) for passed, marks in outcomes])
 
     def tests_passed(self, problem: Problem, answer: Answer, executor: Executor) -> TestCount | None:
         """Tests of contests and suites, inputs of plus sets, top-level asserts of functions; no predictions."""

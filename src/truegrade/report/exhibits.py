@@ -10,7 +10,7 @@ from truegrade.analysis.matrix import Matrix
 from truegrade.pipeline.summary import Summary
 from truegrade.records import Estimate
 from truegrade.report.reasoning_wording import aggregation
-from truegrade.report.wording import problems_of, spread_note
+from truegrade.report.wording import problems_of, spread_note, tiers
 from truegrade.statistics import NumberSummary
 
 MAX_ACROSS = 3
@@ -67,6 +67,7 @@ def _estimates(summary: Summary) -> Exhibit:
     known = {profile.profile: {e.metric: e for e in profile.estimates} for profile in summary.profiles}
     codes = ", ".join(dict.fromkeys(one.code for one in summary.warnings))
     caption = f"Estimates with their intervals, {summary.benchmark}, {summary.model}"
+    caption = "; ".join([caption, *filter(None, map(tiers, summary.profiles))])
     caption += f"; warnings: {codes}" if codes else ""
     if len(known) > MAX_ACROSS:
         rows: list[list[Cell]] = [[profile, *(of.get(name) for name in names)] for profile, of in known.items()]

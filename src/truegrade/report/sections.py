@@ -44,10 +44,11 @@ def overview(material: ReportMaterial) -> Markup:
             ".",
         )
     shown = el("div", (_card(profile, summary) for profile in cards), class_="cards")
+    told = [el("p", line, class_="note") for profile in summary.profiles if (line := wording.tiers(profile))]
     return section(
         "result",
         "Result",
-        el("div", el("div", shown, other), _doubts(material), class_="first"),
+        el("div", el("div", shown, told, other), _doubts(material), class_="first"),
         _coverage(summary),
     )
 

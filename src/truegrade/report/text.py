@@ -60,6 +60,8 @@ def print_summary(summary: Summary, *, console: Console | None = None, worded: C
     for profile in summary.profiles:
         if profile.reported or profile.published:
             out.print(Text(f"as printed by {profile.profile}: {_as_reported(profile)}", "bold"))
+        if said := wording.tiers(profile):
+            out.print(Text(said))
     for part in reasoning_parts(summary.profiles):
         out.print(part)
     if groups := split_rows(summary):

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from truegrade.analysis.standings import RunStanding
 from truegrade.pipeline.cautions import Caution
 from truegrade.pipeline.populations import POPULATIONS
+from truegrade.pipeline.suite_tiers import MOST_CHANCE
 from truegrade.pipeline.summary import ProfileSummary, Summary
 from truegrade.records import UNANSWERED, Estimate, Reason
 from truegrade.report import format as fmt
@@ -105,6 +106,27 @@ def measured(summary: Summary) -> str:
     several = f", the first of {len(summary.profiles)} profiles" if len(summary.profiles) > 1 else ""
     warned = f"; {fmt.plural(len(summary.warnings), 'warning')}" if summary.warnings else ""
     return f"{summary.benchmark}: {subject} {rate}, {each} each, graded by {rules}{several}{warned}"
+
+
+def tiers(profile: ProfileSummary) -> str | None:
+    """How many passes of suites rest on tests outside the program, on control runs and on neither, in one line.
+
+    Passes outside are over the problems that are judged so, the others over the other problems. None where the
+    profile does not tell them apart.
+    """
+    if not profile.tiers:
+        return None
+    outside, controls, inside = profile.tiers
+    said = f"{profile.profile}: tests outside the program: {outside.problems} of"
+    said += f" {fmt.plural(outside.problems + inside.problems, 'problem')}"
+    said += f", pass@1 {fmt.percent(outside.rate.value)}" if outside.rate else ""
+    if inside.rate is None or controls.rate is None:
+        return said
+    return (
+        f"{said}; passes on the other {inside.problems} by control runs (chance of a forged one over the whole run"
+        f" below 1 in {1 / MOST_CHANCE:,.0f}): {controls.passes}, pass@1 {fmt.percent(controls.rate.value)}; by"
+        f" tests beside the program alone: {inside.passes}, pass@1 {fmt.percent(inside.rate.value)}"
+    )
 
 
 def problems_of(estimates: Sequence[Estimate | None]) -> int | str:
