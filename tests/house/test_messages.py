@@ -33,7 +33,10 @@ ALLOWED = {
     "profiles/cweval.py": "options of pytest",
     "profiles/rewards/rllm_kodcode.py": "options of pytest",
 }
-OF_REWARDS = {"`limits`", "`on_error`", "`retry_s`", "`scheme`", "`step_replies`", "`truncated`", "`unknown`"}
+OF_REWARDS = {
+    *("`limits`", "`on_error`", "`retry_s`", "`scheme`", "`step_replies`", "`tests_inside`", "`truncated`"),
+    "`unknown`",
+}
 """Arguments of `RewardGrader`, which no command has."""
 NOT_ARGUMENTS = {"`audit`", "`field`", "`grade`", "`longest`", "`published`"} | OF_REWARDS
 """Commands and values between backquotes."""

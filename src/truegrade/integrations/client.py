@@ -106,6 +106,7 @@ class Client:
         profile: str | None = None,
         cpu_s: float | None = None,
         partial: bool = False,
+        tests_inside: bool = False,
     ) -> list[float | None]:
         """1.0 or 0.0 for each completion, None where the grader failed; raises as `grade` does.
 
@@ -116,10 +117,11 @@ class Client:
             profile: rules; by default the service's.
             cpu_s: CPU seconds in place of each limit of the profile.
             partial: give a wrong completion the share of tests that it passes, where they can be counted.
+            tests_inside: pay passes whose tests ran in the program's process, where they can be forged.
         """
         request = RewardRequest(
             completions=list(completions), benchmark=benchmark, problem=problem, profile=profile, cpu_s=cpu_s,
-            partial=partial,
+            partial=partial, tests_inside=tests_inside,
         )  # fmt: skip
         return self._ask("/v1/reward", request, RewardResponse).rewards
 

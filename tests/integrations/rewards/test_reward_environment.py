@@ -29,6 +29,7 @@ def test_values_are_read_as_their_types():
         "TRUEGRADE_REWARD_ON_ERROR": "-0.5",
         "TRUEGRADE_REWARD_RETRY_S": "30",
         "TRUEGRADE_REWARD_WORKERS": "3",
+        "TRUEGRADE_REWARD_TESTS_INSIDE": "1",
         "TRUEGRADE_REWARD_TRUNCATED": "",
         "TRUEGRADE_DATA": "elsewhere",
     }
@@ -38,6 +39,7 @@ def test_values_are_read_as_their_types():
         "on_error": -0.5,
         "retry_s": 30.0,
         "workers": 3,
+        "tests_inside": True,
     }
     assert settings_of({"TRUEGRADE_REWARD_ON_ERROR": "raise"}) == {"on_error": "raise"}
 
@@ -46,7 +48,7 @@ def test_values_are_read_as_their_types():
     ("name", "text"),
     [
         ("on_error", "ignore"), ("retry_s", "soon"), ("retry_s", "0"), ("tampering", "much"), ("workers", "2.5"),
-        ("workers", "0"), ("scheme", "most"), ("truncated", "pass"),
+        ("workers", "0"), ("scheme", "most"), ("truncated", "pass"), ("tests_inside", "yes"),
     ],
 )  # fmt: skip
 def test_a_wrong_one_is_named_as_its_variable(monkeypatch, name, text):

@@ -123,6 +123,48 @@ def test_replies_name_problems_of_a_benchmark(pool, humaneval_file):
         values([PolicyReply(text=text, problem_id="HumanEval/0")], benchmark="humanevil")
 
 
+SUITE = '''
+from truegrade.benchmarks import Benchmark, BenchmarkSpec
+from truegrade.records import Problem, SuiteTask
+
+TESTS = """import unittest
+from unittest.mock import patch
+
+class TestCases(unittest.TestCase):
+    @patch("json.loads", return_value="said")
+    def test_patched(self, loads):
+        self.assertEqual(read("x"), "said")
+"""
+READ = "import json\\ndef read(text):\\n    return json.loads(text)\\n"
+TASK = SuiteTask(prompt="", entry_point="read", tests=TESTS, reference=READ)
+
+def load(data, args):
+    problem = Problem(id="read", benchmark="reads", dataset_sha256="0", cluster="read", task=TASK)
+    return Benchmark(name="reads", problems=(problem,), dataset_sha256="0", source="here")
+
+BENCHMARK = BenchmarkSpec(name="reads", summary="", tasks="suite", size=1, licence="", citation="", load=load)
+'''
+
+
+def test_passes_beside_tests_are_paid_where_told_to(pool, tmp_path):
+    file = tmp_path / "reads.py"
+    file.write_text(SUITE)
+    about = {"benchmark": str(file), "scheme": "share"}
+    right, wrong = (
+        PolicyReply(text=fenced(f"import json\ndef read(text):\n    return {value}"), problem_id="read")
+        for value in ("json.loads(text)", "text")
+    )
+    with RewardGrader(**about) as grader:
+        unknown, failed = grader.grade_sync([right, wrong])
+    assert (unknown.value, unknown.passed, unknown.reason) == (None, None, "grader_error")
+    assert "`tests_inside` pays such passes" in unknown.detail
+    assert (failed.value, failed.pass_rate) == (0.0, None)
+    assert values([right, wrong], tests_inside=True, **about) == [1.0, 0.0]
+    assert values([right], on_error=0.0, **about) == [0.0]
+    with pytest.raises(RewardError, match="tests_inside"):
+        values([right], on_error="raise", **about)
+
+
 def test_what_the_service_refuses_costs_its_neighbours_nothing(pool, humaneval_file):
     async def ask(grader):
         bad = grader.grade([PolicyReply(text="x", problem_id="HumanEval/999")])

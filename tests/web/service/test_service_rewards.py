@@ -37,6 +37,24 @@ PREDICTION = {
     "arguments": "2",
     "expected": "4",
 }
+SUITE = {
+    "type": "suite",
+    "prompt": "",
+    "entry_point": "f",
+    "reference": "import math\ndef f(n):\n    return math.prod((n, n))\n",
+    "tests": """import unittest
+from unittest.mock import patch
+
+class TestCases(unittest.TestCase):
+    def test_squares(self):
+        self.assertEqual(f(2), 4)
+        self.assertEqual(f(3), 9)
+
+    @patch("math.prod", return_value=7)
+    def test_patched(self, prod):
+        self.assertEqual(f(5), 7)
+""",
+}
 LOOP = "while True: pass"
 
 
@@ -137,6 +155,24 @@ def test_the_share_may_be_that_of_the_first_tests(http, task, wrong):
         body = rewarded(http, task, wrong, partial=True, first_tests=first)
         assert (body["rewards"], body["pass_rates"]) == ([share], [share])
         assert body["reasons"] != ["passed"] and body["details"][0]
+
+
+def test_passes_of_suites_are_paid_where_no_program_could_forge_them_or_where_told_to(http):
+    whole = fenced(SUITE["reference"])
+    half = fenced("def f(n):\n    return n * n")
+    reading = fenced(f"import sys\nsys._getframe().f_locals\n{SUITE['reference']}")
+    body = rewarded(http, SUITE, whole, half, reading, partial=True)
+    assert body["rewards"] == [None, 0.0, None]
+    assert body["reasons"] == ["grader_error", "wrong_answer", "grader_error"]
+    assert "`tests_inside` pays such passes" in body["details"][0]
+    told = rewarded(http, SUITE, whole, half, reading, partial=True, tests_inside=True)
+    assert told["rewards"] == [1.0, 0.5, None]
+    assert told["marks"][0] == ["tests-inside"] and "reads-tests" in told["details"][2]
+    outside = SUITE | {
+        "tests": SUITE["tests"].partition("    @patch")[0].replace("from unittest.mock import patch", "")
+    }
+    assert rewarded(http, outside, whole, half, reading)["rewards"] == [1.0, 1.0, 1.0]
+    assert 'truegrade_reward_null_total{cause="tests-inside"}' in http.get("/metrics").text
 
 
 def test_a_function_fails_within_the_first_tests(http):

@@ -21,6 +21,7 @@ import msgspec
 
 from truegrade.errors import TruegradeError, UserError
 from truegrade.files.json_text import encode
+from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.integrations.client import ServiceError, told
 from truegrade.integrations.rewards.records import AnswerGiven
 from truegrade.integrations.rewards.truths import SentProblem
@@ -247,7 +248,8 @@ class RewardAsker:
         rows = zip(batch, said.reasons, said.pass_rates, said.marks, said.details, strict=True)
         for question, reason, pass_rate, marks, detail in rows:
             question.asks += 1
-            failed = reason == Reason.GRADER_ERROR and question.under.patient and question.asks < ASKS
+            failed = reason == Reason.GRADER_ERROR and TESTS_INSIDE not in marks  # such a verdict stands
+            failed = failed and question.under.patient and question.asks < ASKS
             wait_s = FIRST_WAIT_S * 4**question.asks
             if failed and time.monotonic() + wait_s < question.deadline:
                 self._loop.call_later(wait_s, self._take, [question])

@@ -15,6 +15,10 @@ def _on_error(text: str) -> str | float:
     return text if text in {"retry", "raise"} else float(text)
 
 
+def _yes(text: str) -> bool:
+    return bool(("0", "1").index(text))
+
+
 READERS: Mapping[str, tuple[Callable[[str], Any], str]] = {
     "url": (str, ""),
     "token": (str, ""),
@@ -25,6 +29,7 @@ READERS: Mapping[str, tuple[Callable[[str], Any], str]] = {
     "retry_s": (float, "not a number of seconds"),
     "tampering": (float, "not a number"),
     "truncated": (str, ""),
+    "tests_inside": (_yes, "neither 1 nor 0"),
     "workers": (int, "not a whole number"),
 }
 """Arguments of `RewardGrader` that variables may give, how each is read, and what is said where it cannot be."""

@@ -60,6 +60,8 @@ class RewardGrader:
         retry_s: seconds that a reply's grading may take at most, the waiting included.
         tampering: the value paid where the program set out to change its own verdict.
         truncated: ``fail`` takes the verdict on a reply that was cut off; ``none`` gives None without grading it.
+        tests_inside: whether a pass of `strict` is paid whose tests ran in the program's process, where it can be
+            forged; else nothing is known of it.
         limits: `RewardLimits`, or a mapping of its fields, in place of the profile's.
         telemetry: is told what was paid; `truegrade.integrations.rewards.telemetry.Telemetry` also looks for
             attempts to be paid for nothing.
@@ -81,6 +83,7 @@ class RewardGrader:
         retry_s: float = 600.0,
         tampering: float = 0.0,
         truncated: Truncated = "fail",
+        tests_inside: bool = False,
         limits: RewardLimits | Mapping[str, Any] | None = None,
         telemetry: RewardObserver | None = None,
     ) -> None:
@@ -96,7 +99,8 @@ class RewardGrader:
         self.on_error, self.retry_s, self.tampering, self.truncated = on_error, retry_s, tampering, truncated
         self.telemetry = telemetry
         self.benchmark = None if benchmark is None else benchmark if url else _absolute(benchmark)
-        self._under = AskedUnder(self._fields(profile, _limits(limits)), patient=on_error == "retry")
+        fields = self._fields(profile, _limits(limits)) | {"tests_inside": bool(tests_inside)}
+        self._under = AskedUnder(tuple(fields.items()), patient=on_error == "retry")
         self._place = PlaceName(url, token, None if url else workers)
         self._truths = TruthCache()
         self._lock = threading.Lock()
@@ -157,8 +161,8 @@ class RewardGrader:
 
     # ------------------------------------------------------------------------------------------- asking
 
-    def _fields(self, profile: str, limits: RewardLimits) -> tuple[tuple[str, Any], ...]:
-        fields = {
+    def _fields(self, profile: str, limits: RewardLimits) -> dict[str, Any]:
+        return {
             "profile": profile,
             "benchmark": self.benchmark,
             "cpu_s": limits.cpu_s,
@@ -166,7 +170,6 @@ class RewardGrader:
             "partial": self.scheme.counts,
             "first_tests": self.scheme.first_tests,
         }
-        return tuple(fields.items())
 
     def _begin(self, replies: Sequence[PolicyReply]) -> list[Known]:
         deadline = time.monotonic() + self.retry_s

@@ -12,9 +12,11 @@ import msgspec
 from truegrade.errors import SandboxError
 from truegrade.grading.attempts.looking import attempts
 from truegrade.grading.first_tests import first_tests
+from truegrade.grading.functions import TESTS_INSIDE
+from truegrade.grading.marks import READS_TESTS
 from truegrade.pipeline.verdicts import answer_of, limits_for, verdict_on
 from truegrade.profiles import Profile
-from truegrade.records import Completion, Problem, Reason, Verdict
+from truegrade.records import Completion, Problem, Reason, SuiteTask, Verdict
 from truegrade.web.http_refusals import stopping, unprocessable
 from truegrade.web.service.catalogue import NameCatalogue
 from truegrade.web.service.executors import Executors
@@ -79,7 +81,7 @@ class JobGrader:
         if request.attempts:
             return [partial(self._look, *each) for each in asked]
         share_of = (request.first_tests or math.inf) if request.partial else 0
-        return [partial(self._reward, *each, share_of) for each in asked]
+        return [partial(self._reward, *each, share_of, request.tests_inside) for each in asked]
 
     def job(self, problem: Problem, submission: Submission, profile: Profile) -> Job:
         """The job that grades one completion under one profile."""
@@ -143,9 +145,18 @@ class JobGrader:
             verdict = msgspec.structs.replace(verdict, reason=Reason.TAMPERING, marks=found)
         return Rewarded(None, verdict)
 
-    def _reward(self, completion: Completion, problem: Problem, profile: Profile, share_of: float) -> Rewarded:
+    def _reward(
+        self, completion: Completion, problem: Problem, profile: Profile, share_of: float, tests_inside: bool
+    ) -> Rewarded:
         """The reward of one completion, which is told to whoever watches."""
+        trusting = tests_inside or not profile.judges_outside
+        if isinstance(problem.task, SuiteTask) and not trusting:
+            share_of = 0  # tests are counted in the program's process
         rewarded = self._rewarded(completion, problem, profile, share_of)
+        if rewarded.verdict.passed and (why := _untrusted(rewarded.verdict.marks, trusting)):
+            reason = Reason.GRADER_ERROR
+            unknown_now = msgspec.structs.replace(rewarded.verdict, passed=False, reason=reason, detail=why)
+            rewarded = Rewarded(None, unknown_now)
         self.rewarded(completion, problem, profile, rewarded.verdict)
         return rewarded
 
@@ -223,6 +234,21 @@ def completion_of(problem: Problem, submission: Submission) -> Completion:
 def refused(completion: Completion, profile: Profile) -> Verdict:
     """A verdict that says no more than that it was wrong."""
     return msgspec.structs.replace(_failed(completion, profile, ""), reason=Reason.WRONG_ANSWER)
+
+
+def _untrusted(marks: tuple[str, ...], trusting: bool) -> str:
+    """Why nothing is known of a program that passes; empty where its pass is paid.
+
+    A chance that control runs leave does not help: a model in training tries without end, and finds what pays.
+    """
+    if READS_TESTS in marks:
+        return "it passes in one process with its tests, and its text reads them or may do so (mark reads-tests)"
+    if TESTS_INSIDE in marks and not trusting:
+        return (
+            "it passes in one process with its tests, where a pass can be forged (mark tests-inside);"
+            " `tests_inside` pays such passes"
+        )
+    return ""
 
 
 def _failed(completion: Completion, profile: Profile, detail: str) -> Verdict:

@@ -75,7 +75,9 @@ class RewardRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Whether a wrong completion gets the share of tests that it passes, where they can be counted."""
     first_tests: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """With `partial`: how many tests, from the first one on, the share is taken of; by default all."""
-
+    tests_inside: bool = False
+    """Whether passes under `strict` are paid that have the mark ``tests-inside``: their tests ran in the program's
+    process and can be forged. Else their reward is null, and no tests of suites are counted for `partial`."""
     attempts: bool = False
     """Instead of rewarding, look whether completions set out to be paid for nothing: the reason is ``tampering``
     where one does, its marks are the channels, and ``wrong_answer`` where it does not. No reward counts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 
+from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.records import Reason, Verdict
 from truegrade.sandbox.code_cache import CodeCache
 from truegrade.web.endpoint import Client
@@ -88,7 +89,7 @@ class Metrics:
         outcome = "right" if verdict.passed else "truncated" if truncated else "wrong"
         if verdict.reason is Reason.GRADER_ERROR:
             outcome = "unknown"
-            self._nulls.labels(_cause(verdict.detail)).inc()
+            self._nulls.labels(_cause(verdict)).inc()
         self._rewards.labels(profile, outcome).inc()
 
     def attempted(self, channel: str, paid: str) -> None:
@@ -114,8 +115,10 @@ class Metrics:
         return text
 
 
-def _cause(detail: str) -> str:
-    """Name of the exception in front of a detail; ``sandbox`` where there is none."""
-    name, colon, _ = detail.partition(":")
+def _cause(verdict: Verdict) -> str:
+    """``tests-inside``, the name of the exception in front of the detail, or ``sandbox`` where there is none."""
+    if TESTS_INSIDE in verdict.marks:
+        return TESTS_INSIDE
+    name, colon, _ = verdict.detail.partition(":")
     kind = getattr(builtins, name, None) if colon else None
     return name if isinstance(kind, type) and issubclass(kind, Exception) else "sandbox"
