@@ -198,7 +198,7 @@ def test_a_silent_server_is_timed_out(make_request):
         (reply,), _ = run(server.url, make_request(), request_policy=RequestPolicy(timeout_s=3, backoff_s=0.01))
     assert outcomes(reply) == ["error", "ok"]
     assert reply.attempts[0].error == "timed out"
-    assert 0.3 <= reply.attempts[0].latency_s < 2
+    assert reply.attempts[0].latency_s >= 3
     assert reply.attempts[0].status is None
 
 
