@@ -141,7 +141,7 @@ TASKS = {"sums": SUMS_TASK, "inside": INSIDE_TASK, "speaking": SPEAKING_TASK, "b
 
 @pytest.fixture(scope="module")
 def sandbox():
-    with Sandbox(Limits(cpu_s=6.0, wall_s=40.0), workers=1) as made:
+    with Sandbox(Limits(cpu_s=6.0, wall_s=40.0, packages=("numpy", "pytest")), workers=1) as made:
         yield made
 
 

@@ -48,6 +48,7 @@ EXTRAS = {
     "cweval": "argon2",
     "leetcode": "sortedcontainers",
     "aider": "pytest",
+    "pytest": "pytest",
 }
 """Extra of the package -> module that shows whether it is installed."""
 

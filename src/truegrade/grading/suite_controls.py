@@ -268,7 +268,7 @@ class ControlsKept:
 
 def _key(task: SuiteTask, packages: Iterable[str], level: int) -> str:
     """Hash of all that the controls of a task depend on: at level 2 no path of a file means the same outside."""
-    versions = [(name, _version(name)) for name in packages]
+    versions = [(name, _version(name)) for name in (*packages, task.framework)]
     decides = [
         *(task.tests, task.reference, task.framework, task.module, task.files, task.entry_point),
         *(CONTROLS_VERSION, platform.python_version(), versions, level),

@@ -26,6 +26,8 @@ HELD, FAILED, RAISED = 1, 2, 4
 """What was seen of an assertion, added up: it held, it failed, another exception came out of it."""
 SHARED = "__test__"
 """Name of the module in which program and tests stand together."""
+BY_PYTEST = "suite_pytest"
+"""Name of the module that has pytest run the tests."""
 
 
 class AssertionWatch:
@@ -199,8 +201,11 @@ def load(program: str, module: str, tests: Any, watch: AssertionWatch | None, wa
     return space
 
 
-def run_unittest(space: dict[str, Any], classes: list[str], results: Results) -> None:
-    """Run the test cases of these classes."""
+def run_tests(space: dict[str, Any], classes: list[str], results: Results, by_pytest: Any) -> None:
+    """Run the test cases of these classes or, given `truegrade.grading.suite_pytest`, all that pytest collects."""
+    if by_pytest is not None:
+        by_pytest.run_functions(space, classes, results.note)
+        return
     loader = unittest.TestLoader()
     suites = [
         loader.loadTestsFromTestCase(kind)
@@ -211,7 +216,7 @@ def run_unittest(space: dict[str, Any], classes: list[str], results: Results) ->
 
 
 def offer_program(
-    space: dict[str, Any], names: list[str], errors: dict[str, str], module: str, stand_in: str
+    space: dict[str, Any], names: list[str], errors: dict[str, str], module: str, by_pytest: bytes
 ) -> None:
     """Prepare the namespace of tests that run in a process of their own.
 
@@ -221,10 +226,10 @@ def offer_program(
         errors: the program's own exceptions, and the built-in one that each is below: made here anew, since an
             exception crosses by its name.
         module: what the tests import the program as; empty where they share its namespace.
-        stand_in: source of the module ``pytest``; empty where the tests need none.
+        by_pytest: `truegrade.grading.suite_pytest`, marshalled; empty where the tests are not for pytest.
     """
-    if stand_in:
-        as_module("pytest", compile(stand_in, "pytest", "exec", dont_inherit=True), "pytest.py")
+    if by_pytest:
+        as_module(BY_PYTEST, marshal.loads(by_pytest), "")
     for name, base in errors.items():
         space[name] = type(name, (getattr(builtins, base),), {})
     if module:
@@ -240,9 +245,7 @@ def run_outside(space: dict[str, Any], classes: list[str], names: list[str]) -> 
         BaseException: the first by which a test failed, once all have run.
     """
     results = Results(names)
-    run_unittest(space, classes, results)
-    if hasattr(sys.modules.get("pytest"), "run_functions"):
-        sys.modules["pytest"].run_functions(space, classes, results.note)
+    run_tests(space, classes, results, sys.modules.get(BY_PYTEST))
     space["suite_outcomes"] = packed(results.outcomes, 5, 2)
     if isinstance(results.first, BaseException):
         raise results.first
@@ -255,11 +258,10 @@ def run_suite(job: dict[str, Any]) -> None:
     write_files(job["files"])
     watch = AssertionWatch(job["watched"], job["broad"])
     results = Results(job["names"])
-    if "stand_in" in job:
-        stand_in = as_module("pytest", compile(job["stand_in"], "pytest", "exec", dont_inherit=True), "pytest.py")
+    by_pytest = None
+    if "by_pytest" in job:
+        by_pytest = as_module(BY_PYTEST, marshal.loads(job["by_pytest"]), "")
     space = load(job["program"], job["module"], job["tests"], watch, job["watch_name"])
-    run_unittest(space, job["classes"], results)
-    if "stand_in" in job:
-        stand_in.run_functions(space, job["classes"], results.note)
+    run_tests(space, job["classes"], results, by_pytest)
     outcomes, seen = packed(results.outcomes, 5, 2), packed(watch.seen, 8, 2)
     raise AssertionError(f"{MARK} {outcomes};{seen};{results.words}")

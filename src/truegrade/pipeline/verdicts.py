@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from traceback import extract_tb
 
@@ -113,16 +114,31 @@ def _words(error: Exception) -> str:
 
 
 def limits_for(profile: Profile, problems: Iterable[Problem]) -> Limits:
-    """What programs that answer these problems may use: the profile's limits, and what problems ask for."""
+    """What programs that answer these problems may use: the profile's limits, and what problems ask for.
+
+    Raises:
+        UserError: tests are for pytest, which is not installed here.
+    """
     limits = profile.limits
     if profile.timeout_s is not None:
         limits = replace(limits, cpu_s=profile.timeout_s, wall_s=None)
     problems = list(problems)
-    names = {name for problem in problems for name in problem.packages} - {*profile.limits.packages}
+    names = {name for problem in problems for name in problem.packages}
     tasks = (problem.task for problem in problems)
+    if any(map(_for_pytest, problems)):
+        if find_spec("pytest") is None:
+            raise UserError("pytest runs these tests and is not installed: pip install 'truegrade[pytest]'")
+        names.add("pytest")
     started = max((task.processes for task in tasks if isinstance(task, SuiteTask)), default=0)
     processes = max(limits.processes, started)
-    return replace(limits, packages=(*limits.packages, *sorted(names)), processes=processes)
+    packages = (*limits.packages, *sorted(names - {*limits.packages}))
+    return replace(limits, packages=packages, processes=processes)
+
+
+def _for_pytest(problem: Problem) -> bool:
+    if isinstance(problem.task, SuiteTask):
+        return problem.task.framework == "pytest"
+    return isinstance(problem.task, FunctionTask) and "import pytest" in problem.task.tests
 
 
 def package_versions(names: Iterable[str]) -> dict[str, str]:

@@ -18,8 +18,13 @@ _GUARDED = (*_STANDARD, "shutil", "subprocess")
 _GRADING = (*_GUARDED, "ast", "faulthandler", "importlib", "pickle", "signal")
 # What `truegrade.assay.targets.host` loads ahead of each grader under measurement.
 _MEASURED = (*_GRADING, "importlib.util", "inspect", "pathlib", "tempfile", "types")
+# What pytest has loaded once it has run a test.
+_PYTEST = (
+    *("pytest", "_pytest._argcomplete", "_pytest.helpconfig", "_pytest.skipping", "_pytest.tracemalloc"),
+    *("_pytest.unittest", "_pytest.warnings", "pdb"),
+)
 # What suites of unit tests need (`truegrade.grading.suite_runs`).
-_SUITE = (*_GRADING, "csv", "marshal", "shutil", "unittest", "unittest.mock")
+_SUITE = (*_GRADING, "csv", "marshal", "shutil", "unittest", "unittest.mock", *_PYTEST)
 PRELOADED = {
     "standard": _STANDARD, "guarded": _GUARDED, "grading": _GRADING, "numpy": (*_GRADING, "numpy"),
     "measured": _MEASURED, "suite": _SUITE, "science": _SUITE,
@@ -34,6 +39,7 @@ LATER = {
 takes seconds."""
 _IMPORTS_NUMPY = re.compile(r"^[ \t]*(?:import|from)[ \t].*\b(?:numpy|pandas|scipy|sklearn)\b", re.MULTILINE)
 _DATA = frozenset({"pandas", "matplotlib", "scipy", "sklearn", "seaborn"})
+_IMPORTS_PYTEST = re.compile(r"^import pytest$", re.MULTILINE)
 _IMPORTS_AS_GRADERS = re.compile(r"import .*\bfaulthandler\b")
 
 
@@ -47,6 +53,8 @@ def kind_of(*sources: str, guarded: bool = False, preload: Sequence[str] = ()) -
     """
     if "unittest" in preload:
         return "science" if _DATA.intersection(preload) else "suite"
+    if any(map(_IMPORTS_PYTEST.search, sources)):
+        return "suite"
     if any(_IMPORTS_NUMPY.search(source) for source in sources):
         return "numpy"
     if any(_IMPORTS_AS_GRADERS.match(source) for source in sources):

@@ -24,15 +24,19 @@ PROFILE = Strict()
 
 @pytest.fixture(scope="module")
 def sandbox():
-    with Sandbox(limits_for(PROFILE, []), workers=1, allow_unsafe=True) as opened:
+    needs_pytest = problem(read_ground_truth(KODCODE))
+    with Sandbox(limits_for(PROFILE, [needs_pytest]), workers=1, allow_unsafe=True) as opened:
         yield opened
 
 
+def problem(truth):
+    return Problem(id="p", benchmark="b", dataset_sha256="0", cluster="p", task=truth.task)
+
+
 def verdict(truth, code, sandbox):
-    problem = Problem(id="p", benchmark="b", dataset_sha256="0", cluster="p", task=truth.task)
     ids = {"benchmark": "b", "dataset_sha256": "0", "problem_id": "p", "config_sha256": "0", "prompt_sha256": "0"}
     completion = Completion(**ids, sample=0, model="m", text=f"Here.\n```python\n{code}\n```")
-    return verdict_on(completion, problem, PROFILE, sandbox)
+    return verdict_on(completion, problem(truth), PROFILE, sandbox)
 
 
 def packed(value):

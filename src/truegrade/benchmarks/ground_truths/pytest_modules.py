@@ -1,108 +1,33 @@
-"""Modules of pytest (KodCode) as scripts: pytest itself is not needed where they run.
+"""Modules of pytest (KodCode) as scripts, whose every test is a statement.
 
-What of it such modules use is `_STAND_IN`: ``raises``, ``approx``, ``fail``, ``param`` and marks. Fixtures that
-the module defines are called; those of pytest are refused, as they reach into a process that is not the program's.
+A test that takes nothing and has no mark is called as it is; pytest itself runs the others, and gives what modules
+import from it. Its own fixtures are refused, as they reach into a process that is not the program's.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Sequence
+from typing import TypeGuard
 
 from truegrade.benchmarks.ground_truths.plain_values import Unreadable
 from truegrade.grading.programs import statements
+from truegrade.grading.suite_runs import PYTEST_RUNNER, text_of
 
-_STAND_IN = """
-class _TestPytest:
-    class raises:
-        def __init__(self, expected, *rest, match=None):
-            self.expected = expected if isinstance(expected, tuple) else (expected,)
-            self.match, self.value, self.type = match, None, None
-            if rest:
-                with self:
-                    rest[0](*rest[1:])
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, kind, value, traceback):
-            assert kind is not None, "nothing was raised"
-            names = {each.__name__ for each in kind.__mro__}
-            if not any(
-                each in names if isinstance(each, str) else issubclass(kind, each) for each in self.expected
-            ):
-                return False
-            self.type, self.value = kind, value
-            if self.match is not None:
-                import re
-                assert re.search(self.match, str(value)), str(value)
-            return True
-
-    class approx:
-        def __init__(self, expected, rel=None, abs=None, nan_ok=False):
-            self.expected, self.rel, self.abs, self.nan_ok = expected, rel, abs, nan_ok
-
-        def __eq__(self, got):
-            return self._same(got, self.expected)
-
-        def __ne__(self, got):
-            return not self._same(got, self.expected)
-
-        def __repr__(self):
-            return f"approx({self.expected!r})"
-
-        def _same(self, got, expected):
-            if isinstance(expected, dict):
-                return isinstance(got, dict) and got.keys() == expected.keys() and all(
-                    self._same(got[key], value) for key, value in expected.items()
-                )
-            if isinstance(expected, (list, tuple)):
-                return isinstance(got, (list, tuple)) and len(got) == len(expected) and all(
-                    self._same(*pair) for pair in zip(got, expected)
-                )
-            if got == expected:
-                return True
-            if isinstance(expected, (bool, str)) or not isinstance(got, (int, float, complex)):
-                return False
-            if expected != expected:
-                return self.nan_ok and got != got
-            if abs(expected) == float("inf"):
-                return False
-            least = 1e-12 if self.abs is None else self.abs
-            share = (1e-6 if self.abs is None else 0.0) if self.rel is None else self.rel
-            return abs(got - expected) <= max(least, share * abs(expected))
-
-        __hash__ = None
-
-    class _Mark:
-        def parametrize(self, names, values, **_):
-            names = names.replace(",", " ").split() if isinstance(names, str) else list(names)
-
-            def around(test):
-                def each(*given, **named):
-                    for value in values:
-                        test(*given, **named, **dict(zip(names, [value] if len(names) == 1 else value)))
-
-                return each
-
-            return around
-
-        def __getattr__(self, name):
-            return lambda *given, **named: given[0] if given and callable(given[0]) else lambda test: test
-
-    mark = _Mark()
-
-    @staticmethod
-    def param(*values, **_):
-        return values if len(values) > 1 else values[0]
-
-    @staticmethod
-    def fail(reason="", pytrace=True):
-        raise AssertionError(reason)
-
-
-pytest = _TestPytest()
+_RUNNER = """
+suite_pytest = __import__("types").ModuleType("suite_pytest")
+suite_pytest.ran = exec({code!r}, suite_pytest.__dict__)
 """
+_ERRORS = """
+suite_by_name = type("suite_by_name", (type,), {
+    "__instancecheck__": lambda cls, one: cls.__name__ in {above.__name__ for above in type(one).__mro__},
+    "__subclasscheck__": lambda cls, kind: cls.__name__ in {above.__name__ for above in kind.__mro__},
+})
+"""
+"""Exceptions of the program are rebuilt where its tests run, as classes of the same name."""
+_PREPARES = re.compile(r"\b(?:autouse|pytestmark|def (?:setup|teardown)(?:_\w+)?)\b")
+"""What concerns tests that do not ask for it."""
 _UNSUPPORTED = frozenset({"skip", "skipif", "xfail", "importorskip", "warns", "monkeypatch", "mock", "patch"})
 
 
@@ -130,48 +55,61 @@ def as_script(body: Sequence[ast.stmt], module: str) -> list[ast.stmt]:
     kept = [ast.fix_missing_locations(node) for node in kept if not isinstance(node, ast.Pass)]
     for node in kept:
         _refuse(node)
-    fixtures = {node.name: node for node in kept if isinstance(node, ast.FunctionDef) and _is_fixture(node)}
-    for fixture in fixtures.values():
-        fixture.decorator_list = []
-    calls: list[str] = []
-    for node in kept:
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test") and node.name not in fixtures:
-            calls.append(f"{node.name}({_given(node, node.args.args, fixtures)})")
-        elif isinstance(node, ast.ClassDef) and node.name.lower().startswith("test"):
-            calls += _of_class(node, fixtures)
-    if not calls:
+    _refuse_fixtures(kept)
+    prepared = _PREPARES.search(ast.unparse(ast.Module(kept, []))) is not None
+    tests = {name: call for node in kept for name, call in _tests(node, prepared)}
+    if not tests:
         raise Unreadable("it holds no test function")
+    classes = [node.name for node in kept if isinstance(node, ast.ClassDef)]
     # A bare call is a test, and what is defined is none: see `truegrade.grading.suites`.
-    head = statements(_STAND_IN) if imports.pytest else []
-    return [*head, *kept, *statements("\n".join(calls))]
+    calls = [call or f"suite_pytest.run_test(globals(), {classes!r}, {name!r})" for name, call in tests.items()]
+    by_pytest = not all(tests.values())
+    head = ["import pytest"] if imports.pytest or by_pytest else []
+    if by_pytest:
+        head.append(_RUNNER.format(code=text_of(PYTEST_RUNNER)))
+    if imports.errors:
+        head += [_ERRORS, *(f"{name} = suite_by_name({name!r}, (Exception,), {{}})" for name in imports.errors)]
+    return [*statements("\n".join(head)), *kept, *statements("\n".join(calls))]
 
 
-def _of_class(node: ast.ClassDef, fixtures: Mapping[str, ast.FunctionDef]) -> list[str]:
-    """Calls of a class's tests, each on a fresh object."""
-    methods = {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
-    tests = [each for name, each in methods.items() if name.startswith("test")]
+def _tests(node: ast.stmt, prepared: bool) -> list[tuple[str, str]]:
+    """Name and call of each test in a statement of a module; the call is empty where pytest is to run it.
+
+    Args:
+        node: the statement.
+        prepared: whether the module says what is done for each test.
+    """
+    if isinstance(node, ast.FunctionDef) and node.name.startswith("test") and not _is_fixture(node):
+        plain = not (prepared or node.decorator_list or node.args.args)
+        return [(node.name, f"{node.name}()" if plain else "")]
+    if not isinstance(node, ast.ClassDef):
+        return []
+    methods = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name.startswith("test")]
     if any("TestCase" in ast.unparse(base) for base in node.bases):
-        return [f"{node.name}({test.name!r}).debug()" for test in tests]
-    if methods.keys() & {"setup_method", "setup_class", "setup", "teardown_method", "teardown_class"}:
-        raise Unreadable(f"the class {node.name} is set up by pytest")
-    return [f"{node.name}().{test.name}({_given(test, test.args.args[1:], fixtures)})" for test in tests]
+        return [(f"{node.name}.{each.name}", f"{node.name}({each.name!r}).debug()") for each in methods]
+    found = []
+    for each in methods if node.name.startswith("Test") else ():
+        asks = prepared or node.decorator_list or node.bases or each.decorator_list or len(each.args.args) > 1
+        found.append((f"{node.name}.{each.name}", "" if asks else f"{node.name}().{each.name}()"))
+    return found
 
 
-def _given(test: ast.FunctionDef, parameters: Sequence[ast.arg], fixtures: Mapping[str, ast.FunctionDef]) -> str:
-    """The arguments of a test that are fixtures, as source."""
-    named = {
-        name
-        for each in test.decorator_list
-        if isinstance(each, ast.Call) and ast.unparse(each.func).endswith("parametrize") and each.args
-        for name in _names_of(each.args[0])
-    }
-    parts = []
-    for parameter in parameters:
-        if parameter.arg in fixtures:
-            parts.append(f"{parameter.arg}={_call_of(fixtures[parameter.arg], fixtures)}")
-        elif parameter.arg not in named:
-            raise Unreadable(f"{test.name} needs the fixture {parameter.arg}, which only pytest gives")
-    return ", ".join(parts)
+def _refuse_fixtures(body: Sequence[ast.stmt]) -> None:
+    """Refuse fixtures that the module does not define.
+
+    Raises:
+        Unreadable: a test, or a fixture, asks for one.
+    """
+    nodes = list(ast.walk(ast.Module(list(body), [])))
+    given = {"self", "cls", "request", *(node.name for node in nodes if _is_fixture(node))}
+    for node in nodes:
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("parametrize") and node.args:
+            given.update(_names_of(node.args[0]))
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef) and (node.name.startswith("test") or _is_fixture(node)):
+            for asked in node.args.args[: len(node.args.args) - len(node.args.defaults)]:
+                if asked.arg not in given:
+                    raise Unreadable(f"{node.name} needs the fixture {asked.arg}, which only pytest gives")
 
 
 def _names_of(node: ast.expr) -> list[str]:
@@ -182,14 +120,10 @@ def _names_of(node: ast.expr) -> list[str]:
     return value.replace(",", " ").split() if isinstance(value, str) else [str(name) for name in value]
 
 
-def _call_of(fixture: ast.FunctionDef, fixtures: Mapping[str, ast.FunctionDef]) -> str:
-    if any(isinstance(node, ast.Yield) for node in ast.walk(fixture)) or fixture.args.args:
-        raise Unreadable(f"the fixture {fixture.name} is more than a function without arguments")
-    return f"{fixture.name}()"
-
-
-def _is_fixture(node: ast.FunctionDef) -> bool:
-    return any("fixture" in ast.unparse(each) for each in node.decorator_list)
+def _is_fixture(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
+    return isinstance(node, ast.FunctionDef) and any(
+        ast.unparse(each).startswith("pytest.fixture") for each in node.decorator_list
+    )
 
 
 def _refuse(tree: ast.AST) -> None:
@@ -209,6 +143,8 @@ class _Imports(ast.NodeTransformer):
     def __init__(self, module: str) -> None:
         self._module, self._aliases = module, {module}
         self._names: set[str] = set()
+        self.errors: dict[str, None] = {}
+        """Exceptions of the program, by the names that the tests have for them."""
         self.pytest = False
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
@@ -240,11 +176,9 @@ class _Imports(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if ast.unparse(node.func) == "pytest.raises" and node.args:
-            # Exceptions of the program are rebuilt where its tests run, as classes of the same name.
-            given = node.args[0]
-            if isinstance(given, ast.Tuple):
-                given.elts = [self._by_name(each) for each in given.elts]
-            node.args[0] = self._by_name(given)
+            for each in ast.walk(node.args[0]):
+                if (name := self._of_program(each)) is not None:
+                    self.errors[name] = None
         elif isinstance(node.func, ast.Attribute) and node.func.attr.startswith("assertRaises") and node.args:
             self._own_exception(node.args[0])
         return self.generic_visit(node)
@@ -254,13 +188,14 @@ class _Imports(ast.NodeTransformer):
             self._own_exception(node.type)
         return self.generic_visit(node)
 
-    def _by_name(self, node: ast.expr) -> ast.expr:
+    def _of_program(self, node: ast.AST) -> str | None:
+        """The name, where an expression is a name of the program."""
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in self._aliases:
-            return ast.Constant(node.attr)
-        return ast.Constant(node.id) if isinstance(node, ast.Name) and node.id in self._names else node
+            return node.attr
+        return node.id if isinstance(node, ast.Name) and node.id in self._names else None
 
     def _own_exception(self, node: ast.expr) -> None:
-        if any(self._by_name(each) is not each for each in ast.walk(node) if isinstance(each, ast.expr)):
+        if any(self._of_program(each) for each in ast.walk(node)):
             raise Unreadable("it catches an exception class of the program, which runs in a process of its own")
 
     def _left_out(self, renamed: Sequence[str]) -> ast.AST:

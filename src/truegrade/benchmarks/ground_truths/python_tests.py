@@ -176,9 +176,8 @@ def _task(body: Sequence[ast.stmt], entry_point: str | None, *, offered: bool) -
     setup = ""
     own = [node for node in body if isinstance(node, ast.ClassDef) and not node.name.startswith("Test")]
     if own:
-        shared: list[ast.stmt] = [
-            node for node in body if node in own or isinstance(node, ast.Import | ast.ImportFrom)
-        ]
+        imports = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
+        shared: list[ast.stmt] = [*(node for node in imports if "pytest" not in ast.unparse(node)), *own]
         setup = ast.unparse(ast.Module(shared, [])) + "\n"
         tests = ast.unparse(ast.Module([node for node in body if node not in shared], []))
     front = import_string if offered or lent else ""

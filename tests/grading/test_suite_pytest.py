@@ -1,0 +1,164 @@
+"""Suites that pytest runs: tests end in the jail, and in the judge's process, as by the command ``pytest``."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from support.pytest_features import FEATURES, SUBJECT
+from truegrade.errors import UserError
+from truegrade.grading.suite_grading import suite_source
+from truegrade.grading.suite_outside import outside_suite
+from truegrade.grading.suite_runs import run_suite
+from truegrade.pipeline import verdicts
+from truegrade.pipeline.verdicts import limits_for
+from truegrade.profiles import open_profile
+from truegrade.records import FunctionTask, Problem, Reason, SuiteTask
+from truegrade.sandbox import Limits, Sandbox
+
+RECORDS = """
+import json
+ended = []
+
+def pytest_runtest_logreport(report):
+    letter = {"passed": "P", "skipped": "P" if hasattr(report, "wasxfail") else "S", "failed": "F"}[report.outcome]
+    if report.when == "call" or letter != "P" or report.skipped:
+        ended.append((report.nodeid.partition("::")[2], letter))
+
+def pytest_sessionfinish():
+    with open("ended.json", "w") as file:
+        json.dump(ended, file)
+"""
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox(Limits(cpu_s=20.0, packages=("numpy", "pytest")), workers=1) as made:
+        yield made
+
+
+def suite(tests: str, **more) -> SuiteTask:
+    told = {
+        "prompt": "",
+        "entry_point": "double",
+        "reference": SUBJECT,
+        "framework": "pytest",
+        "module": "subject",
+    }
+    return SuiteTask(tests=tests, **told, **more)
+
+
+def letters(task: SuiteTask, tests: str) -> dict[str, str]:
+    return dict(zip(suite_source(task).names, tests, strict=False))
+
+
+def by_command(folder, tests: str) -> dict[str, str]:
+    """The worst outcome of each test, over its parameter sets and heirs, by pytest in a folder of files."""
+    for name, text in {"subject.py": SUBJECT, "test_it.py": tests, "conftest.py": RECORDS}.items():
+        (folder / name).write_text(text)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir=."]
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(command, cwd=folder, env=alone, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    found: dict[str, str] = {}
+    for node, letter in json.loads((folder / "ended.json").read_text()):
+        name = node.partition("[")[0].replace("::", ".")
+        name = name if name == "TestHeir.test_own_passes" else name.replace("TestHeir.", "TestClass.")
+        found[name] = max(found.get(name, "S"), letter, key="SPF".index)
+    return found
+
+
+def test_each_test_ends_as_by_the_command(sandbox, tmp_path):
+    due, task = by_command(tmp_path, FEATURES), suite(FEATURES)
+    run = run_suite(task, suite_source(task), SUBJECT, sandbox, tests=FEATURES)
+    got = {name: letter.replace("E", "F") for name, letter in letters(task, run.tests).items() if letter != "-"}
+    assert got == {name: letter for name, letter in due.items() if not name.startswith("TestClass.TestInner")}
+    assert len(got) > 50 and {*got.values()} == {"P", "F", "S"}
+
+
+CODE = """
+import pytest
+from subject import Counter, double
+
+@pytest.fixture(params=[1, 2])
+def counter(request):
+    yield Counter().add(request.param)
+
+@pytest.mark.parametrize("number, twice", [(1, 2), (0.15, pytest.approx(0.3))])
+def test_double(number, twice):
+    assert double(number) == twice
+
+def test_counter(counter, tmp_path):
+    assert counter.add(2).total > 2 and tmp_path.is_dir()
+
+class TestRefused:
+    def test_none(self):
+        with pytest.raises(TypeError, match="unsupported"):
+            double(None)
+
+    @pytest.mark.xfail(strict=True)
+    def test_wrong(self):
+        assert double(1) == 3
+
+@pytest.mark.skip
+def test_skipped():
+    double(1)
+"""
+WRONG = SUBJECT.replace("number * 2", "2 * (number or 0)")
+
+
+def test_outside_the_tests_end_as_beside_the_program(sandbox):
+    task = suite(CODE)
+    source, outside = suite_source(task), outside_suite(task, suite_source(task))
+    for program, due in ((SUBJECT, "PPPPS"), (WRONG, "PPFPS")):
+        inside = run_suite(task, source, program, sandbox, tests=CODE)
+        told = outside.run(program, sandbox, 20.0)
+        assert inside.tests == told.tests == f"{due}-", (inside, told)
+        assert (told.reason, inside.reason) == ((Reason.WRONG_ANSWER,) * 2 if "F" in due else (Reason.PASSED,) * 2)
+        assert "F" not in due or "test_none: AssertionError: DID NOT RAISE" in inside.detail
+
+
+@pytest.mark.parametrize(
+    ("tests", "words"),
+    [
+        ("def test_it(mocker):\n    pass\n", "fixture 'mocker' not found"),
+        (
+            "import pytest\n@pytest.mark.parametrize('a', [1])\ndef test_it():\n    pass\n",
+            "function uses no argument",
+        ),
+        ("async def test_it():\n    pass\n", "not natively supported"),
+        ("import pytest\ndef test_it():\n    pytest.exit('now')\n", "pytest ended early, with exit code 2"),
+    ],
+    ids=["plugin", "collection", "asynchronous", "exit"],
+)
+def test_what_pytest_alone_does_not_do_never_passes(sandbox, tests, words):
+    more = "def test_more():\n    assert True\n"
+    task = suite(tests + more)
+    run = run_suite(task, suite_source(task), SUBJECT, sandbox, tests=task.tests)
+    assert run.reason is not Reason.PASSED and words in run.detail, run
+
+
+def test_no_file_beside_the_program_steers_pytest(sandbox):
+    steers = {"conftest.py": "def pytest_collection_modifyitems(items):\n    items.clear()\n",
+              "pytest.ini": "[pytest]\naddopts = --collect-only\n"}  # fmt: skip
+    tests = "from subject import double\n\ndef test_it():\n    assert double(1) == 3\n"
+    task = suite(tests, files=steers)
+    program = f"import os\nos.environ['PYTEST_ADDOPTS'] = '--collect-only'\n{SUBJECT}"
+    assert run_suite(task, suite_source(task), program, sandbox, tests=tests).tests == "F-"
+
+
+def test_without_pytest_the_extra_is_named(monkeypatch):
+    strict = open_profile("strict")
+    told = {"id": "p", "benchmark": "b", "dataset_sha256": "0", "cluster": "p"}
+    function = FunctionTask(prompt="", entry_point="f", tests="import pytest\nassert f() == 1\n", reference="")
+    by_pytest = [Problem(task=suite(CODE), **told), Problem(task=function, **told)]
+    plain = Problem(task=SuiteTask(prompt="", entry_point="f", tests="import unittest", reference=""), **told)
+    for problem in by_pytest:
+        assert limits_for(strict, [problem]).packages == (*strict.limits.packages, "pytest")
+    monkeypatch.setattr(verdicts, "find_spec", lambda name: None)
+    assert limits_for(strict, [plain]).packages == strict.limits.packages
+    for problem in by_pytest:
+        with pytest.raises(UserError, match=r"pip install 'truegrade\[pytest\]'"):
+            limits_for(strict, [problem])
