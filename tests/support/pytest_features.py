@@ -83,7 +83,9 @@ def test_not_indirect_passes(factor):
     assert factor == 10
 
 
-@pytest.mark.parametrize("x", [1, pytest.param(2, marks=pytest.mark.skip), pytest.param(3, marks=pytest.mark.xfail)])
+@pytest.mark.parametrize(
+    "x", [1, pytest.param(2, marks=pytest.mark.skip), pytest.param(3, marks=pytest.mark.xfail)]
+)
 def test_marked_sets_pass(x):
     assert x == 1
 
@@ -195,7 +197,9 @@ def test_approx_passes():
     assert 1.0000001 != approx(1, rel=0, abs=0) and np.float32(0.1) == approx(0.1)
 
 
-@pytest.mark.parametrize("wrong", [approx(0.30001), approx([0.3]), approx({"a": 0.3}), approx(np.array([0.3, 0.4]))])
+@pytest.mark.parametrize(
+    "wrong", [approx(0.30001), approx([0.3]), approx({"a": 0.3}), approx(np.array([0.3, 0.4]))]
+)
 def test_approx_fails(wrong):
     assert 0.1 + 0.2 == wrong
 

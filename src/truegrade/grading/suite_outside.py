@@ -27,7 +27,7 @@ from truegrade.grading.executor import Executor
 from truegrade.grading.programs import statements, stub
 from truegrade.grading.suite_assertions import SuiteSource
 from truegrade.grading.suite_runner import OUTCOMES
-from truegrade.grading.suite_runs import MOST_TESTS, PYTEST_RUNNER, code_of, unpacked
+from truegrade.grading.suite_runs import MOST_TESTS, code_of, unpacked
 from truegrade.records import Reason, SuiteTask
 from truegrade.sandbox.outcome import Outcome
 
@@ -146,14 +146,13 @@ def outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
     offered = [*functions, *classes, *values]
     own_errors = {name: base for name, base in errors.items() if name in wanted}
     runner, names = "suite_runner_module", source.names[:MOST_TESTS]
-    by_pytest = code_of(PYTEST_RUNNER) if task.framework == "pytest" else b""
     code = code_of(str(suite_runner.__file__))
     head = (
         f"{runner} = __import__('types').ModuleType('suite_runner')\n"
         f"exec(__import__('marshal').loads({code!r}), {runner}.__dict__)\n"
-        f"{runner}.offer_program(globals(), {offered!r}, {own_errors!r}, {task.module!r}, {by_pytest!r})\n"
+        f"{runner}.offer_program(globals(), {offered!r}, {own_errors!r}, {task.module!r})\n"
     )
-    tail = f"\n{runner}.run_outside(globals(), {source.classes!r}, {names!r})\n"
+    tail = f"\n{runner}.run_outside(globals(), {source.classes!r}, {names!r}, {task.framework!r})\n"
     trusted, tests = "" if task.module else stub(task.prefix or task.starter), _FUTURE.sub("", task.tests)
     return OutsideSuite(
         tests=head + tests + tail,

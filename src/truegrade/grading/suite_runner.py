@@ -7,6 +7,7 @@ the mercy of the program, which shares its process; `run_outside` runs the tests
 from __future__ import annotations
 
 import builtins
+import importlib
 import inspect
 import io
 import marshal
@@ -27,7 +28,7 @@ HELD, FAILED, RAISED = 1, 2, 4
 SHARED = "__test__"
 """Name of the module in which program and tests stand together."""
 BY_PYTEST = "suite_pytest"
-"""Name of the module that has pytest run the tests."""
+"""Name of the module that has pytest run the tests: `truegrade.sandbox.by_pytest`."""
 
 
 class AssertionWatch:
@@ -201,10 +202,10 @@ def load(program: str, module: str, tests: Any, watch: AssertionWatch | None, wa
     return space
 
 
-def run_tests(space: dict[str, Any], classes: list[str], results: Results, by_pytest: Any) -> None:
-    """Run the test cases of these classes or, given `truegrade.grading.suite_pytest`, all that pytest collects."""
-    if by_pytest is not None:
-        by_pytest.run_functions(space, classes, results.note)
+def run_tests(space: dict[str, Any], classes: list[str], results: Results, framework: str) -> None:
+    """Run the test cases of these classes or, of a suite for pytest, all that pytest collects."""
+    if framework == "pytest":
+        importlib.import_module(BY_PYTEST).run_functions(space, classes, results.note)
         return
     loader = unittest.TestLoader()
     suites = [
@@ -215,9 +216,7 @@ def run_tests(space: dict[str, Any], classes: list[str], results: Results, by_py
     unittest.TestSuite(suites).run(results)
 
 
-def offer_program(
-    space: dict[str, Any], names: list[str], errors: dict[str, str], module: str, by_pytest: bytes
-) -> None:
+def offer_program(space: dict[str, Any], names: list[str], errors: dict[str, str], module: str) -> None:
     """Prepare the namespace of tests that run in a process of their own.
 
     Args:
@@ -226,10 +225,7 @@ def offer_program(
         errors: the program's own exceptions, and the built-in one that each is below: made here anew, since an
             exception crosses by its name.
         module: what the tests import the program as; empty where they share its namespace.
-        by_pytest: `truegrade.grading.suite_pytest`, marshalled; empty where the tests are not for pytest.
     """
-    if by_pytest:
-        as_module(BY_PYTEST, marshal.loads(by_pytest), "")
     for name, base in errors.items():
         space[name] = type(name, (getattr(builtins, base),), {})
     if module:
@@ -238,14 +234,14 @@ def offer_program(
         offered.__dict__.update({name: space[name] for name in errors})
 
 
-def run_outside(space: dict[str, Any], classes: list[str], names: list[str]) -> None:
+def run_outside(space: dict[str, Any], classes: list[str], names: list[str], framework: str) -> None:
     """Run the tests of a namespace, and leave a letter for each and one for all others in it, packed.
 
     Raises:
         BaseException: the first by which a test failed, once all have run.
     """
     results = Results(names)
-    run_tests(space, classes, results, sys.modules.get(BY_PYTEST))
+    run_tests(space, classes, results, framework)
     space["suite_outcomes"] = packed(results.outcomes, 5, 2)
     if isinstance(results.first, BaseException):
         raise results.first
@@ -258,10 +254,7 @@ def run_suite(job: dict[str, Any]) -> None:
     write_files(job["files"])
     watch = AssertionWatch(job["watched"], job["broad"])
     results = Results(job["names"])
-    by_pytest = None
-    if "by_pytest" in job:
-        by_pytest = as_module(BY_PYTEST, marshal.loads(job["by_pytest"]), "")
     space = load(job["program"], job["module"], job["tests"], watch, job["watch_name"])
-    run_tests(space, job["classes"], results, by_pytest)
+    run_tests(space, job["classes"], results, job["framework"])
     outcomes, seen = packed(results.outcomes, 5, 2), packed(watch.seen, 8, 2)
     raise AssertionError(f"{MARK} {outcomes};{seen};{results.words}")

@@ -18,11 +18,8 @@ _GUARDED = (*_STANDARD, "shutil", "subprocess")
 _GRADING = (*_GUARDED, "ast", "faulthandler", "importlib", "pickle", "signal")
 # What `truegrade.assay.targets.host` loads ahead of each grader under measurement.
 _MEASURED = (*_GRADING, "importlib.util", "inspect", "pathlib", "tempfile", "types")
-# What pytest has loaded once it has run a test.
-_PYTEST = (
-    *("pytest", "_pytest._argcomplete", "_pytest.helpconfig", "_pytest.skipping", "_pytest.tracemalloc"),
-    *("_pytest.unittest", "_pytest.warnings", "pdb"),
-)
+# Of a suite, `truegrade.sandbox.by_pytest`, and what pytest has loaded besides once it has run a test.
+_PYTEST = ("suite_pytest", "_pytest.skipping", "_pytest.tracemalloc", "pdb")
 # What suites of unit tests need (`truegrade.grading.suite_runs`).
 _SUITE = (*_GRADING, "csv", "marshal", "shutil", "unittest", "unittest.mock", *_PYTEST)
 PRELOADED = {

@@ -57,6 +57,8 @@ QUERY, END = b"Q", b"E"
 READY, NEXT = b"R", b"N"
 REPORT = Struct("<idB?")
 """Wait status; CPU seconds; processes left over, at most 255; whether the scratch is empty again."""
+BY_PYTEST = "suite_pytest"
+"""Name under which programs and tests find `truegrade.sandbox.by_pytest`."""
 CONTROL = 3
 """Number of our socket and, in a forked process, of its stream."""
 FREEING_S, FREEING_STEPS = 0.001, 100
@@ -329,10 +331,25 @@ def preload(names: list[str], *, alone: bool) -> None:
         os.register_at_fork = lambda **_: None
     for name in ("random", *names):
         try:
-            __import__(name)
+            (load_by_pytest if name == BY_PYTEST else __import__)(name)
         except (ImportError, OSError):
             continue
     os.register_at_fork = register
+
+
+def load_by_pytest(name: str) -> None:
+    """Import `truegrade.sandbox.by_pytest` under a name.
+
+    Raises:
+        ImportError: pytest is no package that programs may import.
+    """
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location(name, f"{__file__.rpartition('/')[0]}/by_pytest.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules[name] = module
 
 
 def stay_on(core: int | None) -> None:

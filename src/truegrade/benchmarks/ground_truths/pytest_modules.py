@@ -13,12 +13,7 @@ from typing import TypeGuard
 
 from truegrade.benchmarks.ground_truths.plain_values import Unreadable
 from truegrade.grading.programs import statements
-from truegrade.grading.suite_runs import PYTEST_RUNNER, text_of
 
-_RUNNER = """
-suite_pytest = __import__("types").ModuleType("suite_pytest")
-suite_pytest.ran = exec({code!r}, suite_pytest.__dict__)
-"""
 _ERRORS = """
 suite_by_name = type("suite_by_name", (type,), {
     "__instancecheck__": lambda cls, one: cls.__name__ in {above.__name__ for above in type(one).__mro__},
@@ -61,12 +56,12 @@ def as_script(body: Sequence[ast.stmt], module: str) -> list[ast.stmt]:
     if not tests:
         raise Unreadable("it holds no test function")
     classes = [node.name for node in kept if isinstance(node, ast.ClassDef)]
-    # A bare call is a test, and what is defined is none: see `truegrade.grading.suites`.
+    # A bare call is a test, and what is defined is none: see `truegrade.grading.suites`. What runs by pytest finds
+    # `truegrade.sandbox.by_pytest` in its process.
     calls = [call or f"suite_pytest.run_test(globals(), {classes!r}, {name!r})" for name, call in tests.items()]
     by_pytest = not all(tests.values())
     head = ["import pytest"] if imports.pytest or by_pytest else []
-    if by_pytest:
-        head.append(_RUNNER.format(code=text_of(PYTEST_RUNNER)))
+    head += ["import suite_pytest"] if by_pytest else []
     if imports.errors:
         head += [_ERRORS, *(f"{name} = suite_by_name({name!r}, (Exception,), {{}})" for name in imports.errors)]
     return [*statements("\n".join(head)), *kept, *statements("\n".join(calls))]

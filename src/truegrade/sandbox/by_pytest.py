@@ -1,29 +1,55 @@
-"""Has pytest run the tests of a namespace, in this process.
+"""Has pytest run the tests of a namespace, in a process that a zygote has forked.
 
-The source of this module is sent to where tests run, so it imports the standard library and pytest alone. Nothing
-is read from a disk: no configuration, no conftest, no plugin but pytest's own. Assertions are not rewritten, since
-the tests come compiled.
+The zygote makes pytest's session, before there is a program, and a forked process collects and runs: two thirds of
+what a session of a few tests takes are then spent once. Nothing is read from a disk: no configuration, no
+conftest, no plugin but pytest's own. Assertions are not rewritten, since the tests come compiled.
+
+Such a process finds this module as ``suite_pytest`` (`truegrade.sandbox.zygote.preload`), if pytest is a package
+that it may import. How a session is made is no public interface of pytest: of 8.0 and 9.2 it is the one used here.
 """
 
 from __future__ import annotations
 
 import inspect
+import itertools
 import os
-import tempfile
 import types
 from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
+from _pytest.config import _prepareconfig
 
 Note = Callable[..., None]
 Reported = Generator[None, pytest.TestReport, pytest.TestReport]
+_COUNT = itertools.count()
+"""Of modules, whose fixtures pytest keeps by a path."""
 _LEFT_OUT = (
     *("terminal", "cacheprovider", "faulthandler", "junitxml", "doctest", "pastebin", "stepwise", "setuponly"),
     *("setupplan", "threadexception", "unraisableexception"),
 )
 """Plugins that report, or write beside the tests; the last two collect garbage five times at the end."""
-_ENDED = frozenset({pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED})
+
+
+def new_session() -> pytest.Session:
+    """A session that has begun, and is to collect what a `Watcher` gives it."""
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    options = ["-c", os.devnull, "--rootdir", "/", "--noconftest", "--assert=plain", "--capture=no"]
+    options += ["--basetemp", f"{os.environ['TMPDIR']}/pytest-files"]
+    config = _prepareconfig([*options, *(word for name in _LEFT_OUT for word in ("-p", f"no:{name}"))])
+    del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
+    # Failures are told by their words alone: to show values would run code of the program.
+    config.option.tbstyle = "value"
+    session = pytest.Session.from_config(config)
+    config._do_configure()
+    config.hook.pytest_sessionstart(session=session)
+    # It writes to /dev/null, and a zygote keeps no descriptor open.
+    logs: Any = config.pluginmanager.get_plugin("logging-plugin")
+    logs.log_file_handler.close()
+    return session
+
+
+SESSION = new_session()
 
 
 def module_of(space: dict[str, Any]) -> types.ModuleType:
@@ -66,13 +92,10 @@ class Watcher:
     def __init__(self, space: dict[str, Any], classes: list[str], note: Note, only: str) -> None:
         self._space, self._classes, self._note, self._only = space, classes, note, only
 
-    def pytest_configure(self, config: pytest.Config) -> None:
-        """Have failures told by their words alone: to show values would run code of the program."""
-        config.option.tbstyle = "value"
-
     def pytest_collection(self, session: pytest.Session) -> bool:
         """Collect the module in place of files."""
-        collector = InMemory.from_parent(session, path=session.path / f"{self._space['__name__']}.py")
+        path = session.path / f"{self._space['__name__']}{next(_COUNT)}.py"
+        collector = InMemory.from_parent(session, path=path)
         collector.held = module_of(self._space)
         found = session.genitems(collector)
         session.items = [item for item in found if not self._only or name_of(item) == self._only]
@@ -129,15 +152,16 @@ def run_functions(space: dict[str, Any], classes: list[str], note: Note, only: s
             mark expects, ``S`` skipped, ``F`` an assertion failed, ``E`` another exception.
         only: qualified name of the one test to run; empty for all.
     """
-    for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
-        os.environ.pop(name, None)
-    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    options = ["-c", os.devnull, "--rootdir", os.getcwd(), "--noconftest", "--assert=plain", "--capture=no"]  # noqa: PTH109
-    options += ["--basetemp", f"{tempfile.gettempdir()}/pytest-files"]
-    options += [word for name in _LEFT_OUT for word in ("-p", f"no:{name}")]
-    code = pytest.main(options, plugins=[Watcher(space, classes, note, only)])
-    if code not in _ENDED:
-        note("pytest", "E", RuntimeError(f"pytest ended early, with exit code {int(code)}"))
+    watcher, hooks = Watcher(space, classes, note, only), SESSION.config.hook
+    SESSION.config.pluginmanager.register(watcher)
+    SESSION.testsfailed = 0
+    try:
+        hooks.pytest_collection(session=SESSION)
+        hooks.pytest_runtestloop(session=SESSION)
+    except (SESSION.Interrupted, pytest.exit.Exception) as error:
+        note("pytest", "E", RuntimeError(f"pytest ended early: {error}"))
+    finally:
+        SESSION.config.pluginmanager.unregister(watcher)
 
 
 def run_test(space: dict[str, Any], classes: list[str], name: str) -> None:
