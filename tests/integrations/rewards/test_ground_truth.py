@@ -150,6 +150,34 @@ def test_order():
     with pytest.raises(Empty):
         stack.pop()
 """
+PREPARED = """
+import pytest
+from solution import Stack, Empty
+
+@pytest.fixture(scope="module", params=[1, 2])
+def size(request):
+    return request.param
+
+@pytest.fixture
+def stack(size):
+    made = Stack()
+    for number in range(size + 1):
+        made.push(number)
+    yield made
+    with pytest.raises((KeyError, Empty)):
+        while True:
+            made.pop()
+
+class TestStack:
+    def setup_method(self):
+        self.first = 0
+
+    @pytest.mark.parametrize("times", [1, 2])
+    def test_last(self, stack, size, times):
+        for number in range(times):
+            assert stack.pop() == size - number
+        assert self.first == 0
+"""
 LINKED = """def check(candidate):
     assert is_same_list(candidate(head = list_node([1, 2, 3])), list_node([3, 2, 1]))
 """
@@ -247,6 +275,8 @@ TRUTHS = [
     ("pytest", json.dumps({"pytest": KODCODE}), ADD, SUBTRACT),
     ("pytest", UNITTEST, ADD, SUBTRACT),
     ("pytest", STACK_TESTS, STACK, STACK.replace("pop()", "pop(0)")),
+    ("pytest", PREPARED, STACK, STACK.replace("pop()", "pop(0)")),
+    ("pytest", PREPARED, STACK, STACK.replace("raise Empty", "raise ValueError")),
     ("inputs-results", HUMANEVAL_PLUS, ADD, SUBTRACT),
 ]
 
