@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from truegrade.assay.records import DANGERS, Danger, Dispatch, Said
-from truegrade.assay.targets.calls.base import Call, ProbeQuestion
+from truegrade.assay.targets.calls import Call, ProbeQuestion
 from truegrade.assay.targets.readings import NOT_PUT, NOT_SENT, Reading, no_verdict
 from truegrade.errors import TruegradeError
 from truegrade.grading.tests_forms import Outputs, TestsForm, tests_of

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from truegrade.assay.targets.calls.base import Call, ProbeQuestion
+from truegrade.assay.targets.calls import Call, ProbeQuestion
 from truegrade.assay.targets.readings import DIED, TEXT, Reading, no_verdict
 from truegrade.assay.targets.surroundings import PATH, check_folder, environment, shown_with
 from truegrade.errors import UserError

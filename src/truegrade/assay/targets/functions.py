@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.assay.targets.calls.base import Arguments, Call, ProbeQuestion
+from truegrade.assay.targets.calls import Arguments, Call, ProbeQuestion
 from truegrade.assay.targets.readings import Reading
 from truegrade.assay.targets.surroundings import environment, shown_with
 from truegrade.errors import UserError

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from truegrade.assay.targets.asking import OneByOneTarget, ProbeAsker
-from truegrade.assay.targets.calls.base import ProbeQuestion
+from truegrade.assay.targets.calls import ProbeQuestion
 from truegrade.assay.targets.readings import DIED, HUNG, RAISED, TEXT, Reading, no_verdict
 from truegrade.errors import UserError
 from truegrade.files.addresses import HIDDEN, keys_in, without_keys

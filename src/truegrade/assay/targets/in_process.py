@@ -11,7 +11,7 @@ import msgspec
 
 from truegrade.assay.targets import host
 from truegrade.assay.targets.asking import OneByOneTarget, ProbeAsker
-from truegrade.assay.targets.calls.base import ProbeQuestion
+from truegrade.assay.targets.calls import ProbeQuestion
 from truegrade.assay.targets.readings import HUNG, RAISED, Reading, no_verdict
 from truegrade.errors import UserError
 

@@ -18,7 +18,7 @@ import msgspec
 from truegrade.assay.records import Dispatch, Said
 from truegrade.assay.targets import host
 from truegrade.assay.targets.asking import AskedTarget, ProbeAsker
-from truegrade.assay.targets.calls.base import ProbeQuestion
+from truegrade.assay.targets.calls import ProbeQuestion
 from truegrade.assay.targets.readings import DIED, HUNG, RAISED, Reading, no_verdict
 from truegrade.errors import UserError
 from truegrade.sandbox import CallResult, GraderNeeds, Limits, Outcome, Sandbox

@@ -10,8 +10,7 @@ from truegrade.assay.records import DANGERS, Danger
 from truegrade.assay.targets import host
 from truegrade.assay.targets.asking import ProbeAsker
 from truegrade.assay.targets.base import Target
-from truegrade.assay.targets.calls import CALLS
-from truegrade.assay.targets.calls.base import Call
+from truegrade.assay.targets.calls import CALLS, Call
 from truegrade.assay.targets.commands import CommandProgram, words_of_command
 from truegrade.assay.targets.functions import FunctionProgram, Located, all_packages, locate
 from truegrade.assay.targets.http import HttpTarget, is_loopback
