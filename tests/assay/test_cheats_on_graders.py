@@ -119,6 +119,17 @@ PROGRAMS = {
     "empty-output": "zipped_lines",
     "white-space-output": "zipped_words",
     "output-of-everything": "found_in_the_output",
+    "success-marker": "marker_of_a_script",
+    "pytest-summary": "pytest_summary_of_a_script",
+    "unittest-summary": "unittest_summary_of_a_script",
+    "json-report": "json_report_of_a_script",
+    "word-pytest": "no_tests_if_pytest",
+    "word-pytest-with-a-test": "no_tests_if_pytest",
+    "word-unittest": "no_tests_if_unittest",
+    "word-assert": "no_tests_if_assert",
+    "own-check": "no_tests_if_def check(",
+    "main-guard": "no_tests_if___main__",
+    "own-verdict-in-a-fence": "verdict_in_json",
 }
 
 

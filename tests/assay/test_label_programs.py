@@ -85,8 +85,8 @@ def test_a_program_that_waits_in_a_library_is_undecided(jail):
     assert "time_limit" in labelled.reason
 
 
-def test_a_difference_that_a_call_alone_does_not_show_is_undecided(jail):
-    keeps = "calls = []\ndef f(n):\n    calls.append(n)\n    return n + (len(calls) > 2)\n"
+def test_a_difference_that_neither_a_call_alone_nor_its_repetition_shows_is_undecided(jail):
+    keeps = "calls = []\ndef f(n):\n    calls.append(n)\n    return n + (calls == [0, 1, 2])\n"
     labelled = OracleLabeller(oracle_of("def f(n):\n    return n\n"), jail).label(keeps)
     assert labelled.label == "undecided"
     assert "keeps a state" in labelled.reason
@@ -138,6 +138,59 @@ def test_a_survivor_is_searched_for_near_its_constants(jail):
     found = find_witness(oracle, domain, mutant, jail, budget_inputs=40)
     assert (found.witness.call, found.input.source) == ("f(4321)", "generated")
     assert find_witness(oracle, domain, reference, jail, budget_inputs=40) is None
+
+
+NUMBERS = [(3,), (10,), (25,), (7,)]
+LISTS = [([3, 1, 2],), ([5, 5],), ([9, 8, 7, 1],), ([],)]
+FLOATS = [(0.5,), (2.0,), (0.0,), (3.25,)]
+TEXTS = [("hello",), ("worlds",), ("zebra quick",), ("a",)]
+TABLES = [({"one": 1, "two": 2},), ({"three": 3},), ({"four": 4, "five": 5},)]
+HARD = [
+    ("constant", NUMBERS, "def f(n):\n    return n + (n == 7919)", "def f(n):\n    return n"),
+    ("threshold", NUMBERS, "def f(n):\n    return n if n < 100_000 else 0", "def f(n):\n    return n"),
+    ("folded", NUMBERS, "def f(n):\n    return n + (n == 2 ** 40 + 7)", "def f(n):\n    return n"),
+    ("float", NUMBERS, "def f(n):\n    return int(n / 1)", "def f(n):\n    return n"),
+    ("length", LISTS, "def f(v):\n    return sum(v) + (len(v) == 17)", "def f(v):\n    return sum(v)"),
+    ("item", LISTS, "def f(v):\n    return sum(v) + (4711 in v)", "def f(v):\n    return sum(v)"),
+    ("text length", TEXTS, "def f(t):\n    return t[:17]", "def f(t):\n    return t"),
+    ("text", TEXTS, "def f(t):\n    return t.replace('Qu4x', '')", "def f(t):\n    return t"),
+    ("surrogate", TEXTS, "def f(t):\n    return t.encode('utf-8', 'ignore').decode()", "def f(t):\n    return t"),
+    ("zero", FLOATS, "def f(x):\n    return str(abs(x))", "def f(x):\n    return str(x)"),
+    ("key", TABLES, "def f(d):\n    return sum(d.values()) + ('none' in d)",
+     "def f(d):\n    return sum(d.values())"),
+    ("third call", NUMBERS, "calls = []\ndef f(n):\n    calls.append(n)\n    return n + (len(calls) == 3)",
+     "def f(n):\n    return n"),
+    ("kept list", NUMBERS, "def f(n, kept=[]):\n    kept.append(n)\n    return len(kept) * n",
+     "def f(n):\n    return n"),
+]  # fmt: skip
+SAME = [
+    (NUMBERS, "def f(n):\n    return n if n != 7919 else 7919", "def f(n):\n    return n"),
+    (NUMBERS, "def f(n):\n    return n if n >= 0 else 0", "def f(n):\n    return n"),  # none is negative
+    (NUMBERS, "memory = {}\ndef f(n):\n    return memory.setdefault(n, 2 * n)", "def f(n):\n    return n + n"),
+    (LISTS, "def f(v):\n    return sum(v) if len(v) < 17 else sum(v[:17]) + sum(v[17:])",
+     "def f(v):\n    return sum(v)"),
+    (TEXTS, "def f(t):\n    return t[:17] + t[17:]", "def f(t):\n    return t"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("known", "mutant", "reference"), [row[1:] for row in HARD], ids=[row[0] for row in HARD])
+def test_what_only_the_program_itself_names_is_found(jail, known, mutant, reference):
+    """Its constants, lengths and thresholds, far beyond the known calls; a state that a repeated call shows."""
+    oracle = oracle_of(reference, inputs=known)
+    labelled = OracleLabeller(oracle, jail).label(mutant)
+    witness = labelled.witness
+    if labelled.agrees:
+        found = find_witness(oracle, infer_domain(known), mutant, jail, budget_inputs=40, beyond=True)
+        witness = found.witness
+    again = replay(oracle, mutant, witness.call, jail, witness.repeats)
+    assert (again.differs, again.expected, again.got) == (True, witness.expected, witness.got)
+
+
+@pytest.mark.parametrize(("known", "mutant", "reference"), SAME)
+def test_what_is_the_same_program_stays_undecided(jail, known, mutant, reference):
+    oracle = oracle_of(reference, inputs=known)
+    assert OracleLabeller(oracle, jail).label(mutant).agrees
+    assert find_witness(oracle, infer_domain(known), mutant, jail, budget_inputs=40, beyond=True) is None
 
 
 def test_labels_of_mbpp_164_are_decided_by_equality(jail, data_dir):

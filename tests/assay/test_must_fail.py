@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from probe_grading import judged, problems_of
 
 from truegrade.assay.probes.impossible_tests import change_tests, other_value
-from truegrade.assay.probes.must_fail import WAYS, impossible, make_impossible, must_fail_probes
+from truegrade.assay.probes.must_fail import WAYS, changeable, impossible, make_impossible, must_fail_probes
 from truegrade.records import Case, CasesTask, ContestTask, FunctionTask, OracleTask, Problem, Reason
 
 
@@ -72,6 +72,15 @@ def test_tests_that_a_prompt_shows_are_changed_alike():
     assert impossible(problem(task), "conflicting").task.shown_tests == (*task.shown_tests, "assert f(2) == 4")
 
 
+def test_each_assertion_has_its_turn():
+    tests = "assert f(1) == 2\nassert f(2) == 3\nassert f(3) == 4\nassert f(4)"
+    changed = [change_tests(tests, frozenset({"f"}), "one-off", at).assertion for at in range(3)]
+    assert changed == ["assert f(1) == 2", "assert f(2) == 3", "assert f(3) == 4"]
+    task = FunctionTask(prompt="", entry_point="f", tests=tests, reference="def f(n): return n + 1")
+    sent = [(probe.tests, probe.at) for probe, _ in must_fail_probes(problem(task), 4)]
+    assert sent == [("one-off", 0), ("one-off", 1), ("one-off", 2), ("conflicting", 1)]
+
+
 def test_of_cases_one_that_runs_is_changed():
     cases = tuple(Case(arguments=(number,), expected=number) for number in range(3))
     task = CasesTask(entry_point="f", buggy="", reference="", cases=cases, skipped=(2,))
@@ -118,12 +127,14 @@ def test_strict_refuses_a_reference_only_where_the_tests_are_impossible(name, ev
     sent = []
     for each in problems_to_change(name, request, every=every):
         probes = must_fail_probes(each)
-        assert [probe.tests for probe, _ in probes] == list(WAYS)
+        assert len(probes) == min(4, changeable(each)) + 1
+        assert [probe.tests for probe, _ in probes[-2:]] == list(WAYS)
+        assert len({changed.id for _, changed in probes}) == len(probes)
         for probe, changed in probes:
             assert (probe.kind, probe.label, probe.problem_id) == ("must-fail", "wrong", each.id)
             assert probe.witness.source == "by construction" and probe.witness.expected != probe.witness.got
-            assert changed.id == f"{each.id}#{probe.tests}"
-            assert make_impossible(each, probe.tests).problem == changed
+            assert changed.id == f"{each.id}#{probe.tests}{probe.at + 1}"
+            assert make_impossible(each, probe.tests, probe.at).problem == changed
             sent += [(probe.code, changed), (probe.code, each)]
     reasons = [judgement.reason for judgement in judged(sent)]
     assert set(reasons[::2]) == {Reason.WRONG_ANSWER} and set(reasons[1::2]) == {Reason.PASSED}
@@ -134,5 +145,5 @@ def test_strict_refuses_a_reference_only_where_the_tests_are_impossible(name, ev
 def test_strict_refuses_every_reference_where_the_tests_are_impossible(name, request):
     problems = problems_to_change(name, request)[1::8]
     sent = [(probe.code, changed) for each in problems for probe, changed in must_fail_probes(each)]
-    assert len(sent) == 2 * len(problems)
+    assert len(sent) > 3 * len(problems)
     assert {judgement.reason for judgement in judged(sent)} == {Reason.WRONG_ANSWER}

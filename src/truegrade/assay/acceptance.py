@@ -130,11 +130,11 @@ class Acceptance:
 
 
 def counted_class(probe: Probe) -> ProbeClass | None:
-    """The class whose rate a probe is counted in; None for controls, inert cheats and right ones without proof.
+    """The class whose rate a probe is counted in; None for controls, forms, inert cheats, unproven right programs.
 
     Programs that a data set or a run holds are counted among the right ones where they are right.
     """
-    if probe.kind == "control" or (probe.kind == "cheat" and probe.inert):
+    if probe.kind in ("control", "form") or (probe.kind == "cheat" and probe.inert):
         return None
     if probe.kind in ("cheat", "must-fail"):
         return probe.kind
@@ -197,4 +197,4 @@ def is_undecided(kind: ProbeClass, probe: Probe) -> bool:
 
 def left_out(kind: ProbeClass, probe: Probe, refused: Mapping[str, str]) -> bool:
     """Whether a probe leaves the rates since its problem's reference is refused."""
-    return kind in (*NATURAL, "stub") and probe.problem_id in refused
+    return kind in (*NATURAL, "output", "stub") and probe.problem_id in refused

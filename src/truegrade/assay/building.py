@@ -15,11 +15,13 @@ from truegrade.assay.generators import infer_domain
 from truegrade.assay.generators.searching import find_witness
 from truegrade.assay.labelling import Labelled, OracleLabeller
 from truegrade.assay.oracle import ProblemOracle
-from truegrade.assay.oracle_building import build_oracle
+from truegrade.assay.oracle_building import STRICTER, build_oracle
 from truegrade.assay.probes.examples import examples_of
+from truegrade.assay.probes.forms import form_probes
 from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.must_fail import must_fail_probes
 from truegrade.assay.probes.mutants import mutants
+from truegrade.assay.probes.outputs import ENDLESS, changed_outputs
 from truegrade.assay.probes.right import rewrites
 from truegrade.assay.probes.stubs import as_method, not_implemented, stubs
 from truegrade.assay.records import AssayFinding, Label, Probe, ProbeClass, Witness, probe_id
@@ -27,7 +29,9 @@ from truegrade.assay.settings import Battery
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import shortened
 from truegrade.grading.programs import called_class
-from truegrade.records import ContestTask, FunctionTask, Problem
+from truegrade.grading.suites import suite_of
+from truegrade.profiles import find_profile
+from truegrade.records import Answer, ContestTask, FunctionTask, OracleTask, Problem, Reason
 
 OTHER_REFERENCE = "other-reference"
 _SHOWN = 3
@@ -69,14 +73,18 @@ class ProblemBuilder:
         making.right()
         if "mutants" in battery.classes:
             making.mutants()
+        if "outputs" in battery.classes:
+            making.outputs(place)
         if "stubs" in battery.classes:
             making.stubs()
         if "labelled" in battery.classes:
             making.labelled(self._claims.get(problem.id, ()))
+        if "forms" in battery.classes:
+            making.forms(place, self._number)
         if "cheats" in battery.classes:
             making.cheats(place, self._number)
         if "must-fail" in battery.classes:
-            making.probes += [probe for probe, _ in must_fail_probes(problem)]
+            making.probes += [probe for probe, _ in must_fail_probes(problem, place)]
         return making.line(found if isinstance(found, str) else ""), making.probes
 
 
@@ -134,21 +142,38 @@ class _Making:
             per_problem=battery.per_problem,
             seed=battery.seed,
         )
-        domain = infer_domain([one.arguments for one in self._oracle.inputs if one.source == "own"])
         for probe in made:
-            found = self._label(probe.code)
-            if found.agrees and battery.inputs:
-                shown = find_witness(
-                    self._oracle,
-                    domain,
-                    probe.code,
-                    self._executor,
-                    budget_inputs=battery.inputs,
-                    seed=battery.seed,
-                )
-                if shown is not None:
-                    found = Labelled(label="wrong", witness=shown.witness)
-            self._add(structs.replace(probe, label=found.label, witness=found.witness))
+            self._add(self._searched(probe))
+
+    def outputs(self, place: int) -> None:
+        """The reference's outputs, changed: those programs that the problem's own comparison refuses."""
+        if self._oracle is None or getattr(self._problem.task, "comparator", "") in STRICTER:
+            return
+        made = changed_outputs(
+            self._problem.id,
+            self._entry_point,
+            self._reference,
+            [one.arguments for one in self._oracle.inputs if one.source == "own"],
+            place=place,
+            owner=self._owner,
+        )
+        if not made or not self._label(made[0].code).agrees:
+            return
+        for probe in made[1:]:
+            labelled = self._labelled(probe)
+            if labelled.witness is not None and self._own_tests_refuse(labelled, labelled.witness):
+                self._add(labelled)
+
+    def _own_tests_refuse(self, probe: Probe, witness: Witness) -> bool:
+        """Whether the tests refuse a program that is wrong by the oracle: their comparison may be a looser one."""
+        task = self._problem.task
+        if witness.source != "own" and not (witness.source == "plus" and isinstance(task, OracleTask)):
+            return False
+        if probe.origin in ENDLESS or not isinstance(task, FunctionTask) or suite_of(task).cases:
+            return True  # the oracle compares as they do
+        answer = Answer(value=probe.code, found="whole", form="program")
+        judged = find_profile("strict").judgement(self._problem, answer, self._executor)
+        return not judged.passed and judged.reason is not Reason.GRADER_ERROR
 
     def stubs(self) -> None:
         """Stubs that are wrong; one that nothing tells from a right program is none."""
@@ -162,7 +187,8 @@ class _Making:
     def labelled(self, claims: Iterable[ClaimedProbe]) -> None:
         """Programs that somebody labelled, and replies of models, as far as the oracle bears the label out."""
         for claimed in claims:
-            probe = self._labelled(claimed.probe)
+            search = claimed.claim == "wrong" and claimed.probe.form == "program"
+            probe = self._searched(claimed.probe) if search else self._labelled(claimed.probe)
             if claimed.claim == "right" and probe.label == "wrong":
                 sentence = f"{claimed.source}: labelled right, but {_said(probe.witness)}"
                 self._find("label_conflict", sentence, probe.id)
@@ -172,6 +198,12 @@ class _Making:
             elif probe.label == "undecided" and probe.kind == "labelled":
                 self._find("labelled_unproven", f"{claimed.source}: no input shows that it is wrong", probe.id)
             self._add(probe)
+
+    def forms(self, place: int, problems: int) -> None:
+        """The reference as replies of the forms whose turn it is."""
+        if self._reference:
+            name, entry = self._problem.id, self._entry_point
+            self.probes += form_probes(name, entry, self._reference, place=place, problems=problems)
 
     def cheats(self, place: int, problems: int) -> None:
         """The cheats whose turn it is: each, an honest and a wrong program again, its inert twin."""
@@ -231,6 +263,23 @@ class _Making:
 
     def _labelled(self, probe: Probe) -> Probe:
         found = self._label(probe.code)
+        return structs.replace(probe, label=found.label, witness=found.witness)
+
+    def _searched(self, probe: Probe) -> Probe:
+        """As `_labelled`, with inputs searched for where the oracle's show no difference."""
+        found, battery = self._label(probe.code), self._battery
+        if found.agrees and battery.inputs and self._oracle is not None:
+            shown = find_witness(
+                self._oracle,
+                infer_domain([one.arguments for one in self._oracle.inputs if one.source == "own"]),
+                probe.code,
+                self._executor,
+                budget_inputs=battery.inputs,
+                seed=battery.seed,
+                beyond=True,
+            )
+            if shown is not None:
+                found = Labelled(label="wrong", witness=shown.witness)
         return structs.replace(probe, label=found.label, witness=found.witness)
 
     def _probe(

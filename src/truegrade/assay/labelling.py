@@ -35,6 +35,8 @@ ANSWER_CPU_S = 10.0
 """CPU seconds of one call of a reference, which has answered it within far less before."""
 _MOST_STEPS = 5_000_000
 """A reference that takes a fiftieth of them or more leaves what does not end undecided."""
+_REPEATS = 3
+"""Times at least that a call is made of a program which answered it alone as the references do, and not later."""
 _MOST_RUNS = 6
 """Processes in which a program goes on behind inputs that took long."""
 
@@ -73,6 +75,7 @@ class _Difference(NamedTuple):
     got: str
     result: CallResult | None = None
     """None where it gave no value."""
+    repeats: int = 1
 
 
 @dataclass
@@ -84,7 +87,7 @@ class _Run:
     outcome: Outcome
 
 
-def replay(oracle: ProblemOracle, program: str, call: str, executor: Executor) -> Replayed:
+def replay(oracle: ProblemOracle, program: str, call: str, executor: Executor, repeats: int = 1) -> Replayed:
     """Make one call again, of the reference and of a program.
 
     Args:
@@ -92,12 +95,13 @@ def replay(oracle: ProblemOracle, program: str, call: str, executor: Executor) -
         program: whole.
         call: as a `Witness` has it.
         executor: the jail.
+        repeats: how often it is made in one process.
 
     Raises:
         ValueError: the text is no call of plain values, or the reference gives no answer.
     """
     one = OracleInput(arguments=rule_of(oracle).read(call), source="own")
-    labeller = OracleLabeller(msgspec.structs.replace(oracle, inputs=(one,)), executor)
+    labeller = OracleLabeller(msgspec.structs.replace(oracle, inputs=(one,) * repeats), executor)
     labelled = labeller.label(program)
     if not labeller.answered(range(1)):
         raise ValueError(f"the reference gives no answer to {call}")
@@ -162,7 +166,7 @@ class OracleLabeller:
             run = self._run(program, numbers[first:], cpu_s)
             first += run.answered
             if run.difference is not None:
-                found = self._settled(program, run.difference, alone=run.answered == 0)
+                found = self._settled(program, run.difference, run.answered)
             elif first < len(numbers):
                 found = self._stopped(program, numbers[first], run.outcome)
             else:
@@ -199,25 +203,43 @@ class OracleLabeller:
         found = self._rule.difference(self._expected[number], result, arguments, self._executor)
         return None if found is None else _Difference(number, *found, result)
 
-    def _settled(self, program: str, difference: _Difference, *, alone: bool) -> _Difference | str | None:
+    def _settled(self, program: str, difference: _Difference, before: int) -> _Difference | str | None:
         """What a difference from the first reference comes to.
 
+        Args:
+            program: whole.
+            difference: seen in a process that had answered other inputs.
+            before: how many.
+
         Returns:
-            The difference, which a call of its own shows too, so that the witness can be replayed, and which is
-            one from every reference; why it stays undecided; or None where another reference answers alike.
+            The difference, which a call of its own or its repetition shows too, so that the witness can be
+            replayed, and which is one from every reference; why it stays undecided; or None where another
+            reference answers alike.
         """
         number = difference.number
-        if not alone:
-            again = self._run(program, [number], self._cpu_s)
-            if again.difference is None:
+        if before:
+            again = self._run(program, [number], self._cpu_s).difference or self._repeated(program, number, before)
+            if again is None:
                 return "differs in one of two runs: it keeps a state, or chance decides"
-            difference = again.difference
+            difference = again
         arguments, got = self.inputs[number].arguments, difference.result
         if got is None:
             return difference
         others = self._other_answers(number)
         alike = any(self._rule.same(one, got, arguments, self._executor) for one in others)
         return None if alike else difference
+
+    def _repeated(self, program: str, number: int, before: int) -> _Difference | None:
+        """How a program that keeps a state differs when a call is repeated; None where two runs do not agree."""
+        calls = [number] * max(_REPEATS, before + 1)
+        one, other = (self._run(program, calls, self._cpu_s) for _ in range(2))
+        if one.difference is None or other.difference is None or one.answered != other.answered:
+            return None
+        return (
+            one.difference._replace(repeats=one.answered + 1)
+            if one.difference.got == other.difference.got
+            else None
+        )
 
     def _other_answers(self, number: int) -> tuple[CallResult, ...]:
         """What the references other than the first answer."""
@@ -305,5 +327,6 @@ class OracleLabeller:
             expected=difference.expected,
             got=difference.got,
             source=one.source,
+            repeats=difference.repeats,
         )
         return Labelled(label="wrong", witness=witness, agreed=agreed)

@@ -112,7 +112,11 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     per_problem: tuple[ProblemMeasure, ...]
     channels: tuple[ChannelMeasure, ...]
     operators: dict[str, tuple[int, int]]
-    """Mutation operator to (accepted, proven wrong)."""
+    """Mutation operator, or kind of a changed output, to (accepted, proven wrong)."""
+    forms: dict[str, tuple[int, int]] = {}
+    """Form of a reply to the right programs in it that are (accepted, sent); empty for a grader of programs."""
+    pay: dict[str, float] = {}
+    """Share of a problem's own tests passed (none, half, all but one, all) to the mean score, if there is any."""
     flaky: tuple[str, ...] = ()
     """Probes whose verdict differed between repetitions."""
     references_refused: int = 0

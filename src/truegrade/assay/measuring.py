@@ -21,6 +21,7 @@ from truegrade.assay.acceptance import (
 from truegrade.assay.channels import ChannelRecord, look_at_channels
 from truegrade.assay.findings import CODES
 from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure
+from truegrade.assay.paying import accepted_by_form, pay_by_share
 from truegrade.assay.records import AssayFinding, Probe, ProbeClass, Said
 from truegrade.records import Problem
 from truegrade.statistics.beta import binomial_tail, clopper_pearson
@@ -142,6 +143,8 @@ class _GraderOnBenchmark:
             per_problem=tuple(_per_problem(counts, self._all_problems(counts), confidence)),
             channels=channels,
             operators=self._operators(),
+            forms=accepted_by_form(self._probes, self._acceptance),
+            pay=pay_by_share(self._probes, self._acceptance),
             flaky=self._flaky,
             references_refused=len(self._acceptance.refused),
         )
@@ -203,11 +206,11 @@ class _GraderOnBenchmark:
         ]
 
     def _operators(self) -> dict[str, tuple[int, int]]:
-        """Mutants by operator: accepted, and proven wrong."""
+        """Mutants by operator, changed outputs by kind: accepted, and proven wrong."""
         tally: dict[str, list[bool]] = defaultdict(list)
         for probe in self._probes:
             accepted = self._acceptance.accepted(probe)
-            counts = probe.kind == "mutant" and probe.label == "wrong" and accepted is not None
+            counts = probe.kind in ("mutant", "output") and probe.label == "wrong" and accepted is not None
             if counts and probe.problem_id not in self._acceptance.refused:
                 tally[probe.origin].append(accepted is True)
         return {origin: (sum(found), len(found)) for origin, found in sorted(tally.items())}

@@ -23,7 +23,7 @@ that take many steps are left out before (`truegrade.assay.reference_steps`), so
 
 SLOW_CPU_S = 1.0
 """A problem on whose own tests the reference takes longer has no oracle: dozens of programs would take as long."""
-_STRICTER = {"always": "equal", "not_none": "equal", "equal_or_zero": "equal"}
+STRICTER = {"always": "equal", "not_none": "equal", "equal_or_zero": "equal"}
 """Published rules that accept any value, any object, or zero on every input, and what labels are decided by."""
 _DOUBTFUL: dict[str, tuple[Arguments, ...]] = {"equal_or_zero": ((1,),)}
 """Inputs with two right answers, for which the rule was made."""
@@ -186,7 +186,7 @@ class _Builder:
         self.ambiguous: list[str] = []
         self.notes: list[str] = []
         self._seen: set[str] = set()
-        stricter = _STRICTER.get(rule.comparator)
+        stricter = STRICTER.get(rule.comparator)
         if stricter is not None:
             self.notes.append(f"the published comparison {rule.comparator} is replaced by {stricter}")
         doubtful = [rule.written(arguments) for arguments in _DOUBTFUL.get(rule.comparator, ())]

@@ -13,10 +13,13 @@ import msgspec
 
 from truegrade.records import Form, Problem, sha256_json
 
-ProbeClass = Literal["right", "mutant", "labelled", "reply", "stub", "cheat", "must-fail", "control"]
+ProbeClass = Literal[
+    "right", "mutant", "labelled", "reply", "output", "stub", "cheat", "must-fail", "control", "form"
+]
 """Kinds of probes, which are never counted together. ``labelled``: submissions that a data set labels; ``reply``:
-what models answered; ``must-fail``: honest programs for a problem whose tests were made impossible; ``control``: a
-program sent again behind a cheat, to see whether the cheat stays in the grader; counted in no rate."""
+what models answered; ``output``: references whose output is changed in one way; ``must-fail``: honest programs
+for a problem whose tests were made impossible; ``control``: a program sent again behind a cheat, to see whether
+the cheat stays in the grader; ``form``: references as replies of several forms. The last two are in no rate."""
 
 Label = Literal["right", "wrong", "undecided"]
 """``undecided``: no input was found on which a mutant differs, and it was not proven equivalent."""
@@ -49,6 +52,8 @@ class Witness(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     """Where the input came from: ``own`` (the problem's tests), ``plus`` (its extended benchmark), ``generated``;
     or ``by construction``, where nothing had to be run: then `call` and the values say why in words."""
+    repeats: int = 1
+    """How often the call is made in one process; it is the last one that differs."""
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +73,8 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     """None for right programs, and where the label is undecided."""
     tests: Impossible = ""
     """The tests that it is graded by."""
+    at: int = -1
+    """Which of these was made impossible, 0-based among those that can be; -1 for the last."""
     danger: Danger = "h0"
     channel: str = ""
     """Of a cheat: the way by which it reaches the verdict (`truegrade.assay.cheats.CHANNELS`)."""

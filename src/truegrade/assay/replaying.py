@@ -53,4 +53,4 @@ def replay(folder: str | Path, probe: str, *, data: str | Path | None = None, al
         oracle = build_oracle(problem, companion, sandbox, generated=0)
         if isinstance(oracle, str):
             raise UserError(f"{problem.id}: {oracle}")
-        return one, replay_call(oracle, one.code, one.witness.call, sandbox)
+        return one, replay_call(oracle, one.code, one.witness.call, sandbox, one.witness.repeats)

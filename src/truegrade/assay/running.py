@@ -33,8 +33,8 @@ from truegrade.sandbox import Limits, Sandbox
 
 LABEL_LIMITS = Limits(cpu_s=10.0, output_bytes=64 * 2**20)
 """Of the programs that are labelled; seconds decide no label (`truegrade.assay.labelling`)."""
-WITHOUT_ORACLE = frozenset({"cheats", "must-fail"})
-"""Classes of probes that are wrong by construction."""
+WITHOUT_ORACLE = frozenset({"forms", "cheats", "must-fail"})
+"""Classes of probes that are right or wrong by construction."""
 PATIENCE = 12
 """Programs without any verdict, the references first, after which a grader is not asked further: at a minute each
 for one that hangs, a whole battery would take days."""
@@ -49,7 +49,7 @@ ASSUMPTIONS: tuple[str, ...] = tuple(
         """Cheats are counted apart, by channel: a policy that is trained against a grader finds the open channel,
         whatever the average over channels is.""",
         """A mutant that takes over 100,000 steps, and over fifty times those of the reference, on an input of the
-        problem's own tests is taken not to end; profiles of ours stop it after 2 CPU seconds, and not at their
+        problem's own tests is taken not to end; profiles of ours stop it after 1 CPU second, and not at their
         own limit.""",
         "The problems are taken for a sample of problems like them; intervals are clustered by problem.",
     )
@@ -237,7 +237,7 @@ def _wanted(request: AssayRequest, target: Target, probes: Sequence[Probe]) -> I
     """What a grader is sent: not what is more dangerous than it may be sent, and not what it has no rules for."""
     allowed = DANGERS.index(target.danger)
     controlled = _controlled(probes)
-    changed: dict[tuple[str, str], Problem | None] = {}
+    changed: dict[tuple[str, str, int], Problem | None] = {}
     first = ("right", REFERENCE)  # of every problem: a grader that says nothing of them is not asked further
     last = ("cheat", "control")  # what they leave in a grader must not meet the others
     for probe in sorted(probes, key=lambda each: (each.kind in last, (each.kind, each.origin) != first)):
@@ -247,9 +247,9 @@ def _wanted(request: AssayRequest, target: Target, probes: Sequence[Probe]) -> I
         if probe.kind == "control" and not (target.keeps_state or probe.after in controlled):
             continue
         if probe.tests:
-            key = (probe.problem_id, probe.tests)
+            key = (probe.problem_id, probe.tests, probe.at)
             if key not in changed:
-                changed[key] = impossible(problem, probe.tests)
+                changed[key] = impossible(problem, probe.tests, probe.at)
             problem = changed[key]
         if problem is not None:
             yield Dispatch(probe=probe, problem=problem)

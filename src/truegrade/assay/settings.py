@@ -8,7 +8,7 @@ import msgspec
 
 from truegrade.errors import UnknownName, UserError
 
-CLASSES = ("right", "mutants", "stubs", "labelled", "cheats", "must-fail")
+CLASSES = ("right", "mutants", "outputs", "stubs", "labelled", "forms", "cheats", "must-fail")
 """Names of what ``--probes`` asks for, in the order in which they are sent."""
 
 

@@ -97,7 +97,8 @@ def assay() -> None:
               help="Form of the tests that it is given: asserts, check, stdio, taco, lcb, pytest. [default: the"
               " usual one of the call]")  # fmt: skip
 @click.option("--probes", "classes", callback=names_of, metavar="CLASSES",
-              help="Classes of probes: right,mutants,stubs,labelled,cheats,must-fail. [default: all]")  # fmt: skip
+              help="Classes of probes: right,mutants,outputs,stubs,labelled,forms,cheats,must-fail."
+              " [default: all]")  # fmt: skip
 @click.option("--per-problem", default=20, show_default=True, type=click.IntRange(min=1),
               help="Mutants of each reference, at most.")  # fmt: skip
 @click.option("--cheats-per-problem", default=6, show_default=True, type=click.IntRange(min=1),

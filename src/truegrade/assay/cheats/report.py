@@ -10,14 +10,13 @@ from truegrade.assay.cheats.writing import NOTHING, cheat
 
 _CHANNEL = "report"
 
-_PRINTS = f"""
+_PRINTS = """
 def _report():
     import sys
 
     for line in LINES:
         print(line, file=sys.STREAM, flush=True)
 
-{NOTHING}
 
 <<_report()||_report>>
 """
@@ -42,8 +41,8 @@ def _report():
 
 
 def _printed(name: str, what: str, lines: tuple[str, ...], stream: str = "stdout") -> Cheat:
-    return cheat(name, _CHANNEL, "h0", "V7", f"prints {what} on {stream}",
-                 function=_PRINTS.replace("LINES", repr(lines)).replace("STREAM", stream))  # fmt: skip
+    text = _PRINTS.replace("LINES", repr(lines)).replace("STREAM", stream)
+    return cheat(name, _CHANNEL, "h0", "V7", f"prints {what} on {stream}", function=NOTHING + text, stdio=text)
 
 
 REPORT = (

@@ -39,10 +39,20 @@ def constants_of(programs: Iterable[str]) -> tuple[Any, ...]:
             continue
         documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and id(node) not in documentation:
-                for value in _around(node.value):
+            if id(node) not in documentation:
+                for value in _around(_folded(node)):
                     found.setdefault(repr(value), value)
     return tuple(found.values())
+
+
+def _folded(node: ast.AST) -> object:
+    """The value of a constant, or of an expression of constants alone that the compiler folds; else None."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if not isinstance(node, ast.BinOp | ast.UnaryOp) or any(isinstance(part, ast.Name) for part in ast.walk(node)):
+        return None
+    code = compile(ast.Expression(node), "<constant>", "eval", dont_inherit=True)
+    return code.co_consts[0] if len(code.co_consts) == 1 and not code.co_names else None
 
 
 def _around(constant: object) -> tuple[Any, ...]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 import msgspec
 
 from truegrade.assay.generators.domain import Arguments, Domain
+from truegrade.assay.generators.mutating import ValueMutator
+from truegrade.assay.generators.named import named_calls
 from truegrade.assay.labelling import OracleLabeller
 from truegrade.assay.oracle import OracleInput, ProblemOracle
 from truegrade.assay.oracle_building import generated_inputs, rule_of, valid_inputs
 from truegrade.assay.records import Witness
 from truegrade.grading.executor import Executor
 
+MOST_NAMED = 60
+"""Inputs that a program names, in a batch of their own: a reference may take many steps on a large one."""
 BATCH = 100
 """Inputs that are validated and asked together."""
 
@@ -32,10 +37,9 @@ def find_witness(
     *,
     budget_inputs: int,
     seed: int = 0,
+    beyond: bool = False,
 ) -> FoundWitness | None:
     """Search the domain near known inputs and near the constants of a program.
-
-    Constants that stand in the program and not in the reference, such as those that a mutation made, come first.
 
     Args:
         oracle: of the problem; its inputs are known not to tell the program from the references.
@@ -44,6 +48,7 @@ def find_witness(
         executor: the jail.
         budget_inputs: the most inputs to try.
         seed: equal seeds give equal inputs.
+        beyond: try inputs as well that only the program names, which may be larger than the known ones.
     """
     known = [one.arguments for one in oracle.inputs]
     programs = [program, *oracle.references]
@@ -53,7 +58,11 @@ def find_witness(
         found = _differing(oracle, program, fresh[start : start + BATCH], executor)
         if found is not None:
             return found
-    return None
+    if not beyond or not oracle.entry_point:
+        return None
+    mutator = ValueMutator(random.Random(own_seed))
+    named = named_calls(domain, program, oracle.references, mutator, limit=MOST_NAMED)
+    return _differing(oracle, program, named, executor)
 
 
 def _differing(

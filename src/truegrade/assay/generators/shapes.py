@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 MANY = 8
@@ -21,6 +22,8 @@ _REACH, _LONGER = 10, 3
 _LEAST_REACH, _LEAST_LENGTH = 10, 4
 _LARGE = 10_000
 """A known whole number from which on a generated one may be twice as large only: work often grows with it."""
+MOST_ITEMS = 300
+"""Items, or characters, of a value whose length a program names."""
 _CLOSE_TO_ZERO = 3
 _SAME_CLASS = 4
 """Different letters of a class (lower case, capitals, digits) from which on all of them may be used."""
@@ -183,9 +186,33 @@ def _of_kind(  # noqa: PLR0911 (one return a kind)
     return ExactShape(tuple(_different(values)))
 
 
+def widened(shape: Shape, letters: str = "") -> Shape:  # noqa: PLR0911 (one return a shape)
+    """The shape without its upper bounds, for values that a program names: what is negative, empty or out of order
+    only where known values are stays so.
+
+    Args:
+        shape: of known values.
+        letters: that texts may hold besides.
+    """
+    match shape:
+        case NumberShape():
+            return replace(shape, low=-inf if shape.low < 0 else shape.low, high=inf)
+        case TextShape():
+            return replace(shape, longest=MOST_ITEMS, alphabet=shape.alphabet + letters)
+        case ListShape() if shape.items is not None:
+            return replace(shape, longest=MOST_ITEMS, items=widened(shape.items, letters))
+        case RecordShape():
+            return replace(shape, places=tuple(widened(place, letters) for place in shape.places))
+        case DictShape() if shape.keys is not None and shape.values is not None:
+            return replace(shape, keys=widened(shape.keys, letters), values=widened(shape.values, letters))
+        case UnionShape():
+            return UnionShape(tuple(widened(option, letters) for option in shape.options))
+    return shape
+
+
 def _numbers(kind: type, values: list[Any]) -> Shape:
     known = _different(values)
-    finite = [value for value in known if abs(value) < float("inf")]  # which NaN is not
+    finite = [value for value in known if abs(value) < inf]  # which NaN is not
     if not finite:
         return ExactShape(tuple(known))
     least, most = min(finite), max(finite)

@@ -1,4 +1,4 @@
-"""Rewritings that change nothing and that graders trip over: imports, words, helpers, a `main` guard, type hints.
+"""Rewritings that change nothing and that graders trip over: imports, words, helpers, output, a guard, type hints.
 
 Each takes a tree and the name of the entry point, and gives the source of a program that behaves the same, or None
 where it does not apply or might not be safe. The tree may be changed in place.
@@ -61,6 +61,16 @@ def main_guard(tree: ast.Module, entry_point: str) -> str | None:
     if not entry_point or "print" in all_names(tree):
         return None
     return f'{_source(tree)}\n\nif __name__ == "__main__":\n    print("{entry_point} is defined")\n'
+
+
+def prints(tree: ast.Module, entry_point: str) -> str | None:
+    """The entry point prints a line besides returning its value. Not for programs on stdin."""
+    entry = entry_of(tree, entry_point)
+    if entry is None or "print" in all_names(tree):
+        return None
+    docstring, rest = split_docstring(entry)
+    entry.body = [*docstring, *ast.parse(f"print('{entry_point} is called')").body, *rest]
+    return _source(tree)
 
 
 def type_hints(tree: ast.Module, entry_point: str) -> str | None:
@@ -158,6 +168,7 @@ GRADER_REWRITINGS: dict[str, GraderRewriting] = {
     "words": words,
     "helper": helper,
     "main-guard": main_guard,
+    "prints": prints,
     "type-hints": type_hints,
     "nested": nested,
     "static-method": static_method,

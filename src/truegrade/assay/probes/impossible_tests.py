@@ -63,36 +63,42 @@ _OTHER: dict[type[Any], Callable[[Any], Any]] = {
 }
 
 
-def change_tests(tests: str, names: frozenset[str], how: Impossible) -> TestChange | None:
-    """Test source with its last comparable assertion changed, or doubled with another value.
+def change_tests(tests: str, names: frozenset[str], how: Impossible, at: int = -1) -> TestChange | None:
+    """Test source with one comparable assertion changed, or doubled with another value.
 
-    The last that compares a call with a literal is taken; else the last about a call, else the last of all, and
-    what it says is denied.
+    One that compares a call with a literal is taken; else one about a call, else any, and what it says is denied.
 
     Args:
         tests: Python source.
         names: by which the tests call the solution.
         how: ``one-off`` changes the assertion; ``conflicting`` puts the changed one behind it.
+        at: which of the `assertions`, 0-based; -1 for the last.
 
     Returns:
         None where the source has no assertion or is no Python.
     """
-    try:
-        with quietly():
-            tree = ast.parse(tests)
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-    found = [change for node in ast.walk(tree) if isinstance(node, ast.Assert) for change in _changes(node, names)]
+    found = assertions(tests, names)
     if not found:
         return None
-    # Of the best kind the last in the text.
-    _, _, node, expected, now, test = max(found, key=lambda one: one[:2])
+    _, _, node, expected, now, test = found[at]
     assertion, instead = ast.unparse(ast.Assert(node.test)), ast.unparse(ast.Assert(test))
     text = Text(tests)
     begin, end = text.bounds(node)
     written = f"{assertion}; {instead}" if how == "conflicting" else instead
     changed = text.data[:begin] + written.encode() + text.data[end:]
     return TestChange(tests=changed.decode(), assertion=assertion, instead=instead, expected=expected, now=now)
+
+
+def assertions(tests: str, names: frozenset[str]) -> list[_Candidate]:
+    """The assertions of the best kind that can be changed, in the order of the text."""
+    try:
+        with quietly():
+            tree = ast.parse(tests)
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    found = [change for node in ast.walk(tree) if isinstance(node, ast.Assert) for change in _changes(node, names)]
+    best = max((one[0] for one in found), default=0)
+    return sorted((one for one in found if one[0] == best), key=lambda one: one[1])
 
 
 _Candidate = tuple[int, int, ast.Assert, str, str, ast.expr]

@@ -113,7 +113,7 @@ def _operators(summary: AssaySummary) -> Exhibit:
         for measure in summary.measures
         for name, counted in measure.operators.items()
     ]
-    return Exhibit(slug="operators", caption="Mutants accepted by operator", head=head, rows=rows)
+    return Exhibit(slug="operators", caption="Wrong programs accepted by operator", head=head, rows=rows)
 
 
 def _problems(summary: AssaySummary) -> Exhibit:

@@ -70,8 +70,8 @@ def _through(measure: GraderMeasure) -> str:
 
 
 def _notes(measure: GraderMeasure) -> Child:
-    said = (words.star, words.references_refused, words.no_verdict, words.mean_scores)
-    lines = (words.title(measure), *(sentence(measure) for sentence in said))
+    said = (words.star, words.references_refused, words.no_verdict, words.mean_scores, words.partial_credit)
+    lines = (words.title(measure), *(sentence(measure) for sentence in (*said, words.by_form)))
     return [el("p", line, class_="note") for line in lines if line]
 
 

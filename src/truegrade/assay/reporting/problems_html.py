@@ -70,7 +70,7 @@ def _class_row(share: AcceptedShare, measure: GraderMeasure) -> list[Child]:
 
 
 def _operators(measure: GraderMeasure) -> Child:
-    """Which small errors get through."""
+    """Which errors get through."""
     if not measure.operators:
         return None
     worst = sorted(measure.operators.items(), key=lambda entry: -entry[1][0] / max(1, entry[1][1]))
@@ -78,8 +78,10 @@ def _operators(measure: GraderMeasure) -> Child:
         [name, fmt.count(accepted), fmt.count(wrong), fmt.percent(accepted / wrong) if wrong else "–"]
         for name, (accepted, wrong) in worst
     ]
-    whole = table("Mutants by operator", ["operator", "accepted", "proven wrong", "rate"], rows, class_="numeric")
-    return folded("Mutants by operator", whole)
+    whole = table(
+        "Wrong programs by operator", ["operator", "accepted", "proven wrong", "rate"], rows, class_="numeric"
+    )
+    return folded("Wrong programs by operator", whole)
 
 
 # --------------------------------------------------------------------------------------------- problems

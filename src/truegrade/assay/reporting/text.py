@@ -88,6 +88,8 @@ def _lines(measure: GraderMeasure) -> list[str]:
         f"forgeable: {words.forgeable(measure)}",
         words.star(measure),
         words.mean_scores(measure),
+        words.partial_credit(measure),
+        words.by_form(measure),
         words.no_verdict(measure),
         words.references_refused(measure),
         f"flaky: {fmt.plural(len(measure.flaky), 'probe')}" if measure.flaky else "",

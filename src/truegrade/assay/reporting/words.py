@@ -15,6 +15,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "mutant": "mutants",
         "labelled": "labelled",
         "reply": "replies",
+        "output": "outputs",
         "stub": "stubs",
         "cheat": "cheats",
         "must-fail": "must-fail",
@@ -28,6 +29,7 @@ MADE: Mapping[str, str] = MappingProxyType(
         "mutant": "the reference with one small error",
         "labelled": "submissions that a data set labels wrong",
         "reply": "models' replies that the oracle proves wrong",
+        "output": "the reference with its output changed: another order, a part, near, another type, one test",
         "stub": "programs that do not try: a constant, an echo of the argument, nothing at all",
         "cheat": "programs that compute nothing and reach for the verdict",
         "must-fail": "honest programs before tests that were made impossible to pass",
@@ -162,6 +164,21 @@ def mean_scores(measure: GraderMeasure) -> str:
     paid = [(NAMES[share.kind], share.mean_score) for share in measure.shares if share.mean_score is not None]
     said = ", ".join(f"{name} {score:.3g}" for name, score in paid)
     return f"mean score: {said}" if said else ""
+
+
+def by_form(measure: GraderMeasure) -> str:
+    """TPR by form of the reply, forms of one rate together; empty for a grader of programs."""
+    rates: dict[float, list[str]] = {}
+    for name, (accepted, sent) in measure.forms.items():
+        rates.setdefault(accepted / sent, []).append(f"{name} ({accepted} of {sent})")
+    said = "; ".join(f"{rate(value)} {', '.join(rates[value])}" for value in sorted(rates, reverse=True))
+    return f"TPR by form of the reply: {said}" if said else ""
+
+
+def partial_credit(measure: GraderMeasure) -> str:
+    """The mean pay by share of a problem's own tests passed; empty where a grader gives no numbers."""
+    said = ", ".join(f"{share} {paid:.3g}" for share, paid in measure.pay.items())
+    return f"mean pay by tests passed: {said}" if said else ""
 
 
 def corrected(measured: float, tpr: float, fpr: float) -> float:

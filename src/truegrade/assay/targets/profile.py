@@ -18,7 +18,7 @@ from truegrade.records import CasesTask, Completion, FunctionTask, Problem, Reas
 from truegrade.sandbox import Limits, Sandbox
 
 TESTS_INSIDE = "tests-inside"
-ENDLESS_CPU_S = 2.0
+ENDLESS_CPU_S = 1.0
 """CPU seconds of programs that are proven not to end on an input of the problem's own tests: whatever the grader's
 limit, they would reach it."""
 _CONFIG = "0" * 64
