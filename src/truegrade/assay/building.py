@@ -201,7 +201,7 @@ class _Making:
 
     def forms(self, place: int, problems: int) -> None:
         """The reference as replies of the forms whose turn it is."""
-        if self._reference:
+        if self._oracle is not None:
             name, entry = self._problem.id, self._entry_point
             self.probes += form_probes(name, entry, self._reference, place=place, problems=problems)
 

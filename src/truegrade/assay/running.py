@@ -33,8 +33,8 @@ from truegrade.sandbox import Limits, Sandbox
 
 LABEL_LIMITS = Limits(cpu_s=10.0, output_bytes=64 * 2**20)
 """Of the programs that are labelled; seconds decide no label (`truegrade.assay.labelling`)."""
-WITHOUT_ORACLE = frozenset({"forms", "cheats", "must-fail"})
-"""Classes of probes that are right or wrong by construction."""
+WITHOUT_ORACLE = frozenset({"cheats", "must-fail"})
+"""Classes of probes that are wrong by construction."""
 PATIENCE = 12
 """Programs without any verdict, the references first, after which a grader is not asked further: at a minute each
 for one that hangs, a whole battery would take days."""
