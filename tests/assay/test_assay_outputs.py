@@ -289,6 +289,7 @@ def test_the_form_that_a_grader_refuses_is_shown(tmp_path):
     assert reward.shares[0].value == 1  # in the form that the call sends
     assert all(paid == sent for paid, sent in strict.forms.values()) and set(strict.forms) == set(FORMS)
     assert "TPR by form of the reply: 100.0 % python (" in said(result)
+    assert "TPR by form of the reply: 100.0 % in each of 10 forms" in said(result)
 
 
 def test_a_grader_of_programs_has_no_forms(tmp_path):

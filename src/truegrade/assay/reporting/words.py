@@ -172,6 +172,8 @@ def by_form(measure: GraderMeasure) -> str:
     for name, (accepted, sent) in measure.forms.items():
         rates.setdefault(accepted / sent, []).append(f"{name} ({accepted} of {sent})")
     said = "; ".join(f"{rate(value)} {', '.join(rates[value])}" for value in sorted(rates, reverse=True))
+    if len(rates) == 1:
+        said = f"{rate(*rates)} in each of {len(measure.forms)} forms"
     return f"TPR by form of the reply: {said}" if said else ""
 
 
