@@ -3,7 +3,7 @@
     python bench/bigcodebench.py PEERS DATA [--problems 60] [--rounds 3] [--cores 2]
     python bench/bigcodebench.py PEERS DATA --coverage
 
-The second form runs nothing: it counts what is known of the controls of every suite that was graded before.
+The second form runs nothing: it counts how the suites that were graded before are judged.
 
 PEERS holds a checkout ``bigcode-project+bigcodebench`` at 47eff25, DATA the pinned file. In every round each side
 grades all the chosen problems, with as many workers as cores: ours in the jail with its control runs, theirs by
@@ -31,10 +31,12 @@ from pathlib import Path
 from truegrade.benchmarks import load_benchmark
 from truegrade.grading.judgement import Judgement
 from truegrade.grading.suite_controls import ControlsKept
+from truegrade.grading.suite_parts import left_in
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import Profile, open_profile
 from truegrade.records import Answer, Problem, SuiteTask
 from truegrade.sandbox import Sandbox
+from truegrade.sandbox.levels import detect
 
 LIMITS = (30 * 1024, 30 * 1024, 10)
 """Address space, data and stack in MiB, as ``bigcodebench.evaluate`` has them."""
@@ -94,18 +96,19 @@ def _judged(problem: Problem, sandbox: Sandbox, profile: Profile) -> Judgement:
 
 
 def coverage(data: Path) -> dict[str, int]:
-    """How many suites have full, partial and no controls, of those whose controls are kept."""
+    """Of the suites whose controls are kept, how many are judged outside, with what chance, and inside."""
     kept, found = ControlsKept(), Counter[str]()
+    level = detect().level
     for problem in load_benchmark("bigcodebench", data, {"packages": "installed"}).problems:
         assert isinstance(problem.task, SuiteTask)
-        controls = kept.known(problem.task, problem.packages)
+        controls = kept.known(left_in(problem.task), problem.packages, level=level)
         if controls is None:
             found["not graded yet"] += 1
-            continue
-        found[controls.coverage] += 1
-        found["assertions"] += len(controls.controls)
-        found["decisive"] += controls.decisive
-        found["changed at all"] += sum(one.edit is not None for one in controls.controls)
+        elif controls.outside:
+            found["outside"] += 1
+        else:
+            found["with a chance" if controls.chance < 1 else "without a chance"] += 1
+            found["with a chance below 1e-4"] += controls.chance < 1e-4
     return dict(found)
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from support.forged_suites import forged
 from truegrade.benchmarks import load_benchmark
+from truegrade.grading.functions import TESTS_INSIDE
+from truegrade.grading.marks import CONTROLS
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
 from truegrade.records import Answer
@@ -26,7 +28,7 @@ EVERY = int(os.environ.get("TRUEGRADE_FORGED_EVERY") or 0)
         ("cweval", "cweval.jsonl", 4),
     ],
 )
-def test_references_pass_and_nothing_forged_does(name, file, every):
+def test_references_pass_and_nothing_forged_does_unmarked(name, file, every):
     folder = Path(os.environ.get("TRUEGRADE_DATA", ""))
     if not (folder / file).is_file():
         pytest.skip(f"{file} is not in TRUEGRADE_DATA: see docs/benchmarks.md")
@@ -36,7 +38,11 @@ def test_references_pass_and_nothing_forged_does(name, file, every):
     with Sandbox(limits_for(STRICT, problems), workers=1) as sandbox:
         found = [STRICT.judgement(each, Answer(value=code, found="given"), sandbox) for each, code in programs]
     judged, references = found[: len(cases)], found[len(cases) :]
-    accepted = [(each.id, how) for (each, how, _), one in zip(cases, judged, strict=True) if one.passed]
+    accepted = [
+        (each.id, how)
+        for (each, how, _), one in zip(cases, judged, strict=True)
+        if one.passed and (TESTS_INSIDE not in one.marks or any(mark.startswith(CONTROLS) for mark in one.marks))
+    ]
     lost = {each.id for (each, _, _), one in zip(cases, judged, strict=True) if one.reason == "grader_error"}
     print(f"{name}: {len(cases)} programs at {len(problems)} suites, accepted {accepted}; no verdict at {lost}")
     assert not accepted

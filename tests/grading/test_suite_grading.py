@@ -1,17 +1,19 @@
 """Suites of unit tests: what runs, what is controlled, and that nothing forged passes."""
 
 import ast
-import random
+import marshal
+import math
 
-import msgspec
 import pytest
 
 from support.forged_suites import forged
 from truegrade.assay.cheats import cheats_for
 from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed
-from truegrade.grading.suite_assertions import Edit, SuiteSource
-from truegrade.grading.suite_controls import RECHECKS, ControlsKept, find_controls
+from truegrade.grading.marks import chance_of
+from truegrade.grading.suite_assertions import SuiteSource
+from truegrade.grading.suite_controls import ControlsKept, chance_of_all, drawn, find_controls
 from truegrade.grading.suite_grading import count_by_suite, grade_by_suite, suite_source
+from truegrade.grading.suite_versions import Versions, versions_of
 from truegrade.records import Reason, SuiteTask
 from truegrade.sandbox import Limits, Sandbox
 
@@ -127,6 +129,23 @@ class Box:
 """
 
 
+PLAIN = """
+import unittest
+from unittest.mock import patch
+
+class TestCases(unittest.TestCase):
+    def test_numbers(self):
+        self.assertEqual(add(40, 1271), 1311)
+        self.assertEqual(add(0.25, 0.5), 0.75)
+
+    def test_texts(self):
+        self.assertEqual(add("over", "view"), "overview")
+        assert add("in", "put") == "input"
+        with self.assertRaises(TypeError):
+            add(1, "a")
+"""
+
+
 def suite(tests: str, reference: str, entry_point: str, **more) -> SuiteTask:
     return SuiteTask(prompt="", entry_point=entry_point, tests=tests, reference=reference, **more)
 
@@ -134,9 +153,17 @@ def suite(tests: str, reference: str, entry_point: str, **more) -> SuiteTask:
 SUMS_TASK = suite(SUMS, ADD, "add")
 INSIDE_TASK = suite(f"from unittest.mock import patch\n{SUMS}", ADD, "add")
 """The same, and its tests seem to replace parts of the program's process."""
+PLAIN_TASK = suite(PLAIN, ADD, "add")
+"""Every assertion can be shown in several versions."""
 SPEAKING_TASK = suite(SPEAKING, SAY, "say")
 BOXES_TASK = suite(PYTEST, BOXES, "volume", framework="pytest", module="boxes")
-TASKS = {"sums": SUMS_TASK, "inside": INSIDE_TASK, "speaking": SPEAKING_TASK, "boxes": BOXES_TASK}
+TASKS = {
+    "sums": SUMS_TASK,
+    "inside": INSIDE_TASK,
+    "plain": PLAIN_TASK,
+    "speaking": SPEAKING_TASK,
+    "boxes": BOXES_TASK,
+}
 
 
 @pytest.fixture(scope="module")
@@ -156,21 +183,16 @@ def test_references_and_other_right_programs_pass(graded, name):
     others = {
         "sums": "import operator\nadd = operator.add\n",
         "inside": "import operator\nadd = operator.add\n",
+        "plain": "import operator\nadd = operator.add\n",
         "speaking": SAY.replace("    print", "    import builtins\n    builtins.print"),
         "boxes": BOXES.replace("a * b * c", "(a * b) * c + 0"),
     }
     for program in (TASKS[name].reference, others[name]):
         judged = graded(TASKS[name], program)
-        marks = () if name == "sums" else (TESTS_INSIDE,)
-        assert (judged.reason, judged.marks) == (Reason.PASSED, marks), judged
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_every_assertion_of_these_suites_has_a_decisive_control(sandbox, name):
-    found = find_controls(TASKS[name], suite_source(TASKS[name]), sandbox)
-    assert found.coverage == "full"
-    assert len(found.controls) == {"sums": 7, "inside": 7, "speaking": 3, "boxes": 5}[name]
-    assert found.tests == {"sums": "PPPS-", "inside": "PPPS-", "speaking": "PPP-", "boxes": "PPPP-"}[name]
+        inside = (
+            () if name == "sums" else (TESTS_INSIDE, "controls:0.0069") if name == "plain" else (TESTS_INSIDE,)
+        )
+        assert (judged.reason, judged.marks) == (Reason.PASSED, inside), judged
 
 
 WRONG = {
@@ -189,31 +211,29 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_programs_fail_with_their_reason(graded, name):
     program, reason, (inside, outside) = WRONG[name]
-    for task, words in ((INSIDE_TASK, inside), (SUMS_TASK, outside)):
+    for task, words in ((INSIDE_TASK, inside), (SUMS_TASK, outside), (PLAIN_TASK, "")):
         judged = graded(task, program)
         assert judged.reason is reason, judged
         assert words in judged.detail, judged
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_no_forged_program_passes(graded, name):
+def test_no_forged_program_passes_unmarked(graded, name):
     task = TASKS[name]
-    passed = [
-        how
+    judged = {
+        how: graded(task, program)
         for how, program in forged(task.entry_point, *(["Box"] if task.module else [])).items()
-        if graded(task, program).passed
-    ]
-    assert not passed
+    }
+    passed = [how for how, one in judged.items() if one.passed]
+    assert not [how for how in passed if judged[how].marks != (TESTS_INSIDE,)]
+    assert not passed or name not in {"sums", "plain"}
 
 
 def test_a_liar_is_told_from_a_wrong_program(graded):
-    program = forged("add")["polite liar"]
-    only = "    def test_others(self):"
-    judged = graded(suite(INSIDE_TASK.tests.replace(only, "    def helper(self):"), ADD, "add"), program)
+    judged = graded(PLAIN_TASK, forged("add")["polite liar"])
     assert judged.reason is Reason.TAMPERING
     assert "changed" in judged.detail
-    judged = graded(suite(SUMS.replace(only, "    def helper(self):"), ADD, "add"), program)
-    assert judged.reason is Reason.WRONG_ANSWER
+    assert graded(PLAIN_TASK, "def add(a, b):\n    return b + a\n").reason is Reason.WRONG_ANSWER
 
 
 @pytest.mark.parametrize("turn", range(4))
@@ -223,7 +243,7 @@ def test_no_cheat_of_the_assay_passes(graded, turn):
     passed = [
         one.name
         for one in cheats[turn::4]
-        for task in (SUMS_TASK, INSIDE_TASK)
+        for task in (SUMS_TASK, PLAIN_TASK)
         if one.form == "program" and graded(task, one.write("add", False)).passed
     ]
     assert not passed
@@ -250,9 +270,12 @@ def test_a_reference_that_fails_is_the_graders_fault(graded):
     assert "reference" in judged.detail
 
 
-def test_tests_are_counted(sandbox):
-    counted = count_by_suite(SUMS_TASK, "def add(a, b): return 5", sandbox, cpu_s=6.0)
-    assert (counted.passed, counted.tests) == (1, 4)
+def test_tests_are_counted(sandbox, tmp_path):
+    kept = ControlsKept(tmp_path)
+    for task, tests in ((SUMS_TASK, 4), (PLAIN_TASK, 2)):
+        program = "def add(a, b):\n    return 6 if a == 2 or b == 'put' else a + b\n"
+        counted = count_by_suite(task, program, kept, sandbox, min_cpu_s=6.0)
+        assert (counted.passed, counted.tests) == (tests - 2 + (task is PLAIN_TASK), tests)
 
 
 def test_controls_are_found_once_and_kept_on_disk(sandbox, tmp_path, monkeypatch):
@@ -268,56 +291,131 @@ def test_controls_are_found_once_and_kept_on_disk(sandbox, tmp_path, monkeypatch
 
 DRAWN = """
 import unittest
-class TestCases(unittest.TestCase):
-    def test_drawn(self):
-        self.assertIn(draw(), ["x", "y"])
-        self.assertIn(len(draw()), [1])
-"""
-DRAW = "import random\ndef draw():\n    return random.choice('xy')\n"
-
-
-def test_a_change_that_the_reference_fails_only_now_and_then_accuses_nobody(sandbox, tmp_path, monkeypatch):
-    task = suite(f"from unittest.mock import patch\n{DRAWN}", DRAW, "draw")
-    found = find_controls(task, suite_source(task), sandbox)
-    nodes = list(ast.walk(suite_source(task).tree))
-    (place,) = [at for at, one in enumerate(nodes) if isinstance(one, ast.Constant) and one.value == "x"]
-    unsteady = msgspec.structs.replace(found.controls[0], edit=Edit(((place, "'z'"),), True))
-    crafted = msgspec.structs.replace(found, controls=(unsteady, *found.controls[1:]))
-    monkeypatch.setattr("truegrade.grading.suite_controls.find_controls", lambda *_: crafted)
-    left = set()
-    for turn in range(12):
-        kept = ControlsKept(tmp_path / str(turn))
-        judged = grade_by_suite(task, f"{DRAW}# {turn}\n", kept, sandbox, min_cpu_s=6.0)
-        assert (judged.reason, judged.marks) == (Reason.PASSED, (TESTS_INSIDE,)), judged
-        left.add(kept.of(task, suite_source(task), sandbox).decisive)
-    assert left == {1, 2}  # where two runs of the program differed, the change was left out
-
-
-def test_a_reference_that_never_differs_is_run_again_twice_at_most(sandbox, tmp_path):
-    kept = ControlsKept(tmp_path)
-    task = suite(INSIDE_TASK.tests.replace("    def test_others(self):", "    def helper(self):"), ADD, "add")
-    program = forged("add")["polite liar"]
-    accused = [grade_by_suite(task, f"{program}# {turn}", kept, sandbox, min_cpu_s=6.0) for turn in range(3)]
-    assert {judged.reason for judged in accused} == {Reason.TAMPERING}
-    assert kept.known(task, level=sandbox.level).rechecks == RECHECKS
-
-
-NAMED = """
-import unittest
 from unittest.mock import patch
 class TestCases(unittest.TestCase):
-    def test_named(self):
-        expected = {EXPECTED}
-        self.assertEqual(box(), expected, f"expected {expected}")
+    def test_drawn(self):
+        self.assertIn(draw(), [30, 40])
+        self.assertEqual(len(str(draw())), 2)
+"""
+DRAW = "import random\ndef draw():\n    return random.choice([30, 40])\n"
+
+
+def test_a_suite_with_an_assertion_that_the_reference_fails_only_now_and_then_has_no_chance(graded, sandbox):
+    task = suite(DRAWN, DRAW, "draw")
+    assert find_controls(task, suite_source(task), sandbox).controls == ()
+    for turn in range(12):
+        judged = graded(task, f"{DRAW}# {turn}\n")
+        assert (judged.reason, judged.marks) == (Reason.PASSED, (TESTS_INSIDE,)), judged
+
+
+UNDECIDED = {
+    "a loop": ("for a in (4, 5):\n    self.assertEqual(add(a, 7), a + 7)", "in a loop"),
+    "a condition": ("if add(4, 7):\n    self.assertEqual(add(4, 7), 11)", "in a loop, a condition"),
+    "a helper": ("self.helper(add(4, 7))", "a helper"),
+    "parts of a test": ("with self.subTest(a=1):\n    [self.assertEqual(add(4, 7), 11)]", "other statements"),
+    "a predicate": ("self.assertTrue(isinstance(add(4, 7), int))", "nothing that can be changed"),
+    "an opposite": ("self.assertNotEqual(add(4, 7), 12)", "no change that the reference fails"),
+    "a call to fail": ("if add(4, 7) != 11:\n    self.fail()", "other statements"),
+    "no value of the program": ("add(4, 7)\nself.assertEqual(len('abcdefghijk'), 11)", "what the program returns"),
+    "truth alone": ("self.assertEqual(add(4, 7) > 3, True)", "can be guessed"),
+    "a bound": ("self.assertLess(add(4, 7), 12)", ""),
+}
+
+
+@pytest.mark.parametrize("name", UNDECIDED)
+def test_no_chance_is_claimed_where_an_assertion_is_not_decisive(sandbox, name):
+    body, why = UNDECIDED[name]
+    lines = "".join(f"        {line}\n" for line in body.splitlines())
+    more = "    def helper(self, value):\n        self.assertEqual(value, 11)\n" * (name == "a helper")
+    counted = PLAIN * (name not in {"truth alone", "a bound"}) or PLAIN[: PLAIN.index("    def test_numbers")]
+    task = suite(f"{counted}\n    def test_more(self):\n{lines}{more}", ADD, "add")
+    found = find_controls(task, suite_source(task), sandbox)
+    assert found.controls == () and found.chance == 1, found
+    assert why in found.why
+
+
+def test_each_set_of_parameters_is_a_turn_of_its_own_and_covered_by_none(sandbox):
+    found = find_controls(BOXES_TASK, suite_source(BOXES_TASK), sandbox)
+    assert found.controls == () and "volume(*sides) == expected" in found.why
+
+
+def versions(block: str, size: int, original: int) -> Versions:
+    return Versions(tuple(map(str, range(size))), original, block)
+
+
+def test_the_chance_is_that_of_naming_the_originals_of_disjoint_blocks():
+    assert chance_of_all([versions(str(d), m + 1, d % 2) for m in (3,) for d in range(8)]) == 4.0**-8
+    assert chance_of_all([versions("a", 4, 1), versions("a", 4, 1)]) == 1 / 4  # the same guess
+    assert chance_of_all([versions("a", 4, 1), versions("a", 4, 2), versions("b", 2, 0)]) == 1 / (4 * 3 * 2)
+    assert chance_of_all([versions("", 4, 1)]) == 1
+    assert chance_of("controls:6.1e-05") == 6.1e-05
+    with pytest.raises(ValueError, match="tests-inside"):
+        chance_of(TESTS_INSIDE)
+
+
+def test_every_assertion_shows_each_version_once_and_no_run_is_the_unchanged_one():
+    sizes, orders = [4, 4, 3, 2], set()
+    for _ in range(200):
+        runs = drawn(sizes)
+        orders.add(tuple(map(tuple, runs)))
+        shown = [sorted({run[number] for run in runs}) for number in range(4)]
+        assert len(runs) == 4 and shown == [[*range(size)] for size in sizes]
+    assert len(orders) > 190
+    assert {place for runs in orders for place, run in enumerate(runs) if run[0] == 0} == {0, 1, 2, 3}
+
+
+def test_the_same_versions_are_found_again_and_hold_no_trace_of_the_original(sandbox):
+    source = suite_source(PLAIN_TASK)
+    first, again = (find_controls(PLAIN_TASK, source, sandbox) for _ in range(2))
+    assert first.controls == again.controls and math.isclose(first.chance, 1 / 144)
+    for one in first.controls:
+        if not one.versions.block:
+            continue
+        for other in one.versions.sources:  # as if it were the original
+            changed = source.compiled({}, {one.constant: other}, "watch")
+            text = ast.unparse(ast.parse(PLAIN)).replace(one.versions.sources[one.versions.original], other)
+            assert changed == marshal.dumps(compile(text, "__test__.py", "exec", dont_inherit=True))
+            task = suite(text, ADD, "add")
+            twin = suite_source(task)
+            places = {each.place: each.choices[0] for each in twin.assertions()}
+            chosen = [each.choices[0] for each in twin.assertions()]
+            elsewhere = twin.elsewhere(chosen, "add")
+            assert versions_of(places[one.place], elsewhere).sources == one.versions.sources
+
+
+def test_nothing_is_run_again_because_of_what_a_program_did(sandbox, tmp_path, monkeypatch):
+    kept, runs = ControlsKept(tmp_path), []
+    grade_by_suite(PLAIN_TASK, ADD, kept, sandbox, min_cpu_s=6.0)
+    inside = sandbox.inside
+    monkeypatch.setattr(sandbox, "inside", lambda *given, **named: runs.append(1) or inside(*given, **named))
+    for program, due in (
+        (ADD, 4),
+        ("def add(a, b): return 7", 4),
+        ("1 / 0", 1),
+        (forged("add")["polite liar"], 4),
+    ):
+        runs.clear()
+        grade_by_suite(PLAIN_TASK, program, kept, sandbox, min_cpu_s=6.0)
+        assert 1 <= len(runs) <= due, program
+
+
+SKIPS = """
+import unittest
+def skipping(name):
+    old = getattr(unittest.TestCase, name)
+    def held(self, *given, **named):
+        try:
+            return old(self, *given, **named)
+        except AssertionError:
+            raise unittest.SkipTest
+    setattr(unittest.TestCase, name, held)
+skipping("assertEqual")
 """
 
 
-@pytest.mark.parametrize("value", ["{'a': 1}", "[1, 2]", "(1, 2)", "{1, 2}", "'ab'", "12", "sorted([3, 1])"])
-def test_an_expected_value_that_is_used_twice_is_changed_where_it_is_compared(graded, sandbox, value):
-    task = suite(NAMED.replace("{EXPECTED}", value), f"def box():\n    return {value}\n", "box")
-    assert find_controls(task, suite_source(task), sandbox).coverage == "full"
-    assert graded(task, task.reference).passed
-    assert graded(task, forged("box")["polite liar"]).reason is Reason.TAMPERING
+def test_a_test_passes_that_passes_in_every_run(graded):
+    assert not graded(PLAIN_TASK, SKIPS + ADD).passed
+    assert graded(PLAIN_TASK, f"import unittest\n{ADD}").passed
 
 
 def test_an_assertion_that_is_meant_to_fail_is_no_control(graded, sandbox):
@@ -328,16 +426,9 @@ def test_an_assertion_that_is_meant_to_fail_is_no_control(graded, sandbox):
     )
     task = suite(tests, ADD, "add")
     assert graded(task, ADD).passed
-    found = find_controls(task, suite_source(task), sandbox)
-    assert (found.coverage, len(found.controls)) == ("full", 8)
-
-
-def test_patterns_cover_every_control_and_differ_between_programs(sandbox):
-    found = find_controls(SUMS_TASK, suite_source(SUMS_TASK), sandbox, salt=b"known")
-    drawn = {tuple(found.patterns(f"program {number}")) for number in range(50)}
-    assert all(one | other == frozenset(range(7)) and not one & other for one, other in drawn)
-    assert len(drawn) > 30
-    assert found.patterns(ADD) == found.patterns(ADD)
+    assert "assertEqual(add(1, 2), 4)" not in "".join(
+        suite_source(task).text(one.place) for one in suite_source(task).assertions()
+    )
 
 
 GIVEN = """
@@ -355,12 +446,8 @@ class TestCases(unittest.TestCase):
 
 def test_what_the_program_is_given_is_not_changed():
     nodes = list(ast.walk(ast.parse(GIVEN)))
-    seen = set()
-    for seed in range(20):
-        found = SuiteSource(GIVEN, {"total"}).assertions(random.Random(seed))
-        assert len(found) == 3
-        seen |= {ast.unparse(nodes[place]) for one in found for edit in one.edits for place, _ in edit.places}
-        ((_, other),) = found[2].edits[0].places
-        assert abs(float(other) - 17.5) > 400
+    found = SuiteSource(GIVEN, {"total"}).assertions()
+    assert len(found) == 3
+    seen = {ast.unparse(nodes[choice.place]) for one in found for choice in one.choices}
     assert not seen & {"7", "8", "11", "12", "13", "'message 15'", "200.0"}
     assert seen >= {"9", "10", "14", "17.5"}

@@ -11,6 +11,7 @@ from profile_rows import grade_all, passed, sandbox_of
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import BadRecord, UserError
+from truegrade.grading.functions import TESTS_INSIDE
 from truegrade.profiles import open_profile
 from truegrade.profiles.aider_whole import cleaned, first_chat, listings, run_tests, whole_file
 from truegrade.records import Reason
@@ -239,11 +240,13 @@ def test_every_reference_passes_and_every_starter_fails():
 
 
 @pytest.mark.slow
-def test_no_forged_program_passes_under_strict():
+def test_no_forged_program_passes_unmarked_under_strict():
     cheats = [(each, how, code) for each in _real() for how, code in forged(each.task)]
     assert len(cheats) == 34 * 14
-    verdicts = passed(STRICT, [(each, code) for each, _, code in cheats], "program")
-    assert [(each.id, how) for (each, how, _), one in zip(cheats, verdicts, strict=True) if one] == []
+    judged = grade_all(STRICT, [(each, code) for each, _, code in cheats], "program")
+    accepted = [(each.id, how) for (each, how, _), one in zip(cheats, judged, strict=True)
+                if one.passed and one.marks != (TESTS_INSIDE,)]  # fmt: skip
+    assert accepted == []
 
 
 AWKWARD = (

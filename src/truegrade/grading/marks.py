@@ -70,6 +70,11 @@ def methods_of(marks: Iterable[str]) -> tuple[int, int] | None:
     return None
 
 
+def controls_mark(chance: float) -> str:
+    """The mark of a verdict that control runs stand behind."""
+    return f"{CONTROLS}{chance:.2g}"
+
+
 def chance_of(mark: str) -> float | None:
     """The chance that a mark of control runs gives; None of other marks."""
     try:

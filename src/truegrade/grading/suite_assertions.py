@@ -1,33 +1,21 @@
-"""The assertions of a suite of unit tests, and changes of one constant that make a right program fail each.
+"""The assertions of a suite of unit tests, what can be changed in each, and the suite's code with such changes.
 
-A place in a module is the number of a node in the order of `ast.walk`. An edit replaces expressions at such places
-by others, which are kept as source, so that edits can be stored.
+A place in a module is the number of a node in the order of `ast.walk`. A change replaces the expression at a
+place by another, which is kept as source, so that it can be stored.
 """
 
 from __future__ import annotations
 
 import ast
 import marshal
-import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 
 import msgspec
 
 from truegrade.extraction.parsing import quietly
-from truegrade.grading.suite_cases import parametrized
-from truegrade.grading.suite_changes import RAISING, KnownNames, called_name, changes_of
-
-MOST_TRIED = 4
-
-
-class Edit(msgspec.Struct, frozen=True, array_like=True):
-    """A change of the suite that a right program fails."""
-
-    places: tuple[tuple[int, str], ...]
-    """Nodes, and the source of the expressions that take their places."""
-    decisive: bool
-    """Whether an object that is made to satisfy every assertion fails to fail."""
+from truegrade.grading.suite_changes import RAISING, KnownNames, called_name, choices_of
+from truegrade.grading.suite_versions import Choice, Elsewhere, literals, tokens_of
 
 
 class Assertion(msgspec.Struct, frozen=True):
@@ -36,10 +24,12 @@ class Assertion(msgspec.Struct, frozen=True):
     place: int
     raising: bool
     """Whether it expects an exception, so that a change lets one through."""
-    straight: bool
-    """Whether every run of its test comes to it that passes: no condition or loop is around it."""
-    edits: tuple[Edit, ...]
-    """To be tried in this order."""
+    test: str
+    """The test in which every run comes to it that passes; empty where a condition or a loop is between."""
+    programs: bool
+    """Whether it is about a value of the program's, as far as the source shows."""
+    choices: tuple[Choice, ...]
+    """What can be changed, best first."""
 
 
 class SuiteSource:
@@ -57,71 +47,112 @@ class SuiteSource:
     def __init__(self, tests: str, entry_points: Iterable[str], module: str = "") -> None:
         with quietly():
             self.tree = ast.parse(tests)
-        nodes = list(ast.walk(self.tree))
-        imported = [one for one in nodes if isinstance(one, ast.ImportFrom) and module and one.module == module]
+        self._nodes = list(ast.walk(self.tree))
+        imported = [one for one in self._nodes if isinstance(one, ast.ImportFrom) and module == one.module != ""]
         names = {each.asname or each.name for one in imported for each in one.names}
         self._entry_points = frozenset(entry_points) | names
-        self._place = {id(node): place for place, node in enumerate(nodes)}
-        self._lines = {place: getattr(node, "lineno", 0) for place, node in enumerate(nodes)}
-        self._cases = parametrized(nodes)
+        self._place = {id(node): place for place, node in enumerate(self._nodes)}
         self.classes = [node.name for node in _top(self.tree.body) if isinstance(node, ast.ClassDef)]
         self.names = list(_test_names(self.tree.body))
+        self._scope = {id(node): name for name, scope in _scopes(self.tree) for node in ast.walk(scope)}
+        self.spelled = " ".join(
+            getattr(node, "id", "") or getattr(node, "attr", "") or getattr(node, "name", "") or ""
+            for node in self._nodes
+        )
+        """The names that it spells."""
 
-    def assertions(self, chance: random.Random) -> list[Assertion]:
+    def assertions(self) -> list[Assertion]:
         """Every assertion statement, in order of the source."""
         found: list[Assertion] = []
-        for scope in _scopes(self.tree):
-            known = KnownNames(scope, self._entry_points, self._cases)
+        for name, scope in _scopes(self.tree):
+            known = KnownNames(scope, self._entry_points)
+            test = name if name in self.names else ""
             found += [
-                self._assertion(node, straight, known, chance) for node, straight in _asserting(scope.body, True)
+                self._assertion(node, test if straight else "", known)
+                for node, straight in _asserting(scope.body, True)
             ]
-        return sorted(found, key=lambda one: self._lines[one.place])
+        return sorted(found, key=lambda one: self.line(one.place))
 
-    def _assertion(self, node: ast.stmt, straight: bool, known: KnownNames, chance: random.Random) -> Assertion:
+    def _assertion(self, node: ast.stmt, test: str, known: KnownNames) -> Assertion:
         call = _call_of(node)
         name = called_name(call)
-        raising = name in RAISING
-        tried = [
-            Edit(tuple((self._place[id(old)], new) for old, new in changes), decisive)
-            for changes, decisive in changes_of(node, call, name, known, chance)
-        ]
-        # Behind a few changes the last is what always fails.
-        tried = [*tried[: MOST_TRIED - 1], *tried[MOST_TRIED - 1 :][-1:]]
-        return Assertion(self._place[id(node)], raising, straight, tuple(tried))
+        return Assertion(
+            place=self._place[id(node)],
+            raising=name in RAISING,
+            test=test,
+            programs=known.is_programs(node),
+            choices=tuple(choices_of(node, call, name, known, self._place)),
+        )
 
-    def compiled(self, watched: dict[int, int], edits: Iterable[Edit], watch_name: str) -> bytes:
+    def line(self, place: int) -> int:
+        """Where a node stands in the source."""
+        return getattr(self._nodes[place], "lineno", 0)
+
+    def text(self, place: int) -> str:
+        """What a node says, its first line."""
+        return ast.unparse(self._nodes[place]).partition("\n")[0]
+
+    def decides_otherwise(self, assertions: Iterable[Assertion]) -> bool:
+        """Whether tests call for a failure by other means than these statements."""
+        inside = {id(one) for each in assertions for one in ast.walk(self._head(each.place))}
+        return any(id(node) not in inside and _may_fail(node) for node in self._nodes)
+
+    def _head(self, place: int) -> ast.AST:
+        node = self._nodes[place]
+        return node.items[0] if isinstance(node, ast.With) else node
+
+    def elsewhere(self, chosen: Iterable[Choice], told: str) -> Elsewhere:
+        """Words and numbers of the suite but for what is changed.
+
+        Args:
+            chosen: what is changed.
+            told: the task as its author was told.
+        """
+        changed: dict[int, set[int]] = {}
+        for one in chosen:
+            changed.setdefault(one.place, set()).add(one.part)
+        found: dict[str, set[str]] = {}
+        for constant in literals(self.tree):
+            place = self._place[id(constant)]
+            for token in tokens_of(constant.value, changed.get(place, ())):
+                found.setdefault(token, set()).add(self._scope.get(id(constant), ""))
+        return Elsewhere(found, told)
+
+    def compiled(self, watched: Mapping[int, int], changed: Mapping[int, str], watch_name: str) -> bytes:
         """Marshalled code of the suite with changes, and each watched assertion in a `with` of its own.
+
+        It is compiled from text that is printed anew, so that lines and columns tell nothing of what was changed.
 
         Args:
             watched: places of assertions, each with its number.
-            edits: changes.
+            changed: places of expressions, each with the source of what takes its place.
             watch_name: what the `with` calls with the number.
         """
-        changed = {place: source for edit in edits for place, source in edit.places}
         with quietly():
             # A copy keeps the order of a walk, which is what a place is.
             tree = deepcopy(self.tree)
             nodes = {id(node): place for place, node in enumerate(ast.walk(tree))}
             _Rewriter(nodes, changed, watched, watch_name).visit(tree)
-            code = compile(ast.fix_missing_locations(tree), "__test__.py", "exec", dont_inherit=True)
+            printed = ast.unparse(ast.fix_missing_locations(tree))
+            code = compile(printed, "__test__.py", "exec", dont_inherit=True)
         return marshal.dumps(code)
 
 
 class _Rewriter(ast.NodeTransformer):
     def __init__(
-        self, nodes: dict[int, int], changed: dict[int, str], watched: dict[int, int], watch_name: str
+        self, nodes: Mapping[int, int], changed: Mapping[int, str], watched: Mapping[int, int], watch_name: str
     ) -> None:
         self._nodes, self._changed, self._watched, self._name = nodes, changed, watched, watch_name
 
     def visit(self, node: ast.AST) -> ast.AST:
         place = self._nodes.get(id(node), -1)
-        if place in self._changed and isinstance(node, ast.expr):
-            return ast.copy_location(ast.parse(self._changed[place], mode="eval").body, node)
+        if place in self._changed:
+            return ast.parse(self._changed[place], mode="eval").body
         visited: ast.AST = self.generic_visit(node)
         if place not in self._watched or not isinstance(visited, ast.stmt):
             return visited
         call = ast.Call(ast.Name(self._name, ast.Load()), [ast.Constant(self._watched[place])], [])
-        return ast.copy_location(ast.With([ast.withitem(call)], [visited]), node)
+        return ast.With([ast.withitem(call)], [visited])
 
 
 # ------------------------------------------------------------------------------------------------ structure
@@ -148,13 +179,21 @@ def _test_names(body: Iterable[ast.stmt]) -> Iterator[str]:
                     yield f"{node.name}.{each.name}"
 
 
-def _scopes(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Functions that stand in the module or its classes; functions inside them are part of them."""
+def _scopes(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Functions that stand in the module or its classes, by name; functions inside them are part of them."""
     for node in _top(tree.body):
         if isinstance(node, _FUNCTIONS):
-            yield node
+            yield node.name, node
         elif isinstance(node, ast.ClassDef):
-            yield from (each for each in node.body if isinstance(each, _FUNCTIONS))
+            yield from ((f"{node.name}.{each.name}", each) for each in node.body if isinstance(each, _FUNCTIONS))
+
+
+def _may_fail(node: ast.AST) -> bool:
+    """Whether it is an assertion or something like it."""
+    name = called_name(node) if isinstance(node, ast.Call) else ""
+    return (
+        isinstance(node, ast.Assert | ast.Raise) or name == "fail" or name.startswith("assert") or name in RAISING
+    )
 
 
 def _asserting(body: Iterable[ast.stmt], straight: bool) -> Iterator[tuple[ast.stmt, bool]]:

@@ -1,19 +1,38 @@
-"""Control runs: what a suite of unit tests is run with besides, to show results that are not the program's own.
+"""Control runs: how a suite of unit tests that shares the program's process is run, so that forging needs guesses.
 
-Tests and program share a process, so a program can make every test pass: by ending with success, by objects equal
-to everything, by replacing `unittest`, by reading expected values. It cannot know what *should* pass. In a control
-run a constant of some assertions has been changed, so that a right program fails exactly these; which they are is
-drawn for each verdict outside the process. What fails is noted, and the test goes on, so that every assertion is
-a control of its own. A second run changes the other assertions. A program that forges the result of an assertion
-has to guess right in both.
+Such a process says of its own tests what it likes, so a forger need not compute what is asked; but it has to
+know what is asked. Each assertion is shown in up to four versions: the original, and others in which one
+constant is another (`truegrade.grading.suite_versions`), so that a right program fails them. There are as many
+runs as versions, and in them every assertion shows each of its versions, in an order drawn by the operating
+system's generator for each verdict and each assertion. A failing assertion does not end its test. A right
+program holds each assertion exactly where it shows the original. All runs are alike: no run has the unchanged
+suite, not even the last one. If one had, programs that leave notes for later ones would tell them which versions
+are the original ones: those of that run. Nothing is run again because of what a program did.
 
-Which changes a right program fails is found with the data set's reference.
+**Chance.** Let a forger know all versions and all runs, of earlier verdicts too; each version is shown equally
+often, so nothing it sees tells the original from the others of its block. For an assertion whose block has n
+values it has to name one, right with chance 1 / n. Assertions with the same block are no further guesses, unless
+their originals differ: of a block of n with j originals the forger names j different ones in order, 1 / (n (n -
+1) ... (n - j + 1)). Blocks are disjoint, so the product over blocks is the chance of a program that computes
+nothing (`SuiteControls.chance`). For d assertions of blocks of their own, each with m alternatives, that is (m +
+1) ** -d.
+
+It is given only where every assertion that the reference reaches is decisive, so that none can be forged without
+a guess: it stands in a test outside loops, conditions and helpers, is reached once, fails with each alternative,
+and a program whose functions return mocks does not keep to it. Truth, types, exceptions, bounds and unknown
+words have versions too, and count as no guess. All other suites are run once, unchanged.
+
+**What it does not cover.** A program that knows the suite. One that is right in all but k of the blocks has to
+guess these alone: with m alternatives (m + 1) ** -k. And one that estimates which version is likelier, from its
+arguments or from how values are related in the suite, does better than chance as far as its estimate goes.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
+import math
 import operator
 import os
 import platform
@@ -29,39 +48,37 @@ from truegrade.files.json_text import UNREADABLE
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import REFERENCE_CPU_S, ReferenceFailed
 from truegrade.grading.kept import LastKept
-from truegrade.grading.suite_assertions import MOST_TRIED, Assertion, Edit, SuiteSource
+from truegrade.grading.suite_assertions import Assertion, SuiteSource
 from truegrade.grading.suite_outside import outside_suite
-from truegrade.grading.suite_runner import FAILED, HELD, RAISED
-from truegrade.grading.suite_runs import MOST_WATCHED, WATCH, SuiteRun, run_suite
+from truegrade.grading.suite_runner import FAILED, HELD, OFTEN, RAISED
+from truegrade.grading.suite_runs import MOST_TESTS, MOST_WATCHED, WATCH, SuiteRun, run_suite
+from truegrade.grading.suite_versions import Versions, versions_of
 from truegrade.records import Reason, SuiteTask
 
-CONTROLS_VERSION = 6
+CONTROLS_VERSION = 7
 """Of what is kept on disk; other rules of finding changes raise it."""
-CONFIRMING = 12
-"""How often what misbehaves is left out before the reference is given up."""
-RECHECK_RUNS = 10
-"""How often the reference is run again with the changes that a program's results differ by."""
-RECHECKS = 2
-"""How often that is done for a suite whose reference never differs."""
-UNSTEADY = "the data set's reference passes its suite only now and then"
-ENOUGH = 4
-"""So many decisive controls make two patterns enough; with fewer there are four."""
+MOST_TRIED = 4
+"""How many constants of an assertion are tried."""
+REFERENCE_RUNS = 10
+"""So often the reference has to do in control runs what it should; what wavers is left out with its suite."""
 
 
 class Control(msgspec.Struct, frozen=True, array_like=True):
-    """An assertion that the reference comes to, and a change with which it fails."""
+    """An assertion, and what it is shown with."""
 
     place: int
     raising: bool
-    required: bool
-    """Whether a right program must come to it."""
-    edit: Edit | None
-    """None where nothing was found that makes it fail."""
+    test: int
+    """Number of its test."""
+    constant: int
+    """Place of what is changed."""
+    versions: Versions
 
-    @property
-    def decisive(self) -> bool:
-        """Whether no object can satisfy it both ways."""
-        return self.edit is not None and self.edit.decisive
+    def kept_to(self, seen: int, shown: int) -> bool:
+        """Whether what was seen of it is what a right program makes of the version that it showed."""
+        if shown == self.versions.original:
+            return seen == HELD
+        return seen == FAILED or (self.raising and seen == RAISED)
 
 
 class SuiteControls(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,99 +90,67 @@ class SuiteControls(msgspec.Struct, frozen=True, kw_only=True):
     """CPU seconds that the reference took."""
     wall_s: float = 0.0
     """Wall seconds, which are more where the suite sleeps."""
-    controls: tuple[Control, ...]
-    salt: str
-    """Unknown to programs; what is drawn depends on it."""
+    controls: tuple[Control, ...] = ()
+    """Of every assertion that it reaches; none where there is one that nothing decides."""
+    why: str = ""
+    """Why there are none."""
     outside: bool = False
     """Whether the judge's process runs the suite (`truegrade.grading.suite_outside`), which needs no controls."""
     origins: str = ""
     """Outside, where the reference's objects crossed (`truegrade.sandbox.objects.Origins`), in hexadecimal."""
-    rechecks: int = 0
-    """How often the reference was run again because a program's results differed, and did not differ itself."""
 
     @property
-    def decisive(self) -> int:
-        """Number of assertions that some control run would show to be forged, unless the program guesses."""
-        return sum(one.decisive for one in self.controls)
+    def chance(self) -> float:
+        """The chance that a program which computes nothing passes one verdict; 1 where it need not guess."""
+        return chance_of_all(one.versions for one in self.controls)
 
-    @property
-    def coverage(self) -> str:
-        """``full``, ``partial`` or ``none``: how many of the assertions that is."""
-        return "none" if not self.decisive else "full" if self.decisive == len(self.controls) else "partial"
 
-    def patterns(self, program: str) -> list[frozenset[int]]:
-        """For each control run the numbers of the controls that are to fail, drawn for a program."""
-        chance = random.Random(hashlib.sha256(f"{self.salt}\0{program}".encode("utf-8", "replace")).digest())
-        usable = [number for number, one in enumerate(self.controls) if one.edit is not None]
-        found: list[frozenset[int]] = []
-        for _ in range(1 if self.decisive >= ENOUGH else 2):
-            half = frozenset(number for number in usable if chance.random() < 0.5)
-            found += [half, frozenset(usable) - half]
-        return found
+def chance_of_all(asked: Iterable[Versions]) -> float:
+    """The chance to name the originals of all these, see above."""
+    originals: dict[tuple[str, int], set[int]] = {}
+    for one in asked:
+        originals.setdefault((one.block, len(one.sources)), set()).add(one.original)
+    return 1 / math.prod(math.perm(size, len(found)) for (name, size), found in originals.items() if name)
+
+
+def drawn(sizes: Sequence[int], chance: random.Random | None = None) -> list[list[int]]:
+    """For each control run the number of the version that each assertion shows in it.
+
+    Args:
+        sizes: how many versions each assertion has. There are as many runs as the largest says; an assertion with
+            fewer versions shows all of them, and some again.
+        chance: draws; None for the operating system's generator.
+    """
+    chance = chance or random.SystemRandom()
+    runs, orders = max(sizes, default=0), []
+    for size in sizes:
+        order = [*range(size), *(chance.randrange(size) for _ in range(runs - size))]
+        chance.shuffle(order)
+        orders.append(order)
+    return [list(shown) for shown in zip(*orders, strict=True)]
+
+
+def drawn_for(controls: Sequence[Control]) -> list[list[int]]:
+    """The same for controls."""
+    return drawn([len(one.versions.sources) for one in controls])
 
 
 def run_control(
     task: SuiteTask,
     source: SuiteSource,
     controls: Sequence[Control],
-    changed: Iterable[int],
+    shown: Sequence[int],
     program: str,
     executor: Executor,
     *,
     cpu_s: float,
 ) -> SuiteRun:
-    """Run the suite with the changes of some of its controls."""
+    """Run the suite with these versions of its assertions."""
     watched = {one.place: number for number, one in enumerate(controls)}
-    edits = [edit for number in changed if (edit := controls[number].edit) is not None]
-    tests = source.compiled(watched, edits, WATCH)
+    changed = {one.constant: one.versions.sources[number] for one, number in zip(controls, shown, strict=True)}
+    tests = source.compiled(watched, changed, WATCH)
     broad = [number for number, one in enumerate(controls) if one.raising]
     return run_suite(task, source, program, executor, tests=tests, broad=broad, watched=len(controls), cpu_s=cpu_s)
-
-
-def differs(run: SuiteRun, tests: str, controls: Sequence[Control], changed: Iterable[int]) -> str:
-    """How a control run differs from what a right program makes of it, in words; empty where it does not.
-
-    Args:
-        run: the control run.
-        tests: outcomes of the suite without changes.
-        controls: those watched.
-        changed: numbers of those that are to fail.
-    """
-    if not run.tests:
-        return f"a control run ended without a report: {run.detail}"
-    failing = frozenset(changed)
-    for number, (control, seen) in enumerate(zip(controls, run.seen, strict=True)):
-        if fault := _fault(control, seen, due=number in failing):
-            return fault
-    decisive = [seen for one, seen in zip(controls, run.seen, strict=True) if one.decisive]
-    if decisive and not any(decisive):
-        return "none of the assertions was reached that control runs look at"
-    if any(before != after for before, after in zip(tests, run.tests, strict=True)):
-        return f"tests ended otherwise when assertions were changed: {run.words or 'not all were run'}"
-    return ""
-
-
-def _fault(control: Control, seen: int, *, due: bool) -> str:
-    """What a right program does not make of an assertion; empty where all is as it should be.
-
-    Args:
-        control: the assertion.
-        seen: what was seen of it.
-        due: whether it has been changed, so that it is to fail.
-    """
-    if seen == 0:
-        return "an assertion was not reached, which every right program comes to" if control.required else ""
-    if not due:
-        return "" if seen == HELD else "an assertion that held does not where others were changed"
-    return (
-        ""
-        if _failed(control.raising, seen)
-        else "an assertion held that was changed so that a right program fails it"
-    )
-
-
-def _failed(raising: bool, seen: int) -> bool:
-    return seen in ((FAILED, RAISED, FAILED | RAISED) if raising else (FAILED,))
 
 
 def controls_folder() -> Path:
@@ -210,35 +195,6 @@ class ControlsKept:
 
         return self._memory.of(key, find)
 
-    def rechecked(
-        self,
-        task: SuiteTask,
-        source: SuiteSource,
-        controls: SuiteControls,
-        changed: frozenset[int],
-        executor: Executor,
-        packages: Sequence[str] = (),
-    ) -> SuiteControls | None:
-        """The controls without those that the reference itself does not always keep to; None where it does.
-
-        Args:
-            task, source, executor, packages: as for `of`.
-            controls: the controls so far.
-            changed: numbers of those that were changed when a program's results differed.
-        """
-        if controls.rechecks >= RECHECKS:
-            return None
-        cpu_s, key = task.cpu_s or REFERENCE_CPU_S, _key(task, packages, executor.level)
-        for _ in range(RECHECK_RUNS):
-            run = run_control(task, source, controls.controls, changed, task.reference, executor, cpu_s=cpu_s)
-            if run.tests and differs(run, controls.tests, controls.controls, changed):
-                left = _without_faults(list(controls.controls), changed, run)
-                found = msgspec.structs.replace(controls, controls=tuple(left), rechecks=0)
-                self._keep(key, found)
-                return found
-        self._keep(key, msgspec.structs.replace(controls, rechecks=controls.rechecks + 1))
-        return None
-
     def known(self, task: SuiteTask, packages: Sequence[str] = (), *, level: int) -> SuiteControls | None:
         """The controls of a task that are on disk, if they have been found before at a protection level."""
         return self._read(_key(task, packages, level))
@@ -249,10 +205,6 @@ class ControlsKept:
             return msgspec.json.decode(path.read_bytes(), type=SuiteControls)
         except (OSError, *UNREADABLE):
             return None
-
-    def _keep(self, key: str, found: SuiteControls) -> None:
-        self._memory.keep(key, found)
-        self._write(key, found)
 
     def _write(self, key: str, found: SuiteControls) -> None:
         """Keep them, whole or not at all; a disk that cannot be written to costs time and nothing else."""
@@ -306,102 +258,159 @@ def found_outside(task: SuiteTask, source: SuiteSource, executor: Executor) -> S
         tests=runs[0].tests,
         cpu_s=max(one.cpu_s for one in outcomes),
         wall_s=max(one.wall_s for one in outcomes),
-        controls=(),
-        salt="",
         outside=True,
         origins=f"{functools.reduce(operator.or_, (run.origins for run in runs)):x}",
     )
 
 
-def find_controls(
-    task: SuiteTask, source: SuiteSource, executor: Executor, salt: bytes | None = None
-) -> SuiteControls:
-    """Find with the reference what changes each assertion fails by.
+def find_controls(task: SuiteTask, source: SuiteSource, executor: Executor) -> SuiteControls:
+    """Find with the reference what each assertion can be shown with.
 
-    Every round tries one change of every assertion that has none yet, all in one run.
+    Nothing is drawn but the order of versions, so whoever finds the controls of a suite finds the same.
 
     Args:
         task: with suite and reference.
         source: that suite.
         executor: runs the reference.
-        salt: what is drawn depends on it; None for an unknown one.
 
     Raises:
-        ReferenceFailed: the reference itself does not pass, or not twice.
+        ReferenceFailed: the reference itself does not pass.
     """
-    salt = os.urandom(16) if salt is None else salt
     cpu_s = task.cpu_s or REFERENCE_CPU_S
     first = run_suite(task, source, task.reference, executor, tests=task.tests, cpu_s=cpu_s)
     if first.reason is not Reason.PASSED:
         raise ReferenceFailed(f"the data set's reference does not pass its suite here: {first.detail}")
-    controls = _tried(task, source, source.assertions(random.Random(salt))[:MOST_WATCHED], executor, cpu_s)
-    return _confirmed(task, source, first, controls, executor, salt.hex())
+    found = SuiteControls(tests=first.tests, cpu_s=first.outcome.cpu_s, wall_s=first.outcome.wall_s)
+    try:
+        controls = _Finding(task, source, executor, cpu_s, first.tests).controls()
+    except _NotDecisive as why:
+        return msgspec.structs.replace(found, why=str(why))
+    return msgspec.structs.replace(found, controls=tuple(controls))
 
 
-def _tried(
-    task: SuiteTask, source: SuiteSource, assertions: list[Assertion], executor: Executor, cpu_s: float
-) -> list[Control]:
-    """The assertions that the reference comes to, each with the first of its changes by which it fails."""
-    found: dict[int, Edit] = {}
-    reached: set[int] = set()
-    for turn in range(MOST_TRIED):
-        trying = {one.place: one.edits[turn] for one in assertions if turn < len(one.edits)}
-        trying = {place: edit for place, edit in trying.items() if place not in found}
-        if not trying:
-            break
-        # All are broad: what ends one by another exception is not to hide those behind it.
-        tested = [Control(one.place, True, False, trying.get(one.place)) for one in assertions]
-        run = run_control(task, source, tested, range(len(tested)), task.reference, executor, cpu_s=cpu_s)
-        for one, seen in zip(assertions, run.seen, strict=False):
-            reached.update({one.place} if seen else ())
-            if one.place in trying and _failed(one.raising, seen):
-                found[one.place] = trying[one.place]
-    return [
-        Control(one.place, one.raising, one.straight, found.get(one.place))
-        for one in assertions
-        if one.place in reached
-    ]
+class _NotDecisive(Exception):
+    """An assertion can be forged without a guess; says which, and why."""
 
 
-def _confirmed(
-    task: SuiteTask, source: SuiteSource, first: SuiteRun, controls: list[Control], executor: Executor, salt: str
-) -> SuiteControls:
-    """Leave out what does not behave when the controls are used as they will be, until everything does."""
-    cpu_s = task.cpu_s or REFERENCE_CPU_S
-    for _ in range(CONFIRMING):
-        found = SuiteControls(
-            tests=first.tests,
-            cpu_s=first.outcome.cpu_s,
-            wall_s=first.outcome.wall_s,
-            controls=tuple(controls),
-            salt=salt,
-        )
-        for pattern in found.patterns(task.reference)[:2]:
-            run = run_control(task, source, controls, pattern, task.reference, executor, cpu_s=cpu_s)
-            if differs(run, first.tests, controls, pattern):
-                controls = _without_faults(controls, pattern, run)
+class _Finding:
+    """Finds the controls of one suite; see `find_controls`."""
+
+    def __init__(self, task: SuiteTask, source: SuiteSource, executor: Executor, cpu_s: float, tests: str) -> None:
+        self._task, self._source, self._executor, self._cpu_s, self._tests = task, source, executor, cpu_s, tests
+        self._told = f"{task.prompt} {task.prefix} {task.starter} {source.spelled}"
+        self._runs = 0
+
+    def controls(self) -> list[Control]:
+        """The controls.
+
+        Raises:
+            _NotDecisive: of some assertion there is none.
+        """
+        assertions = self._reached()
+        turns = [0] * len(assertions)
+        for _ in range(MOST_TRIED):
+            controls = self._chosen(assertions, turns)
+            faulty = self._faulty(controls)
+            for number in faulty:
+                turns[number] += 1
+            if not faulty:
                 break
         else:
-            return found
-    raise ReferenceFailed(UNSTEADY)
+            raise _NotDecisive("the reference does not fail with the changes that were tried")
+        if chance_of_all(one.versions for one in controls) == 1:
+            raise _NotDecisive("what it asks for can be guessed")
+        while self._runs < REFERENCE_RUNS:
+            for number in self._faulty(controls):
+                raise _NotDecisive(f"the reference does not always keep to {self._named(assertions[number])}")
+        self._refuse_free(assertions, controls)
+        return controls
+
+    def _named(self, one: Assertion) -> str:
+        return f"line {self._source.line(one.place)}, {self._source.text(one.place)}"
+
+    def _reached(self) -> list[Assertion]:
+        """The assertions that the reference comes to."""
+        every = self._source.assertions()
+        if not every or self._source.decides_otherwise(every):
+            raise _NotDecisive("tests fail by other statements than assertions, or have none")
+        if len(every) > MOST_WATCHED or len(self._source.names) > MOST_TESTS:
+            raise _NotDecisive("it has too many assertions or tests")
+        tests = self._source.compiled({one.place: number for number, one in enumerate(every)}, {}, WATCH)
+        run = self._run(tests, [number for number, one in enumerate(every) if one.raising], len(every))
+        reached = [(one, seen) for one, seen in zip(every, run.seen, strict=False) if seen]
+        for one, seen in reached:
+            if seen == OFTEN or not one.test:
+                raise _NotDecisive(f"in a loop, a condition or a helper: {self._named(one)}")
+            if not one.choices:
+                raise _NotDecisive(f"nothing that can be changed: {self._named(one)}")
+        if not reached or run.tests != self._tests:
+            raise _NotDecisive("the reference comes to no assertion, or not always")
+        return [one for one, _ in reached]
+
+    def _run(self, tests: bytes, broad: list[int], watched: int) -> SuiteRun:
+        reference = self._task.reference
+        return run_suite(
+            self._task, self._source, reference, self._executor,
+            tests=tests, broad=broad, watched=watched, cpu_s=self._cpu_s,
+        )  # fmt: skip
+
+    def _chosen(self, assertions: Sequence[Assertion], turns: Sequence[int]) -> list[Control]:
+        """A control of each assertion: of what can be changed in it that whose turn it is."""
+        choices = [choice for one in assertions for choice in one.choices]
+        others = self._source.elsewhere(choices, self._told)
+        chosen = []
+        for one, turn in zip(assertions, turns, strict=True):
+            order = sorted(one.choices, key=lambda choice: not versions_of(choice, others).block)
+            if turn >= len(order):
+                raise _NotDecisive(f"no change that the reference fails: {self._named(one)}")
+            chosen.append(order[turn])
+        elsewhere = self._source.elsewhere(chosen, self._told)
+        controls = []
+        for one, choice in zip(assertions, chosen, strict=True):
+            versions = versions_of(choice, elsewhere)
+            test = self._source.names.index(one.test)
+            controls.append(Control(one.place, one.raising, test, choice.place, versions))
+        return controls
+
+    def _faulty(self, controls: Sequence[Control]) -> list[int]:
+        """Numbers of the controls that the reference does not keep to in all control runs of one drawing."""
+        faulty: set[int] = set()
+        for shown in drawn_for(controls):
+            run = run_control(
+                self._task, self._source, controls, shown, self._task.reference, self._executor, cpu_s=self._cpu_s
+            )
+            self._runs += 1
+            faulty.update(strayed(controls, shown, run))
+            if not run.tests or (run.tests != self._tests and not faulty):
+                raise _NotDecisive(f"tests of the reference end otherwise when constants change: {run.detail}")
+        return sorted(faulty)
+
+    def _refuse_free(self, assertions: Sequence[Assertion], controls: Sequence[Control]) -> None:
+        """Refuse assertions to which a program keeps that computes nothing."""
+        free, met = set(range(len(controls))), set()
+        for shown in drawn_for(controls):
+            run = run_control(
+                self._task, self._source, controls, shown, idle(self._task.reference), self._executor,
+                cpu_s=self._cpu_s,
+            )  # fmt: skip
+            free -= set(strayed(controls, shown, run)) if run.tests else set(free)
+            met |= {number for number, seen in enumerate(run.seen) if seen}
+        free |= {number for number, one in enumerate(assertions) if number not in met and not one.programs}
+        for number in sorted(free):
+            raise _NotDecisive(f"not decided by what the program returns: {self._named(assertions[number])}")
 
 
-def _without_faults(controls: list[Control], pattern: frozenset[int], run: SuiteRun) -> list[Control]:
-    """The controls without those that misbehave; where none shows, without half of the changes."""
-    faulty = {
-        number
-        for number, (one, seen) in enumerate(zip(controls, run.seen, strict=False))
-        if _fault(one, seen, due=number in pattern)
-    }
-    innocent = min(faulty - pattern, default=None)
-    if innocent is not None:
-        # What was changed before it has an effect on it, unless nothing was.
-        before = [number for number in pattern if number < innocent]
-        if not before:
-            return [one for number, one in enumerate(controls) if number != innocent]
-        faulty = {max(before)}
-    dropped = faulty or frozenset(sorted(pattern)[::2])
-    return [
-        msgspec.structs.replace(one, edit=None) if number in dropped else one
-        for number, one in enumerate(controls)
-    ]
+def strayed(controls: Sequence[Control], shown: Sequence[int], run: SuiteRun) -> list[int]:
+    """Numbers of the controls that were not kept to in a run."""
+    found = enumerate(zip(controls, shown, run.seen, strict=True)) if run.tests else ()
+    return [number for number, (one, version, seen) in found if not one.kept_to(seen, version)]
+
+
+def idle(reference: str) -> str:
+    """The reference, but all its functions return mocks."""
+    tree = ast.parse(reference)
+    nothing = ast.parse("return __import__('unittest.mock').mock.MagicMock()").body
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.body = [ast.Pass()] if node.name == "__init__" else list(nothing)
+    return ast.unparse(tree)

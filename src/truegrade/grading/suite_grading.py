@@ -9,17 +9,17 @@ import msgspec
 from truegrade.grading.executor import Executor
 from truegrade.grading.functions import TESTS_INSIDE, ReferenceFailed
 from truegrade.grading.judgement import Judgement, TestCount, from_outcome
+from truegrade.grading.marks import controls_mark
 from truegrade.grading.suite_assertions import SuiteSource
-from truegrade.grading.suite_controls import UNSTEADY, ControlsKept, SuiteControls, differs, run_control
+from truegrade.grading.suite_controls import ControlsKept, SuiteControls, drawn_for, run_control, strayed
 from truegrade.grading.suite_outside import outside_suite
-from truegrade.grading.suite_runs import run_suite
+from truegrade.grading.suite_runner import HELD
+from truegrade.grading.suite_runs import SuiteRun, run_suite
 from truegrade.records import Reason, SuiteTask
+from truegrade.sandbox.outcome import Outcome
 
 _SLOWDOWN = 4.0
 """A candidate may take this many times the reference's CPU time, as for `truegrade.grading.functions`."""
-_LIMITS = frozenset({Reason.TIME_LIMIT, Reason.MEMORY_LIMIT, Reason.OUTPUT_LIMIT})
-_TIMES_RECHECKED = 4
-"""How often controls are left out that the reference does not always keep to, before there is no verdict."""
 FORGED = "the tests' results are not the program's own: "
 
 
@@ -32,7 +32,7 @@ def grade_by_suite(
     min_cpu_s: float,
     packages: Sequence[str] = (),
 ) -> Judgement:
-    """Run the suite in the judge's process, or in the program's; there, if all passes, run its controls.
+    """Run the suite in the judge's process, or in the program's: there in control runs, where it has any.
 
     Args:
         task: suite and reference.
@@ -43,8 +43,8 @@ def grade_by_suite(
         packages: installed packages that the suite's results depend on.
 
     Returns:
-        With the mark ``tests-inside`` where the tests shared the program's process; ``tampering`` where a control
-        run shows that their results were forged.
+        With the mark ``tests-inside`` where the tests shared the program's process, and that of the chance to pass
+        its control runs by guesses; ``tampering`` where an assertion held with several versions.
     """
     source = suite_source(task)
     try:
@@ -55,21 +55,16 @@ def grade_by_suite(
     cpu_s = max(min_cpu_s, _SLOWDOWN * controls.cpu_s, controls.wall_s)
     if controls.outside:
         return _outside(task, source, program, executor, cpu_s, controls)
+    if controls.controls:
+        judged = _Controlled(task, source, program, executor, cpu_s, controls).judgement()
+        marks = (TESTS_INSIDE, *((controls_mark(controls.chance),) if judged.passed else ()))
+        return msgspec.structs.replace(judged, marks=marks)
     run = run_suite(task, source, program, executor, tests=task.tests, cpu_s=cpu_s)
-    judged = Judgement(
-        reason=run.reason,
-        detail=run.detail,
-        cpu_s=run.outcome.cpu_s,
-        wall_s=run.outcome.wall_s,
-        time_sensitive=run.outcome.time_sensitive,
-        marks=_marks(controls),
-        harness=_counts(run.tests),
-    )
-    judged = _all_run(judged, controls.tests, run.tests)
-    if not judged.passed:
-        return judged
-    candidate = _Candidate(task=task, source=source, program=program, executor=executor, cpu_s=cpu_s)
-    return _controlled(judged, candidate, controls, kept, packages)
+    judged = msgspec.structs.replace(
+        from_outcome(run.outcome, marks=(TESTS_INSIDE,)),
+        reason=run.reason, detail=run.detail, harness=_counts(run.tests),
+    )  # fmt: skip
+    return _all_run(judged, controls.tests, run.tests)
 
 
 def _outside(
@@ -114,79 +109,70 @@ def _all_run(judged: Judgement, reference: str, program: str) -> Judgement:
     return judged
 
 
-def _controlled(
-    judged: Judgement,
-    candidate: _Candidate,
-    controls: SuiteControls,
-    kept: ControlsKept,
-    packages: Sequence[str],
-) -> Judgement:
-    """The judgement on a program that passes, after its control runs."""
-    for _ in range(_TIMES_RECHECKED):
-        found = candidate.first_difference(controls)
-        judged = msgspec.structs.replace(
-            judged, cpu_s=(judged.cpu_s or 0) + found.cpu_s, wall_s=(judged.wall_s or 0) + found.wall_s,
-            marks=_marks(controls),
-        )  # fmt: skip
-        if not found.words:
-            return judged
-        if found.limit is not None:
-            return msgspec.structs.replace(judged, reason=found.limit, detail=found.words)
-        steady = kept.rechecked(
-            candidate.task, candidate.source, controls, found.changed, candidate.executor, packages
+class _Controlled:
+    """The control runs of a program; see `truegrade.grading.suite_controls`."""
+
+    def __init__(
+        self, task: SuiteTask, source: SuiteSource, program: str, executor: Executor, cpu_s: float,
+        controls: SuiteControls,
+    ) -> None:  # fmt: skip
+        self._task, self._source, self._program = task, source, program
+        self._executor, self._cpu_s, self._controls = executor, cpu_s, controls
+        self._tests = ""
+        """Outcomes of the tests, the worst of all runs."""
+        self._held: list[set[int]] = [set() for _ in controls.controls]
+        """Versions with which each assertion was seen to hold."""
+        self._words = ""
+
+    def judgement(self) -> Judgement:
+        """The judgement, without marks."""
+        outcomes: list[Outcome] = []
+        controls, due = self._controls.controls, self._controls.tests
+        for shown in drawn_for(controls):
+            run = run_control(
+                self._task, self._source, controls, shown, self._program, self._executor, cpu_s=self._cpu_s
+            )
+            outcomes.append(run.outcome)
+            if not run.tests:  # however it ended, it is no pass, and the next would end so too
+                return self._judged(outcomes, run.reason, run.detail)
+            self._take(shown, run)
+            # Where an assertion held, the next run may show that it does so whatever it asks for.
+            if _not_run(due, self._tests) == due.count("P") and not any(self._held):
+                break
+        if any(len(held) > 1 for held in self._held):
+            words = f"{FORGED}an assertion held that was changed, as it did before"
+            return self._judged(outcomes, Reason.TAMPERING, words, self._tests)
+        seen = SuiteRun(outcome=outcomes[-1], tests=self._tests, words=self._words)
+        return _all_run(self._judged(outcomes, seen.reason, seen.detail, self._tests), due, self._tests)
+
+    def _take(self, shown: Sequence[int], run: SuiteRun) -> None:
+        """Take over what a run says of tests and assertions."""
+        found = list(run.tests)
+        for number in strayed(self._controls.controls, shown, run):
+            control = self._controls.controls[number]
+            if found[control.test] == "P":
+                name, text = self._source.names[control.test], self._source.text(control.place)
+                self._words = self._words or f"{name}: {text}"
+            found[control.test] = _worse("F", found[control.test])
+        for held, version, seen in zip(self._held, shown, run.seen, strict=True):
+            held.update({version} if seen == HELD else ())
+        self._words = self._words or run.words
+        self._tests = "".join(map(_worse, self._tests or found, found))
+
+    def _judged(self, outcomes: Sequence[Outcome], reason: Reason, detail: str, tests: str = "") -> Judgement:
+        return Judgement(
+            reason=reason,
+            detail=detail,
+            cpu_s=sum(one.cpu_s for one in outcomes),
+            wall_s=sum(one.wall_s for one in outcomes),
+            time_sensitive=any(one.time_sensitive for one in outcomes),
+            harness=_counts(tests),
         )
-        if steady is None:
-            return msgspec.structs.replace(judged, reason=Reason.TAMPERING, detail=FORGED + found.words)
-        controls = steady
-    return msgspec.structs.replace(judged, reason=Reason.GRADER_ERROR, detail=UNSTEADY)
 
 
-class _Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """What the control runs of a candidate came to."""
-
-    cpu_s: float
-    wall_s: float
-    changed: frozenset[int] = frozenset()
-    """Numbers of the controls that were changed in the run that differs."""
-    words: str = ""
-    """How that run differs; empty where none does."""
-    limit: Reason | None = None
-    """The limit that it met: that can happen to any program, and every other difference is forged."""
-
-
-class _Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A program that passes its suite."""
-
-    task: SuiteTask
-    source: SuiteSource
-    program: str
-    executor: Executor
-    cpu_s: float
-
-    def first_difference(self, controls: SuiteControls) -> _Difference:
-        """Run the controls until a run differs from what a right program makes of it, and differs again."""
-        used_s = walls_s = 0.0
-        for changed in controls.patterns(self.program):
-            for last in (False, True):  # a right program may fail a test by chance, and hardly twice
-                run = run_control(
-                    self.task, self.source, controls.controls, changed, self.program, self.executor,
-                    cpu_s=self.cpu_s,
-                )  # fmt: skip
-                used_s, walls_s = used_s + run.outcome.cpu_s, walls_s + run.outcome.wall_s
-                words = differs(run, controls.tests, controls.controls, changed)
-                if not words:
-                    break
-                if last:
-                    met = not run.tests and run.reason in _LIMITS
-                    return _Difference(
-                        cpu_s=used_s, wall_s=walls_s, changed=changed, words=words,
-                        limit=run.reason if met else None,
-                    )  # fmt: skip
-        return _Difference(cpu_s=used_s, wall_s=walls_s)
-
-
-def _marks(controls: SuiteControls) -> tuple[str, ...]:
-    return () if controls.outside else (TESTS_INSIDE,)
+def _worse(one: str, other: str) -> str:
+    """The outcome of a test that was run twice: it passes if it passes both times."""
+    return max(one, other, key="PS-FE".index)
 
 
 def _counts(tests: str) -> dict[str, object] | None:
@@ -196,11 +182,19 @@ def _counts(tests: str) -> dict[str, object] | None:
     return {"tests": len(tests) - tests.count("-"), "passed": tests.count("P"), "results": tests}
 
 
-def count_by_suite(task: SuiteTask, program: str, executor: Executor, *, cpu_s: float) -> TestCount | None:
-    """How many tests of the suite a program passes; None where none was run."""
-    run = run_suite(task, suite_source(task), program, executor, tests=task.tests, cpu_s=cpu_s)
-    ran = len(run.tests) - run.tests.count("-")
-    return TestCount(run.tests.count("P"), ran) if ran else None
+def count_by_suite(
+    task: SuiteTask,
+    program: str,
+    kept: ControlsKept,
+    executor: Executor,
+    *,
+    min_cpu_s: float,
+    packages: Sequence[str] = (),
+) -> TestCount | None:
+    """How many tests of the suite a program passes, as `grade_by_suite` sees it; None where none was run."""
+    judged = grade_by_suite(task, program, kept, executor, min_cpu_s=min_cpu_s, packages=packages)
+    counts = judged.harness
+    return TestCount(counts["passed"], counts["tests"]) if counts and counts["tests"] else None
 
 
 def suite_source(task: SuiteTask) -> SuiteSource:

@@ -9,7 +9,7 @@ import msgspec
 
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement
-from truegrade.grading.marks import SECURE, TESTS_SKIPPED, methods_mark
+from truegrade.grading.marks import CONTROLS, SECURE, TESTS_SKIPPED, methods_mark
 from truegrade.grading.programs import statements
 from truegrade.grading.suite_controls import ControlsKept
 from truegrade.grading.suite_grading import grade_by_suite, suite_source
@@ -85,8 +85,10 @@ def _methods(task: SuiteTask, results: str) -> str:
 
 
 def _together(judged: Judgement, secure: Judgement) -> Judgement:
-    """The judgement of function, marked with that of security."""
-    marks = dict.fromkeys((*judged.marks, *secure.marks, *((SECURE,) if secure.passed else ())))
+    """The judgement of function, marked with that of security; a chance is that of the former."""
+    chances = [one for one in judged.marks if one.startswith(CONTROLS)]
+    others = [one for one in (*judged.marks, *secure.marks) if not one.startswith(CONTROLS)]
+    marks = dict.fromkeys((*others, *chances, *((SECURE,) if secure.passed else ())))
     detail = judged.detail
     if judged.passed and not secure.passed:
         detail = f"insecure: {secure.detail}"

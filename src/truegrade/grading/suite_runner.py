@@ -23,8 +23,8 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 MAX_WORDS = 180
 OUTCOMES = "-SPFE"
 """Of a test: not run, skipped, passed, failed by an assertion, ended by another exception; of parts the last."""
-HELD, FAILED, RAISED = 1, 2, 4
-"""What was seen of an assertion, added up: it held, it failed, another exception came out of it."""
+HELD, FAILED, RAISED, OFTEN = 1, 2, 3, 4
+"""What was seen of an assertion: it held, it failed, another exception came out of it; it was reached again."""
 SHARED = "__test__"
 """Name of the module in which program and tests stand together."""
 BY_PYTEST = "suite_pytest"
@@ -53,14 +53,10 @@ class Watched:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: object, place: object) -> bool:
-        if kind is None:
-            self._seen[self._number] |= HELD
-            return False
-        if issubclass(kind, AssertionError):
-            self._seen[self._number] |= FAILED
-            return True
-        self._seen[self._number] |= RAISED
-        return self._broad and issubclass(kind, Exception)
+        failed = kind is not None and issubclass(kind, AssertionError)
+        now = HELD if kind is None else FAILED if failed else RAISED
+        self._seen[self._number] = OFTEN if self._seen[self._number] else now
+        return kind is not None and (failed or (self._broad and issubclass(kind, Exception)))
 
 
 class Results(unittest.TestResult):
@@ -256,5 +252,5 @@ def run_suite(job: dict[str, Any]) -> None:
     results = Results(job["names"])
     space = load(job["program"], job["module"], job["tests"], watch, job["watch_name"])
     run_tests(space, job["classes"], results, job["framework"])
-    outcomes, seen = packed(results.outcomes, 5, 2), packed(watch.seen, 8, 2)
+    outcomes, seen = packed(results.outcomes, 5, 2), packed(watch.seen, 5, 2)
     raise AssertionError(f"{MARK} {outcomes};{seen};{results.words}")

@@ -104,8 +104,8 @@ def read_report(outcome: Outcome, tests: int, watched: int) -> SuiteRun:
     if outcome.status != Reason.RUNTIME_ERROR or found is None:
         return SuiteRun(outcome=outcome)
     letters = unpacked(found[1], 5, 2, tests)
-    seen = unpacked(found[2], 8, 2, watched)
-    if letters is None or seen is None or max(letters, default=0) >= len(OUTCOMES):
+    seen = unpacked(found[2], 5, 2, watched)
+    if letters is None or seen is None:
         return SuiteRun(outcome=outcome)
     return SuiteRun(
         outcome=outcome, tests="".join(OUTCOMES[one] for one in letters), seen=tuple(seen), words=found[3]

@@ -149,10 +149,10 @@ class Strict(Profile):
              " objects of the program's classes cross, where the reference's do. A name that only the tests import"
              " is no part of the program", "ours"),
         Rule("comparison", "other suites share the program's process (mark tests-inside): those that patch or seed"
-             " it, read its streams, could run what it wrote, or whose values do not cross. When all tests pass,"
-             " control runs follow, in which a constant of half the assertions, then of the others, is changed so"
-             " that the reference fails exactly these; a program whose results do not follow is tampering. That"
-             " refuses many forgeries and not every one", "ours"),
+             " it, read its streams, could run what it wrote, or whose values do not cross. Where every assertion"
+             " that the reference reaches can be shown with other constants, so that the reference fails it, they"
+             " run as often as there are versions; a program has to hold each assertion exactly where the original"
+             " is shown (mark controls:P, P the chance of a program that only guesses)", "ours"),
         Rule("aggregation", "a program that passes a suite in its own process counts as a failure where its text"
              " reads frames, code objects, gc or modules of tests, or reaches for names that it does not hold"
              " (mark reads-tests)", "ours"),
@@ -262,7 +262,8 @@ class Strict(Profile):
         self, problem: Problem, task: OracleTask | SuiteTask, program: str, executor: Executor, cpu_s: float
     ) -> TestCount | None:
         if isinstance(task, SuiteTask):
-            return count_by_suite(left_in(task), program, executor, cpu_s=cpu_s)
+            kept, packages = self._controls, problem.packages
+            return count_by_suite(left_in(task), program, kept, executor, min_cpu_s=cpu_s, packages=packages)
         key = f"{problem.dataset_sha256}/{problem.id}"
         return count_by_oracle(key, task, program, self._references, executor, min_cpu_s=cpu_s)
 

@@ -1,0 +1,181 @@
+"""Versions of a constant: the original and others that a program which knows none of them cannot tell from it.
+
+Values fall into disjoint blocks; which block a value is in depends on nothing but the value and the rest of the
+suite, and is the same for every value of it. So if the values of a block are equally likely to be expected, all
+versions that are ever shown tell nothing of the original, and two assertions show the same versions or none in
+common. What is changed is one number of one or two digits or one digit of a longer one, or one word of a text. A
+block holds values alike in whether the suite has them elsewhere, unchanged, and in how often such values are
+expected (`_SMALL`). Versions of other kinds (truth, types, words that are in no list) are shown as well, and no
+chance is counted for them.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
+from itertools import pairwise
+
+import msgspec
+
+MOST_VERSIONS = 4
+"""Of a constant, the original among them: there are as many control runs."""
+_SMALL = ("01", "235", "46789")
+"""Numbers of one digit, those together that suites expect about equally often (BigCodeBench, ClassEval)."""
+_DIGITS = ("125", "346", "789")
+"""The same for the last digits but zeros of longer numbers."""
+_TOKEN = re.compile(r"[A-Za-z]+|\d+(?:\.\d+)?")
+
+
+class Versions(msgspec.Struct, frozen=True, array_like=True):
+    """What a constant may be replaced by."""
+
+    sources: tuple[str, ...]
+    original: int
+    """Which of them is no change."""
+    block: str
+    """Blocks with the same name hold the same values; empty where no chance is counted."""
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """A constant of an assertion, or a part of it, that can be changed."""
+
+    place: int
+    value: bool | int | float | str
+    part: int = 0
+    """Of a text: which of its words and numbers."""
+    counted: bool = True
+    """Whether its versions are alike, so that there is a chance to count."""
+    others: tuple[str, ...] = ()
+    """Sources that take the place of the source ``value``, where it is a name and no constant."""
+
+
+class Elsewhere:
+    """Words and numbers that a suite and its task hold in places that are not changed.
+
+    Args:
+        suite: words and numbers in constants of the suite, each with the functions in which it is found.
+        told: what a program's author was told.
+    """
+
+    def __init__(self, suite: Mapping[str, Collection[str]], told: str) -> None:
+        self._suite = {token: frozenset(where) for token, where in suite.items()}
+        self._told = frozenset(tokens(told))
+
+    def status(self, token: str) -> tuple[frozenset[str], bool]:
+        """Where else it is found: in which functions of the suite, and whether in what the author was told."""
+        return self._suite.get(token, frozenset()), token in self._told
+
+    def words(self) -> list[str]:
+        """The words of the suite."""
+        return [one for one in self._suite if one.isalpha()]
+
+
+def tokens(text: str) -> list[str]:
+    """Words, in small letters, and numbers of a text."""
+    return [_plain(one) for one in _TOKEN.findall(text)]
+
+
+def parts(place: int, value: object, *, counted: bool) -> Iterator[Choice]:
+    """What of a constant can be changed."""
+    if isinstance(value, str):
+        for number in range(min(8, len(_TOKEN.findall(value)))):
+            yield Choice(place, value, number, counted)
+    elif isinstance(value, bool | int | float) and (isinstance(value, bool) or _stem(value)):
+        yield Choice(place, value, 0, counted and not isinstance(value, bool))
+
+
+def tokens_of(value: object, changed: Collection[int] = ()) -> Iterator[str]:
+    """Words and numbers in a constant, but for parts that are changed."""
+    if isinstance(value, str):
+        yield from (one for number, one in enumerate(tokens(value)) if number not in changed)
+    elif isinstance(value, int | float) and not isinstance(value, bool) and 0 not in changed:
+        yield _stem(value)
+
+
+def versions_of(choice: Choice, elsewhere: Elsewhere) -> Versions:
+    """The versions of what was chosen, two or more."""
+    value = choice.value
+    if choice.others or isinstance(value, bool):
+        return _versions(str(value), [str(value), *(choice.others or (str(not value),))], "")
+    if isinstance(value, str):
+        found = list(_TOKEN.finditer(value))[choice.part]
+        token, before, after = found[0], value[: found.start()], value[found.end() :]
+        block, name = _words(token, elsewhere) if token.isalpha() else _numbers(token, elsewhere)
+        return _versions(repr(value), [repr(f"{before}{one}{after}") for one in block], name * choice.counted)
+    stem = _stem(value)
+    ending = repr(value)[len(stem) :]
+    block, name = _numbers(stem, elsewhere)
+    return _versions(repr(value), [f"{one}{ending}" for one in block], name * choice.counted)
+
+
+def _versions(original: str, sources: list[str], block: str) -> Versions:
+    return Versions(tuple(sources), sources.index(original), block)
+
+
+def _stem(number: float) -> str:
+    """A number as it is written, without ``.0`` or an exponent; empty where it is not finite."""
+    return re.sub(r"\.0$", "", repr(number).partition("e")[0]) if abs(number) < float("inf") else ""
+
+
+def _plain(token: str) -> str:
+    return token.lower() if token.isalpha() else token.removesuffix(".0")
+
+
+def _numbers(token: str, elsewhere: Elsewhere) -> tuple[list[str], str]:
+    """The block of a number: its last digit of the first three that are not 0 is changed."""
+    small = next((row for row in _SMALL if token in row and len(token) == 1), "")
+    digits = [place for place, sign in enumerate(token) if sign in "123456789"][:3]
+    place = digits[-1] if digits else 0
+    row = next((row for row in _DIGITS if token[place] in row), "0123456789")
+    family = list(small) or [f"{token[:place]}{digit}{token[place + 1 :]}" for digit in row]
+    alike = [one for one in family if elsewhere.status(_plain(one)) == elsewhere.status(_plain(token))]
+    block = _block(alike, token)
+    return (block, _name(block)) if len(block) > 1 else (_block(family, token), "")
+
+
+def _words(token: str, elsewhere: Elsewhere) -> tuple[list[str], str]:
+    """The block of a word: of those of the suite, or of words of its length; else one letter is changed."""
+    word = token.lower()
+    known, told = elsewhere.status(word)
+    if known:  # in the same functions as the others, since what is expected of a function is often given to it
+        family = elsewhere.words()
+    else:
+        family = [one for one in _dictionary() if len(one) == len(word) and not any(elsewhere.status(one))]
+    styled = next((how for how in (str.lower, str.upper, str.title) if how(word) == token), None)
+    if styled is not None and word in family and len(word) > 1 and not (told and not known):
+        alike = [one for one in family if elsewhere.status(one) == (known, told)]
+        block = _block(alike, word)
+        if len(block) > 1:
+            return [styled(one) for one in block], _name(block)
+    first, rest = token[:1], token[1:]
+    row = "abcdefghijklmnopqrstuvwxyz"
+    return _block([f"{one}{rest}" for one in (row if first.islower() else row.upper())], token), ""
+
+
+def _block(values: Iterable[str], token: str) -> list[str]:
+    """Those of some values that stand together with one of them, four or fewer."""
+    order = sorted(set(values), key=lambda one: (len(one), hashlib.sha256(one.encode()).digest()))
+    count, place = -(-len(order) // MOST_VERSIONS), order.index(token)
+    bounds = [len(order) * number // count for number in range(count + 1)]
+    return next(order[low:high] for low, high in pairwise(bounds) if low <= place < high)
+
+
+def _name(block: Iterable[str]) -> str:
+    return " ".join(sorted(_plain(one) for one in block))
+
+
+@cache
+def _dictionary() -> frozenset[str]:
+    """Words of Python's own documentation: a list that is everywhere where Python is."""
+    from pydoc_data.topics import topics  # large, and few commands need it
+
+    return frozenset(re.findall(r"\b[a-z]{2,}\b", " ".join(topics.values())))
+
+
+def literals(tree: ast.AST) -> Iterator[ast.Constant]:
+    """Constants of a module but for its docstrings."""
+    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    yield from (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in told)
