@@ -97,7 +97,8 @@ def test_a_suite_that_seeds_what_the_program_draws_is_not_judged_outside(graded)
     body = "import random\nrandom.seed(1)\nself.assertEqual(draw(), 18)"
     task = suite(body, "import random\ndef draw():\n    return random.randint(1, 100)\n", "draw")
     assert outside_suite(task, suite_source(task)) is None
-    assert graded(task, task.reference).marks == (TESTS_INSIDE,)
+    judged = graded(task, task.reference)
+    assert judged.passed and judged.marks[0] == TESTS_INSIDE
 
 
 def test_a_suite_whose_values_do_not_cross_is_not_judged_outside(graded, sandbox):
@@ -107,7 +108,7 @@ def test_a_suite_whose_values_do_not_cross_is_not_judged_outside(graded, sandbox
     for one in (made, lost):
         assert found_outside(one, suite_source(one), sandbox) is None
         judged = graded(one, one.reference)
-        assert (judged.reason, judged.marks) == (Reason.PASSED, (TESTS_INSIDE,)), judged
+        assert (judged.reason, judged.marks[0]) == (Reason.PASSED, TESTS_INSIDE), judged
     assert graded(task, task.reference).passed
 
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from peer_process import ask
 from peer_replies import mutant
-from profile_rows import completion, extracted, passed
+from profile_rows import completion, extracted, grade_all, passed
 
 from truegrade.benchmarks import load_benchmark
 from truegrade.benchmarks.bigcodebench import HARD_FILES, BigCodeBenchRow, _item, modules_of
@@ -134,14 +134,15 @@ def test_right_wrong_and_forged_programs(data, split):
     assert passed(STRICT, [(problem, f"```python\n{code}```") for code in programs]) == [True, True, False, False]
 
 
-def test_forged_programs_pass_as_published_and_fail_under_strict(data):
+def test_forged_programs_pass_as_published_and_not_unmarked_under_strict(data):
     (problem,) = problems(data)
     loads = "    import json\n    json.loads(text)\n"
     empty = "import unittest\nunittest.TestLoader.loadTestsFromTestCase = lambda *a: unittest.TestSuite()\n"
     patched = f"{PATCHED}def task_func(text, key):\n{loads}"
     forged = [empty, patched]
     assert passed(HARNESS, [(problem, code) for code in forged], "program") == [True, True]
-    assert passed(STRICT, [(problem, code) for code in [*forged, LIAR]], "program") == [False] * 3
+    judged = grade_all(STRICT, [(problem, code) for code in [*forged, LIAR]], "program")
+    assert not [one for one in judged if one.passed and one.marks != ("tests-inside",)]
 
 
 def test_prompts(data):

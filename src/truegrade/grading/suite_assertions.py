@@ -15,7 +15,7 @@ import msgspec
 
 from truegrade.extraction.parsing import quietly
 from truegrade.grading.suite_changes import RAISING, KnownNames, called_name, choices_of
-from truegrade.grading.suite_versions import Choice, Elsewhere, literals, tokens_of
+from truegrade.grading.suite_versions import Changeable, Elsewhere, literals, tokens_of
 
 
 class Assertion(msgspec.Struct, frozen=True):
@@ -28,7 +28,7 @@ class Assertion(msgspec.Struct, frozen=True):
     """The test in which every run comes to it that passes; empty where a condition or a loop is between."""
     programs: bool
     """Whether it is about a value of the program's, as far as the source shows."""
-    choices: tuple[Choice, ...]
+    choices: tuple[Changeable, ...]
     """What can be changed, best first."""
 
 
@@ -101,7 +101,7 @@ class SuiteSource:
         node = self._nodes[place]
         return node.items[0] if isinstance(node, ast.With) else node
 
-    def elsewhere(self, chosen: Iterable[Choice], told: str) -> Elsewhere:
+    def elsewhere(self, chosen: Iterable[Changeable], told: str) -> Elsewhere:
         """Words and numbers of the suite but for what is changed.
 
         Args:

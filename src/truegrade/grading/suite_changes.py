@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 
-from truegrade.grading.suite_versions import Choice, parts
+from truegrade.grading.suite_versions import Changeable, parts
 
 RAISING = frozenset({"assertRaises", "assertRaisesRegex", "raises"})
 """What expects an exception: another type lets the exception through."""
@@ -139,7 +139,7 @@ def _is_literal(node: ast.expr) -> bool:
 
 def choices_of(
     node: ast.stmt, call: ast.Call | None, name: str, known: KnownNames, place: Mapping[int, int]
-) -> list[Choice]:
+) -> list[Changeable]:
     """What of an assertion can be changed, best first: values it calls equal, else bounds and types.
 
     Args:
@@ -182,12 +182,12 @@ def _sides(test: ast.expr) -> list[ast.expr]:
     return [test.left, *test.comparators] if isinstance(test, ast.Compare) else []
 
 
-def _types(nodes: Iterable[ast.expr], names: tuple[str, ...], place: Mapping[int, int]) -> Iterator[Choice]:
+def _types(nodes: Iterable[ast.expr], names: tuple[str, ...], place: Mapping[int, int]) -> Iterator[Changeable]:
     for node in nodes:
         written = ast.unparse(node)
         for other in names if written in names else ():
             if other != written:
-                yield Choice(place[id(node)], written, others=(other,), counted=False)
+                yield Changeable(place[id(node)], written, others=(other,), counted=False)
 
 
 def _is_exact(node: ast.stmt, call: ast.Call | None, name: str) -> bool:

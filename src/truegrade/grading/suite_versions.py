@@ -39,7 +39,7 @@ class Versions(msgspec.Struct, frozen=True, array_like=True):
     """Blocks with the same name hold the same values; empty where no chance is counted."""
 
 
-class Choice(msgspec.Struct, frozen=True):
+class Changeable(msgspec.Struct, frozen=True):
     """A constant of an assertion, or a part of it, that can be changed."""
 
     place: int
@@ -78,13 +78,13 @@ def tokens(text: str) -> list[str]:
     return [_plain(one) for one in _TOKEN.findall(text)]
 
 
-def parts(place: int, value: object, *, counted: bool) -> Iterator[Choice]:
+def parts(place: int, value: object, *, counted: bool) -> Iterator[Changeable]:
     """What of a constant can be changed."""
     if isinstance(value, str):
         for number in range(min(8, len(_TOKEN.findall(value)))):
-            yield Choice(place, value, number, counted)
+            yield Changeable(place, value, number, counted)
     elif isinstance(value, bool | int | float) and (isinstance(value, bool) or _stem(value)):
-        yield Choice(place, value, 0, counted and not isinstance(value, bool))
+        yield Changeable(place, value, 0, counted and not isinstance(value, bool))
 
 
 def tokens_of(value: object, changed: Collection[int] = ()) -> Iterator[str]:
@@ -95,7 +95,7 @@ def tokens_of(value: object, changed: Collection[int] = ()) -> Iterator[str]:
         yield _stem(value)
 
 
-def versions_of(choice: Choice, elsewhere: Elsewhere) -> Versions:
+def versions_of(choice: Changeable, elsewhere: Elsewhere) -> Versions:
     """The versions of what was chosen, two or more."""
     value = choice.value
     if choice.others or isinstance(value, bool):
