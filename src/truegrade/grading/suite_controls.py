@@ -57,6 +57,8 @@ from truegrade.records import Reason, SuiteTask
 
 CONTROLS_VERSION = 7
 """Of what is kept on disk; other rules of finding changes raise it."""
+APART = 3
+"""The lowest protection level at which runs have namespaces of their own: below it a suite has no chance."""
 MOST_TRIED = 4
 """How many constants of an assertion are tried."""
 REFERENCE_RUNS = 10
@@ -281,6 +283,8 @@ def find_controls(task: SuiteTask, source: SuiteSource, executor: Executor) -> S
     if first.reason is not Reason.PASSED:
         raise ReferenceFailed(f"the data set's reference does not pass its suite here: {first.detail}")
     found = SuiteControls(tests=first.tests, cpu_s=first.outcome.cpu_s, wall_s=first.outcome.wall_s)
+    if executor.level < APART:
+        return msgspec.structs.replace(found, why="runs that share what the machine shows them are no runs apart")
     try:
         controls = _Finding(task, source, executor, cpu_s, first.tests).controls()
     except _NotDecisive as why:
