@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.assay.hardening.choosing import choose_inputs
+from truegrade.assay.hardening.forms import KnownPrograms, Material, exported_rows
 from truegrade.assay.hardening.new_tests import NewTest, assertion, with_tests
 from truegrade.assay.hardening.running import harden
 from truegrade.assay.hardening.telling import hardened_lines
+from truegrade.assay.written_calls import read_call, written
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.profiles import open_profile
@@ -73,14 +75,89 @@ def test_the_other_forms_hold_the_same_tests(hardened):
     assert evalplus["prompt"] + evalplus["canonical_solution"] == PROMPT + ROW["reference"]
     (trainer,) = map(json.loads, (folder / "hard.trainer.jsonl").read_text().splitlines())
     assert trainer["fn_name"] == "between"
+    assert evalplus["base_input"] == [[[2], 1, 3], [[5, 4, 1], 1, 9]]
     arguments = [[json.loads(line) for line in text.split("\n")] for text in trainer["inputs"]]
-    assert arguments == evalplus["plus_input"]
+    assert arguments == evalplus["base_input"] + evalplus["plus_input"]
     assert [json.loads(text) for text in trainer["outputs"]] == [
         sorted(v for v in values if low <= v <= high) for values, low, high in arguments
     ]
     manifest = json.loads((folder / "hard.manifest.json").read_text())
     assert manifest["hardened"] == 1
+    assert [(one["file"], one["rows"], one["left_out"]) for one in manifest["files"]] == [
+        ("hard.jsonl", 1, {}), ("hard.evalplus.jsonl", 1, {}), ("hard.trainer.jsonl", 1, {}),
+    ]  # fmt: skip
+    for one in found.exported:
+        assert one.right.after == one.right.before == one.right.programs > 0
+        assert (one.stubs.after, one.stubs.programs > 0) == (0, True)
+        assert one.held_out.after <= one.held_out.before
+    card = (folder / "hard.card.md").read_text()
+    assert "| `hard.trainer.jsonl` | 1 | 0 of " in card
+    assert "nothing." in card
     assert {victim for test in manifest["lines"][0]["tests"] for victim in test["victims"]}
+
+
+def exported(
+    reference, tests, calls, *, stub, comparator="equal", benchmark="own", name="own/1", own=((1,), (2,))
+):
+    """The rows of a function ``f`` with new tests, and one stub that the present and the new tests refuse."""
+    task = FunctionTask(prompt="Write f.", entry_point="f", tests=tests, reference=f"def f(x):\n    {reference}\n")
+    problem = Problem(id=name, benchmark=benchmark, dataset_sha256="0" * 64, cluster=name, task=task)
+    new = [NewTest(call=call, expected=value) for call, value in calls]
+    further = tuple(read_call(call) for call, _ in calls)
+    scope = {}
+    exec(task.reference, scope)
+    values = tuple(written(scope["f"](*each)) for each in (*own, *further))
+    material = Material(
+        problem=problem,
+        hardened=with_tests(problem, new, comparator),
+        comparator=comparator,
+        own=own,
+        further=further,
+        expected=values,
+    )
+    wrong = {f"def f(x):\n    {stub}\n": False}
+    known = KnownPrograms(right={task.reference: True}, stubs=wrong, seen={}, held_out=wrong)
+    with Sandbox(workers=1) as sandbox:
+        return exported_rows(material, known, sandbox)
+
+
+def test_every_form_holds_the_own_tests_as_well():
+    # The new tests alone expect True everywhere, which a constant is.
+    rows = exported("return x != 2", "assert f(1)\nassert not f(2)", [("f(3)", "True")], stub="return True")
+    for row in rows.values():
+        assert (row.reason, row.stubs.after, row.held_out.after, row.right.after) == ("", 0, 0, 1)
+    assert json.loads(rows["trainer"].text)["outputs"] == ["true", "false", "true"]
+    assert json.loads(rows["evalplus"].text)["base_input"] == [[1], [2]]
+
+
+def test_every_form_has_the_problems_comparison_or_no_row():
+    sets = exported(
+        "return [x, 0]", "assert set(f(1)) == {0, 1}", [("f(3)", "[3, 0]")], stub="return []",
+        comparator="set_equal", benchmark="mbpp", name="MBPP/7",
+    )  # fmt: skip
+    assert "by the rule set_equal" in sets["trainer"].reason
+    assert json.loads(sets["evalplus"].text)["task_id"] == "Mbpp/7"
+    assert "assert set(f(3)) == set([3, 0])" in json.loads(sets["benchmark"].text)["tests"]
+    # EvalPlus goes by the id: elsewhere it compares in order.
+    other = exported("return [x, 0]", "assert set(f(1)) == {0, 1}", [], stub="return []", comparator="set_equal")
+    assert "EvalPlus compares its outputs by the rule equal" in other["evalplus"].reason
+    assert other["benchmark"].reason == ""
+    near = exported(
+        "return x / 3", "assert abs(f(1) - 0.33) < 0.01", [("f(2)", "0.6666666666666666")], stub="return 0"
+    )
+    assert "floating point" in near["trainer"].reason
+    assert near["evalplus"].reason == near["benchmark"].reason == ""
+
+
+def test_a_row_whose_consumer_pays_or_loses_what_it_must_not_is_left_out():
+    paid = exported("return x", "assert f(1) == 1", [], stub="return 1", own=((1,),))
+    assert {row.reason for row in paid.values()} == {"as exported it accepts 1 of 1 stubs"}
+    tuples = exported("return (x, x)", "assert f(1) == (1, 1)", [], stub="return 1", own=((1,),))
+    assert "JSON cannot hold" in tuples["trainer"].reason
+    assert tuples["evalplus"].reason == ""
+    given = exported("return x[0]", "assert f((1, 2)) == 1", [], stub="return 2", own=(((1, 2),),))
+    assert "JSON cannot hold" in given["evalplus"].reason
+    assert "JSON cannot hold" in given["trainer"].reason
 
 
 def test_a_budget_that_ends_leaves_the_rest_to_the_same_command(tmp_path):

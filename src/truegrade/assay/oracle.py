@@ -41,5 +41,7 @@ class ProblemOracle(msgspec.Struct, frozen=True, kw_only=True):
     """Trusted code that the benchmark puts before a solution; programs here are whole and have it already."""
     method_call: str = ""
     """Source of the function by which a method is called; put behind every program that is held against this."""
+    unanswered: int = 0
+    """Calls of its own tests that its reference gives no answer to, so that they are no inputs."""
     notes: tuple[str, ...] = ()
     """What was left aside while it was built, and why: a second reference, inputs without an answer."""

@@ -86,6 +86,7 @@ def build_oracle(
         packages=problem.packages,
         prefix=getattr(problem.task, "prefix", ""),
         method_call=known.method_call,
+        unanswered=builder.unanswered,
         notes=tuple(builder.notes),
     )
 
@@ -185,6 +186,7 @@ class _Builder:
         self.inputs: list[OracleInput] = []
         self.ambiguous: list[str] = []
         self.notes: list[str] = []
+        self.unanswered = 0
         self._seen: set[str] = set()
         stricter = STRICTER.get(rule.comparator)
         if stricter is not None:
@@ -214,8 +216,9 @@ class _Builder:
             if reason:
                 return reason
             self._add(own[number], "own")
-        if len(answered) < len(own):
-            self.notes.append(f"the reference gives no answer on {len(own) - len(answered)} of its own inputs")
+        self.unanswered = len(own) - len(answered)
+        if self.unanswered:
+            self.notes.append(f"the reference gives no answer on {self.unanswered} of its own inputs")
         return ""
 
     def take_reference(self, reference: str) -> None:

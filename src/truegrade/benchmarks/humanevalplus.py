@@ -47,10 +47,11 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     Raises:
         UserError: the file is not found or not the pinned one, or an argument is not known.
     """
-    return load_pinned("humanevalplus", _SOURCE, HumanEvalPlusRow, _item, data, args)
+    return load_pinned("humanevalplus", _SOURCE, HumanEvalPlusRow, item, data, args)
 
 
-def _item(row: HumanEvalPlusRow) -> Item:
+def item(row: HumanEvalPlusRow) -> Item:
+    """The problem that a row is."""
     return Item(
         id=row.task_id,
         task=OracleTask(

@@ -56,10 +56,15 @@ def load(data: Path | None, args: Mapping[str, str]) -> Benchmark:
     Raises:
         UserError: the file is not found or not the pinned one, or an argument is not known.
     """
-    return load_pinned("mbppplus", _SOURCE, MbppPlusRow, _item, data, args)
+    return load_pinned("mbppplus", _SOURCE, MbppPlusRow, item, data, args)
 
 
-def _item(row: MbppPlusRow) -> Item:
+def item(row: MbppPlusRow) -> Item:
+    """The problem that a row is.
+
+    Raises:
+        UserError: its id or an input is not of the form that its task has.
+    """
     try:
         return _typed_item(row)
     except (TypeError, ValueError, SyntaxError) as error:

@@ -1,27 +1,84 @@
-"""The files of hardened tests: a benchmark of ours, EvalPlus' form, what trainers read, and a manifest."""
+"""The files of hardened tests: a benchmark of ours, EvalPlus' form, what trainers read, a card, and a manifest."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from truegrade.assay.hardening.new_tests import value_of
+import msgspec
+
+from truegrade.assay.hardening.forms import FORMS, AcceptedPrograms
 from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions
-from truegrade.assay.written_calls import read_call
 from truegrade.errors import UserError
 from truegrade.files.json_text import encode
-from truegrade.records import CasesTask, FunctionTask, OracleTask, Problem, sha256_json
+from truegrade.records import sha256_json
+from truegrade.report import format as fmt
+from truegrade.statistics import wilson
 from truegrade.store.manifest import write_atomically
 
-EVALPLUS, TRAINER, MANIFEST, CARD = ".evalplus.jsonl", ".trainer.jsonl", ".manifest.json", ".card.md"
+MANIFEST, CARD = ".manifest.json", ".card.md"
 """Ends of the files beside the benchmark; they take the place of ``.jsonl``."""
+_SHOWN = 12
+"""Problems that the card names for one reason; the manifest names all."""
+
+
+class ExportedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One file of rows, and what its consumer makes of known programs: the sums over its rows."""
+
+    form: str
+    file: str
+    rows: int
+    left_out: Mapping[str, tuple[str, ...]]
+    """Reason to the problems that it left out."""
+    right: AcceptedPrograms
+    stubs: AcceptedPrograms
+    held_out: AcceptedPrograms
+
+
+def total(sides: Sequence[AcceptedPrograms | None]) -> AcceptedPrograms:
+    """All of them together."""
+    some = [side for side in sides if side is not None]
+    return AcceptedPrograms(
+        programs=sum(one.programs for one in some),
+        before=sum(one.before for one in some),
+        after=sum(one.after for one in some),
+    )
+
+
+def exported_files(out: Path, lines: Sequence[HardenedProblem]) -> list[ExportedFile]:
+    """The files of rows, with their figures.
+
+    Raises:
+        UserError: ``out`` does not end in ``.jsonl``.
+    """
+    files = []
+    for name, form in FORMS.items():
+        rows = [(line.problem_id, line.exports[name]) for line in lines]
+        left_out: dict[str, list[str]] = defaultdict(list)
+        for problem_id, row in rows:
+            if row.reason:
+                left_out[row.reason].append(problem_id)
+        kept = [row for _, row in rows if not row.reason]
+        files.append(
+            ExportedFile(
+                form=name,
+                file=_beside(out, form.ending).name,
+                rows=len(kept),
+                left_out={reason: tuple(ids) for reason, ids in left_out.items()},
+                right=total([row.right for row in kept]),
+                stubs=total([row.stubs for row in kept]),
+                held_out=total([row.held_out for row in kept]),
+            )
+        )
+    return files
 
 
 def write_hardened(
     out: Path,
     benchmark: str,
-    pairs: Sequence[tuple[Problem, Problem, HardenedProblem]],
+    lines: Sequence[HardenedProblem],
     options: HardeningOptions,
     *,
     licence: str,
@@ -32,117 +89,51 @@ def write_hardened(
     Args:
         out: the benchmark, ``NAME.jsonl``; the others stand beside it.
         benchmark: name of the benchmark that was hardened.
-        pairs: each problem before, after, and what was measured.
+        lines: the problems, with their rows.
         options: what the tests were made with.
         licence: of the benchmark, carried along.
         source: name, hash and origin of its data.
 
     Returns:
-        The files written. EvalPlus' form and the trainers' hold the problems that can be put so; the manifest
-        says how many.
+        The files written.
     """
-    rows = [row for _, after, line in pairs if (row := _row(after, line)) is not None]
-    evalplus = [row for before, _, line in pairs if (row := _evalplus(before, line)) is not None]
-    trainer = [row for before, _, line in pairs if (row := _trainer(before, line)) is not None]
+    files = exported_files(out, lines)
     manifest = {
         "benchmark": benchmark,
         "licence": licence,
         "source": dict(source),
         "options": options,
-        "problems": len(pairs),
-        "hardened": sum(bool(line.tests) for _, _, line in pairs),
-        "rows": {"benchmark": len(rows), "evalplus": len(evalplus), "trainer": len(trainer)},
+        "problems": len(lines),
+        "hardened": sum(bool(line.tests) for line in lines),
+        "files": files,
         "sha256": {},
-        "lines": [line for _, _, line in pairs],
+        "lines": [msgspec.structs.replace(line, exports={}) for line in lines],
     }
+    contents = {
+        form.ending: "".join(f"{row.text}\n" for line in lines if (row := line.exports[name]).text)
+        for name, form in FORMS.items()
+    }
+    contents[CARD] = _card(benchmark, licence, source, manifest)
     written = []
-    for path, content in (
-        (out, _lines(rows)),
-        (_beside(out, EVALPLUS), _lines(evalplus)),
-        (_beside(out, TRAINER), _lines(trainer)),
-        (_beside(out, CARD), _card(benchmark, licence, source, manifest).encode()),
-    ):
-        write_atomically(path, content)
-        manifest["sha256"][path.name] = sha256_json(content.decode())  # type: ignore[index]
+    for ending, content in contents.items():
+        path = _beside(out, ending)
+        write_atomically(path, content.encode())
+        manifest["sha256"][path.name] = sha256_json(content)  # type: ignore[index]
         written.append(path)
     write_atomically(_beside(out, MANIFEST), encode(manifest, indent=2) + b"\n")
     return [*written, _beside(out, MANIFEST)]
 
 
-def _row(problem: Problem, line: HardenedProblem) -> dict[str, Any] | None:
-    """The hardened problem as a row of a benchmark of one's own (``docs/extend.md``)."""
-    task = problem.task
-    tags = {**problem.tags, "new_tests": str(len(line.tests))}
-    if isinstance(task, FunctionTask):
-        tests = f"{task.setup}\n{task.tests}" if task.setup else task.tests
-        row = {
-            "id": problem.id,
-            "prompt": task.prompt,
-            "tests": tests,
-            "entry_point": task.entry_point,
-            "reference": task.reference,
-            "shown_tests": task.shown_tests,
-            "tags": tags,
-        }
-        return {**row, "buggy": task.buggy} if task.buggy else row
-    return None
-
-
-def _evalplus(problem: Problem, line: HardenedProblem) -> dict[str, Any] | None:
-    """A row as EvalPlus stores problems (evalplus/evalplus@26d6d00 ``evalplus/data/utils.py``).
-
-    Inputs are JSON, so problems whose arguments JSON would change (tuples, sets) have none.
-    """
-    task = problem.task
-    if not isinstance(task, FunctionTask | OracleTask) or line.comparator != "equal":
-        return None
-    inputs = [list(read_call(test.call)) for test in line.tests]
-    if not all(map(_is_json, inputs)):
-        return None
-    prefix = task.prefix
-    known = [list(each) for each in task.base_inputs] if isinstance(task, OracleTask) else []
-    if not all(map(_is_json, known)):
-        return None
-    return {
-        "task_id": problem.id,
-        "prompt": task.prompt,
-        "entry_point": task.entry_point,
-        "canonical_solution": task.reference.removeprefix(prefix) if prefix else task.reference,
-        "base_input": known,
-        "plus_input": inputs,
-        "contract": "",
-        "atol": task.atol if isinstance(task, OracleTask) else 0,
-    }
-
-
-def _trainer(problem: Problem, line: HardenedProblem) -> dict[str, Any] | None:
-    """The tests as trainers read them: of each call the arguments as lines of JSON, and the value as JSON."""
-    task = problem.task
-    if isinstance(task, FunctionTask | OracleTask | CasesTask) and line.tests:
-        calls = [(list(read_call(test.call)), value_of(test.expected)) for test in line.tests]
-        if all(_is_json([*arguments, value]) for arguments, value in calls):
-            return {
-                "task_id": problem.id,
-                "inputs": ["\n".join(encode(each).decode() for each in arguments) for arguments, _ in calls],
-                "outputs": [encode(value).decode() for _, value in calls],
-                "fn_name": task.entry_point,
-            }
-    return None
-
-
-def _is_json(value: Any) -> bool:
-    """Whether a plain value comes back from JSON as it was."""
-    if isinstance(value, list):
-        return all(map(_is_json, value))
-    if isinstance(value, dict):
-        return all(type(key) is str and _is_json(item) for key, item in value.items())
-    if isinstance(value, float):
-        return value - value == 0  # neither infinite nor NaN
-    return value is None or isinstance(value, str | bool | int)
-
-
 def _card(benchmark: str, licence: str, source: Mapping[str, str], manifest: Mapping[str, Any]) -> str:
     """A dataset card for the hub."""
+    files: Sequence[ExportedFile] = manifest["files"]
+    table = "\n".join(
+        f"| `{one.file}` | {one.rows} | {one.right.before - one.right.after} of {one.right.before}"
+        f" | {one.stubs.before} | {one.stubs.after} of {one.stubs.programs}"
+        f" | {rate_told(one.held_out.before, one.held_out.programs)}"
+        f" | {rate_told(one.held_out.after, one.held_out.programs)} |"
+        for one in files
+    )
     return f"""---
 license: other
 license_name: {licence}
@@ -161,12 +152,37 @@ programs that the benchmark's own tests accept. {manifest["hardened"]} of {manif
 tests. Expected values are those of the benchmark's reference program; the manifest names for every test the
 programs that it refuses, and what the tests gain on programs that were kept out of the choice.
 
+Each row holds the benchmark's own and the new tests. It was measured as it is written here: read back as the
+consumer of its form reads it, and graded by the consumer's rules (the file of trainers by two of them:
+LiveCodeBench's runner and verl's `prime_code`). A row that then refuses a right program, accepts a stub, or
+accepts a wrong program that chose the tests and that they refuse, is left out. Wrong mutants that chose nothing
+are accepted at these rates (95 % intervals, programs taken for independent):
+
+| file | rows | right refused | stubs, own tests | stubs, as exported | mutants, own tests | mutants, as exported |
+| --- | --- | --- | --- | --- | --- | --- |
+{table}
+
+Left out:
+
+{chr(10).join(_left_out_lines(files)) or "nothing."}
+
 Source: {", ".join(f"{name} {value}" for name, value in source.items())}. Licence of the source: {licence}.
 """
 
 
-def _lines(rows: Sequence[Mapping[str, Any]]) -> bytes:
-    return b"".join(encode(row) + b"\n" for row in rows)
+def _left_out_lines(files: Sequence[ExportedFile]) -> Iterator[str]:
+    for one in files:
+        for reason, ids in sorted(one.left_out.items(), key=lambda pair: -len(pair[1])):
+            named = ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")
+            yield f"- `{one.file}`: {fmt.count(len(ids))}, because {reason}: {named}"
+
+
+def rate_told(accepted: int, programs: int) -> str:
+    """``3 of 40, 7.5 % [2.6, 19.9]``; the interval is Wilson's."""
+    if not programs:
+        return "none"
+    low, high = wilson(accepted, programs)
+    return f"{accepted} of {programs}, {100 * accepted / programs:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def _beside(out: Path, ending: str) -> Path:

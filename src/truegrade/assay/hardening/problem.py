@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 import msgspec
 
@@ -10,17 +10,27 @@ from truegrade.assay.building import reference_of
 from truegrade.assay.generators import infer_domain
 from truegrade.assay.generators.searching import find_witness
 from truegrade.assay.hardening.choosing import choose_inputs, victims
+from truegrade.assay.hardening.forms import (
+    AcceptedPrograms,
+    ExportedRow,
+    KnownPrograms,
+    Material,
+    exported_rows,
+    left_out,
+)
 from truegrade.assay.hardening.new_tests import STATED, NewTest, with_tests
 from truegrade.assay.labelling import OracleLabeller
 from truegrade.assay.oracle import ProblemOracle
 from truegrade.assay.oracle_building import build_oracle, rule_of
+from truegrade.assay.probes.examples import examples_of
 from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.mutants import mutants
 from truegrade.assay.probes.right import rewrites
+from truegrade.assay.probes.stubs import stubs
 from truegrade.assay.records import Probe
 from truegrade.assay.reference_answers import AnswerRule, Arguments, answers_of
 from truegrade.assay.targets.profile import is_endless
-from truegrade.assay.written_calls import is_plain, written, written_call
+from truegrade.assay.written_calls import is_plain, read_call, written, written_call
 from truegrade.grading.executor import Executor
 from truegrade.profiles import open_profile
 from truegrade.profiles.base import Profile
@@ -33,16 +43,6 @@ MOST_CPU = 2.0
 _LEAST_CPU_S = 0.02
 """Below it the start of a process is all that is measured."""
 _CALL_CPU_S = 0.1
-
-
-class AcceptedPrograms(msgspec.Struct, frozen=True, kw_only=True):
-    """Programs of one kind under two suites."""
-
-    programs: int
-    before: int
-    """Accepted by the present tests."""
-    after: int
-    """Accepted by the present and the new tests."""
 
 
 class HardenedProblem(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +71,8 @@ class HardenedProblem(msgspec.Struct, frozen=True, kw_only=True):
     cpu_after_s: float | None = None
     reason: str = ""
     """Why there are no new tests; empty where there are."""
+    exports: Mapping[str, ExportedRow] = {}
+    """By the name of the form: the row, measured as it is written, or why there is none."""
     settings_sha256: str = ""
     """Of what decided this line, so that lines of other settings are not mixed in."""
 
@@ -111,12 +113,10 @@ class ProblemHardener:
         options = self._options
         oracle = build_oracle(problem, companion, self._executor, generated=options.inputs, seed=options.seed)
         if isinstance(oracle, str):
-            return HardenedProblem(problem_id=problem.id, reason=oracle), problem
-        if oracle.comparator not in STATED:
-            reason = f"its outputs are compared by the rule {oracle.comparator}, which no added test can state"
-            return HardenedProblem(problem_id=problem.id, reason=reason, ambiguous=oracle.ambiguous), problem
+            exports = left_out(f"it cannot be measured: {oracle}")
+            return HardenedProblem(problem_id=problem.id, reason=oracle, exports=exports), problem
         work = _Work(problem, oracle, options, self._executor, self._strict)
-        tests, dropped = work.tests()
+        tests, dropped = work.tests() if oracle.comparator in STATED else ([], [])
         return work.measured(tests, dropped, claims)
 
     def held_out(self, problem: Problem, oracle: ProblemOracle) -> list[str]:
@@ -164,6 +164,11 @@ class _Work:
         self._wrong, self._wrong_held = _halves(wrong)
         self._right, self._right_held = _halves(right)
         self._others = oracle.references[1:]
+        self._verdicts: dict[tuple[str, str], bool] = {}
+        made_stubs = stubs(problem.id, oracle.entry_point, reference, examples_of(problem))
+        self._stubs = [probe for probe in made_stubs if self._labeller.label(probe.code).label == "wrong"]
+        # A stub that the present tests accept is refused by a new one, as a mutant is.
+        self._choosing = [*self._wrong, *(each for each in self._stubs if self._accepts(problem, each.code))]
 
     @property
     def held_out(self) -> list[str]:
@@ -174,7 +179,7 @@ class _Work:
         """The tests chosen, without those that refuse a right program, and the calls of those."""
         inputs = self._candidates()
         kills = self._kills(inputs)
-        survivors = {probe.id for probe in self._wrong if self._accepts(self._problem, probe.code)}
+        survivors = {probe.id for probe in self._choosing if self._accepts(self._problem, probe.code)}
         further = self._further(survivors.difference(*kills))
         inputs, kills = [*inputs, *further], [*kills, *self._kills(further)]
         calls = [written_call(self._oracle.entry_point, arguments) for arguments in inputs]
@@ -192,7 +197,11 @@ class _Work:
         self, tests: list[NewTest], dropped: list[str], claims: Sequence[ClaimedProbe]
     ) -> tuple[HardenedProblem, Problem]:
         """What the tests gain, and what they cost."""
-        hardened = with_tests(self._problem, tests, self._rule.comparator) if tests else self._problem
+        hardened = self._with(tests) if tests else self._problem
+        comparator = self._rule.comparator
+        reason = "no generated input refuses a program that is not refused already"
+        if comparator not in STATED:
+            reason = f"its outputs are compared by the rule {comparator}, which no added test can state"
         bugs = [each.probe.code for each in claims if each.claim == "wrong"]
         bugs = [code for code in bugs if self._labeller.label(code).label == "wrong"]
         kept = [each.probe.code for each in claims if each.claim == "right"]
@@ -201,8 +210,8 @@ class _Work:
             problem_id=self._problem.id,
             tests=tuple(tests),
             dropped=tuple(dropped),
-            comparison=STATED[self._rule.comparator],
-            comparator=self._rule.comparator,
+            comparison=STATED.get(comparator, ""),
+            comparator=comparator,
             ambiguous=self._oracle.ambiguous,
             seen=self._side(hardened, [probe.code for probe in self._wrong]),
             held_out=self._side(hardened, [probe.code for probe in self._wrong_held]),
@@ -211,7 +220,8 @@ class _Work:
             labelled_right=self._side(hardened, kept) if kept else None,
             cpu_before_s=self._cpu_s(self._problem),
             cpu_after_s=self._cpu_s(hardened),
-            reason="" if tests else "no generated input refuses a program that is not refused already",
+            reason="" if tests else reason,
+            exports=exported_rows(self._material(tests, hardened), self._known(hardened), self._executor),
         )
         return line, hardened
 
@@ -229,7 +239,7 @@ class _Work:
     def _further(self, missed: Set[str]) -> list[Arguments]:
         """Inputs searched for near the change of each wrong program that no candidate refuses."""
         found: dict[str, Arguments] = {}
-        for probe in self._wrong:
+        for probe in self._choosing:
             if probe.id in missed:
                 shown = find_witness(
                     self._oracle, self._domain, probe.code, self._executor,
@@ -244,7 +254,7 @@ class _Work:
         kills: list[set[str]] = [set() for _ in inputs]
         reference = self._oracle.references[0]
         expected = answers_of(reference, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S)
-        for probe in self._wrong:
+        for probe in self._choosing:
             if probe.code in self._endless:
                 continue  # its present tests refuse it, after as long as they wait
             got = answers_of(probe.code, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S)
@@ -287,11 +297,49 @@ class _Work:
         )
         return AcceptedPrograms(programs=len(programs), before=len(before), after=after)
 
+    def _material(self, tests: Sequence[NewTest], hardened: Problem) -> Material:
+        """The tests as calls: those of the problem, and the new ones."""
+        oracle = self._oracle
+        own, plus = ([one.arguments for one in oracle.inputs if one.source == name] for name in ("own", "plus"))
+        # The inputs of a companion prove labels and are not the problem's own tests.
+        further = plus if getattr(self._problem.task, "plus_inputs", ()) else []
+        further += [read_call(test.call) for test in tests]
+        expected = self._expected([*own, *further])
+        not_calls = "its own tests call a method" if oracle.method_call else ""
+        if oracle.unanswered:
+            not_calls = f"its reference answers not all calls of its own tests ({oracle.unanswered} raise)"
+        return Material(
+            problem=self._problem,
+            hardened=hardened,
+            comparator=oracle.comparator,
+            own=own,
+            further=further,
+            expected=[expected[each] for each in sorted(expected)]
+            if len(expected) == len(own) + len(further)
+            else None,
+            not_calls=not_calls,
+        )
+
+    def _known(self, hardened: Problem) -> KnownPrograms:
+        """The programs that every exported row is measured with."""
+        reference, wrong = reference_of(self._problem), [probe.code for probe in self._stubs]
+        seen = [probe.code for probe in self._wrong if probe.code not in self._endless]
+        right = [reference, *self._others, *(probe.code for probe in (*self._right, *self._right_held))]
+        return KnownPrograms(
+            right={code: self._accepts(self._problem, code) for code in right},
+            stubs={code: self._accepts(self._problem, code) for code in wrong},
+            seen={code: self._accepts(hardened, code) for code in seen},
+            held_out={code: self._accepts(self._problem, code) for code in self.held_out},
+        )
+
     def _accepts(self, problem: Problem, code: str) -> bool:
         if code in self._endless:
             return False  # it does not end on an input of the present tests, so there is nothing to wait for
-        answer = Answer(value=code, found="assay", form="program")
-        return self._strict.judgement(problem, answer, self._executor).passed
+        key = problem.dataset_sha256, code
+        if key not in self._verdicts:
+            answer = Answer(value=code, found="assay", form="program")
+            self._verdicts[key] = self._strict.judgement(problem, answer, self._executor).passed
+        return self._verdicts[key]
 
     def _cpu_s(self, problem: Problem) -> float | None:
         answer = Answer(value=reference_of(problem), found="assay", form="program")

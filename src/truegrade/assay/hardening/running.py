@@ -12,9 +12,9 @@ from statistics import median
 import msgspec
 
 from truegrade.api import unsafe_allowed
-from truegrade.assay.hardening.exporting import write_hardened
-from truegrade.assay.hardening.new_tests import with_tests
-from truegrade.assay.hardening.problem import AcceptedPrograms, HardenedProblem, HardeningOptions, ProblemHardener
+from truegrade.assay.hardening.exporting import ExportedFile, exported_files, total, write_hardened
+from truegrade.assay.hardening.forms import AcceptedPrograms
+from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, ProblemHardener
 from truegrade.assay.in_order import in_order
 from truegrade.assay.opening import find_companions
 from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
@@ -30,6 +30,8 @@ from truegrade.sandbox import Sandbox
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 
 JOURNAL_ENDING = ".journal.jsonl"
+_LINES = "2"
+"""Version of the journal's lines: those without measured rows belong to other settings."""
 
 
 class Hardened(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,17 +41,14 @@ class Hardened(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[Path, ...]
     """Empty where the budget ended first: the same call goes on."""
     lines: tuple[HardenedProblem, ...]
+    exported: tuple[ExportedFile, ...] = ()
+    """What the consumer of each file makes of known programs."""
     left: int = 0
     """Problems that the budget left."""
 
     def total(self, side: str) -> AcceptedPrograms:
         """The programs of one field of `HardenedProblem` over all problems, as ``held_out``."""
-        sides: list[AcceptedPrograms] = [one for line in self.lines if (one := getattr(line, side)) is not None]
-        return AcceptedPrograms(
-            programs=sum(one.programs for one in sides),
-            before=sum(one.before for one in sides),
-            after=sum(one.after for one in sides),
-        )
+        return total([getattr(line, side) for line in self.lines])
 
     @property
     def median_tests(self) -> float:
@@ -116,7 +115,7 @@ def harden(
     claims: dict[str, list[ClaimedProbe]] = {}
     for claimed in read_labels(Path(labels), chosen.keys()) if labels else ():
         claims.setdefault(claimed.probe.problem_id, []).append(claimed)
-    settings = sha256_json([options, loaded.dataset_sha256, sorted(companions), claims])
+    settings = sha256_json([_LINES, options, loaded.dataset_sha256, sorted(companions), claims])
     journal = place.with_name(place.name.removesuffix(".jsonl") + JOURNAL_ENDING)
     journal.parent.mkdir(parents=True, exist_ok=True)
     lines = _begun(journal, settings, notice)
@@ -150,21 +149,17 @@ def harden(
     ordered = tuple(lines[name] for name in chosen if name in lines)
     if len(ordered) < len(chosen):
         return Hardened(benchmark=loaded.name, files=(), lines=ordered, left=len(chosen) - len(ordered))
-    pairs = [(chosen[line.problem_id], _hardened(chosen[line.problem_id], line), line) for line in ordered]
     spec = find_benchmark(benchmark)
     files = write_hardened(
         place,
         loaded.name,
-        pairs,
+        ordered,
         options,
         licence=spec.licence,
         source={"benchmark": loaded.name, "sha256": loaded.dataset_sha256},
     )
-    return Hardened(benchmark=loaded.name, files=tuple(files), lines=ordered)
-
-
-def _hardened(problem: Problem, line: HardenedProblem) -> Problem:
-    return with_tests(problem, line.tests, line.comparator) if line.tests else problem
+    exported = tuple(exported_files(place, ordered))
+    return Hardened(benchmark=loaded.name, files=tuple(files), lines=ordered, exported=exported)
 
 
 def _begun(journal: Path, settings: str, notice: Notice) -> dict[str, HardenedProblem]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from truegrade.assay.hardening.problem import AcceptedPrograms
+from truegrade.assay.hardening.exporting import rate_told
 from truegrade.assay.hardening.running import Hardened
 from truegrade.report import format as fmt
-from truegrade.statistics import wilson
 
 _SIDES = (
     ("held_out", "wrong mutants, not used to choose"),
@@ -26,11 +25,11 @@ def hardened_lines(found: Hardened) -> Iterator[str]:
         f"{found.benchmark}: {fmt.count(hardened)} of {fmt.count(len(found.lines))} problems have new tests,"
         f" {fmt.count(new)} in all, {found.median_tests:g} a problem (median)"
     )
-    yield f"{'':36}{'programs':>9}{'accepted before':>17}{'after':>8}{'rate after (95 %)':>26}"
     for field, name in _SIDES:
         side = found.total(field)
         if side.programs:
-            yield f"{name:36}{side.programs:>9,}{side.before:>17,}{side.after:>8,}{_rate(side):>26}"
+            told = rate_told(side.after, side.programs)
+            yield f"{name:36}{side.before:>7,} of {side.programs:,} accepted before, after {told}"
     times = [(line.cpu_before_s, line.cpu_after_s) for line in found.lines if line.tests]
     before = sum(one for one, other in times if one is not None and other is not None)
     after = sum(other for one, other in times if one is not None and other is not None)
@@ -44,9 +43,12 @@ def hardened_lines(found: Hardened) -> Iterator[str]:
         yield f"{fmt.count(doubts)} problems have inputs on which references disagree; the manifest lists them"
     if found.left:
         yield f"{fmt.count(found.left)} problems are left; the same command goes on and then writes the files"
+    for one in found.exported:
+        left_out = sum(map(len, one.left_out.values()))
+        yield (
+            f"{one.file}, measured as written: {fmt.count(one.rows)} rows, {fmt.count(left_out)} left out;"
+            f" right programs refused: {one.right.before - one.right.after} of {one.right.before};"
+            f" stubs accepted: {one.stubs.after} of {one.stubs.programs}; wrong mutants, not used to choose:"
+            f" {rate_told(one.held_out.after, one.held_out.programs)}"
+        )
     yield from (f"wrote {path}" for path in found.files)
-
-
-def _rate(side: AcceptedPrograms) -> str:
-    low, high = wilson(side.after, side.programs)
-    return f"{100 * side.after / side.programs:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"

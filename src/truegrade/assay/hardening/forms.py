@@ -1,0 +1,311 @@
+"""The forms in which hardened tests are written, and what the consumer of each makes of known programs.
+
+A row holds the problem's own and the new tests under the problem's comparison, or it is left out. Every row is
+read back as its consumer reads it, and known programs are graded by the consumer's rules, before it is kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import msgspec
+
+from truegrade.assay.hardening.new_tests import value_of
+from truegrade.assay.reference_answers import Arguments
+from truegrade.assay.targets.profile import ENDLESS_CPU_S
+from truegrade.assay.written_calls import written, written_call
+from truegrade.benchmarks import humanevalplus, load_benchmark, mbppplus
+from truegrade.benchmarks.ground_truths.ground_truth import read_ground_truth
+from truegrade.errors import BadRecord, UserError
+from truegrade.files.json_text import encode
+from truegrade.grading import oracles
+from truegrade.grading.executor import Executor
+from truegrade.profiles import open_profile
+from truegrade.records import Answer, FunctionTask, OracleTask, Problem
+
+Row = dict[str, Any]
+
+
+class AcceptedPrograms(msgspec.Struct, frozen=True, kw_only=True):
+    """Programs of one kind under two suites."""
+
+    programs: int
+    before: int
+    """Accepted by the present tests."""
+    after: int
+    """Accepted by the present and the new tests."""
+
+
+class ExportedRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A problem in one form; ``after`` of its figures is what the form's consumer accepts."""
+
+    text: str = ""
+    """The line as it is written; empty where the problem is left out."""
+    reason: str = ""
+    """Why it is left out; else empty."""
+    right: AcceptedPrograms | None = None
+    """Right programs that the present tests accept."""
+    stubs: AcceptedPrograms | None = None
+    held_out: AcceptedPrograms | None = None
+    """Wrong mutants that chose no test; only of a row that is kept."""
+
+
+class Material(msgspec.Struct, frozen=True, kw_only=True):
+    """What rows are made of."""
+
+    problem: Problem
+    """As it was."""
+    hardened: Problem
+    comparator: str
+    """Of its oracle."""
+    own: Sequence[Arguments] = ()
+    """The calls of its own tests."""
+    further: Sequence[Arguments] = ()
+    """Calls of its extended tests, if they are its own as well, and of the new ones."""
+    expected: Sequence[str] | None = None
+    """What the reference returns for all of them, as literals; None where one of them is no plain value."""
+    not_calls: str = ""
+    """Why its own tests are not these calls alone; else empty."""
+
+
+class KnownPrograms(msgspec.Struct, frozen=True, kw_only=True):
+    """Whole programs that a row is measured with, each with whether the problem's tests accept it."""
+
+    right: Mapping[str, bool]
+    """By its present tests."""
+    stubs: Mapping[str, bool]
+    """By its present tests."""
+    seen: Mapping[str, bool]
+    """Wrong mutants that chose the tests; by the present and the new tests."""
+    held_out: Mapping[str, bool]
+    """By its present tests."""
+
+
+class Form(NamedTuple):
+    """One kind of file."""
+
+    ending: str
+    """Takes the place of ``.jsonl``."""
+    graders: tuple[str, ...]
+    """Profiles that grade as its consumers do; a program must be right for each of them."""
+    row: Callable[[Material], Row | str]
+    """The row, or why there is none."""
+    read: Callable[[Path, Problem], Problem]
+    """The problem of a file of one row, as its consumer reads it."""
+
+
+# ------------------------------------------------------------------------------------------- a benchmark
+
+
+def _benchmark_row(material: Material) -> Row | str:
+    """A row of a benchmark of one's own (``docs/extend.md``)."""
+    problem, task = material.hardened, material.hardened.task
+    if not isinstance(task, FunctionTask):
+        return "its tests are calls and no Python source, which this form holds"
+    row: Row = {
+        "id": problem.id,
+        "prompt": task.prompt,
+        "tests": f"{task.setup}\n{task.tests}" if task.setup else task.tests,
+        "entry_point": task.entry_point,
+        "reference": task.reference,
+        "shown_tests": task.shown_tests,
+        "tags": problem.tags,
+    }
+    if problem.packages:
+        row["packages"] = problem.packages
+    return row | ({"prefix": task.prefix} if task.prefix not in ("", task.prompt) else {})
+
+
+def _read_benchmark(path: Path, problem: Problem) -> Problem:
+    return load_benchmark(str(path)).problems[0]
+
+
+# ---------------------------------------------------------------------------------------------- EvalPlus
+
+
+def _evalplus_row(material: Material) -> Row | str:
+    """A row as EvalPlus stores problems (evalplus/evalplus@26d6d00 ``evalplus/data/utils.py``).
+
+    What it runs as the reference is the prompt and behind it the solution: a prompt in words is put in quotes.
+    """
+    problem, task = material.problem, material.problem.task
+    if not isinstance(task, FunctionTask | OracleTask):
+        return "it is a repair, and this form asks for a function"
+    if material.not_calls:
+        return material.not_calls
+    continues = bool(task.prefix) and task.reference.startswith(task.prefix)
+    prompt = task.prefix if continues else task.prompt
+    if not continues and not isinstance(task, OracleTask):
+        prompt = _quoted("\n".join((task.prompt, *task.shown_tests)))
+    return {
+        "task_id": problem.id.replace("MBPP/", "Mbpp/", 1),
+        "prompt": prompt,
+        "entry_point": task.entry_point,
+        "canonical_solution": task.reference.removeprefix(task.prefix) if continues else task.reference,
+        "base_input": material.own,
+        "plus_input": material.further,
+        "contract": "",
+        "atol": task.atol if isinstance(task, OracleTask) else 0,
+    }
+
+
+def _quoted(text: str) -> str:
+    """A docstring as MBPP+ has them for prompts."""
+    plain = "\\" not in text and '"""' not in text and not text.endswith('"')
+    return f'"""\n{text}\n"""\n' if plain else f"{text!r}\n"
+
+
+def _read_evalplus(path: Path, problem: Problem) -> Problem:
+    """Arguments rebuilt, and the comparison, by the id as EvalPlus goes by it."""
+    content = path.read_bytes()
+    if content.startswith(b'{"task_id":"Mbpp/'):
+        name, item = "mbppplus", mbppplus.item(msgspec.json.decode(content, type=mbppplus.MbppPlusRow))
+    else:
+        row = msgspec.json.decode(content, type=humanevalplus.HumanEvalPlusRow)
+        name, item = "humanevalplus", humanevalplus.item(row)
+    return msgspec.structs.replace(problem, benchmark=name, task=item.task)
+
+
+# ---------------------------------------------------------------------------------------------- trainers
+
+
+def _trainer_row(material: Material) -> Row | str:
+    """The tests as trainers read them: of each call the arguments as lines of JSON, and the value as JSON.
+
+    LiveCodeBench's runner and those made of APPS' compare the value by ``==`` alone.
+    """
+    if material.not_calls:
+        return material.not_calls
+    if material.comparator not in ("equal", "eq"):
+        return f"its outputs are compared by the rule {material.comparator}, and this form knows equality alone"
+    if material.expected is None:
+        return "an expected value is no literal"
+    calls = [*material.own, *material.further]
+    values = list(map(value_of, material.expected))
+    if any(map(oracles.holds_float, values)):
+        return "its outputs hold numbers in floating point, which the consumers of this form compare exactly"
+    if not all(
+        arguments and _is_json([*arguments, value]) for arguments, value in zip(calls, values, strict=True)
+    ):
+        return "JSON cannot hold its arguments or outputs as they are"
+    return {
+        "task_id": material.problem.id,
+        "inputs": ["\n".join(encode(each).decode() for each in arguments) for arguments in calls],
+        "outputs": [encode(value).decode() for value in values],
+        "fn_name": getattr(material.problem.task, "entry_point", ""),
+    }
+
+
+def _read_trainer(path: Path, problem: Problem) -> Problem:
+    found = read_ground_truth(json.loads(path.read_bytes()))
+    if found.task is None:
+        raise UserError(found.why_not)
+    return msgspec.structs.replace(problem, task=found.task)
+
+
+def _is_json(value: Any) -> bool:
+    """Whether a plain value comes back from JSON as it was."""
+    try:
+        return written(json.loads(encode(value))) == written(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+FORMS: Mapping[str, Form] = MappingProxyType(
+    {
+        "benchmark": Form(".jsonl", ("strict",), _benchmark_row, _read_benchmark),
+        "evalplus": Form(".evalplus.jsonl", ("evalplus",), _evalplus_row, _read_evalplus),
+        "trainer": Form(".trainer.jsonl", ("livecodebench", "verl-prime"), _trainer_row, _read_trainer),
+    }
+)
+"""By name. Trainers' rewards for calls compare as LiveCodeBench's runner does, or as verl's copy of TACO's."""
+
+
+# --------------------------------------------------------------------------------------------- measuring
+
+
+def left_out(reason: str) -> dict[str, ExportedRow]:
+    """No row in any form."""
+    return {name: ExportedRow(reason=reason) for name in FORMS}
+
+
+def exported_rows(material: Material, known: KnownPrograms, executor: Executor) -> dict[str, ExportedRow]:
+    """The problem's row in each form, measured as it is written, or why it is left out.
+
+    Args:
+        material: the problem and its tests.
+        known: programs to measure it with.
+        executor: the jail.
+    """
+    return {name: _exported(form, material, known, executor) for name, form in FORMS.items()}
+
+
+def _exported(form: Form, material: Material, known: KnownPrograms, executor: Executor) -> ExportedRow:
+    row = form.row(material)
+    if isinstance(row, str):
+        return ExportedRow(reason=row)
+    try:
+        text = encode(row).decode()
+        problem = _read_back(form, text, material.problem)
+    except BadRecord as error:
+        return ExportedRow(reason=f"it cannot be read back: {str(error).partition(': ')[2]}")
+    except (UserError, msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
+        return ExportedRow(reason=f"it cannot be read back: {error}")
+    if isinstance(problem.task, OracleTask):
+        if _calls(problem.task) != _written(material):
+            return ExportedRow(reason="JSON cannot hold its arguments as they are")
+        if problem.task.comparator != material.comparator:
+            rules = f"the rule {problem.task.comparator}, and it has the rule {material.comparator}"
+            return ExportedRow(reason=f"EvalPlus compares its outputs by {rules}")
+    return _measured(form, text, problem, known, executor)
+
+
+def _read_back(form: Form, text: str, problem: Problem) -> Problem:
+    with TemporaryDirectory(prefix="truegrade-") as folder:
+        path = Path(folder) / f"row{form.ending}"
+        path.write_text(f"{text}\n", encoding="utf-8")
+        return form.read(path, problem)
+
+
+def _measured(form: Form, text: str, problem: Problem, known: KnownPrograms, executor: Executor) -> ExportedRow:
+    """What the consumers accept; a row that loses or pays what it must not is left out."""
+    graders = [open_profile(name) for name in form.graders]
+
+    def verdicts(code: str) -> Iterator[bool]:
+        answer = Answer(value=code, found="assay", form="program")
+        return (grader.judgement(problem, answer, executor).passed for grader in graders)
+
+    right = _side(known.right, [all(verdicts(code)) for code, own in known.right.items() if own])
+    if right.after < right.before:
+        reason = f"as exported it refuses {right.before - right.after} of {right.before} right programs"
+        return ExportedRow(reason=reason, right=right)
+    for grader in graders:
+        grader.timeout_s = ENDLESS_CPU_S  # wrong programs that do not end need not be waited for longer
+    stubs = _side(known.stubs, [any(verdicts(code)) for code in known.stubs])
+    if stubs.after:
+        reason = f"as exported it accepts {stubs.after} of {stubs.programs} stubs"
+        return ExportedRow(reason=reason, right=right, stubs=stubs)
+    weaker = sum(any(verdicts(code)) for code, accepted in known.seen.items() if not accepted)
+    if weaker:
+        reason = f"as exported it accepts {weaker} wrong programs that the problem's own and new tests refuse"
+        return ExportedRow(reason=reason, right=right, stubs=stubs)
+    held_out = _side(known.held_out, [any(verdicts(code)) for code in known.held_out])
+    return ExportedRow(text=text, right=right, stubs=stubs, held_out=held_out)
+
+
+def _side(before: Mapping[str, bool], after: Sequence[bool]) -> AcceptedPrograms:
+    return AcceptedPrograms(programs=len(before), before=sum(before.values()), after=sum(after))
+
+
+def _calls(task: OracleTask) -> list[str]:
+    return [written_call(task.entry_point, each) for each in (*task.base_inputs, *task.plus_inputs)]
+
+
+def _written(material: Material) -> list[str]:
+    name = getattr(material.problem.task, "entry_point", "")
+    return [written_call(name, each) for each in (*material.own, *material.further)]
