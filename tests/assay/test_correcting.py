@@ -1,146 +1,135 @@
-import msgspec
-import numpy as np
+"""pass@1 of a run, corrected by an audit of its own passes with stronger tests."""
+
+import json
+
 import pytest
-from comparison_runs import build, task
-from planted_graders import probe
 
-from truegrade.assay.correcting import corrected_lines, corrected_pass, corrected_runs
-from truegrade.assay.records import Said
-from truegrade.errors import NotComparable, UnknownName, UserError
-from truegrade.statistics import TaskTally, wilson
-from truegrade.statistics.corrected_rates import rogan_gladen, turning_odds
-from truegrade.statistics.error_rates import GraderCount
+from truegrade import api
+from truegrade.assay.auditing import AuditedSample
+from truegrade.assay.correcting import corrected_lines, corrected_runs, planned_sentence
+from truegrade.errors import UserError
+from truegrade.statistics import wilson
+from truegrade.store.journal import read_journal
+
+PROMPT = "Write a function double(x) that returns twice the number x."
+RIGHT, WRONG, FAILS = "return 2 * x", "return x + 2", "return None"
+ROW = {
+    "prompt": PROMPT,
+    "tests": "assert double(2) == 4",
+    "entry_point": "double",
+    "reference": f"def double(x):\n    {RIGHT}\n",
+}
+BODIES = [RIGHT] * 6 + [WRONG] * 4 + [FAILS] * 2
 
 
-def tallies_of(passes, n=1):
-    return [TaskTally(task_id=str(i), cluster=str(i), n=n, c=c) for i, c in enumerate(passes)]
+def graded(folder, bodies=BODIES, rows=None):
+    """A graded run with one sample a problem; wrong programs pass the one test, too."""
+    rows = rows or [{**ROW, "id": f"own/{number:02}"} for number in range(len(bodies))]
+    (folder / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    samples = [
+        {"task_id": row["id"], "solution": f"def double(x):\n    {body}\n"}
+        for row, body in zip(rows, bodies, strict=True)
+    ]
+    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in samples))
+    api.grade(
+        folder / "samples.jsonl", benchmark=str(folder / "own.jsonl"), profiles=["strict"], out=folder / "run"
+    )
+    return folder / "run"
 
 
-def counts_of(rows):
-    """(right accepted, right, wrong accepted, wrong) of each problem."""
-    return {
-        str(i): GraderCount(
-            problem_id=str(i),
-            cluster=str(i),
-            right_accepted=row[0],
-            right=row[1],
-            wrong_accepted=row[2],
-            wrong=row[3],
-        )
-        for i, row in enumerate(rows)
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return graded(tmp_path_factory.mktemp("audited"))
+
+
+def audit_of(run, **options):
+    (found,) = corrected_runs([run], inputs=40, workers=2, **options).runs
+    return found
+
+
+def lines_of(run):
+    return list(read_journal(run / "audit.strict@3.jsonl", AuditedSample))
+
+
+def test_an_audit_of_all_passes_gives_the_rate_of_right_programs(run):
+    said = []
+    found = audit_of(run, audit=100, notice=said.append)
+    assert (found.raw.value, found.passes.samples, found.passes.drawn) == (10 / 12, 10, 10)
+    assert (found.passes.right, found.passes.no_verdict, found.failures) == (6, 0, None)
+    assert found.rate.value == 0.5
+    assert (found.rate.low, found.rate.high) == pytest.approx(wilson(6, 12))
+    assert found.rate.right_of_passes_bounds == (0.6, 0.6)
+    assert said[0] == planned_sentence(found)
+    assert "10 of 10 passes are to be audited, drawn by seed 0" in said[0]
+    text = "\n".join(corrected_lines(corrected_runs([run], audit=100, inputs=40, workers=2)))
+    assert "corrected    50.0 % [" in text
+    assert "own/06, sample 0: double(" in text
+    assert "every failure counts as wrong" in text
+
+
+def test_a_larger_audit_keeps_what_a_smaller_one_found(run, tmp_path):
+    run = graded(tmp_path)
+    first = audit_of(run, audit=3, seed=7)
+    assert first.passes.drawn == 3
+    assert first.rate.right_of_passes_bounds[1] - first.rate.right_of_passes_bounds[0] > 0.3
+    done = (run / "audit.strict@3.jsonl").read_bytes()
+    assert {line.seed for line in lines_of(run)} == {7}
+    second = audit_of(run, audit=6, seed=7)
+    assert (run / "audit.strict@3.jsonl").read_bytes().startswith(done)
+    assert {(line.problem_id, line.right) for line in first.samples} < {
+        (line.problem_id, line.right) for line in second.samples
     }
+    assert audit_of(run, audit=6, seed=7) == second
+    assert len(lines_of(run)) == 6
+    # A torn last line is judged again, the others are not.
+    with (run / "audit.strict@3.jsonl").open("r+b") as journal:
+        journal.truncate(journal.seek(0, 2) - 5)
+    assert audit_of(run, audit=6, seed=7).passes == second.passes
+    # Another order of the same passes; other tests judge anew.
+    assert {line.problem_id for line in audit_of(run, audit=6, seed=8).samples} != {
+        line.problem_id for line in second.samples
+    }
+    before = len(lines_of(run))
+    corrected_runs([run], audit=6, seed=7, inputs=20, workers=2)
+    assert len(lines_of(run)) == before + 6
 
 
-def write_assay(folder, wrong_accepted, problems=20, grader="house@1"):
-    """An assay with two right, four wrong programs and a failing reply a problem."""
-    folder.mkdir()
-    probes, said = [], []
-    for place in range(problems):
-        rights = [probe(task(place), "right", each) for each in range(2)]
-        wrongs = [probe(task(place), "mutant", each) for each in range(4)]
-        reply = probe(task(place), "reply", 0)
-        probes += [*rights, *wrongs, reply]
-        said += [Said(probe=each.id, grader=grader, passed=True) for each in rights]
-        said += [
-            Said(probe=each.id, grader=grader, passed=rank < wrong_accepted[place])
-            for rank, each in enumerate(wrongs)
-        ]
-        said.append(Said(probe=reply.id, grader=grader, passed=place % 4 == 0))
-    for name, rows in (("probes.jsonl", probes), ("verdicts.jsonl", said)):
-        (folder / name).write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
-    return folder
+def test_what_the_audit_cannot_judge_is_counted_apart(tmp_path):
+    rows = [{**ROW, "id": f"own/{number}"} for number in range(4)]
+    # What a generator gives cannot be compared with what another one gives.
+    rows[0] |= {"tests": "assert list(double(2)) == [4]", "reference": "def double(x):\n    yield 2 * x\n"}
+    found = audit_of(graded(tmp_path, ["yield 2 * x", RIGHT, WRONG, FAILS], rows), audit=10, failures=1)
+    assert (found.passes.drawn, found.passes.right, found.passes.no_verdict) == (3, 1, 1)
+    assert found.rate.value == pytest.approx(3 / 4 / 2)
+    assert found.without_verdict == pytest.approx((3 / 4 / 3, 3 / 4 * 2 / 3))
+    assert (found.failures.samples, found.failures.drawn, found.failures.right) == (1, 1, 0)
+    text = "\n".join(
+        corrected_lines(corrected_runs([tmp_path / "run"], audit=10, failures=1, inputs=40, workers=2))
+    )
+    assert "no verdict on 1: no oracle: " in text
+    assert "if they are wrong" in text
 
 
-@pytest.fixture
-def assay(tmp_path):
-    return write_assay(tmp_path / "assay", [int(place % 5 == 0) for place in range(20)])
+def test_hardened_tests_judge_as_well(tmp_path):
+    run = graded(tmp_path)
+    harder = [{**ROW, "id": f"own/{number:02}", "tests": "assert double(3) == 6"} for number in range(12)]
+    (tmp_path / "hard.jsonl").write_text("".join(json.dumps(row) + "\n" for row in harder))
+    (found,) = corrected_runs([run], audit=10, inputs=0, hardened=tmp_path / "hard.jsonl", workers=2).runs
+    assert found.passes.right == 6
+    assert {line.why[:16] for line in found.samples if not line.right} == {"hardened tests: "}
 
 
-def run_of(tmp_path, name, right, problems=20):
-    return build(tmp_path / name, [[place < right] for place in range(problems)], model=f"toy/{name}").path
-
-
-def test_a_run_is_corrected_by_the_assay_of_its_grader(tmp_path, assay):
-    found = corrected_runs([run_of(tmp_path, "first", 12)], assay)
-    [run] = found.runs
-    # Four of the mutants and five replies of a hundred wrong programs, alike weighted: each problem has five.
-    assert run.fpr.value == pytest.approx(9 / 100)
-    assert (run.tpr.value, run.raw.value, run.problems, run.measured) == (1.0, 0.6, 20, 20)
-    assert run.corrected.value == run.unclipped == pytest.approx(rogan_gladen(0.6, 1.0, 0.09))
-    assert run.corrected.low < run.corrected.value < run.corrected.high
-    assert (run.raw.low, run.raw.high) == pytest.approx(wilson(12, 20))
-    assert run.corrected.high - run.corrected.low > run.raw.high - run.raw.low
-    assert [band.g for band in run.odds] == [1.0, 2.0, 4.0]
-    assert run.odds[2].low < run.odds[1].low < run.corrected.value < run.odds[1].high < run.odds[2].high
-    low, high = run.covariance
-    assert low <= run.corrected.low
-    assert high >= run.corrected.high
-    # 5 of 20 replies against 4 of 80 mutants.
-    assert run.replies_g.value == pytest.approx((5 / 15) / (4 / 76))
-    assert found.turning == ()
-    text = "\n".join(corrected_lines(found))
-    assert "corrected    56.0 % [" in text
-    assert "G = 6.33" in text
-
-
-def test_two_runs_and_the_g_at_which_their_order_turns(tmp_path, assay):
-    found = corrected_runs([run_of(tmp_path, "worse", 10), run_of(tmp_path, "better", 14)], assay)
-    [pair] = found.turning
-    assert (pair.better, pair.worse) == (found.runs[1].run, found.runs[0].run)
-    assert pair.g == pytest.approx(turning_odds(0.7, 0.5, 1.0, 0.09))
-    assert f"it turns at G = {pair.g:.2f}" in list(corrected_lines(found))[-1]
-
-
-def test_what_cannot_be_corrected_is_refused(tmp_path, assay):
-    first = run_of(tmp_path, "first", 12)
+def test_a_plan_runs_nothing_and_too_weak_tests_are_refused(run):
+    before = len(lines_of(run)) if (run / "audit.strict@3.jsonl").exists() else 0
+    (found,) = corrected_runs([run], corrected=False, width=0.6).runs
+    assert found.passes is None
+    assert found.rate is None
+    assert found.wanted <= 10
+    widths = dict(found.plan)
+    assert widths[found.wanted] <= 0.6
+    assert any("are to be audited" in line for line in corrected_lines(corrected_runs([run], corrected=False)))
+    assert len(lines_of(run)) == before
+    with pytest.raises(UserError, match="an audit by its own tests finds nothing"):
+        corrected_runs([run], inputs=0)
     with pytest.raises(UserError, match="no run is named"):
-        corrected_runs([], assay)
-    with pytest.raises(UnknownName, match="grader"):
-        corrected_runs([first], assay, grader="strict@1")
-    with pytest.raises(UserError, match="holds no probes"):
-        corrected_runs([first], tmp_path)
-    other = build(tmp_path / "other", [[True]] * 20, dataset="e" * 64).path
-    with pytest.raises(NotComparable):
-        corrected_runs([first, other], assay)
-    elsewhere = write_assay(tmp_path / "elsewhere", [0] * 2, problems=2)
-    corrected_runs([first], elsewhere)
-    moved = tmp_path / "elsewhere" / "probes.jsonl"
-    moved.write_text(moved.read_text().replace("Toy/", "Else/"))
-    with pytest.raises(UserError, match="no verdict on a program"):
-        corrected_runs([first], elsewhere)
-
-
-def test_a_grader_that_hardly_tells_right_from_wrong_corrects_nothing():
-    found = corrected_pass(tallies_of([1, 0] * 10), counts_of([(1, 2, 1, 2)] * 20))
-    assert found.corrected is None
-    assert "J touches 0" in found.refused
-    assert found.raw.value == 0.5
-
-
-def test_no_wrong_programs_is_an_error():
-    with pytest.raises(UserError, match="lacks one of them"):
-        corrected_pass(tallies_of([1, 0]), counts_of([(1, 1, 0, 0)] * 2))
-
-
-def test_a_rate_outside_is_cut_and_says_so():
-    found = corrected_pass(tallies_of([1] + [0] * 39), counts_of([(5, 5, 1, 5)] * 40))
-    assert found.corrected.value == 0.0
-    assert found.unclipped == pytest.approx((1 / 40 - 0.2) / 0.8)
-
-
-def test_strata_of_difficulty_repair_a_correction_that_the_mean_spoils():
-    generator = np.random.default_rng(3)
-    rows, passes, strata = [], [], {}
-    for place in range(400):
-        hard = place % 2 == 1
-        t, fpr = (1 / 3, 0.3) if hard else (2 / 3, 0.0)
-        rows.append((5, 5, int(generator.binomial(20, fpr)), 20))
-        passes.append(int(generator.binomial(10, t + (1 - t) * fpr)))
-        strata[str(place)] = "hard" if hard else "easy"
-    found = corrected_pass(tallies_of(passes, 10), counts_of(rows), strata=strata, bootstrap=False)
-    assert found.corrected.low > 0.5
-    assert found.stratified.low < 0.5 < found.stratified.high
-    assert [(one.stratum, one.problems) for one in found.strata] == [("easy", 200), ("hard", 200)]
-    assert found.covariance[0] < 0.5 < found.covariance[1]
-    partly = corrected_pass(tallies_of(passes, 10), counts_of(rows), strata={"0": "easy"}, bootstrap=False)
-    assert partly.stratified is None
+        corrected_runs([])

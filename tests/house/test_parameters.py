@@ -54,7 +54,6 @@ OTHERWISE = {
     ("evolve", "config"): "settings",
     ("assay measure", "more"): "benchmarks",
     ("assay measure", "classes"): "battery",
-    ("assay verdicts", "assay_folder"): "assay",
     ("evolve", "quick"): "settings",
     ("evolve", "init"): "settings",
     ("evolve", "searcher"): "search",

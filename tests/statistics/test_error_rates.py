@@ -15,7 +15,7 @@ from truegrade.statistics.error_rates import (
     j_span,
     ppv,
     ppv_span,
-    share_span,
+    rogan_gladen,
 )
 from truegrade.statistics.mover import spread
 from truegrade.statistics.ratios import Ratios, Share
@@ -135,15 +135,9 @@ def test_the_worth_has_an_interval_also_without_an_error(counts):
     assert 0.8 < faultless.low < 0.9
 
 
-def test_problems_weighted_alike(counts):
-    uneven = [*counts, count(99, (0, 1), (100, 100))]
-    pooled, alike = error_ratios(uneven), error_ratios(uneven, by_problem=True)
-    shares = [c.wrong_accepted / c.wrong for c in uneven]
-    assert alike.values[FPR] == pytest.approx(np.mean(shares))
-    assert pooled.values[FPR] > alike.values[FPR] + 0.1
-    span = share_span(alike, FPR, FPR)
-    known = cluster_interval(shares, [1.0] * len(shares), [c.cluster for c in uneven], [c.wrong for c in uneven])
-    assert (span.low, span.high) == pytest.approx((known.low, known.high), abs=1e-12)
+def test_the_share_that_a_pass_rate_stands_for():
+    assert rogan_gladen(0.7, 0.9, 0.1) == pytest.approx(0.75)
+    assert accepted_span([GraderCount(problem_id="a", cluster="a", wrong=1)], right=True) is None
 
 
 def test_no_right_or_no_wrong_programs_give_no_rates():

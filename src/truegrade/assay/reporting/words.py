@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue
 from truegrade.report import format as fmt
-from truegrade.statistics.corrected_rates import rogan_gladen
+from truegrade.statistics.error_rates import rogan_gladen
 
 NAMES: Mapping[str, str] = MappingProxyType(
     {

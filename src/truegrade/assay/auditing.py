@@ -1,0 +1,200 @@
+"""Judging samples of a run again, by tests that are stronger than those it was graded by.
+
+They are the problem's own inputs, those of its extended benchmark, generated ones, and hardened tests where a file
+of them is given. What they say of a sample is a line of a journal beside the run's verdicts, so that a larger
+audit, or one that was interrupted, goes on.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from truegrade.assay.in_order import in_order
+from truegrade.assay.labelling import OracleLabeller
+from truegrade.assay.opening import find_companions
+from truegrade.assay.oracle_building import build_oracle
+from truegrade.assay.probes.labelled import program_of
+from truegrade.assay.running import label_limits
+from truegrade.benchmarks import load_benchmark
+from truegrade.errors import UserError
+from truegrade.grading.executor import Executor
+from truegrade.pipeline.loading import load_for
+from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.verdicts import answer_of
+from truegrade.profiles import open_profile, open_stored
+from truegrade.records import Answer, Problem, Reason, SampleKey, sha256_json
+from truegrade.report.progress_lines import Silent, download_progress
+from truegrade.sandbox import Sandbox
+from truegrade.store import Run
+from truegrade.store.folder_lock import alone_in
+from truegrade.store.journal import Journal, Notice, read_journal
+
+
+class AuditedSample(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of ``audit.PROFILE.jsonl``: what the stronger tests say of one sample."""
+
+    problem_id: str
+    sample: int
+    completion_sha256: str
+    seed: int
+    """Of the draw that it was judged for."""
+    settings_sha256: str
+    """Of the data and options that decide the verdict."""
+    right: bool | None
+    """None where the audit gives no verdict."""
+    why: str = ""
+    """The call that shows that it is wrong, or why there is no verdict."""
+
+
+class StrongerTests(msgspec.Struct, frozen=True, kw_only=True):
+    """What samples of a run are judged by."""
+
+    problems: Mapping[str, Problem]
+    companions: Mapping[str, Problem]
+    """Of the extended benchmark, by the id of the problem that they extend."""
+    hardened: Mapping[str, Problem]
+    """The same problems with further tests."""
+    inputs: int
+    """Generated for each problem."""
+    sha256: str
+    """Of all of it."""
+
+
+def stronger_tests(
+    run: Run, inputs: int, hardened: str | Path | None, data: str | Path | None, notice: Notice
+) -> StrongerTests:
+    """The tests by which a run is audited.
+
+    Raises:
+        UserError: the data are not at hand, or there is no test that the benchmark does not have itself.
+    """
+    loaded = load_for(run, None, None if data is None else Path(data), notice, download_progress)
+    problems = loaded.by_id()
+    companions = find_companions(loaded, problems, data, notice)
+    further = {} if hardened is None else load_benchmark(str(hardened)).by_id()
+    if not (companions or inputs or further.keys() & problems.keys()):
+        raise UserError(
+            f"{loaded.name}: an audit by its own tests finds nothing, and there are no others: it has no extended"
+            " benchmark here, `inputs` is 0, and no `hardened` file holds its problems"
+        )
+    shas = [sorted({one.dataset_sha256 for one in each.values()}) for each in (problems, companions, further)]
+    return StrongerTests(
+        problems=problems,
+        companions=companions,
+        hardened=further,
+        inputs=inputs,
+        sha256=sha256_json([shas, inputs]),
+    )
+
+
+def audited_samples(
+    run: Run,
+    profile: str,
+    drawn: Mapping[SampleKey, str],
+    tests: StrongerTests,
+    *,
+    seed: int,
+    workers: int,
+    allow_unsafe: bool,
+    progress: Progress | None,
+    notice: Notice,
+) -> dict[SampleKey, AuditedSample]:
+    """What stronger tests say of samples; those that were judged before are read from the journal.
+
+    Args:
+        run: graded.
+        profile: id of the profile that cut the programs out.
+        drawn: samples, each with the hash of its completion.
+        tests: to judge them by.
+        seed: of the draw, to be written down.
+        workers: problems at once.
+        allow_unsafe: run programs even at protection level 1.
+        progress: watches.
+        notice: told of torn lines.
+
+    Raises:
+        UserError: another process audits this run.
+    """
+    path = run.outputs / f"audit.{profile.replace('/', '_')}.jsonl"
+    watch = progress or Silent()
+    with alone_in(run.outputs, "audit.lock", "auditing"):
+        found = {
+            key: line
+            for line in (read_journal(path, AuditedSample, notice=notice) if path.exists() else ())
+            if drawn.get(key := SampleKey(line.problem_id, line.sample)) == line.completion_sha256
+            and line.settings_sha256 == tests.sha256
+        }
+        watch.start("audit", total=len(drawn), done=len(found))
+        missing = _programs(run, profile, {key: sha for key, sha in drawn.items() if key not in found}, tests)
+        limits = label_limits(tests.problems[name] for name in missing)
+        try:
+            with (
+                Sandbox(limits, workers=workers, allow_unsafe=allow_unsafe) as sandbox,
+                Journal[AuditedSample](path, notice=notice, fsync_every=1) as kept,
+            ):
+
+                def judged(name: str) -> list[tuple[SampleKey, bool | None, str]]:
+                    judge = _Judge(name, tests, sandbox)
+                    return [(key, *judge.verdict(program)) for key, program in missing[name]]
+
+                with closing(in_order(missing, judged, workers=workers, stop=sandbox.close)) as parts:
+                    for key, right, why in (each for part in parts for each in part):
+                        found[key] = AuditedSample(
+                            problem_id=key.problem_id, sample=key.sample, completion_sha256=drawn[key], seed=seed,
+                            settings_sha256=tests.sha256, right=right, why=why,
+                        )  # fmt: skip
+                        kept.append(found[key])
+                        watch.advance()
+        finally:
+            watch.finish()
+    return found
+
+
+def _programs(
+    run: Run, profile: str, wanted: Mapping[SampleKey, str], tests: StrongerTests
+) -> dict[str, list[tuple[SampleKey, str | None]]]:
+    """The whole programs of samples, by problem; None where an answer holds none."""
+    rules = open_stored(profile, run.manifest.origin(profile), run.path)
+    found: dict[str, list[tuple[SampleKey, str | None]]] = defaultdict(list)
+    taken: set[SampleKey] = set()
+    for completion in run.completions() if wanted else ():
+        key = completion.key
+        if wanted.get(key) == completion.sha256 and key not in taken:
+            taken.add(key)
+            problem = tests.problems[key.problem_id]
+            found[key.problem_id].append((key, program_of(problem, answer_of(completion, problem, rules))))
+    return found
+
+
+class _Judge:
+    """The stronger tests of one problem."""
+
+    def __init__(self, name: str, tests: StrongerTests, executor: Executor) -> None:
+        problem, companion = tests.problems[name], tests.companions.get(name)
+        self._executor, self._hardened = executor, tests.hardened.get(name)
+        oracle = build_oracle(problem, companion, executor, generated=tests.inputs)
+        self._no_oracle = oracle if isinstance(oracle, str) else ""
+        self._labeller = None if isinstance(oracle, str) else OracleLabeller(oracle, executor)
+
+    def verdict(self, program: str | None) -> tuple[bool | None, str]:
+        """Whether a program is right, and what shows it; None where the tests do not say."""
+        if program is None:
+            return None, "its answer holds no program"
+        if self._hardened is not None:
+            answer = Answer(value=program, found="audit", form="program")
+            judgement = open_profile("strict").judgement(self._hardened, answer, self._executor)
+            if judgement.reason is Reason.GRADER_ERROR:
+                return None, f"the hardened tests give no verdict: {judgement.detail}"
+            if not judgement.passed:
+                return False, f"hardened tests: {judgement.detail}"
+        if self._labeller is None:
+            return (None, f"no oracle: {self._no_oracle}") if self._hardened is None else (True, "")
+        found = self._labeller.label(program)
+        if found.witness is not None:
+            return False, f"{found.witness.call} gives {found.witness.got}, expected {found.witness.expected}"
+        return (True, "") if found.agrees else (None, found.reason)
