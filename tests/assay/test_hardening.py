@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.assay.hardening.choosing import choose_inputs
-from truegrade.assay.hardening.forms import KnownPrograms, Material, exported_rows
+from truegrade.assay.hardening.forms import ExportMaterial, KnownPrograms, exported_rows
 from truegrade.assay.hardening.new_tests import NewTest, assertion, with_tests
 from truegrade.assay.hardening.running import harden
 from truegrade.assay.hardening.telling import hardened_lines
@@ -107,7 +107,7 @@ def exported(
     scope = {}
     exec(task.reference, scope)
     values = tuple(written(scope["f"](*each)) for each in (*own, *further))
-    material = Material(
+    material = ExportMaterial(
         problem=problem,
         hardened=with_tests(problem, new, comparator),
         comparator=comparator,

@@ -40,7 +40,7 @@ def test_the_intervals_hold(bench, setting):
         (40, 1, 0.3, 0.2, True, 20),
         (164, 1, 0.6, 0.2, False, 60),
         (164, 10, 0.6, 0.5, True, 20),
-        (400, 5, 0.3, 0.05, True, 60),
+        (164, 10, 0.3, 0.05, True, 60),
     ],
     ids=["few", "single", "many wrong", "few wrong"],
 )

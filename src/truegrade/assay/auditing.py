@@ -8,7 +8,7 @@ audit, or one that was interrupted, goes on.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -137,22 +137,33 @@ def audited_samples(
                 Sandbox(limits, workers=workers, allow_unsafe=allow_unsafe) as sandbox,
                 Journal[AuditedSample](path, notice=notice, fsync_every=1) as kept,
             ):
-
-                def judged(name: str) -> list[tuple[SampleKey, bool | None, str]]:
-                    judge = _Judge(name, tests, sandbox)
-                    return [(key, *judge.verdict(program)) for key, program in missing[name]]
-
-                with closing(in_order(missing, judged, workers=workers, stop=sandbox.close)) as parts:
-                    for key, right, why in (each for part in parts for each in part):
-                        found[key] = AuditedSample(
-                            problem_id=key.problem_id, sample=key.sample, completion_sha256=drawn[key], seed=seed,
-                            settings_sha256=tests.sha256, right=right, why=why,
-                        )  # fmt: skip
-                        kept.append(found[key])
-                        watch.advance()
+                for key, right, why in _judgements(missing, tests, sandbox, workers):
+                    found[key] = AuditedSample(
+                        problem_id=key.problem_id, sample=key.sample, completion_sha256=drawn[key], seed=seed,
+                        settings_sha256=tests.sha256, right=right, why=why,
+                    )  # fmt: skip
+                    kept.append(found[key])
+                    watch.advance()
         finally:
             watch.finish()
     return found
+
+
+def _judgements(
+    missing: Mapping[str, Sequence[tuple[SampleKey, str | None]]],
+    tests: StrongerTests,
+    sandbox: Sandbox,
+    workers: int,
+) -> Iterator[tuple[SampleKey, bool | None, str]]:
+    """Whether each program is right, problem by problem."""
+
+    def judged(name: str) -> list[tuple[SampleKey, bool | None, str]]:
+        judge = _Judge(name, tests, sandbox)
+        return [(key, *judge.verdict(program)) for key, program in missing[name]]
+
+    with closing(in_order(missing, judged, workers=workers, stop=sandbox.close)) as parts:
+        for part in parts:
+            yield from part
 
 
 def _programs(
@@ -160,14 +171,14 @@ def _programs(
 ) -> dict[str, list[tuple[SampleKey, str | None]]]:
     """The whole programs of samples, by problem; None where an answer holds none."""
     rules = open_stored(profile, run.manifest.origin(profile), run.path)
-    found: dict[str, list[tuple[SampleKey, str | None]]] = defaultdict(list)
-    taken: set[SampleKey] = set()
+    programs: dict[SampleKey, str | None] = dict.fromkeys(wanted)
     for completion in run.completions() if wanted else ():
-        key = completion.key
-        if wanted.get(key) == completion.sha256 and key not in taken:
-            taken.add(key)
-            problem = tests.problems[key.problem_id]
-            found[key.problem_id].append((key, program_of(problem, answer_of(completion, problem, rules))))
+        if wanted.get(completion.key) == completion.sha256:
+            problem = tests.problems[completion.problem_id]
+            programs[completion.key] = program_of(problem, answer_of(completion, problem, rules))
+    found: dict[str, list[tuple[SampleKey, str | None]]] = defaultdict(list)
+    for key, program in programs.items():
+        found[key.problem_id].append((key, program))
     return found
 
 

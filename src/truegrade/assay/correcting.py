@@ -22,6 +22,8 @@ from truegrade.assay.auditing import AuditedSample, audited_samples, stronger_te
 from truegrade.assay.measures import MeasuredValue
 from truegrade.errors import UserError
 from truegrade.pipeline.progress import Progress
+from truegrade.pipeline.verdict_table import counted as of_answers
+from truegrade.pipeline.verdict_table import verdict_table
 from truegrade.records import SampleKey
 from truegrade.statistics import TaskTally, estimate
 from truegrade.statistics.audited_rates import (
@@ -159,7 +161,8 @@ class _Drawn:
         self.profile = summary.profile
         self.tallies: list[TaskTally] = [tally for tally in tallies_of(summary) if tally.n]
         counted = {tally.task_id for tally in self.tallies}
-        self._facts = {fact.key: fact for fact in run.verdict_facts(self.profile) if fact.problem_id in counted}
+        table = verdict_table(run.verdict_facts(self.profile), counted, run.manifest.samples_per_task)
+        self._facts = {fact.key: fact for samples in table.values() for fact in of_answers(samples)}
 
     def keys(self, most: int, *, passed: bool) -> dict[SampleKey, str]:
         """The first of all passes, or of all failures, in a random order: a larger draw holds the smaller one."""

@@ -55,7 +55,7 @@ class ExportedRow(msgspec.Struct, frozen=True, kw_only=True):
     """Wrong mutants that chose no test; only of a row that is kept."""
 
 
-class Material(msgspec.Struct, frozen=True, kw_only=True):
+class ExportMaterial(msgspec.Struct, frozen=True, kw_only=True):
     """What rows are made of."""
 
     problem: Problem
@@ -93,7 +93,7 @@ class Form(NamedTuple):
     """Takes the place of ``.jsonl``."""
     graders: tuple[str, ...]
     """Profiles that grade as its consumers do; a program must be right for each of them."""
-    row: Callable[[Material], Row | str]
+    row: Callable[[ExportMaterial], Row | str]
     """The row, or why there is none."""
     read: Callable[[Path, Problem], Problem]
     """The problem of a file of one row, as its consumer reads it."""
@@ -102,7 +102,7 @@ class Form(NamedTuple):
 # ------------------------------------------------------------------------------------------- a benchmark
 
 
-def _benchmark_row(material: Material) -> Row | str:
+def _benchmark_row(material: ExportMaterial) -> Row | str:
     """A row of a benchmark of one's own (``docs/extend.md``)."""
     problem, task = material.hardened, material.hardened.task
     if not isinstance(task, FunctionTask):
@@ -128,7 +128,7 @@ def _read_benchmark(path: Path, problem: Problem) -> Problem:
 # ---------------------------------------------------------------------------------------------- EvalPlus
 
 
-def _evalplus_row(material: Material) -> Row | str:
+def _evalplus_row(material: ExportMaterial) -> Row | str:
     """A row as EvalPlus stores problems (evalplus/evalplus@26d6d00 ``evalplus/data/utils.py``).
 
     What it runs as the reference is the prompt and behind it the solution: a prompt in words is put in quotes.
@@ -174,7 +174,7 @@ def _read_evalplus(path: Path, problem: Problem) -> Problem:
 # ---------------------------------------------------------------------------------------------- trainers
 
 
-def _trainer_row(material: Material) -> Row | str:
+def _trainer_row(material: ExportMaterial) -> Row | str:
     """The tests as trainers read them: of each call the arguments as lines of JSON, and the value as JSON.
 
     LiveCodeBench's runner and those made of APPS' compare the value by ``==`` alone.
@@ -234,7 +234,7 @@ def left_out(reason: str) -> dict[str, ExportedRow]:
     return {name: ExportedRow(reason=reason) for name in FORMS}
 
 
-def exported_rows(material: Material, known: KnownPrograms, executor: Executor) -> dict[str, ExportedRow]:
+def exported_rows(material: ExportMaterial, known: KnownPrograms, executor: Executor) -> dict[str, ExportedRow]:
     """The problem's row in each form, measured as it is written, or why it is left out.
 
     Args:
@@ -245,7 +245,7 @@ def exported_rows(material: Material, known: KnownPrograms, executor: Executor) 
     return {name: _exported(form, material, known, executor) for name, form in FORMS.items()}
 
 
-def _exported(form: Form, material: Material, known: KnownPrograms, executor: Executor) -> ExportedRow:
+def _exported(form: Form, material: ExportMaterial, known: KnownPrograms, executor: Executor) -> ExportedRow:
     row = form.row(material)
     if isinstance(row, str):
         return ExportedRow(reason=row)
@@ -306,6 +306,6 @@ def _calls(task: OracleTask) -> list[str]:
     return [written_call(task.entry_point, each) for each in (*task.base_inputs, *task.plus_inputs)]
 
 
-def _written(material: Material) -> list[str]:
+def _written(material: ExportMaterial) -> list[str]:
     name = getattr(material.problem.task, "entry_point", "")
     return [written_call(name, each) for each in (*material.own, *material.further)]

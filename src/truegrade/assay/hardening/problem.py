@@ -13,8 +13,8 @@ from truegrade.assay.hardening.choosing import choose_inputs, victims
 from truegrade.assay.hardening.forms import (
     AcceptedPrograms,
     ExportedRow,
+    ExportMaterial,
     KnownPrograms,
-    Material,
     exported_rows,
     left_out,
 )
@@ -297,7 +297,7 @@ class _Work:
         )
         return AcceptedPrograms(programs=len(programs), before=len(before), after=after)
 
-    def _material(self, tests: Sequence[NewTest], hardened: Problem) -> Material:
+    def _material(self, tests: Sequence[NewTest], hardened: Problem) -> ExportMaterial:
         """The tests as calls: those of the problem, and the new ones."""
         oracle = self._oracle
         own, plus = ([one.arguments for one in oracle.inputs if one.source == name] for name in ("own", "plus"))
@@ -308,7 +308,7 @@ class _Work:
         not_calls = "its own tests call a method" if oracle.method_call else ""
         if oracle.unanswered:
             not_calls = f"its reference answers not all calls of its own tests ({oracle.unanswered} raise)"
-        return Material(
+        return ExportMaterial(
             problem=self._problem,
             hardened=hardened,
             comparator=oracle.comparator,
