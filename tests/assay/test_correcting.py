@@ -2,12 +2,15 @@
 
 import json
 
+import msgspec
 import pytest
 
 from truegrade import api
-from truegrade.assay.auditing import AuditedSample
+from truegrade.assay.auditing import AuditedSample, StrongerTests, _Judge
 from truegrade.assay.correcting import corrected_lines, corrected_runs, planned_sentence
 from truegrade.errors import UserError
+from truegrade.records import FunctionTask, OracleTask, Problem
+from truegrade.sandbox import Sandbox
 from truegrade.statistics import wilson
 from truegrade.store.journal import read_journal
 
@@ -117,6 +120,32 @@ def test_hardened_tests_judge_as_well(tmp_path):
     (found,) = corrected_runs([run], audit=10, inputs=0, hardened=tmp_path / "hard.jsonl", workers=2).runs
     assert found.passes.right == 6
     assert {line.why[:16] for line in found.samples if not line.right} == {"hardened tests: "}
+
+
+def test_the_extended_benchmark_judges_where_it_asks_the_same():
+    def problem(task):
+        return Problem(id="own/1", benchmark="own", dataset_sha256="0" * 64, cluster="own/1", task=task)
+
+    def verdicts(companion):
+        tests = StrongerTests(
+            problems={"own/1": own}, companions={"own/1": problem(companion)}, hardened={}, inputs=0, sha256=""
+        )
+        with Sandbox(workers=1) as sandbox:
+            judge = _Judge("own/1", tests, sandbox)
+            return [judge.verdict(f"def double(x):\n    {body}\n") for body in (RIGHT, WRONG)]
+
+    own = problem(
+        FunctionTask(prompt=PROMPT, entry_point="double", tests=ROW["tests"], reference=ROW["reference"])
+    )
+    plus = OracleTask(
+        prompt=PROMPT, entry_point="double", reference=ROW["reference"], base_inputs=((2,),), plus_inputs=((5,),)
+    )
+    (right, _), (wrong, why) = verdicts(plus)
+    assert (right, wrong) == (True, False)
+    assert why.startswith("extended benchmark: ")
+    # Another statement under the same id: its reference fails the tests that the run was graded by.
+    changed = msgspec.structs.replace(plus, reference="def double(x):\n    return 3 * x\n")
+    assert verdicts(changed)[0] == (True, "")
 
 
 def test_a_plan_runs_nothing_and_too_weak_tests_are_refused(run):

@@ -38,7 +38,7 @@ OF_REWARDS = {
     "`unknown`",
 }
 """Arguments of `RewardGrader`, which no command has."""
-NOT_ARGUMENTS = {"`audit`", "`field`", "`grade`", "`longest`", "`published`"} | OF_REWARDS
+NOT_ARGUMENTS = {"`field`", "`grade`", "`longest`", "`published`"} | OF_REWARDS
 """Commands and values between backquotes."""
 
 

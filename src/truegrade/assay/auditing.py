@@ -1,7 +1,7 @@
 """Judging samples of a run again, by tests that are stronger than those it was graded by.
 
-They are the problem's own inputs, those of its extended benchmark, generated ones, and hardened tests where a file
-of them is given. What they say of a sample is a line of a journal beside the run's verdicts, so that a larger
+They are those of the extended benchmark, hardened tests where a file of them is given, and the assay's oracle with
+generated inputs. What they say of a sample is a line of a journal beside the run's verdicts, so that a larger
 audit, or one that was interrupted, goes on.
 """
 
@@ -14,15 +14,18 @@ from pathlib import Path
 
 import msgspec
 
+from truegrade.assay.building import reference_of
 from truegrade.assay.in_order import in_order
 from truegrade.assay.labelling import OracleLabeller
 from truegrade.assay.opening import find_companions
+from truegrade.assay.oracle import ProblemOracle
 from truegrade.assay.oracle_building import build_oracle
 from truegrade.assay.probes.labelled import program_of
 from truegrade.assay.running import label_limits
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
+from truegrade.grading.judgement import Judgement
 from truegrade.pipeline.loading import load_for
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.verdicts import answer_of
@@ -187,24 +190,40 @@ class _Judge:
 
     def __init__(self, name: str, tests: StrongerTests, executor: Executor) -> None:
         problem, companion = tests.problems[name], tests.companions.get(name)
-        self._executor, self._hardened = executor, tests.hardened.get(name)
-        oracle = build_oracle(problem, companion, executor, generated=tests.inputs)
+        self._executor, self._strict = executor, open_profile("strict")
+        self._suites = {}
+        if companion is not None and self._asks_the_same(problem, companion):
+            self._suites["extended benchmark"] = companion
+        if name in tests.hardened:
+            self._suites["hardened tests"] = tests.hardened[name]
+        oracle: ProblemOracle | str = "no input is generated"
+        if tests.inputs or not self._suites:
+            oracle = build_oracle(problem, companion, executor, generated=tests.inputs)
         self._no_oracle = oracle if isinstance(oracle, str) else ""
         self._labeller = None if isinstance(oracle, str) else OracleLabeller(oracle, executor)
+
+    def _asks_the_same(self, problem: Problem, companion: Problem) -> bool:
+        """Whether the extended benchmark's right program is one of the problem: MBPP+ changed some statements."""
+        names = {getattr(one.task, "entry_point", "") for one in (problem, companion)}
+        return len(names) == 1 and self._judged(problem, reference_of(companion)).passed
+
+    def _judged(self, problem: Problem, program: str) -> Judgement:
+        return self._strict.judgement(
+            problem, Answer(value=program, found="audit", form="program"), self._executor
+        )
 
     def verdict(self, program: str | None) -> tuple[bool | None, str]:
         """Whether a program is right, and what shows it; None where the tests do not say."""
         if program is None:
             return None, "its answer holds no program"
-        if self._hardened is not None:
-            answer = Answer(value=program, found="audit", form="program")
-            judgement = open_profile("strict").judgement(self._hardened, answer, self._executor)
+        for name, problem in self._suites.items():
+            judgement = self._judged(problem, program)
             if judgement.reason is Reason.GRADER_ERROR:
-                return None, f"the hardened tests give no verdict: {judgement.detail}"
+                return None, f"{name}: {judgement.detail}"
             if not judgement.passed:
-                return False, f"hardened tests: {judgement.detail}"
+                return False, f"{name}: {judgement.detail}"
         if self._labeller is None:
-            return (None, f"no oracle: {self._no_oracle}") if self._hardened is None else (True, "")
+            return (True, "") if self._suites else (None, f"no oracle: {self._no_oracle}")
         found = self._labeller.label(program)
         if found.witness is not None:
             return False, f"{found.witness.call} gives {found.witness.got}, expected {found.witness.expected}"

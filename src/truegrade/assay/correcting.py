@@ -113,7 +113,7 @@ def corrected_runs(
         audit: passes to draw; None for as many as ``width`` needs.
         width: wanted width of the interval, as a fraction; None for 1.1 times that with every pass audited.
         failures: failures to draw as well; with 0 every failure counts as wrong.
-        inputs: generated for each problem, beside those of its tests and of its extended benchmark.
+        inputs: generated for each problem, beside the tests of its extended benchmark.
         hardened: a file with further tests for the problems, as `harden` writes it.
         seed: decides which samples are drawn.
         profile: under which the runs are graded, by name or id; None if they have only one.
@@ -289,7 +289,7 @@ def _audit_lines(run: CorrectedPass, passes: AuditCount) -> Iterator[str]:
             f"  audited      {failed.drawn} of {failed.samples} failures: {failed.right} are right; no verdict on"
             f" {failed.no_verdict}"
         )
-    yield "  a program counts as right if it answers every input of the audit as the references do"
+    yield "  a program counts as right if it passes all tests of the audit"
     wrong = [line for line in run.samples if line.right is False and line.why]
     for line in wrong[:_SHOWN]:
         yield f"  {line.problem_id}, sample {line.sample}: {line.why}"

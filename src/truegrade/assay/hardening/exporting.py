@@ -154,7 +154,7 @@ programs that it refuses, and what the tests gain on programs that were kept out
 
 Each row holds the benchmark's own and the new tests. It was measured as it is written here: read back as the
 consumer of its form reads it, and graded by the consumer's rules (the file of trainers by two of them:
-LiveCodeBench's runner and verl's `prime_code`). A row that then refuses a right program, accepts a stub, or
+LiveCodeBench's runner and verl's prime_code). A row that then refuses a right program, accepts a stub, or
 accepts a wrong program that chose the tests and that they refuse, is left out. Wrong mutants that chose nothing
 are accepted at these rates (95 % intervals, programs taken for independent):
 

@@ -72,7 +72,7 @@ def tasks(path: Path, document: Any) -> Iterator[tuple[str, list[Any]]]:
 
 IMPORTER = Importer(
     name="evalplus-results",
-    summary="EvalPlus *eval_results.json: graded solutions by task id, their statuses for `audit`",
+    summary="EvalPlus *eval_results.json: graded solutions by task id, their statuses for truegrade audit",
     sniff=sniff,
     read=read,
 )
