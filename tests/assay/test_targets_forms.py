@@ -125,6 +125,31 @@ def test_what_a_shape_cannot_hold_is_said(problem, form, why):
     assert problem.id in put.why_not
 
 
+def test_statements_of_any_kind_fit_into_check():
+    tests = "for n in range(3):\n    assert add(n, 1) == n + 1"
+    problem = problem_of(FunctionTask(prompt="", entry_point="add", reference="", tests=tests), "p")
+    put = forms.tests_of(problem, "check")
+    assert accepted("check", put.tests, RIGHT) and not accepted("check", put.tests, WRONG)
+    assert forms.other_form([problem]) == "`tests_as=check` holds them"
+    assert forms.other_form([problem, add_problem(), cases_problem(((1,), float("nan")))]) == (
+        "`tests_as=check` holds those of 2"
+    )
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "def test_one():\n    assert add(1, 2) == 3",  # would not be called
+        "from math import *\nassert add(1, 2) == floor(3)",
+        "total = add(1, 2)",
+        "assert other(1) == sum([1])",
+    ],
+)
+def test_statements_that_would_mean_something_else_in_check_are_refused(tests):
+    problem = problem_of(FunctionTask(prompt="", entry_point="add", reference="", tests=tests), "p")
+    assert forms.tests_of(problem, "check").tests is None
+
+
 def test_setup_goes_along():
     task = FunctionTask(
         prompt="", entry_point="f", reference="", setup="import math", tests="assert f(4) == math.sqrt(16)"

@@ -162,9 +162,42 @@ def _check_source(problem: Problem, outputs: Outputs | None) -> str:
             if not (isinstance(node, ast.Expr) and ast.unparse(node).startswith("check("))
         ]
         return "\n\n".join([*filter(None, [task.setup.rstrip()]), *map(ast.unparse, body)]) + "\n"
-    cases = calls_of(problem, outputs)
+    try:
+        cases = calls_of(problem, outputs)
+    except CannotPut as why:
+        return _wrapped(task, str(why))
     lines = [f"    assert {_call('candidate', case)} == {_literal(case.expected)}" for case in cases]
     return "\n".join(["def check(candidate):", *(lines or ["    pass"])]) + "\n"
+
+
+def _wrapped(task: object, why: str) -> str:
+    """Test statements of any kind as the body of ``check(candidate)``.
+
+    Raises:
+        CannotPut: they would not run there: for the reason ``why``, or since assertions stand in definitions.
+    """
+    body = statements(task.tests) if isinstance(task, FunctionTask) else []
+    run = [node for node in body if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+    held = [part for node in run for part in ast.walk(node)]
+    stars = any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in held)
+    asserted = sum(isinstance(part, ast.Assert) for part in held)
+    every = sum(isinstance(part, ast.Assert) for node in body for part in ast.walk(node))
+    if not isinstance(task, FunctionTask) or stars or not asserted or asserted < every:
+        raise CannotPut(why)
+    if not any(isinstance(part, ast.Name) and part.id == task.entry_point for part in held):
+        raise CannotPut(why)
+    lines = [f"{task.entry_point} = candidate", *map(ast.unparse, body)]
+    setup = [task.setup.rstrip()] if task.setup.strip() else []
+    return "\n\n".join([*setup, f"def check(candidate):\n{textwrap.indent(chr(10).join(lines), '    ')}"]) + "\n"
+
+
+def other_form(problems: Sequence[Problem]) -> str:
+    """Which other shape holds the tests of most problems: `` `tests_as=check` holds them``; empty if none does."""
+    held = {form: sum(not tests_of(problem, form).why_not for problem in problems) for form in TESTS_FORMS}
+    best = max(TESTS_FORMS, key=lambda form: held[form])
+    if not held[best]:
+        return ""
+    return f"`tests_as={best}` holds {'them' if held[best] == len(problems) else f'those of {held[best]}'}"
 
 
 def _stdio(problem: Problem, outputs: Outputs | None) -> dict[str, Any]:
