@@ -120,6 +120,7 @@ class AskedTarget:
     """
 
     keeps_state: ClassVar[bool] = True
+    restarts: ClassVar[bool] = False
 
     def __init__(self, asker: ProbeAsker) -> None:
         self._asker = asker

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 
@@ -53,7 +53,7 @@ class Program(Protocol):
 
 
 class HostedTarget(AskedTarget):
-    """A grader whose process is ours to start and to end.
+    """A grader whose process is ours to start and to end: one for each call of `grade`.
 
     Args:
         asker: words for probes.
@@ -64,6 +64,8 @@ class HostedTarget(AskedTarget):
         jailed: whether it runs in the jail; else only limits of resources bind it.
         allow_unsafe: whether it may run where the machine offers no jail.
     """
+
+    restarts: ClassVar[bool] = True
 
     def __init__(
         self,
