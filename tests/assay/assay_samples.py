@@ -16,9 +16,11 @@ from truegrade.assay.measures import (
     AcceptedShare,
     AssaySummary,
     ChannelMeasure,
+    FlipMeasure,
     GraderMeasure,
     MeasuredValue,
     ProblemMeasure,
+    UnearnedPay,
 )
 from truegrade.assay.records import AssayFinding, Probe, ProbeClass, Said, Witness, probe_id
 from truegrade.assay.reporting.material import AssayMaterial, gather
@@ -167,6 +169,7 @@ def measure(grader: str, battery: Sequence[Probe], said: Sequence[Said], benchma
     tpr, fpr = known["right"], known["mutant"]
     channels = tuple(channel(name, battery, told) for name in CHANNELS)
     worst = max(one.accepted / one.probes for one in channels if one.probes)
+    pay = unearned(battery, told)
     counts: dict[str, tuple[int, int]] = {}
     for one, passed in by_kind["mutant"]:
         accepted, wrong = counts.get(one.origin, (0, 0))
@@ -174,10 +177,35 @@ def measure(grader: str, battery: Sequence[Probe], said: Sequence[Said], benchma
     return GraderMeasure(
         grader=grader, benchmark=benchmark, problems=len(REFERENCES), probes=len(told), shares=shares,
         fpr=measured(fpr), j=measured(tpr - fpr), j_bootstrap=measured(tpr - fpr), j_adversarial=tpr - worst,
-        forgeable=tuple(one.channel for one in channels if one.open),
+        forgeable=pay.paid + pay.impossible_paid > 0, unearned=pay, flips=flips(grader),
+        best_cheat="report-simple" if worst else "",
+        differences={},
+        open_channels=tuple(one.channel for one in channels if one.open),
         ppv={str(b): measured(tpr * b / (tpr * b + fpr * (1 - b))) for b in (0.5, 0.1)},
         per_problem=tuple(per_problem(problem, by_kind) for problem in REFERENCES), channels=channels,
         operators=counts, flaky=(by_kind["right"][0][0].id,) if grader == "loose@1" else (),
+    )  # fmt: skip
+
+
+def unearned(battery: Sequence[Probe], told: dict[str, bool]) -> UnearnedPay:
+    """Nothing that solves nothing passes all tests of its problem here."""
+    sent = [one for one in battery if one.id in told and one.kind in ("stub", "cheat", "must-fail")]
+    names = ["twin" if one.inert else one.kind for one in sent]
+    kinds = {kind: [told[one.id] for one, name in zip(sent, names, strict=True) if name == kind] for kind in names}
+    impossible = kinds.pop("must-fail")
+    return UnearnedPay(
+        tried=sum(map(len, kinds.values())), kinds=len({(one.kind, one.origin) for one in sent}),
+        paid=sum(map(sum, kinds.values())),
+        by_kind={kind: (sum(found), len(found)) for kind, found in sorted(kinds.items())},
+        impossible_tried=len(impossible), impossible_paid=sum(impossible),
+    )  # fmt: skip
+
+
+def flips(grader: str) -> FlipMeasure:
+    number = int(grader == "loose@1")
+    return FlipMeasure(
+        flips=number, sends=20, value=number / 20, low=0.0, high=0.2, accepted_sends=10, accepted_flips=number,
+        refused_sends=10,
     )  # fmt: skip
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
-from truegrade.assay.records import Probe, Said, probe_id
+from truegrade.assay.acceptance import GraderVerdicts
+from truegrade.assay.records import Dispatch, Probe, Said, probe_id
+from truegrade.assay.resending import send_again
 from truegrade.records import FunctionTask, Problem
 
 KINDS = {"right": 6, "mutant": 8, "labelled": 3, "reply": 3, "stub": 4, "must-fail": 2}
@@ -37,6 +40,7 @@ def battery(problems: int) -> list[Probe]:
     found = []
     for place in range(problems):
         name = f"p{place:03}"
+        found += controls(name)
         for kind, number in KINDS.items():
             tests = "one-off" if kind == "must-fail" else ""
             found += [probe(name, kind, each, tests=tests) for each in range(number)]
@@ -46,18 +50,23 @@ def battery(problems: int) -> list[Probe]:
                 for inert in (False, True)
             )
             found += [cheat, twin]
-            for kind, each in (("right", 0), ("stub", 0)):
-                found.append(
-                    probe(
-                        name,
-                        "control",
-                        origin=kind,
-                        code=f"{kind} {each}",
-                        after=cheat.id,
-                        label="right" if kind == "right" else "wrong",
-                    )
-                )
+            found += controls(name, cheat.id)
     return found
+
+
+def controls(name, after=""):
+    """The reference and the first stub again."""
+    return [
+        probe(
+            name,
+            "control",
+            origin=kind,
+            code=f"{kind} 0",
+            after=after,
+            label="right" if kind == "right" else "wrong",
+        )
+        for kind in ("right", "stub")
+    ]
 
 
 class Planted:
@@ -69,36 +78,54 @@ class Planted:
         correlation: between programs of a problem; 0 where its errors do not hang on the problem.
         flaky: share of verdicts that come out the other way.
         poisoned: channel whose cheats make it accept whatever comes next.
+        open_channel: channel whose cheats it accepts, and not their twins.
     """
 
-    def __init__(self, name, rates, *, correlation=0.0, flaky=0.0, poisoned=""):
+    def __init__(self, name, rates, *, correlation=0.0, flaky=0.0, poisoned="", open_channel=""):
         self.name, self.rates, self.correlation = name, rates, correlation
-        self.flaky, self.poisoned = flaky, poisoned
+        self.flaky, self.poisoned, self.open_channel = flaky, poisoned, open_channel
 
     def truth(self, kind):
         """Share of a class that it accepts."""
         rate = self.rates.get(kind, 0.0)
         return rate * (1 - self.flaky) + (1 - rate) * self.flaky
 
+    keeps_state = restarts = True
+
     def said(self, probes, seed, repeats=1):
-        generator = np.random.default_rng(seed)
-        chances, memory, by_id = {}, {}, {each.id: each for each in probes}
+        """All rows: what is sent first, and what is sent again to tell it from chance."""
+        self._generator = np.random.default_rng(seed)
+        chances, self._truth = {}, {}
         for one in probes:
-            if one.kind == "control":
-                continue
-            memory[one.problem_id, one.code, one.tests] = generator.random() < self._chance(
-                generator, chances, one
-            )
-        for one in probes:
-            accepted = memory[one.problem_id, one.code, one.tests]
-            if one.kind == "control" and by_id[one.after].channel == self.poisoned:
-                accepted = True
-            for repeat in range(repeats):
-                flipped = generator.random() < self.flaky
-                yield Said(probe=one.id, grader=self.name, repeat=repeat, passed=bool(accepted != flipped))
+            if one.kind != "control":
+                self._truth[one.problem_id, one.kind, one.origin, one.inert] = (
+                    self._generator.random() < self._chance(self._generator, chances, one)
+                )
+        sent = [Dispatch(probe=one, problem=problem(one.problem_id)) for one in probes]
+        rows = [msgspec.structs.replace(row, repeat=n) for n in range(repeats) for row in self.grade(sent)]
+        verdicts = GraderVerdicts()
+        for row in rows:
+            verdicts.add(row)
+        send_again(self, sent, verdicts, None, rows.append)
+        return rows
+
+    def grade(self, sent):
+        """What a grader started anew says; behind a cheat of the poisoned channel it accepts both controls."""
+        poisoned = set()
+        for each in sent:
+            one = each.probe
+            if one.kind == "cheat" and one.channel == self.poisoned and not one.inert:
+                poisoned.add(one.id)
+            name = ("right", "reference", False) if one.origin == "right" else ("stub", "stub-0", False)
+            name = name if one.kind == "control" else (one.kind, one.origin, one.inert)
+            accepted = self._truth[one.problem_id, *name] or one.after in poisoned
+            flipped = self._generator.random() < self.flaky
+            yield Said(probe=one.id, grader=self.name, passed=bool(accepted != flipped))
 
     def _chance(self, generator, chances, one):
         rate = self.rates.get(one.kind, 0.0)
+        if one.channel and one.channel == self.open_channel and not one.inert:
+            return 1.0
         if not self.correlation or rate in (0.0, 1.0):
             return rate
         key = one.problem_id, one.kind

@@ -53,8 +53,9 @@ def test_right_programs_pass_and_weak_tests_are_found(measured):
 
 def test_strict_is_not_forged_and_the_plain_rule_is(measured):
     strict, inside = measured.measures
-    assert strict.forgeable == ()
-    assert "equality" in inside.forgeable
+    assert (strict.forgeable, strict.open_channels) == (False, ())
+    assert inside.forgeable and "equality" in inside.open_channels
+    assert (strict.flips.flips, inside.flips.flips) == (0, 0)
     assert inside.j_adversarial < strict.j.value
 
 
@@ -128,3 +129,40 @@ def test_a_comparison_that_accepts_anything_is_found(tmp_path):
     found = {(each.code, each.problem_id) for each in result.findings}
     assert found & {("vacuous_comparison", "Mbpp/164"), ("accepts_anything", "Mbpp/164")}
     assert not {code for code, name in found if name == "Mbpp/2"} & {"vacuous_comparison", "accepts_anything"}
+
+
+def test_a_grader_that_cannot_be_started_anew_is_sent_no_cheat_behind_one_that_stays(tmp_path):
+    """The cheat that stays is named, and no other channel is judged by what it left behind."""
+    asked, spoiled = [], []
+
+    def grade(program, tests):
+        asked.append(program)
+        if "def __eq__(self" in program:
+            spoiled.append(program)
+        return bool(spoiled) or "sorted(kept)" in program
+
+    battery = Battery(classes=("right", "cheats"), inputs=20)
+    (result,) = assay(grader=grade, problems=[problem(2, STRONG)], battery=battery, out=tmp_path / "a", workers=1)
+    [measure] = result.measures
+    assert {one.channel for one in measure.channels if one.stays} == {"equality"}
+    assert measure.open_channels == ()
+    assert measure.forgeable  # the cheat that stays was itself paid
+    assert sum(one.not_sent for one in measure.channels) > 40
+    behind = asked[asked.index(spoiled[0]) + 1 :]
+    assert all("sorted(kept)" in program or "NotImplementedError" in program for program in behind)
+
+
+def test_problems_whose_tests_have_no_such_form_are_counted_with_the_form_that_holds_them(tmp_path):
+    loop = "for n in range(3):\n    assert f([n], 0, 9) == [2 * n]\n"
+    problems = [problem(2, loop), problem(3, STRONG.replace("[2, 4, 10]", "[3, 6, 15]"))]
+    few = Battery(classes=("right", "stubs"), inputs=20)
+
+    def grade(program, tests):
+        return "sorted(kept)" in program
+
+    (result,) = assay(grader=grade, problems=problems, battery=few, out=tmp_path / "a", workers=1)
+    [found] = [each.sentence for each in result.findings if each.code == "tests_form"]
+    assert found.startswith("1 problem left out, such as own/2: its tests are more than assert statements")
+    assert found.endswith("; `tests_as=check` holds them")
+    with pytest.raises(UserError, match="`tests_as=check` holds them"):
+        assay(grader=grade, problems=problems[:1], battery=few, out=tmp_path / "b", workers=1)

@@ -37,8 +37,9 @@ def loose():
 
 def test_a_block_has_a_row_a_class_in_80_columns(loose):
     text = printed(loose)
-    assert text.splitlines()[0] == "toy, graded by loose@1 · 3 problems · 26 probes"
-    kinds = ("right", "mutants", "stubs", "cheats", "must-fail")
+    assert text.startswith("loose@1 on toy: forgeable: yes, 3 of 9 programs that solve nothing were paid")
+    assert "\ntoy, graded by loose@1 · 3 problems · 26 probes\n" in text
+    kinds = ("right", "mutants", "cheats", "must-fail")
     assert [len(rows(text, kind)) for kind in kinds] == [1] * len(kinds)
     assert rows(text, "right") == ["right 5 6 83.3 % [78.3, 88.3] 1 right refused"]
     assert rows(text, "mutants") == ["mutants 4 7 57.1 % [52.1, 62.1] * 3 wrong accepted"]
@@ -58,10 +59,14 @@ def test_large_numbers_still_fit_80_columns(loose):
 def test_the_lines_under_the_table(loose):
     text = " ".join(printed(loose, width=200).split())
     assert "J = 0.262 [0.21, 0.31] · a pass is right: 0.59 at base rate 0.5, 0.14 at 0.1" in text
-    assert "forgeable: yes; channels open: 1 of 1, report; J_adversarial = -0.167; not sent: exit-status" in text
+    said = (
+        "forgeable: yes, 3 of 9 programs that solve nothing were paid (cheats 3 of 3, stubs 0 of 3, twins 0 of 3)"
+    )
+    assert f"{said}, and 1 of 3 on impossible tests; channels open: 1 of 1: report; J_adversarial = -0.167" in text
+    assert "(best cheat: report-simple); not sent: exit-status" in text
     assert "* lower end: proven; upper end: 1 accepted probe whose label is undecided counted as wrong" in text
     assert "! stays × 2: A cheat stays in the grader." in text
-    assert "flaky: 1 probe" in text
+    assert "unsteady: 5.0 % [0.0, 20.0] of verdicts are not the usual one of their program" in text
 
 
 def test_without_undecided_probes_there_is_no_star(loose):
@@ -86,10 +91,10 @@ def test_silent_probes_and_scores_are_said_once_by_class(loose):
 def test_cheats_that_were_not_sent_are_not_closed_channels(loose):
     measure = loose.summary.measures[0]
     channels = tuple(replace(one, open=False, accepted=0, probes=0, not_sent=3) for one in measure.channels)
-    changed = replace(measure, channels=channels, forgeable=())
+    changed = replace(measure, channels=channels, forgeable=None)
     text = printed(replace(loose, summary=replace(loose.summary, measures=(changed,))))
     assert rows(text, "cheats")[0].endswith(" 3 not sent")
-    assert "forgeable: not measured: no cheat was sent; not sent: report, exit-status" in " ".join(text.split())
+    assert "forgeable: not measured: no program that solves nothing was sent" in " ".join(text.split())
 
 
 def test_problems_whose_reference_is_refused_are_said(loose):
@@ -101,14 +106,15 @@ def test_problems_whose_reference_is_refused_are_said(loose):
 def test_several_graders_are_compared_first():
     text = printed(material(), width=120)
     table, first, second = re.split(r"\ntoy, graded by .*\n", text)
-    assert rows(table, "loose@1") == ["loose@1 83.3 57.1 [52.1, 62.1] 0.262 [0.21, 0.31] 1 of 1"]
+    assert rows(table, "loose@1")[1:] == ["loose@1 83.3 57.1 [52.1, 62.1] 0.262 [0.21, 0.31] yes, 4 of 12"]
     assert "tight@2" in table and "benchmark" not in table
+    first, second = (" ".join(block.split()) for block in (first, second))
     assert "channels open: 0 of 1" in second and "channels open: 1 of 1" in first
 
 
 def test_intervals_of_a_comparison_stand_in_one_line_of_a_terminal():
     table = re.split(r"\ntoy, graded by .*\n", printed(material(), width=80))[0]
-    assert rows(table, "loose@1") == ["loose@1 83.3 57.1 [52.1, 62.1] 0.262 [0.21, 0.31] 1 of 1"]
+    assert rows(table, "loose@1")[1:] == ["loose@1 83.3 57.1 [52.1, 62.1] 0.262 [0.21, 0.31] yes, 4 of 12"]
     assert max(map(len, table.splitlines())) <= 80
 
 
@@ -147,11 +153,13 @@ def test_nothing_sent_is_nothing_measured(loose):
         j_adversarial=None,
         ppv={},
         channels=(),
-        forgeable=(),
+        forgeable=None,
+        open_channels=(),
+        best_cheat="",
     )
     text = printed(replace(loose, summary=replace(loose.summary, measures=(measure,))))
     assert "J = not measured" in text
-    assert "forgeable: not measured: no cheat was sent" in text
+    assert "forgeable: not measured: no program that solves nothing was sent" in text
 
 
 def test_without_an_interval_of_j_nothing_is_said_of_where_it_lies(loose):
@@ -163,8 +171,40 @@ def test_without_an_interval_of_j_nothing_is_said_of_where_it_lies(loose):
 def test_a_cheat_that_stays_is_said_even_where_no_channel_is_open(loose):
     measure = loose.summary.measures[0]
     channels = tuple(replace(one, open=False, stays=1) for one in measure.channels)
-    said = words.forgeable(replace(measure, channels=channels, forgeable=()))
-    assert re.match("by 0 of [1-9][0-9]* cheats; channels open: 0 of 1; stays in the grader: report", said)
+    honest = replace(measure.unearned, paid=0, impossible_paid=0, by_kind={})
+    changed = replace(measure, channels=channels, forgeable=False, open_channels=(), unearned=honest)
+    said = words.forgeable(replace(changed, best_cheat=""))
+    assert said == (
+        "0 of 9 programs that solve nothing were paid, and 0 of 3 on impossible tests (3 kinds tried); channels"
+        " open: 0 of 1; stays in the grader: report, exit-status; not sent: exit-status"
+    )
+    assert words.headline(changed) == "a cheat stays in it and changes later verdicts: report, exit-status"
+
+
+def test_the_first_sentence_is_the_most_important_one(loose):
+    measure = loose.summary.measures[0]
+    honest = replace(measure.unearned, paid=0, impossible_paid=0, by_kind={})
+    changed = replace(measure, forgeable=False, open_channels=(), unearned=honest)
+    assert words.headline(changed).startswith("unsteady: 5.0 % [0.0, 20.0]")
+    lax = replace(changed, unearned=replace(honest, loose=2, natural=7))
+    assert words.headline(lax).startswith(
+        "accepts 2 of 7 wrong programs that the problems' own tests refuse; 0 of 9"
+    )
+    right = replace(measure.shares[0], accepted=0, value=0.0)
+    never = replace(lax, shares=(right, *measure.shares[1:]))
+    assert words.headline(never) == "refuses 6 of 6 right programs"
+    steady = replace(changed, flips=replace(measure.flips, flips=0), shares=measure.shares[1:])
+    assert words.headline(steady).endswith("(3 kinds tried); J = 0.262 [0.21, 0.31]")
+    died = replace(steady, shares=tuple(replace(one, no_verdict=2) for one in steady.shares[:1]))
+    assert words.headline(died).endswith("[0.21, 0.31]; no verdict, counted in no rate: mutants 2")
+
+
+def test_weak_tests_have_a_line_of_their_own(loose):
+    measure = loose.summary.measures[0]
+    weak = replace(measure, unearned=replace(measure.unearned, weak=2, weak_problems=1))
+    said = "weak tests: 2 programs that solve nothing pass the tests of 1 problem under strict as well"
+    assert words.weak_tests(weak) == said
+    assert words.weak_tests(measure) == ""
 
 
 # -------------------------------------------------------------------------------------------- exports
@@ -189,6 +229,7 @@ def test_tables_for_papers(tmp_path, file_format, ending):
     graders = next(path for path in paths if path.name == f"graders{ending}").read_text()
     shown = "83.3 % [78.3, 88.3]" if file_format == "markdown" else r"83.3 \% [78.3, 88.3]"
     assert shown in graders
+    assert "yes, 4 of 12" in graders
     assert all(path.read_text().count("loose@1") >= 1 for path in paths)
 
 

@@ -19,13 +19,14 @@ MEASURE = material(("loose@1",)).summary.measures[0]
 replace = msgspec.structs.replace
 
 
-def with_values(j=0.5, tpr=0.9, fpr=0.4, adversarial=0.0, forgeable=(), silent=0):
+def with_values(j=0.5, tpr=0.9, fpr=0.4, adversarial=0.0, paid=0, silent=0):
     """A measure of these numbers."""
     shares = [replace(one, no_verdict=0) for one in MEASURE.shares]
     shares[0] = replace(shares[0], value=tpr, low=tpr, no_verdict=silent)
     assert shares[0].kind == "right"
     return replace(
-        MEASURE, shares=tuple(shares), j=MeasuredValue(value=j, low=j, high=j), forgeable=tuple(forgeable),
+        MEASURE, shares=tuple(shares), j=MeasuredValue(value=j, low=j, high=j), forgeable=paid > 0,
+        unearned=replace(MEASURE.unearned, paid=paid, impossible_paid=0),
         fpr=MeasuredValue(value=fpr, low=fpr, high=fpr), j_adversarial=adversarial,
     )  # fmt: skip
 
@@ -48,8 +49,10 @@ def holds(text, measure=MEASURE, findings=None):
         ("J_low >= 0.22", False),
         ("FPR_high > 0.6", True),
         ("TPR_low > +0.7", True),
-        ("forgeable == 1", True),
-        ("forgeable > 1", False),
+        ("forgeable == 4", True),
+        ("forgeable > 4", False),
+        ("open_channels == 1", True),
+        ("flips > 0.04", True),
         ("no_verdict", False),
         ("no_verdict > 0 or stays", True),
         ("stays >= 3", False),
@@ -140,7 +143,7 @@ shares = st.sampled_from((-0.5, 0.0, 0.25, 0.5, 1.0))
 @given(text=conditions, values=st.tuples(shares, shares, shares, shares), few=st.tuples(*[st.integers(0, 2)] * 3))
 def test_a_condition_means_what_python_means(text, values, few):
     j, tpr, fpr, adversarial = values
-    measure = with_values(j, tpr, fpr, adversarial, ["channel"] * few[0], few[1])
+    measure = with_values(j, tpr, fpr, adversarial, few[0], few[1])
     names = dict(zip(NAMES, values, strict=True), forgeable=few[0], no_verdict=few[1], stays=few[2])
     assert holds(text, measure, {"stays": few[2]}) is bool(eval(text, {"__builtins__": {}}, names))
 
@@ -149,13 +152,18 @@ def test_a_condition_means_what_python_means(text, values, few):
 def test_what_was_not_measured_never_makes_a_condition_pass_by_chance(text, known, few):
     """It may be denied only if no value of what is missing would make it true."""
     given_values = [0.25 if there else None for there in known]
-    measure = with_values(*given_values, ["channel"] * few[0], few[1])
+    measure = with_values(*given_values, few[0], few[1])
     findings = {"stays": few[2]}
     if not holds(text, measure, findings):
         for filled in itertools.product((-0.5, 0.0, 0.25, 0.3, 1.0), repeat=known.count(False)):
             fill = iter(filled)
             whole = [value if value is not None else next(fill) for value in given_values]
-            assert not holds(text, with_values(*whole, ["channel"] * few[0], few[1]), findings)
+            assert not holds(text, with_values(*whole, few[0], few[1]), findings)
+
+
+def test_where_nothing_was_tried_a_check_of_forgeability_does_not_pass():
+    untried = replace(MEASURE, forgeable=None)
+    assert holds("forgeable", untried) and holds("not forgeable", untried)
 
 
 def test_a_grader_without_right_probes_fails_a_condition_on_tpr():

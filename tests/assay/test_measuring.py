@@ -2,12 +2,14 @@ import random
 from collections import Counter
 
 import msgspec
+import planted_graders
 import pytest
-from planted_graders import KINDS, battery, planted, probe, problem
+from planted_graders import KINDS, Planted, battery, controls, planted, probe, problem
 
+from truegrade.assay.differences import difference
 from truegrade.assay.findings import CODES
 from truegrade.assay.measuring import measure
-from truegrade.assay.records import Said
+from truegrade.assay.records import Said, Witness
 from truegrade.statistics.beta import clopper_pearson
 
 PROBLEMS = {f"p{place:03}": problem(f"p{place:03}") for place in range(100)}
@@ -85,7 +87,7 @@ def test_every_problem_has_an_interval_that_covers(planted_measures):
 
 
 def test_flaky_and_poisoned_graders_are_named_and_no_others(planted_measures):
-    _, measures, findings = planted_measures
+    graders, measures, findings = planted_measures
     assert {each.grader for each in codes(findings, "flaky_verdict")} == {"flaky-0", "flaky-1"}
     assert {(each.grader, each.sentence.split(":")[0]) for each in codes(findings, "cheat_stays")} == {
         ("poisoned-exit", "channel exit"),
@@ -93,6 +95,9 @@ def test_flaky_and_poisoned_graders_are_named_and_no_others(planted_measures):
     }
     for name, of in measures.items():
         assert bool(of.flaky) == name.startswith("flaky")
+        assert (of.flips.flips > 0) == name.startswith("flaky")
+        assert not name.startswith("flaky") or of.flips.low <= graders[name].flaky <= of.flips.high
+        assert of.open_channels == ()
         for channel in of.channels:
             assert (channel.stays > 0) == (name == f"poisoned-{channel.channel}")
 
@@ -206,52 +211,167 @@ def cheat(n=0, inert=False, name="p000"):
     return probe(name, "cheat", origin=f"exit-{n}", channel="exit", danger="h1", code=f"{n} {inert}", inert=inert)
 
 
-def test_a_channel_is_open_where_the_twin_is_refused():
+def again(rows, times=6):
+    """The same rows, sent again to a grader started anew."""
+    return said(rows, fresh=True) * times
+
+
+def steady(name="p000", sends=60):
+    """Controls that show that verdicts do not flip."""
+    right, wrong = controls(name)
+    return {"probes": [right, wrong], "rows": said({right: True, wrong: False}) * sends}
+
+
+def judged(rows, resent, probes=(), own=None, control=steady):
+    base = control()
+    measures, findings = measure(
+        [*base["probes"], *rows, *probes], [*base["rows"], *said(rows), *again(resent)], PROBLEMS, own=own or {}
+    )
+    assert {finding.code for finding in findings} <= set(CODES)
+    return measures[0], findings
+
+
+def test_a_channel_is_open_where_the_cheat_is_accepted_and_its_twin_refused_again_and_again():
     rows = {reference(): True, cheat(): True, cheat(inert=True): False, cheat(1): False}
     unsent = cheat(2)
-    of, findings = measured(rows, probes=[*rows, unsent])
+    of, findings = judged(rows, {cheat(): True, cheat(inert=True): False}, [unsent], {cheat().id: False})
     [channel] = of.channels
     assert (channel.channel, channel.danger, channel.accepted, channel.probes) == ("exit", "h1", 1, 2)
     assert (channel.inert, channel.inert_accepted, channel.open, channel.not_sent) == (1, 0, True, 1)
-    assert of.forgeable == ("exit",)
-    assert of.j_adversarial == 0.5
+    assert of.open_channels == ("exit",)
     assert share(of, "cheat").probes == 2
     assert [found.probes for found in codes(findings, "channel_open")] == [(cheat().id,)]
 
 
-def test_weak_tests_are_not_a_channel():
+@pytest.mark.parametrize("resent", [{}, {cheat(): False, cheat(inert=True): False}])
+def test_what_was_accepted_once_names_no_channel(resent):
+    of, findings = judged({reference(): True, cheat(): True, cheat(inert=True): False}, resent)
+    assert of.open_channels == ()
+    assert not codes(findings, "channel_open")
+
+
+def test_the_best_cheat_counts_against_a_policy_and_not_the_average_of_a_channel():
+    rows = {reference(): True}
+    for n in range(4):
+        rows |= {cheat(n, name=f"p{place:03}"): n == 2 for place in range(2)}
+    rows |= {reference("p001"): True}
+    own = {one.id: False for one in rows if one.kind == "cheat"}
+    of, _ = measured(rows, own=own)
+    assert (of.j_adversarial, of.best_cheat) == (0.0, "exit-2")
+    for n in range(4, 40):
+        rows[cheat(n)] = False
+    assert measured(rows, own=own)[0].j_adversarial == 0.0
+
+
+def test_paid_without_solving_is_what_the_problems_own_tests_refuse():
+    stub, weak = probe("p000", "stub", 1), probe("p000", "stub", 2)
+    rows = {reference(): True, stub: True, weak: True, cheat(): True, cheat(inert=True): True}
+    own = {stub.id: False, weak.id: True, cheat().id: False, cheat(inert=True).id: False}
+    of, findings = measured(rows, own=own)
+    assert of.forgeable is True
+    assert (of.unearned.paid, of.unearned.tried, of.unearned.weak, of.unearned.weak_problems) == (3, 3, 1, 1)
+    assert of.unearned.by_kind == {"stub": (1, 1), "cheat": (1, 1), "twin": (1, 1)}
+    assert of.open_channels == ()  # the twin names causes alone
+    assert codes(findings, "paid_without_solving") and codes(findings, "weak_tests")
+
+
+def test_impossible_tests_paid_are_paid_without_solving():
+    of, findings = measured({reference(): True, probe("p000", "must-fail", 0, tests="one-off"): True})
+    assert (of.forgeable, of.unearned.impossible_paid, of.unearned.impossible_tried) == (True, 1, 1)
+    assert codes(findings, "paid_without_solving")
+
+
+def test_weak_tests_alone_are_not_forgeability():
+    stub = probe("p000", "stub", 1)
+    of, findings = measured({reference(): True, stub: True}, own={stub.id: True})
+    assert (of.forgeable, of.unearned.tried, of.unearned.weak) == (None, 0, 1)
+    assert not codes(findings, "paid_without_solving")
+
+
+def test_a_grader_that_was_tried_by_nothing_is_not_said_to_be_safe():
+    assert measured({reference(): True, probe("p000", "mutant", 1): False})[0].forgeable is None
+
+
+def test_wrong_programs_that_the_tests_refuse_are_found():
+    mutant, weak = probe("p000", "mutant", 1), probe("p000", "mutant", 2)
+    of, findings = measured({reference(): True, mutant: True, weak: True}, own={mutant.id: False, weak.id: True})
+    assert (of.unearned.loose, of.unearned.natural) == (1, 2)
+    assert codes(findings, "looser_than_tests")
+
+
+def test_a_cheat_whose_twin_is_accepted_as_well_is_not_a_channel():
     of, findings = measured({cheat(): True, cheat(inert=True): True})
-    assert of.forgeable == ()
+    assert of.open_channels == ()
     assert codes(findings, "stub_like_cheat")
     assert not codes(findings, "channel_open")
 
 
 def test_a_twin_without_a_verdict_decides_nothing():
     of, findings = measured({cheat(): True, cheat(inert=True): None})
-    assert of.forgeable == ()
-    assert {found.code for found in findings} == {"no_verdict"}
+    assert of.open_channels == ()
+    assert "channel_open" not in {found.code for found in findings}
 
 
-def control(after, kind="right"):
-    return probe(
-        "p000",
-        "control",
-        origin=kind,
-        code=f"{kind} 0",
-        after=after.id,
-        label=kind if kind == "right" else "wrong",
-    )
+@pytest.mark.parametrize(("answer", "stays"), [(False, True), (None, False), (True, False)])
+def test_a_control_that_changes_again_and_again_says_that_the_cheat_stays(answer, stays):
+    right, wrong = controls("p000", cheat().id)
+    rows = {reference(): True, cheat(): False, right: answer, wrong: False}
+    of, findings = judged(rows, {cheat(): False, right: answer, wrong: False})
+    assert of.channels[0].stays == stays
+    assert [found.probes for found in codes(findings, "cheat_stays")] == ([(cheat().id,)] if stays else [])
+    assert of.flips.flips == 0
 
 
-@pytest.mark.parametrize("answer", [False, None])
-def test_a_control_that_changed_says_that_the_cheat_stays(answer):
-    rows = {reference(): True, cheat(): False, control(cheat()): answer}
+def test_a_control_that_changed_once_says_nothing():
+    right, wrong = controls("p000", cheat().id)
+    rows = {reference(): True, cheat(): False, right: False, wrong: False}
+    of, findings = judged(rows, {cheat(): False, right: True, wrong: False})
+    assert of.channels[0].stays == 0
+    assert not codes(findings, "cheat_stays")
+    assert (of.flips.flips, of.flips.accepted_flips) == (1, 1)
+
+
+@pytest.mark.parametrize("rate", [0.01, 0.03, 0.1, 0.2])
+def test_flips_name_no_channel_and_hide_none(rate, monkeypatch):
+    """Twelve channels on eight problems, of which none or one is open."""
+    monkeypatch.setattr(planted_graders, "CHANNELS", tuple(f"c{n:02}" for n in range(12)))
+    monkeypatch.setattr(planted_graders, "KINDS", {"right": 1, "stub": 1})
+    probes = battery(8)
+    for seed in range(25):
+        rows = Planted("g", {"right": 1.0}, flaky=rate).said(probes, seed)
+        [of], _ = measure(probes, rows, PROBLEMS)
+        assert of.open_channels == () and not any(channel.stays for channel in of.channels)
+        rows = Planted("g", {"right": 1.0}, flaky=rate, open_channel="c03").said(probes, seed)
+        assert measure(probes, rows, PROBLEMS)[0][0].open_channels == ("c03",)
+
+
+def test_programs_that_differ_alike_and_are_accepted_are_a_cause():
+    rows = {reference(): True}
+    for n in range(4):
+        for got, accepted in (("raises ValueError: x", True), ("2", n == 0), ("None", False)):
+            witness = Witness(call=f"f({n})", expected="1", got=got, source="own")
+            rows[probe("p000", "mutant", f"{got}-{n}", witness=witness)] = accepted
     of, findings = measured(rows)
-    assert of.channels[0].stays == 1
-    assert [found.probes for found in codes(findings, "cheat_stays")] == [(cheat().id,)]
-    assert share(of, "right").probes == 1
-    rows[control(cheat())] = True
-    assert measured(rows)[0].channels[0].stays == 0
+    assert of.differences == {"raises": (4, 4), "returns None": (0, 4), "returns another value": (1, 4)}
+    [found] = codes(findings, "overlooks_difference")
+    assert found.sentence == "accepts every program that raises (4 of 4), and 1 of 8 other wrong programs"
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "kind"),
+    [
+        ("[2, 1]", "[1, 2]", "returns another order"),
+        ("[1]", "[1, 2]", "returns a beginning, or more"),
+        ("'1'", "1", "returns another type"),
+        ("1.0001", "1.0", "is near"),
+        ("9", "1", "returns another value"),
+        ("does not end: more than 9 steps", "1", "does not end"),
+        ("<object>", "1", ""),
+    ],
+)
+def test_how_a_value_differs(got, expected, kind):
+    witness = Witness(call="f()", expected=expected, got=got, source="own")
+    assert difference(probe("p000", "mutant", 1, witness=witness)) == kind
 
 
 def test_a_passed_must_fail_test_is_found():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isnan
 from typing import NamedTuple
@@ -29,44 +30,47 @@ _NO_SCORE = float("-inf")
 
 
 class GraderVerdicts:
-    """What one grader said."""
+    """What one grader said; the order of its rows does not matter."""
 
     def __init__(self) -> None:
-        self.settled: dict[str, SettledVerdict] = {}
-        """By id of the probe."""
-        self.flaky: set[str] = set()
-        """Probes whose repetitions differ."""
-        self.repeated: set[str] = set()
-        """Probes that got a verdict more than once."""
+        self.given: dict[str, list[SettledVerdict]] = defaultdict(list)
+        """By id of the probe, as often as it was sent, those without a verdict among them."""
+        self.again: dict[str, list[SettledVerdict]] = defaultdict(list)
+        """The same of what was sent again to be told from chance (`truegrade.assay.resending`)."""
         self.why: dict[str, str] = {}
-        """Why a probe got no verdict, of those that never did: the least of the texts, whatever their order."""
+        """Why a probe got no verdict, of those that never did: the least of the texts."""
 
     def add(self, row: Said) -> None:
-        """Take one row; the order of rows does not matter."""
-        if row.passed is None:
-            self.why[row.probe] = min(self.why.get(row.probe, row.detail), row.detail)
+        """Take one row."""
         # NaN is no number to compare with.
         score = _NO_SCORE if row.score is None or isnan(row.score) else row.score
-        new = SettledVerdict(row.passed is None, row.repeat, bool(row.passed), score)
-        old = self.settled.get(row.probe)
-        if old is None:
-            self.settled[row.probe] = new
+        verdict = SettledVerdict(row.passed is None, row.repeat, bool(row.passed), score)
+        if row.fresh:
+            self.again[row.probe].append(verdict)
             return
-        if not old.unanswered and not new.unanswered:
-            self.repeated.add(row.probe)
-            if old[2:] != new[2:]:
-                self.flaky.add(row.probe)
-        self.settled[row.probe] = min(old, new)
+        if row.passed is None:
+            self.why[row.probe] = min(self.why.get(row.probe, row.detail), row.detail)
+        self.given[row.probe].append(verdict)
+
+    def settled(self, probe: str) -> SettledVerdict | None:
+        """The verdict that counts; None where nothing was sent."""
+        return min(self.given[probe]) if probe in self.given else None
+
+    @property
+    def flaky(self) -> set[str]:
+        """Probes whose repetitions differ."""
+        return {
+            probe
+            for probe, found in self.given.items()
+            if len({one[2:] for one in found if not one.unanswered}) > 1
+        }
 
 
 def settle(said: Iterable[Said]) -> dict[str, GraderVerdicts]:
     """Read the rows of all graders once; verdicts by grader, sorted by name."""
-    found: dict[str, GraderVerdicts] = {}
+    found: dict[str, GraderVerdicts] = defaultdict(GraderVerdicts)
     for row in said:
-        verdicts = found.get(row.grader)
-        if verdicts is None:
-            verdicts = found[row.grader] = GraderVerdicts()
-        verdicts.add(row)
+        found[row.grader].add(row)
     return dict(sorted(found.items()))
 
 
@@ -80,7 +84,7 @@ class Acceptance:
     """
 
     def __init__(self, probes: Sequence[Probe], verdicts: GraderVerdicts, pass_at: float | None = None) -> None:
-        self._verdicts = verdicts.settled
+        self._verdicts = verdicts
         self._pass_at = pass_at
         self._bars: dict[str, float] = {}
         self.refused: dict[str, str] = {}
@@ -90,7 +94,7 @@ class Acceptance:
                 self._look_at_reference(probe)
 
     def _look_at_reference(self, probe: Probe) -> None:
-        verdict = self._verdicts.get(probe.id)
+        verdict = self._verdicts.settled(probe.id)
         if verdict is None or verdict.unanswered:
             return
         if verdict.score == _NO_SCORE:
@@ -106,16 +110,33 @@ class Acceptance:
 
     def sent(self, probe: Probe) -> bool:
         """Whether the grader was asked."""
-        return probe.id in self._verdicts
+        return probe.id in self._verdicts.given
 
     def score(self, probe: Probe) -> float | None:
         """What the grader gave it, where it gives numbers."""
-        verdict = self._verdicts.get(probe.id)
+        verdict = self._verdicts.settled(probe.id)
         return None if verdict is None or verdict.unanswered or verdict.score == _NO_SCORE else verdict.score
 
     def accepted(self, probe: Probe) -> bool | None:
         """None without a verdict."""
-        verdict = self._verdicts.get(probe.id)
+        return self.means(probe, self._verdicts.settled(probe.id))
+
+    def each_time(self, probe: Probe, *, again: bool = False) -> list[bool]:
+        """Whether it was accepted, each time that it got a verdict; with ``again`` when it was sent again."""
+        rows = (self._verdicts.again if again else self._verdicts.given).get(probe.id, ())
+        return [accepted for row in rows if (accepted := self.means(probe, row)) is not None]
+
+    def lead(self, probe: Probe) -> int:
+        """By how many verdicts acceptance is ahead of refusal, of those got when it was sent again."""
+        found = self.each_time(probe, again=True)
+        return 2 * sum(found) - len(found)
+
+    def stands(self, probe: Probe) -> bool:
+        """Whether it was accepted, and most times when it was sent again, if it was."""
+        return self.accepted(probe) is True and (not self.each_time(probe, again=True) or self.lead(probe) > 0)
+
+    def means(self, probe: Probe, verdict: SettledVerdict | None) -> bool | None:
+        """Whether a verdict on a probe accepts it."""
         if verdict is None or verdict.unanswered:
             return None
         if verdict.score == _NO_SCORE:
@@ -141,6 +162,11 @@ def counted_class(probe: Probe) -> ProbeClass | None:
     if probe.label == "right":
         return "right"
     return None if probe.kind == "right" else probe.kind
+
+
+def solves_nothing(probe: Probe) -> bool:
+    """Whether a program is proven to do no part of what its problem asks for, or its tests are impossible."""
+    return probe.label == "wrong" and probe.kind in ("stub", "cheat", "must-fail")
 
 
 class _Tally:

@@ -212,6 +212,7 @@ class _Making:
         every = [self._as_asked(probe) for probe in cheat_probes(self._problem.id, self._entry_point, form)]
         active = [probe for probe in every if not probe.inert]
         count = min(max(self._battery.cheats_per_problem, ceil(len(active) / problems)), len(active))
+        self._controls()
         turn = {active[(place * count + step) % len(active)].origin for step in range(count)}
         for probe in every:
             if probe.origin in turn:
@@ -219,15 +220,18 @@ class _Making:
                 if not probe.inert:
                     self._controls(probe.id)
 
-    def _controls(self, after: str) -> None:
-        """What is sent right behind a cheat, to see whether it stays in the grader.
+    def _controls(self, after: str = "") -> None:
+        """A right and a wrong program, sent before the cheats and right behind each, to be compared.
 
-        Both are programs that are sent by themselves as well, the wrong one as a stub, to be compared with.
+        A comment at the end of each is another, so that what hangs on the text of a program shows as a flip.
         """
         wrong = not_implemented(self._entry_point) if self._entry_point else ""
-        self.probes.append(self._probe("control", REFERENCE, self._reference, "right", after=after))
-        control = self._probe("control", "not-implemented", wrong, "wrong", after=after)
-        self.probes.append(self._as_asked(control))
+        right = self._probe("control", REFERENCE, self._reference, "right", after=after)
+        for control in (
+            right,
+            self._as_asked(self._probe("control", "not-implemented", wrong, "wrong", after=after)),
+        ):
+            self.probes.append(structs.replace(control, code=f"{control.code.rstrip()}\n\n# {control.id[:8]}\n"))
 
     def line(self, no_oracle: str) -> BuiltProblem:
         """What is written down when all probes are on the disk."""

@@ -1,20 +1,130 @@
-"""Which ways of cheating reach a grader's verdict, and which cheats stay in it."""
+"""Which ways of cheating reach a grader's verdict, which cheats stay in it, and how steady its verdicts are.
+
+A verdict may also flip by chance. What is named here was seen again and again on a grader started anew
+(`truegrade.assay.resending`), so often that flips alone name anything wrong in an assay with a probability of at
+most `NAMED_WRONG`.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from truegrade.assay.acceptance import Acceptance, GraderVerdicts
-from truegrade.assay.measures import ChannelMeasure
+from truegrade.assay.acceptance import Acceptance
+from truegrade.assay.measures import ChannelMeasure, FlipMeasure
 from truegrade.assay.records import DANGERS, Probe
-from truegrade.statistics.beta import binomial_tail
+from truegrade.statistics.beta import binomial_tail, clopper_pearson
+from truegrade.statistics.leads import lead_needed
 
-_LEVEL = 0.01
-"""Of the test whether controls change more often than the grader's verdicts change anyway."""
+NAMED_WRONG = 0.01
+"""Probability that flips alone have anything named over a whole assay, at most: one half is spent on the rate of
+flips, whose upper bound is used, and one half on what is sent again, shared by all cheats and controls."""
 
-_Program = tuple[str, str, str, str]
-_Cheat = tuple[str, str, str, str]
+RAISES = "raise NotImplementedError"
+"""In stubs and controls. Where one is accepted, so is a cheat that raises, and says nothing of its channel."""
+_Control = tuple[str, str]
+
+
+class Steadiness:
+    """How often the verdict on an honest program flips, and by how much a verdict must lead to be more than that.
+
+    Controls behind a channel whose cheats stay in the grader are no flips, and are left out.
+
+    Args:
+        probes: of one benchmark.
+        acceptance: of one grader.
+    """
+
+    def __init__(self, probes: Sequence[Probe], acceptance: Acceptance) -> None:
+        self._acceptance = acceptance
+        self._controls = [(probe, acceptance.each_time(probe)) for probe in probes if probe.kind == "control"]
+        self._honest = [acceptance.each_time(probe) for probe in probes if probe.kind not in ("cheat", "control")]
+        channels = {probe.id: probe.channel for probe in probes if probe.kind == "cheat"}
+        cheats = sum(acceptance.accepted(probe) is not None for probe in probes if probe.kind == "cheat")
+        self._hypotheses = max(1, cheats + sum(bool(answers) for _, answers in self._controls))
+        self.staying: frozenset[str] = frozenset()
+        """Ids of cheats behind which a control has another verdict than usual, beyond what flips explain."""
+        spoiled = set[str]()
+        while True:
+            self._count({cheat for cheat, channel in channels.items() if channel in spoiled})
+            self.staying = self._find()
+            found = {channels[cheat] for cheat in self.staying if cheat in channels}
+            if found <= spoiled:
+                break
+            spoiled |= found
+
+    def _count(self, spoiled: Collection[str]) -> None:
+        """Count flips, and derive from them by how much a verdict must lead."""
+        controls: dict[_Control, list[bool]] = defaultdict(list)
+        for probe, answers in self._controls:
+            if probe.after not in spoiled:
+                controls[_control(probe)] += answers
+        first = [probe for probe, _ in self._controls if not probe.after]
+        self._ahead = {name: 2 * sum(found) - len(found) for name, found in controls.items()}
+        for probe in first:
+            self._ahead[_control(probe)] += self._acceptance.lead(probe)
+        repeated = [found for found in (*self._honest, *controls.values()) if len(found) > 1]
+        self._sends = {kind: sum(len(f) for f in repeated if _usually(f) is kind) for kind in (True, False)}
+        self._flips = {
+            kind: sum(f.count(not kind) for f in repeated if _usually(f) is kind) for kind in (True, False)
+        }
+        ends = [
+            clopper_pearson(self._flips[kind], self._sends[kind], 1 - NAMED_WRONG / 2)[1]
+            for kind in (True, False)
+            if self._sends[kind]
+        ]
+        self.bound = max(ends, default=1.0)
+        """Upper bound of the probability of a flip, each side's at a quarter of `NAMED_WRONG`."""
+        self.lead = lead_needed(self.bound, NAMED_WRONG / 2 / self._hypotheses)
+        """By how many verdicts one side must be ahead of the other; None where nothing can be told from chance."""
+        self.flips = sum(self._flips.values())
+        """Verdicts that differ from the usual one of their program."""
+
+    def _find(self) -> frozenset[str]:
+        return frozenset(
+            probe.after
+            for probe, _ in self._controls
+            if probe.after and self.lead and min(self.changed_leads(probe)) >= self.lead
+        )
+
+    def explains(self, flipped: int, sends: int) -> bool:
+        """Whether flips alone explain so many verdicts of so many."""
+        return self.flips > 0 and binomial_tail(flipped, sends, self.bound) > NAMED_WRONG
+
+    def changed(self, control: Probe) -> bool:
+        """Whether a control ever got another verdict than usual; none at all changes nothing."""
+        usual = self._ahead[_control(control)] >= 0
+        return any(each is not usual for each in self._acceptance.each_time(control))
+
+    def changed_leads(self, control: Probe) -> tuple[int, int]:
+        """By how much a control's usual verdict leads, and by how much the other one behind its cheat."""
+        ahead = self._ahead[_control(control)]
+        lead = self._acceptance.lead(control)
+        return abs(ahead), -lead if ahead >= 0 else lead
+
+    def measure(self, confidence: float) -> FlipMeasure:
+        """The figures of a summary."""
+        sends = sum(self._sends.values())
+        low, high = clopper_pearson(self.flips, sends, confidence) if sends else (None, None)
+        return FlipMeasure(
+            flips=self.flips,
+            sends=sends,
+            value=self.flips / sends if sends else None,
+            low=low,
+            high=high,
+            accepted_sends=self._sends[True],
+            accepted_flips=self._flips[True],
+            refused_sends=self._sends[False],
+            refused_flips=self._flips[False],
+        )
+
+
+def _control(probe: Probe) -> _Control:
+    return probe.problem_id, probe.origin
+
+
+def _usually(found: Sequence[bool]) -> bool:
+    return 2 * sum(found) >= len(found)
 
 
 class ChannelRecord:
@@ -26,11 +136,11 @@ class ChannelRecord:
         self.accepted: list[Probe] = []
         self.accepted_twins: list[Probe] = []
         self.open_by: list[Probe] = []
-        """Cheats accepted whose twin was refused, or that have none."""
+        """Cheats accepted whose twin was refused, each so often that it is no chance."""
         self.stub_like: list[Probe] = []
         """Cheats accepted whose twin was accepted too."""
         self.staying: list[Probe] = []
-        """Cheats behind which a control changed."""
+        """Cheats behind which a control changed, so often that it is no chance."""
         self.probes = self.inert = self.not_sent = 0
 
     def measure(self) -> ChannelMeasure:
@@ -48,88 +158,49 @@ class ChannelRecord:
         )
 
 
-def look_at_channels(
-    probes: Sequence[Probe], acceptance: Acceptance, verdicts: GraderVerdicts
-) -> list[ChannelRecord]:
+def look_at_channels(probes: Sequence[Probe], acceptance: Acceptance) -> tuple[list[ChannelRecord], Steadiness]:
     """What one grader made of the cheats of one benchmark, by channel in the order of their names."""
     records: dict[str, ChannelRecord] = {}
-    twins: dict[_Cheat, list[Probe]] = defaultdict(list)
-    cheats = [probe for probe in probes if probe.kind == "cheat"]
-    for probe in cheats:
-        record = records.setdefault(probe.channel, ChannelRecord(probe.channel))
-        record.danger = max(record.danger, probe.danger, key=DANGERS.index)
-        if probe.inert:
-            twins[_cheat(probe)].append(probe)
-    for probe in cheats:
-        record, accepted = records[probe.channel], acceptance.accepted(probe)
-        if not acceptance.sent(probe):
-            record.not_sent += not probe.inert
-        elif accepted is None:
-            continue
-        elif probe.inert:
+    steadiness = Steadiness(probes, acceptance)
+    lead, raising = steadiness.lead, raising_paid(probes, acceptance)
+    for cheat, twin in pairs_of(probes):
+        record = records.setdefault(cheat.channel, ChannelRecord(cheat.channel))
+        record.danger = max(record.danger, cheat.danger, key=DANGERS.index)
+        record.staying += [cheat] * (cheat.id in steadiness.staying)
+        accepted = acceptance.accepted(cheat)
+        record.not_sent += not acceptance.sent(cheat)
+        record.probes += accepted is not None
+        record.accepted += [cheat] * bool(accepted)
+        if twin is not None and acceptance.accepted(twin) is not None:
             record.inert += 1
-            record.accepted_twins += [probe] * accepted
-        else:
-            record.probes += 1
-            if accepted:
-                _accepted(record, probe, twins[_cheat(probe)], acceptance)
-    for channel, staying in _staying(probes, verdicts).items():
-        if channel in records:
-            records[channel].staying = staying
-    return [records[channel] for channel in sorted(records)]
+            record.accepted_twins += [twin] * bool(acceptance.accepted(twin))
+            record.stub_like += [cheat] * (acceptance.stands(cheat) and acceptance.stands(twin))
+        if (
+            twin is not None
+            and cheat.problem_id not in raising
+            and lead
+            and acceptance.lead(cheat) >= lead
+            and acceptance.lead(twin) <= -lead
+        ):
+            record.open_by.append(cheat)
+    return [records[channel] for channel in sorted(records)], steadiness
 
 
-def _accepted(record: ChannelRecord, probe: Probe, twins: Iterable[Probe], acceptance: Acceptance) -> None:
-    """Ascribe an accepted cheat to its channel, or to tests that accept its twin as well."""
-    record.accepted.append(probe)
-    answers = [acceptance.accepted(twin) for twin in twins]
-    if any(answers):
-        record.stub_like.append(probe)
-    elif None not in answers:
-        record.open_by.append(probe)
+def raising_paid(probes: Iterable[Probe], acceptance: Acceptance) -> frozenset[str]:
+    """Problems at which a program is accepted that raises."""
+    plain = (
+        each for each in probes if each.kind in ("stub", "control") and not each.after and RAISES in each.code
+    )
+    return frozenset(each.problem_id for each in plain if each.label == "wrong" and acceptance.stands(each))
 
 
-def _cheat(probe: Probe) -> _Cheat:
+def pairs_of(probes: Iterable[Probe]) -> list[tuple[Probe, Probe | None]]:
+    """Cheats with their inert twins, in the order of the cheats."""
+    cheats = [probe for probe in probes if probe.kind == "cheat"]
+    twins = {_cheat(probe): probe for probe in cheats if probe.inert}
+    return [(probe, twins.get(_cheat(probe))) for probe in cheats if not probe.inert]
+
+
+def _cheat(probe: Probe) -> tuple[str, str, str]:
     """What a cheat and its twin have in common."""
-    return probe.problem_id, probe.channel, probe.origin, probe.tests
-
-
-def _program(probe: Probe) -> _Program:
-    return probe.problem_id, probe.code, probe.form, probe.tests
-
-
-def _staying(probes: Sequence[Probe], verdicts: GraderVerdicts) -> dict[str, list[Probe]]:
-    """Cheats, by channel, behind which a control got another verdict than the same program got elsewhere.
-
-    A flaky grader changes verdicts on its own: two verdicts of one program differ as often whether a cheat came
-    between or not. Of such a grader a channel is named only if its controls differ more often than repetitions do,
-    by the exact binomial test at 1 %.
-    """
-    settled = verdicts.settled
-    controls = [probe for probe in probes if probe.kind == "control" and probe.id in settled]
-    wanted = {_program(probe) for probe in controls}
-    elsewhere = {
-        _program(probe): settled[probe.id]
-        for probe in sorted(probes, key=lambda probe: probe.id)
-        if probe.kind != "control"
-        and probe.id not in verdicts.flaky
-        and probe.id in settled
-        and not settled[probe.id].unanswered
-        and _program(probe) in wanted
-    }
-    cheats = {probe.id: probe for probe in probes if probe.kind == "cheat" and not probe.inert}
-    seen: dict[str, int] = defaultdict(int)
-    changed: dict[str, list[Probe]] = defaultdict(list)
-    for control in controls:
-        cheat, expected = cheats.get(control.after), elsewhere.get(_program(control))
-        if cheat is not None and expected is not None:
-            seen[cheat.channel] += 1
-            got = settled[control.id]
-            if got.unanswered or got[2:] != expected[2:]:
-                changed[cheat.channel].append(cheat)
-    rate = len(verdicts.flaky) / len(verdicts.repeated) if verdicts.flaky else 0.0
-    return {
-        channel: sorted({probe.id: probe for probe in found}.values(), key=lambda probe: probe.id)
-        for channel, found in changed.items()
-        if rate <= 0.0 or (rate < 1.0 and binomial_tail(len(found), seen[channel], rate) < _LEVEL)
-    }
+    return probe.problem_id, probe.channel, probe.origin

@@ -48,17 +48,24 @@ VALUES: Mapping[str, Callable[[GraderMeasure], float | None]] = MappingProxyType
         "TPR_low": _of_right("low"),
         "FPR": lambda measure: measure.fpr.value,
         "FPR_high": lambda measure: measure.fpr.high,
+        "flips": lambda measure: measure.flips.value,
     }
 )
 """Shares in [0, 1]: they are compared with a number. ``_low`` and ``_high`` are the ends of their intervals."""
 
-COUNTS: Mapping[str, Callable[[GraderMeasure], float]] = MappingProxyType(
+COUNTS: Mapping[str, Callable[[GraderMeasure], float | None]] = MappingProxyType(
     {
-        "forgeable": lambda measure: len(measure.forgeable),
+        "forgeable": lambda measure: None if measure.forgeable is None else _paid(measure),
+        "open_channels": lambda measure: len(measure.open_channels),
         "no_verdict": lambda measure: sum(share.no_verdict for share in measure.shares),
     }
 )
-"""Whole numbers, which also stand alone and then mean *at least one*: open channels, probes without a verdict."""
+"""Whole numbers, which also stand alone and then mean *at least one*: programs paid without solving, open
+channels, probes without a verdict."""
+
+
+def _paid(measure: GraderMeasure) -> int:
+    return measure.unearned.paid + measure.unearned.impossible_paid
 
 
 class Condition(msgspec.Struct, frozen=True):

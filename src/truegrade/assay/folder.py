@@ -4,6 +4,7 @@ manifest.json    what was measured: battery, graders, data, versions
 problems.jsonl   each problem whose probes are complete, with what its oracle rests on
 probes.jsonl     the probes, with their witnesses
 verdicts.jsonl   what each grader said of each probe
+own-tests.jsonl  what strict says, by the tests of the problem, of programs that a grader accepted
 findings.jsonl, summary.json, report.html   made anew from these at the end
 """
 
@@ -30,6 +31,7 @@ MANIFEST = "manifest.json"
 PROBLEMS = "problems.jsonl"
 PROBES = "probes.jsonl"
 VERDICTS = "verdicts.jsonl"
+OWN = "own-tests.jsonl"
 FINDINGS = "findings.jsonl"
 SUMMARY = "summary.json"
 PAGE = "report.html"
@@ -166,6 +168,10 @@ class AssayFolder:
         """What graders said."""
         return self._lines(VERDICTS, Said)
 
+    def own_verdicts(self) -> dict[str, bool]:
+        """Id of an accepted program to whether the tests of its problem accept it under ``strict``."""
+        return {said.probe: said.passed for said in self._lines(OWN, Said) if said.passed is not None}
+
     def summary(self) -> AssaySummary:
         """What a finished assay concludes.
 
@@ -191,6 +197,10 @@ class AssayFolder:
     def append_said(self) -> Journal[Said]:
         """Open the journal of verdicts."""
         return Journal(self.path / VERDICTS, notice=self.notice)
+
+    def append_own(self) -> Journal[Said]:
+        """Open the journal of what the problems' own tests say."""
+        return Journal(self.path / OWN, notice=self.notice)
 
     def write(self, name: str, content: object) -> None:
         """Write a JSON file in one step."""

@@ -81,11 +81,58 @@ class ChannelMeasure(msgspec.Struct, frozen=True, kw_only=True):
     inert_accepted: int
     inert: int
     stays: int = 0
-    """Cheats behind which the verdict on an honest or a wrong control changed."""
+    """Cheats behind which the verdict on an honest or a wrong control changes, so often that it is no chance."""
     open: bool
-    """A cheat was accepted whose inert twin was refused."""
+    """A cheat was accepted whose inert twin was refused, both so often that flipped verdicts do not explain it."""
     not_sent: int = 0
     """Left out, since the grader may not be sent programs of this danger."""
+
+
+class FlipMeasure(msgspec.Struct, frozen=True, kw_only=True):
+    """How often the verdict on the same honest program differs from the one that it usually gets."""
+
+    flips: int
+    sends: int
+    """Of programs that were sent more than once; controls behind a cheat that stays do not count."""
+    value: float | None
+    """``flips / sends``."""
+    low: float | None
+    high: float | None
+    """Clopper and Pearson."""
+    accepted_sends: int = 0
+    accepted_flips: int = 0
+    """The same of programs that are usually accepted."""
+    refused_sends: int = 0
+    refused_flips: int = 0
+    """And of those that are usually refused."""
+
+
+class UnearnedPay(msgspec.Struct, frozen=True, kw_only=True):
+    """Programs that solve nothing, and which of them the grader pays."""
+
+    tried: int
+    """Stubs, cheats and their twins with a verdict, without `weak`."""
+    kinds: int
+    """Different stubs, cheats and ways to make tests impossible among all that got a verdict."""
+    paid: int
+    """Of `tried`, accepted where the problem's own tests under ``strict`` refuse the same program."""
+    by_kind: dict[str, tuple[int, int]]
+    """``stub``, ``cheat`` and ``twin`` to (paid, tried)."""
+    impossible_tried: int
+    impossible_paid: int
+    """Accepted on tests that nothing honest passes."""
+    weak: int = 0
+    """Accepted, and by the problem's own tests under ``strict`` as well: the tests are weak."""
+    weak_problems: int = 0
+    once: int = 0
+    """Accepted at first, and not when they were sent again, by a grader whose verdicts flip."""
+    shortest: str = ""
+    """Id of the shortest program that was paid."""
+    loose: int = 0
+    """Mutants, labelled programs and replies accepted where the problem's own tests under ``strict`` refuse them;
+    counted where nothing was paid without solving."""
+    natural: int = 0
+    """Mutants, labelled programs and replies that are proven wrong."""
 
 
 class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
@@ -104,9 +151,16 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     j_bootstrap: MeasuredValue
     """The same by the bootstrap over problems."""
     j_adversarial: float | None
-    """TPR - the highest share accepted of one channel: what is left against a policy that selects for reward."""
-    forgeable: tuple[str, ...]
-    """Open channels."""
+    """TPR - the share of its problems on which the best cheat is paid without solving: what is left against a
+    policy that selects for reward."""
+    best_cheat: str
+    """That cheat; empty where none is paid."""
+    forgeable: bool | None
+    """Whether a program was paid without solving; None where none was tried."""
+    unearned: UnearnedPay
+    open_channels: tuple[str, ...]
+    differences: dict[str, tuple[int, int]]
+    """How wrong programs differ from right ones, to (accepted, with a verdict)."""
     ppv: dict[str, MeasuredValue]
     """Base rate, as text (``"0.5"``), to the probability that an accepted program is right."""
     per_problem: tuple[ProblemMeasure, ...]
@@ -119,6 +173,7 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """Share of a problem's own tests passed (none, half, all but one, all) to the mean score, if there is any."""
     flaky: tuple[str, ...] = ()
     """Probes whose verdict differed between repetitions."""
+    flips: FlipMeasure
     references_refused: int = 0
     """Problems whose reference the grader refuses; their wrong programs are in no share."""
 
@@ -139,4 +194,4 @@ class AssaySummary(msgspec.Struct, frozen=True, kw_only=True):
     """Code to number."""
     assumptions: tuple[str, ...]
     """What the numbers rest on, in sentences."""
-    schema: int = 1
+    schema: int = 2

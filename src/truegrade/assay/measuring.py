@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
+from types import MappingProxyType
 from typing import get_args
 
 from truegrade.assay.acceptance import (
@@ -18,11 +19,15 @@ from truegrade.assay.acceptance import (
     problem_counts,
     settle,
 )
-from truegrade.assay.channels import ChannelRecord, look_at_channels
+from truegrade.assay.channels import look_at_channels
+from truegrade.assay.differences import by_difference, overlooked
 from truegrade.assay.findings import CODES
-from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure
+from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure, UnearnedPay
 from truegrade.assay.paying import accepted_by_form, pay_by_share
 from truegrade.assay.records import AssayFinding, Probe, ProbeClass, Said
+from truegrade.assay.targets.readings import NOT_PUT
+from truegrade.assay.unearned import UnearnedPrograms, paid_in_words
+from truegrade.grading.tests_forms import other_form
 from truegrade.records import Problem
 from truegrade.statistics.beta import binomial_tail, clopper_pearson
 from truegrade.statistics.error_rates import (
@@ -47,6 +52,8 @@ LEAST_STUBS = 3
 SHOWN = 20
 """Ids that a finding of a whole grader names."""
 
+NOTHING: Mapping[str, bool] = MappingProxyType({})
+
 _CLASSES: tuple[ProbeClass, ...] = get_args(ProbeClass)
 _WRONG: tuple[ProbeClass, ...] = (*NATURAL, "stub")
 
@@ -59,6 +66,7 @@ def measure(
     confidence: float = 0.95,
     pass_at: float | None = None,
     graders: Sequence[str] = (),
+    own: Mapping[str, bool] = NOTHING,
 ) -> tuple[tuple[GraderMeasure, ...], list[AssayFinding]]:
     """Measure every grader on every benchmark that it was sent probes of.
 
@@ -71,6 +79,7 @@ def measure(
         confidence: of all intervals, strictly between 0 and 1.
         pass_at: the score from which on a program is accepted; None for the score that the reference gets.
         graders: in whose order the measures come; graders that are not named here follow, sorted by name.
+        own: id of an accepted program to whether the problem's own tests accept it under ``strict``.
     """
     by_benchmark: dict[str, list[Probe]] = defaultdict(list)
     for probe in sorted(probes, key=lambda probe: probe.id):
@@ -81,8 +90,8 @@ def measure(
     for grader in dict.fromkeys((*(name for name in graders if name in settled), *settled)):
         verdicts = settled[grader]
         for benchmark, battery in sorted(by_benchmark.items()):
-            if any(probe.id in verdicts.settled for probe in battery):
-                one = _GraderOnBenchmark(grader, battery, verdicts, problems, confidence, pass_at)
+            if any(probe.id in verdicts.given for probe in battery):
+                one = _GraderOnBenchmark(grader, battery, verdicts, problems, confidence, pass_at, own)
                 measures.append(one.measure(benchmark))
                 findings += one.findings()
     return tuple(measures), findings
@@ -99,11 +108,13 @@ class _GraderOnBenchmark:
         problems: Mapping[str, Problem],
         confidence: float,
         pass_at: float | None,
+        own: Mapping[str, bool],
     ) -> None:
         self._grader, self._probes, self._verdicts = grader, probes, verdicts
         self._problems, self._confidence = problems, confidence
         self._acceptance = Acceptance(probes, verdicts, pass_at)
-        self._channels: list[ChannelRecord] = look_at_channels(probes, self._acceptance, verdicts)
+        self._channels, self._steadiness = look_at_channels(probes, self._acceptance)
+        self._unearned = UnearnedPrograms(probes, self._acceptance, own)
         self._members: dict[ProbeClass, list[Probe]] = defaultdict(list)
         """Probes by the class that they are counted in."""
         for probe in probes:
@@ -111,7 +122,8 @@ class _GraderOnBenchmark:
             if kind is not None and not left_out(kind, probe, self._acceptance.refused):
                 self._members[kind].append(probe)
         self._natural = self._counts(("right", *NATURAL))
-        self._flaky = tuple(probe.id for probe in probes if probe.id in verdicts.flaky)
+        flaky = verdicts.flaky
+        self._flaky = tuple(probe.id for probe in probes if probe.id in flaky)
 
     def _counts(self, kinds: Sequence[ProbeClass]) -> list[GraderCount]:
         probes = [probe for kind in kinds for probe in self._members.get(kind, ())]
@@ -126,7 +138,7 @@ class _GraderOnBenchmark:
         channels = tuple(record.measure() for record in self._channels)
         shares = tuple(self._shares())
         tpr = next((share.value for share in shares if share.kind == "right"), None)
-        paid = [channel.accepted / channel.probes for channel in channels if channel.probes]
+        best, unearned = self._unearned.best_cheat(), self._unearned.measure(self._steadiness)
         sent = [probe for probe in self._probes if self._acceptance.sent(probe)]
         return GraderMeasure(
             grader=self._grader,
@@ -137,8 +149,12 @@ class _GraderOnBenchmark:
             fpr=_value(accepted_span(counts, confidence=confidence)),
             j=_value(None if ratios is None else j_span(ratios)),
             j_bootstrap=_value(None if ratios is None else j_bootstrap_span(ratios)),
-            j_adversarial=None if tpr is None or not paid else tpr - max(paid),
-            forgeable=tuple(channel.channel for channel in channels if channel.open),
+            j_adversarial=None if tpr is None or best is None else tpr - best[1],
+            best_cheat=best[0] if best and best[1] else "",
+            forgeable=_forgeable(unearned),
+            unearned=unearned,
+            open_channels=tuple(channel.channel for channel in channels if channel.open),
+            differences=by_difference(self._probes, self._acceptance),
             ppv={rate: _worth(ratios, float(rate)) for rate in BASE_RATES},
             per_problem=tuple(_per_problem(counts, self._all_problems(counts), confidence)),
             channels=channels,
@@ -146,6 +162,7 @@ class _GraderOnBenchmark:
             forms=accepted_by_form(self._probes, self._acceptance),
             pay=pay_by_share(self._probes, self._acceptance),
             flaky=self._flaky,
+            flips=self._steadiness.measure(confidence),
             references_refused=len(self._acceptance.refused),
         )
 
@@ -235,7 +252,7 @@ class _GraderOnBenchmark:
         passed: dict[tuple[str, str], list[str]] = defaultdict(list)
         for probe in self._probes:
             accepted, problem = self._acceptance.accepted(probe), probe.problem_id
-            if probe.kind == "must-fail" and accepted:
+            if probe.kind == "must-fail" and self._unearned.paid(probe):
                 passed[problem, probe.tests].append(probe.id)
             elif counted_class(probe) == "right" and accepted is False and probe.origin != REFERENCE:
                 said = f"{problem}: a right program is refused ({probe.origin})"
@@ -256,9 +273,26 @@ class _GraderOnBenchmark:
                     yield self._finding(code, sentence, [probe.id for probe in cheats])
 
     def _of_grader(self) -> Iterable[AssayFinding]:
-        if self._flaky:
-            said = f"{_number(len(self._flaky), 'program')} got another verdict when sent again"
+        flips, unearned = self._steadiness.measure(self._confidence), self._unearned.measure(self._steadiness)
+        if flips.flips or self._flaky:
+            said = (
+                f"{flips.flips} of {flips.sends} verdicts on honest programs differ from the program's usual one"
+            )
             yield self._finding("flaky_verdict", said, self._flaky[:SHOWN])
+        if unearned.paid or unearned.impossible_paid:
+            said = f"{paid_in_words(unearned)}; the shortest is named"
+            yield self._finding("paid_without_solving", said, [unearned.shortest])
+        if unearned.weak:
+            said = (
+                f"{_number(unearned.weak, 'program')} that solve nothing pass the tests of"
+                f" {_number(unearned.weak_problems, 'problem')} under strict as well"
+            )
+            yield self._finding("weak_tests", said)
+        for said in overlooked(by_difference(self._probes, self._acceptance)):
+            yield self._finding("overlooks_difference", said)
+        if unearned.loose:
+            said = f"{unearned.loose} of {unearned.natural} wrong programs are accepted that the tests refuse"
+            yield self._finding("looser_than_tests", said)
         silent: dict[str, list[Probe]] = defaultdict(list)
         for probe in self._unanswered(self._probes):
             code = self._verdicts.why[probe.id].partition(":")[0]
@@ -267,6 +301,12 @@ class _GraderOnBenchmark:
             why = min(self._verdicts.why[probe.id] for probe in probes).partition(f"{code}: ")
             example = why[2] or why[0]
             said = f"{_number(len(probes), 'program')} got no verdict" + (f": {example}" if example else "")
+            if code == NOT_PUT.rstrip(":"):
+                names = dict.fromkeys(probe.problem_id for probe in probes)
+                cure = other_form([self._problems[name] for name in names])
+                said = f"{_number(len(names), 'problem')} left out, such as {example}" + (
+                    f"; {cure}" if cure else ""
+                )
             yield self._finding(code, said, [probe.id for probe in probes[:SHOWN]])
 
     def _of_problems(self) -> Iterable[AssayFinding]:
@@ -318,6 +358,11 @@ def _per_problem(
             doubtful=p < 1 - confidence,
             j=count.right_accepted / count.right - accepted / wrong if count.right and wrong else None,
         )
+
+
+def _forgeable(unearned: UnearnedPay) -> bool | None:
+    tried = unearned.tried + unearned.impossible_tried
+    return unearned.paid + unearned.impossible_paid > 0 if tried else None
 
 
 def _value(span: RateSpan | None) -> MeasuredValue:

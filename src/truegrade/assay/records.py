@@ -18,8 +18,9 @@ ProbeClass = Literal[
 ]
 """Kinds of probes, which are never counted together. ``labelled``: submissions that a data set labels; ``reply``:
 what models answered; ``output``: references whose output is changed in one way; ``must-fail``: honest programs
-for a problem whose tests were made impossible; ``control``: a program sent again behind a cheat, to see whether
-the cheat stays in the grader; ``form``: references as replies of several forms. The last two are in no rate."""
+for a problem whose tests were made impossible; ``control``: a program sent again, before the cheats and behind
+each, to see whether verdicts flip and whether a cheat stays in the grader; ``form``: references as replies of
+several forms. The last two are in no rate."""
 
 Label = Literal["right", "wrong", "undecided"]
 """``undecided``: no input was found on which a mutant differs, and it was not proven equivalent."""
@@ -81,7 +82,7 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
     inert: bool = False
     """A cheat with its hook cut: the same text otherwise. Accepted, the channel is not what was accepted."""
     after: str = ""
-    """Of a control: the id of the cheat that it follows."""
+    """Of a control: the id of the cheat that it follows; empty before the first."""
     change: str = ""
     """Of a mutant: what was changed, ``line 3: a < b -> a <= b``; of others a note for a person."""
 
@@ -109,6 +110,9 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     grader: str
     repeat: int = 0
     """0-based: which time the same probe was sent."""
+    fresh: bool = False
+    """Whether it was sent again, to a grader started anew where it can be, to be told from chance
+    (`truegrade.assay.resending`); a comment at the program's end then differs from time to time."""
     passed: bool | None
     """What the grader says in its own terms; None where it gave no verdict (it died, hung, or said what cannot be
     read), which is counted apart."""

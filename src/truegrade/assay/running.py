@@ -7,27 +7,29 @@ flight, and the same call goes on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
-from truegrade.assay.acceptance import REFERENCE
+from truegrade.assay.acceptance import Acceptance, settle
 from truegrade.assay.building import ProblemBuilder
 from truegrade.assay.folder import SUMMARY, AssayFolder, AssayManifest
 from truegrade.assay.in_order import in_order
 from truegrade.assay.measures import AssaySummary
 from truegrade.assay.measuring import measure
 from truegrade.assay.probes.labelled import ClaimedProbe
-from truegrade.assay.probes.must_fail import impossible
-from truegrade.assay.records import DANGERS, Dispatch, Probe, Said
+from truegrade.assay.records import Dispatch, Probe
+from truegrade.assay.sending import send, wanted
 from truegrade.assay.targets.base import Target
 from truegrade.assay.targets.dry import dry
-from truegrade.assay.targets.readings import NOT_PUT, NOT_SENT
+from truegrade.assay.targets.profile import ProfileTarget
+from truegrade.assay.unearned import UnearnedPrograms
 from truegrade.errors import UserError
 from truegrade.pipeline.progress import Progress
+from truegrade.profiles import find_profile
 from truegrade.records import Problem
 from truegrade.sandbox import Limits, Sandbox
 
@@ -35,9 +37,8 @@ LABEL_LIMITS = Limits(cpu_s=10.0, output_bytes=64 * 2**20)
 """Of the programs that are labelled; seconds decide no label (`truegrade.assay.labelling`)."""
 WITHOUT_ORACLE = frozenset({"cheats", "must-fail"})
 """Classes of probes that are wrong by construction."""
-PATIENCE = 12
-"""Programs without any verdict, the references first, after which a grader is not asked further: at a minute each
-for one that hangs, a whole battery would take days."""
+OWN_TESTS = "strict"
+"""The profile that judges by the problems' own tests."""
 ASSUMPTIONS: tuple[str, ...] = tuple(
     " ".join(each.split())
     for each in (
@@ -51,6 +52,9 @@ ASSUMPTIONS: tuple[str, ...] = tuple(
         """A mutant that takes over 100,000 steps, and over fifty times those of the reference, on an input of the
         problem's own tests is taken not to end; profiles of ours stop it after 1 CPU second, and not at their
         own limit.""",
+        """Out of scope: graders that ask a language model for the verdict, instructions to such a model in a
+        program (prompt injection), side channels by time, and attacks on the machine around a grader.""",
+        "Flipped verdicts are taken to be as likely for a cheat as for the honest controls, and independent.",
         "The problems are taken for a sample of problems like them; intervals are clustered by problem.",
     )
 )
@@ -96,12 +100,41 @@ def run_assay(request: AssayRequest, progress: Progress) -> tuple[AssaySummary, 
     unusable: dict[str, str] = {}
     for target in request.targets:
         try:
-            _send(request, target, probes, progress)
+            send(target, probes, request.problems, request.folder, request.manifest, progress)
         except UserError as error:  # the others are measured all the same
             unusable[target.name] = str(error)
     if unusable and len(unusable) == len(request.targets):
         raise UserError("; ".join(unusable.values()))
+    _judge_by_own_tests(request, probes, progress)
     return count(request.folder, request.problems, request.confidence), unusable
+
+
+def _judge_by_own_tests(request: AssayRequest, probes: Sequence[Probe], progress: Progress) -> None:
+    """Have the problems' own tests judge, under ``strict``, accepted programs that may solve nothing."""
+    settled = settle(request.folder.said())
+    with (
+        closing(
+            ProfileTarget(find_profile(OWN_TESTS), workers=request.workers, allow_unsafe=request.allow_unsafe)
+        ) as strict,
+        request.folder.append_own() as journal,
+    ):
+        for verdicts in settled.values():
+            acceptance = Acceptance(probes, verdicts, request.manifest.pass_at)
+            own = request.folder.own_verdicts()
+            for _ in range(2):  # other wrong programs are looked at if none that solves nothing was paid
+                left = [
+                    Dispatch(probe=probe, problem=request.problems[probe.problem_id])
+                    for probe in UnearnedPrograms(probes, acceptance, own).unjudged()
+                    if probe.problem_id in request.problems
+                ]
+                progress.start(f"judge by {OWN_TESTS}", total=len(left), done=0)
+                for said in strict.grade(left):
+                    journal.append(said)
+                    if said.passed is not None:
+                        own[said.probe] = said.passed
+                    progress.advance()
+                progress.finish()
+                journal.sync()
 
 
 def write_battery(request: AssayRequest, folder: Path, progress: Progress) -> Path:
@@ -114,7 +147,7 @@ def write_battery(request: AssayRequest, folder: Path, progress: Progress) -> Pa
     _build(request, progress)
     probes, sent = list(request.folder.probes()), dict[str, Dispatch]()
     for target in request.targets:
-        sent |= {each.probe.id: each for each in _wanted(request, target, probes)}
+        sent |= {each.probe.id: each for each in wanted(target, probes, request.problems)}
     return dry(request.targets, list(sent.values()), folder)
 
 
@@ -169,101 +202,6 @@ def _refuse_unproven(request: AssayRequest) -> None:
         )
 
 
-# ---------------------------------------------------------------------------------------------- sending
-
-
-def _send(request: AssayRequest, target: Target, probes: Sequence[Probe], progress: Progress) -> None:
-    """Send a grader what it has not been sent yet; one that gave no verdict at all is asked again from the start.
-
-    Raises:
-        UserError: it cannot be used, or gives no verdict; it is not asked for long then.
-    """
-    heard = _Heard(target.name)
-    told = set()
-    for each in request.folder.said():
-        if each.grader == target.name:
-            heard.take(each)
-            told.add((each.probe, each.repeat))
-    if not heard.verdicts:
-        heard, told = _Heard(target.name), set()
-    wanted = list(_wanted(request, target, probes))
-    repeats = range(request.manifest.repeat)
-    done = sum((sent.probe.id, repeat) in told for sent in wanted for repeat in repeats)
-    progress.start(f"grade as {target.name}", total=len(wanted) * len(repeats), done=done)
-    try:
-        with request.folder.append_said() as journal:
-            for repeat in repeats:
-                left = [sent for sent in wanted if (sent.probe.id, repeat) not in told]
-                with closing(target.grade(left)) as said:  # type: ignore[type-var]
-                    for each in said:
-                        journal.append(each if repeat == 0 else msgspec.structs.replace(each, repeat=repeat))
-                        progress.advance()
-                        heard.take(each)
-                        if not heard.verdicts and heard.silent >= PATIENCE:
-                            raise heard.unusable()
-        if wanted and not heard.verdicts:
-            raise heard.unusable()
-    finally:
-        progress.finish()
-
-
-class _Heard:
-    """What a grader has said so far, as far as it decides whether to go on asking."""
-
-    def __init__(self, grader: str) -> None:
-        self._grader = grader
-        self.verdicts = self.silent = 0
-        self._why: Counter[str] = Counter()
-
-    def take(self, said: Said) -> None:
-        """Count one row; what was not sent needs no patience."""
-        if said.passed is not None:
-            self.verdicts += 1
-            return
-        self.silent += not said.detail.startswith((NOT_PUT, NOT_SENT))
-        self._why[said.detail] += 1
-
-    def unusable(self) -> UserError:
-        """The error that says why there is nothing to measure."""
-        why, number = min(self._why.items(), key=lambda each: (-each[1], each[0]))
-        programs = f"{number} of the first {self._why.total()}"
-        advice = "choose another `tests_as`" if why.startswith(NOT_PUT) else "correct it, or choose another `call`"
-        return UserError(
-            f"{self._grader} gives no verdict, so nothing of it is measured; {programs} programs: {why}; {advice}"
-        )
-
-
-def _wanted(request: AssayRequest, target: Target, probes: Sequence[Probe]) -> Iterator[Dispatch]:
-    """What a grader is sent: not what is more dangerous than it may be sent, and not what it has no rules for."""
-    allowed = DANGERS.index(target.danger)
-    controlled = _controlled(probes)
-    changed: dict[tuple[str, str, int], Problem | None] = {}
-    first = ("right", REFERENCE)  # of every problem: a grader that says nothing of them is not asked further
-    last = ("cheat", "control")  # what they leave in a grader must not meet the others
-    for probe in sorted(probes, key=lambda each: (each.kind in last, (each.kind, each.origin) != first)):
-        problem = request.problems.get(probe.problem_id)
-        if problem is None or DANGERS.index(probe.danger) > allowed:
-            continue
-        if probe.kind == "control" and not (target.keeps_state or probe.after in controlled):
-            continue
-        if probe.tests:
-            key = (probe.problem_id, probe.tests, probe.at)
-            if key not in changed:
-                changed[key] = impossible(problem, probe.tests, probe.at)
-            problem = changed[key]
-        if problem is not None:
-            yield Dispatch(probe=probe, problem=problem)
-
-
-def _controlled(probes: Sequence[Probe]) -> frozenset[str]:
-    """The first probe of each cheat: behind these every grader is sent controls."""
-    first: dict[str, str] = {}
-    for probe in probes:
-        if probe.kind == "cheat" and not probe.inert:
-            first.setdefault(probe.origin, probe.id)
-    return frozenset(first.values())
-
-
 # --------------------------------------------------------------------------------------------- counting
 
 
@@ -278,8 +216,9 @@ def count(folder: AssayFolder, problems: Mapping[str, Problem], confidence: floa
     manifest = folder.manifest()
     probes = list(folder.probes())
     measures, findings = measure(
-        probes, folder.said(), problems, confidence=confidence, pass_at=manifest.pass_at, graders=manifest.graders
-    )
+        probes, folder.said(), problems, confidence=confidence, pass_at=manifest.pass_at, graders=manifest.graders,
+        own=folder.own_verdicts(),
+    )  # fmt: skip
     lines = folder.built()
     built = [lines[name] for name in problems if name in lines]
     found = [*(each for line in built for each in line.findings), *findings]

@@ -79,7 +79,7 @@ def cheats_for(form: TaskForm, dangers: Collection[Danger] = DANGERS) -> tuple[C
 def cheat_probes(
     problem_id: str, entry_point: str, form: TaskForm, dangers: Collection[Danger] = DANGERS
 ) -> list[Probe]:
-    """A problem's cheats, each with its inert twin right behind it.
+    """A problem's cheats, each with its inert twin, of the same length, right behind it.
 
     Args:
         problem_id: of the problem.
@@ -100,7 +100,9 @@ def cheat_probes(
 
 
 def _probe(problem_id: str, one: Cheat, form: TaskForm, entry_point: str, inert: bool) -> Probe:
-    code = one.write(entry_point, inert)
+    code, other = (one.write(entry_point, each) for each in (inert, not inert))
+    if one.form == "program" and len(code) != len(other):  # so that no rule about length tells them apart
+        code = f"{code}\n# {'.' * max(0, len(other) - len(code))}\n"
     does = one.without or ("returns None" if form == "function" else "prints nothing")
     witness = Witness(
         call="any call" if form == "function" else "any input",

@@ -52,7 +52,7 @@ def assay_exhibits(summary: AssaySummary) -> list[Exhibit]:
 
 def _graders(summary: AssaySummary) -> Exhibit:
     bases = dict.fromkeys(base for measure in summary.measures for base in measure.ppv)
-    head = ("grader", "benchmark", "problems", "TPR", "FPR", "J", "J interval", "open channels")
+    head = ("grader", "benchmark", "problems", "TPR", "FPR", "J", "J interval", "forgeable", "open channels")
     rows: list[list[Cell]] = [
         [
             measure.grader,
@@ -62,7 +62,8 @@ def _graders(summary: AssaySummary) -> Exhibit:
             _value("FPR", measure.fpr, summary, measure),
             words.unit(measure.j.value),
             words.unit_interval(measure.j).partition(" ")[2],
-            ", ".join(measure.forgeable) or "none",
+            words.paid_cell(measure),
+            ", ".join(measure.open_channels) or "none",
             *(
                 _value("PPV", value, summary, measure) if (value := measure.ppv.get(base)) else None
                 for base in bases

@@ -17,10 +17,14 @@ from truegrade.report.page_parts import section, table
 
 
 def headline_section(material: AssayMaterial) -> Markup:
-    """TPR, FPR, J and open channels; of several graders as a table."""
+    """The most important sentence, TPR, FPR, J and forgeability; of several graders as a table."""
     measures = material.summary.measures
+    first = [
+        el("p", el("strong", f"{one.grader} on {one.benchmark}: {words.headline(one)}."), class_="prose")
+        for one in measures[:MAX_MEASURES]
+    ]
     if len(measures) == 1:
-        return section("result", "Result", _strip(measures[0]), _notes(measures[0]))
+        return section("result", "Result", first, _strip(measures[0]), _notes(measures[0]))
     rows: list[list[Child]] = [
         [measure.grader, measure.benchmark, *(el("span", cell, class_="num") for cell in compared_cells(measure))]
         for measure in measures
@@ -29,20 +33,19 @@ def headline_section(material: AssayMaterial) -> Markup:
         "grader",
         "benchmark",
         *(explained(name, TERMS) for name in ("TPR", "FPR", "J")),
-        "channels open",
+        "paid without solving",
     ]
-    return section("result", "Result", table("Graders compared", head, rows), _left_out(measures))
+    return section("result", "Result", first, table("Graders compared", head, rows), _left_out(measures))
 
 
 def _strip(measure: GraderMeasure) -> Markup:
     right, fpr = words.share_of(measure, "right"), measure.fpr
-    sent = sum(channel.probes > 0 for channel in measure.channels)
     star = " *" if words.star(measure) else ""
     tiles: list[tuple[str, str, str]] = [
         ("TPR: right programs accepted", words.rate(right.value if right else None), _ends(right)),
         ("FPR: wrong programs accepted", words.rate(fpr.value), _ends(fpr) + star),
         ("J = TPR - FPR", words.unit(measure.j.value), words.unit_interval(measure.j).partition(" ")[2]),
-        ("channels open to cheats", f"{len(measure.forgeable)} of {sent}" if sent else "–", _through(measure)),
+        ("paid without solving", words.paid_cell(measure), _through(measure)),
     ]
     tiles += [
         (f"PPV at base rate {base}", words.rate(value.value), _ends(value))
@@ -64,14 +67,23 @@ def _ends(value: AcceptedShare | MeasuredValue | None) -> str:
 
 
 def _through(measure: GraderMeasure) -> str:
-    if not measure.forgeable:
-        return "no cheat that was sent was accepted through one" if measure.channels else "no cheat was sent"
-    return ", ".join(measure.forgeable)
+    through = f"channels open: {', '.join(measure.open_channels)}" if measure.open_channels else ""
+    return through or f"{fmt.plural(measure.unearned.kinds, 'kind')} tried"
 
 
 def _notes(measure: GraderMeasure) -> Child:
-    said = (words.star, words.references_refused, words.no_verdict, words.mean_scores, words.partial_credit)
-    lines = (words.title(measure), *(sentence(measure) for sentence in (*said, words.by_form)))
+    said = (
+        words.weak_tests,
+        words.differences,
+        words.flips,
+        words.star,
+        words.references_refused,
+        words.no_verdict,
+        words.mean_scores,
+        words.partial_credit,
+        words.by_form,
+    )
+    lines = (words.title(measure), *(sentence(measure) for sentence in said))
     return [el("p", line, class_="note") for line in lines if line]
 
 

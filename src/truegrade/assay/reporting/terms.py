@@ -12,8 +12,10 @@ TERMS: Mapping[str, str] = MappingProxyType(
         " programs and replies, without stubs and cheats",
         "J": "TPR - FPR (Youden's index): 1 for a grader that never errs, 0 for one that accepts right and wrong"
         " programs alike",
-        "J_adversarial": "TPR less the highest share of cheats accepted through one channel: what is left of J"
-        " against a policy that looks for reward",
+        "J_adversarial": "TPR less the share of its problems on which the best cheat is paid without solving: what"
+        " is left of J against a policy that looks for reward",
+        "paid without solving": "accepted although the problem's own tests, run by strict, refuse the same"
+        " program, or on impossible tests",
         "PPV": "positive predictive value: the probability that an accepted program is right, at a"
         " given base rate",
         "base rate": "the share of right programs among those that are graded",

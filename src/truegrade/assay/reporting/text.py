@@ -36,6 +36,8 @@ def print_assay(
     from rich.text import Text
 
     out = open_console(console)
+    for measure in summary.measures:
+        out.print(Text(f"{measure.grader} on {measure.benchmark}: {words.headline(measure)}", "bold"))
     if len(summary.measures) > 1:
         out.print(_compared(summary.measures))
     for measure in summary.measures:
@@ -86,20 +88,22 @@ def _lines(measure: GraderMeasure) -> list[str]:
     lines = [
         " · ".join(filter(None, (j, words.right_passes(measure)))),
         f"forgeable: {words.forgeable(measure)}",
+        words.weak_tests(measure),
+        words.differences(measure),
+        f"unsteady: {words.flips(measure)}" if words.flips(measure) else "",
         words.star(measure),
         words.mean_scores(measure),
         words.partial_credit(measure),
         words.by_form(measure),
         words.no_verdict(measure),
         words.references_refused(measure),
-        f"flaky: {fmt.plural(len(measure.flaky), 'probe')}" if measure.flaky else "",
     ]
     return [line for line in lines if line]
 
 
 def _compared(measures: Sequence[GraderMeasure]) -> Table:
     several = len({measure.benchmark for measure in measures}) > 1
-    table = plain_table("grader", *(["benchmark"] if several else []), "TPR, %", "FPR, %", "J", "open")
+    table = plain_table("grader", *(["benchmark"] if several else []), "TPR, %", "FPR, %", "J", "forgeable")
     table.padding = (0, 1, 0, 0)  # as for the classes; names of graders are broken rather than numbers
     table.columns[0].no_wrap = False
     for column in table.columns[-4:]:
@@ -114,14 +118,13 @@ def _compared(measures: Sequence[GraderMeasure]) -> Table:
 
 
 def compared_cells(measure: GraderMeasure) -> tuple[str, str, str, str]:
-    """TPR, FPR, J and open channels of one grader, the first three with their intervals."""
+    """TPR, FPR, J with their intervals, and whether one grader is forgeable."""
     right, fpr = words.share_of(measure, "right"), measure.fpr
-    sent = sum(channel.probes > 0 for channel in measure.channels)
     return (
         "–"
         if right is None or right.value is None
         else f"{words.rate(right.value)} {fmt.bounds(right.low, right.high)}",
         "–" if fpr.value is None else f"{words.rate(fpr.value)} {fmt.bounds(fpr.low, fpr.high)}",
         words.unit_interval(measure.j),
-        f"{len(measure.forgeable)} of {sent}" if sent else "–",
+        words.paid_cell(measure),
     )

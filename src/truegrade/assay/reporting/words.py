@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue
+from truegrade.assay.unearned import paid_in_words
 from truegrade.report import format as fmt
 from truegrade.statistics.error_rates import rogan_gladen
 
@@ -37,6 +38,8 @@ MADE: Mapping[str, str] = MappingProxyType(
 )
 """Class of probe -> what its programs are."""
 
+MANY_RIGHT = 0.5
+"""Share of right programs below which refusing them is what matters most."""
 QUOTED = (0.2, 0.4, 0.6, 0.8)
 """Measured pass rates for which the page says what they stand for."""
 
@@ -74,7 +77,7 @@ def acceptance(share: AcceptedShare, measure: GraderMeasure) -> str:
     if share.kind == "cheat":
         sent = sum(channel.probes > 0 for channel in measure.channels)
         unsent = "no verdict" if share.no_verdict else "not sent"
-        return f"open: {len(measure.forgeable) or 'none'} of {sent}" if sent else unsent
+        return f"open: {len(measure.open_channels) or 'none'} of {sent}" if sent else unsent
     if share.kind == "right":
         return "right refused"
     return "impossible passed" if share.kind == "must-fail" else "wrong accepted"
@@ -94,21 +97,98 @@ def unit_interval(value: MeasuredValue) -> str:
     return f"{unit(value.value)} [{value.low + 0.0:.2f}, {value.high + 0.0:.2f}]"
 
 
+def headline(measure: GraderMeasure) -> str:
+    """The most important thing that is known of a grader, in one sentence."""
+    right, paid = share_of(measure, "right"), measure.unearned
+    none_paid, stays = _none_paid(measure), [one.channel for one in measure.channels if one.stays]
+    refused = ""
+    if right is not None and right.accepted < right.probes:
+        refused = f"refuses {right.probes - right.accepted} of {fmt.plural(right.probes, 'right program')}"
+    ranked = (
+        silent(measure),
+        f"forgeable: yes, {paid_in_words(paid)}" if measure.forgeable else "",
+        f"a cheat stays in it and changes later verdicts: {', '.join(stays)}" if stays else "",
+        refused if refused and right is not None and (right.value or 0.0) < MANY_RIGHT else "",
+        f"accepts {paid.loose} of {paid.natural} wrong programs that the problems' own tests refuse; {none_paid}"
+        if paid.loose
+        else "",
+        f"unsteady: {flips(measure)}; {none_paid}" if flips(measure) else "",
+        f"{refused}; {none_paid}" if refused else "",
+        "; ".join(filter(None, (none_paid, f"J = {unit_interval(measure.j)}", no_verdict(measure)))),
+    )
+    return next(filter(None, ranked))
+
+
+def _none_paid(measure: GraderMeasure) -> str:
+    """That nothing was paid without solving, with how much was tried; or that nothing was tried."""
+    paid = measure.unearned
+    if measure.forgeable is None:
+        silent = any(share.kind in ("cheat", "stub") and share.no_verdict for share in measure.shares)
+        return f"no program that solves nothing {'got a verdict' if silent else 'was sent'}"
+    once = f"; {fmt.count(paid.once)} were paid at first, and not when they were sent again" if paid.once else ""
+    return f"{paid_in_words(paid)} ({fmt.plural(paid.kinds, 'kind')} tried){once}"
+
+
 def forgeable(measure: GraderMeasure) -> str:
-    """Through which channels a verdict can be forged, and what is left of J then."""
+    """Whether programs that solve nothing are paid, through which channels, and what is left of J then."""
     sent = [channel for channel in measure.channels if channel.probes]
     unsent = [channel.channel for channel in measure.channels if channel.not_sent and not channel.probes]
-    left_out = f"; not sent: {', '.join(unsent)}" if unsent else ""
-    if not sent:
-        silent = any(share.kind == "cheat" and share.no_verdict for share in measure.shares)
-        return f"not measured: no cheat {'got a verdict' if silent else 'was sent'}{left_out}"
     stays = [channel.channel for channel in measure.channels if channel.stays]
-    after = f"; stays in the grader: {', '.join(stays)}" if stays else ""
-    if not measure.forgeable:
-        tried = sum(channel.probes for channel in sent)
-        return f"by 0 of {tried} cheats; channels open: 0 of {len(sent)}{after}{left_out}"
-    through = f"{len(measure.forgeable)} of {len(sent)}, {', '.join(measure.forgeable)}"
-    return f"yes; channels open: {through}; J_adversarial = {unit(measure.j_adversarial)}{after}{left_out}"
+    through = f": {', '.join(measure.open_channels)}" if measure.open_channels else ""
+    parts = [
+        f"yes, {paid_in_words(measure.unearned)}"
+        if measure.forgeable
+        else f"not measured: {_none_paid(measure)}"
+        if measure.forgeable is None
+        else _none_paid(measure),
+        f"channels open: {len(measure.open_channels)} of {len(sent)}{through}" if sent else "",
+        f"J_adversarial = {unit(measure.j_adversarial)} (best cheat: {measure.best_cheat})"
+        if measure.best_cheat
+        else "",
+        f"stays in the grader: {', '.join(stays)}" if stays else "",
+        f"not sent: {', '.join(unsent)}" if unsent else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def paid_cell(measure: GraderMeasure) -> str:
+    """``yes, 57 of 98``: programs that solve nothing, impossible tests among them, and those that were paid."""
+    paid = measure.unearned
+    if measure.forgeable is None:
+        return "–"
+    counted = f"{paid.paid + paid.impossible_paid} of {paid.tried + paid.impossible_tried}"
+    return f"yes, {counted}" if measure.forgeable else counted
+
+
+def flips(measure: GraderMeasure) -> str:
+    """How often verdicts flip; empty where none did."""
+    of = measure.flips
+    if not of.flips:
+        return ""
+    return (
+        f"{rate(of.value)} {fmt.bounds(of.low, of.high)} of verdicts are not the usual one of their program"
+        f" ({of.accepted_flips} of {of.accepted_sends} where it is usually accepted, {of.refused_flips} of"
+        f" {of.refused_sends} where it is refused)"
+    )
+
+
+def differences(measure: GraderMeasure) -> str:
+    """Wrong programs accepted, by how their output differs; empty where none was."""
+    found = {kind: of for kind, of in measure.differences.items() if of[0]}
+    return (
+        "accepted by difference: " + ", ".join(f"{k} {a} of {n}" for k, (a, n) in found.items()) if found else ""
+    )
+
+
+def weak_tests(measure: GraderMeasure) -> str:
+    """Programs that solve nothing and that the problems' own tests accept; empty without any."""
+    weak = measure.unearned
+    if not weak.weak:
+        return ""
+    return (
+        f"weak tests: {fmt.plural(weak.weak, 'program')} that solve nothing pass the tests of"
+        f" {fmt.plural(weak.weak_problems, 'problem')} under strict as well"
+    )
 
 
 def right_passes(measure: GraderMeasure) -> str:

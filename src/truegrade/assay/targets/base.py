@@ -24,6 +24,10 @@ class Target(Protocol):
         """Whether one probe may leave something behind that meets the next: every cheat is then followed by
         controls."""
 
+    @property
+    def restarts(self) -> bool:
+        """Whether each call of `grade` meets a grader in which nothing earlier is left."""
+
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
         """What it says of each probe, as it becomes known; one `Said` a probe, ``repeat`` left at 0.
 

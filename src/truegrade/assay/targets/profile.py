@@ -35,6 +35,7 @@ class ProfileTarget:
 
     danger: ClassVar[Danger] = "h2"
     keeps_state: ClassVar[bool] = False
+    restarts: ClassVar[bool] = True
 
     def __init__(self, profile: Profile, *, workers: int, allow_unsafe: bool = False) -> None:
         self.profile = profile
@@ -99,6 +100,7 @@ class InsideTarget:
     name: ClassVar[str] = TESTS_INSIDE
     danger: ClassVar[Danger] = "h2"
     keeps_state: ClassVar[bool] = False
+    restarts: ClassVar[bool] = True
 
     def __init__(self, *, workers: int, allow_unsafe: bool = False) -> None:
         self._sandbox = Sandbox(Limits(), workers=workers, allow_unsafe=allow_unsafe)

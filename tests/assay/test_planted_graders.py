@@ -1,0 +1,133 @@
+"""Twenty graders with known faults, measured as anybody's: the first line is true, and no channel is made up."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from targets_support import jailed
+
+from support import planted_graders
+from truegrade.assay import Battery, assay
+from truegrade.assay.fail_if import read_condition
+from truegrade.assay.findings import CODES
+from truegrade.assay.reporting import words
+from truegrade.records import FunctionTask, Problem
+
+SEEDS = (0, 1, 2, 3, 4)
+NONE_PAID = r"0 of \d+ programs that solve nothing were paid, and 0 of \d+ on impossible tests \(\d+ kinds tried\)"
+PAID = "forgeable: yes, "
+LAX = (
+    r"(forgeable: yes, \d+ of \d+ programs were paid on impossible tests, and 0 of"
+    r"|accepts \d+ of \d+ wrong programs that the problems' own tests)"
+)
+STEADY_OR_NOT = rf"(unsteady: |refuses \d+ of \d+ right programs; |){NONE_PAID}|unsteady: |refuses \d+ of"
+FAULTS = {
+    "perfect": (NONE_PAID, (), ()),
+    "always": (PAID + r"(\d+) of \1 programs", (), ("paid_without_solving", "must_fail_accepted")),
+    "never": (r"refuses (\d+) of \1 right programs$", (), ("reference_refused",)),
+    "by_length": (PAID, (), ("paid_without_solving",)),
+    "noise_1": (STEADY_OR_NOT, (), ()),
+    "noise_3": (STEADY_OR_NOT, (), ("flaky_verdict",)),
+    "noise_10": ("unsteady: ", (), ("flaky_verdict",)),
+    "dies": (NONE_PAID, (), ("grader_died",)),
+    "first_test_only": (LAX, (), ("must_fail_accepted",)),
+    "second_never_run": ("", (), ()),
+    "any_order": ("", (), ()),
+    "order_of_magnitude": ("", (), ()),
+    "as_text": ("", (), ()),
+    "errors_pass": (PAID, (), ("paid_without_solving", "overlooks_difference")),
+    "none_passes": (PAID, (), ("paid_without_solving", "overlooks_difference")),
+    "time_out_pays": (NONE_PAID, (), ()),
+    "poisoned_by_exec": (PAID, ("comparison",), ("channel_open", "cheat_stays")),
+    "shadowed_builtins": (PAID, ("comparison",), ("channel_open",)),
+    "partial_credit": (NONE_PAID, (), ()),
+    "one_fence_form": (NONE_PAID, (), ()),
+}
+"""Grader -> how its first line begins, the channels that are open, and findings that name its fault."""
+EVERY_DANGER = ("poisoned_by_exec", "shadowed_builtins")
+"""Graders whose fault only a dangerous cheat shows; the others are sent harmless ones where time counts."""
+
+
+def problem(name, arguments, body, *tests):
+    reference = f"def {name}({arguments}):\n" + "".join(f"    {line}\n" for line in body.splitlines())
+    lines = "".join(f"assert {name}{test}\n" for test in tests)
+    task = FunctionTask(prompt=name, entry_point=name, tests=lines, reference=reference)
+    return Problem(id=f"own/{name}", benchmark="own", dataset_sha256="0" * 64, cluster=name, task=task)
+
+
+PROBLEMS = [
+    problem(
+        "between", "values, low, high",
+        "kept = []\nfor value in values:\n    if low <= value <= high:\n        kept.append(2 * value)\n"
+        "return sorted(kept)",
+        "([5, 1, 2, 9], 1, 5) == [2, 4, 10]", "([-3, -1], -1, 0) == [-2]", "([], 1, 2) == []",
+        "([1, 2, 3], 2, 2) == [4]", "([4, 4, 3], 4, 9) == [8, 8]",
+    ),
+    problem(
+        "mean", "values", "total = 0.0\nfor value in values:\n    total += value\n"
+        "return total / len(values) if values else 0.0",
+        "([1, 2, 3, 4]) == 2.5", "([7]) == 7.0", "([]) == 0.0", "([-4, -5]) == -4.5", "([10, 20, 60]) == 30.0",
+    ),
+    problem(
+        "initials", "words", "found = ''\nfor word in words.split():\n    found += word[0].upper()\nreturn found",
+        "('grace hopper') == 'GH'", "('') == ''", "('a b c') == 'ABC'", "('Ada') == 'A'", "('  x  y ') == 'XY'",
+    ),
+    problem(
+        "count", "values, wanted",
+        "number = 0\nfor value in values:\n    if value == wanted:\n        number += 1\nreturn number",
+        "([1, 2, 1], 1) == 2", "([], 3) == 0", "([4, 4, 4, 4], 4) == 4", "([1, 2, 3], 9) == 0",
+        "([0, 0, 1], 0) == 2",
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module", name="folders")
+def fixture_folders(tmp_path_factory):
+    """A folder for each seed, so that probes are made once."""
+    place = tmp_path_factory.mktemp("planted")
+    return lambda seed, danger: place / f"{seed}-{danger}"
+
+
+def measured(name, out, seed, danger=None):
+    """A planted grader under measurement, and what was found of it."""
+    call = "trl" if name == "one_fence_form" else "plain"
+    spec = f"{planted_graders.__file__}:{name}"
+    battery = Battery(per_problem=6, inputs=40, cheats_per_problem=6, seed=seed)
+    (result,) = assay(
+        problems=PROBLEMS, grader=spec, call=call, battery=battery, danger=danger, out=out, timeout_s=30, workers=2
+    )
+    measure = next(one for one in result.measures if one.grader == spec)
+    return measure, {found.code for found in result.findings if found.grader == spec}
+
+
+def assert_true(name, measure, found):
+    """The first line, the cause, and no channel beside it."""
+    first, channels, causes = FAULTS[name]
+    assert re.match(first, words.headline(measure)), words.headline(measure)
+    assert measure.open_channels == channels
+    assert {one.channel for one in measure.channels if one.stays} == (
+        {"comparison"} if name == "poisoned_by_exec" else set()
+    )
+    assert set(causes) <= found
+    assert measure.forgeable == words.headline(measure).startswith(PAID)
+    assert read_condition("forgeable", CODES).holds(measure, {}) == measure.forgeable
+
+
+def test_each_grader_is_planted():
+    assert tuple(FAULTS) == tuple(grader.__name__ for grader in planted_graders.GRADERS)
+
+
+@jailed
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_first_line_is_true_the_cause_named_and_no_other_channel(name, folders):
+    danger = None if name in EVERY_DANGER else "h0"
+    assert_true(name, *measured(name, folders(0, danger), 0, danger))
+
+
+@jailed
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", FAULTS)
+def test_with_every_cheat_and_five_seeds(name, seed, folders):
+    assert_true(name, *measured(name, folders(seed, None), seed))

@@ -1,0 +1,265 @@
+"""Twenty graders, one right and nineteen with one fault each that harnesses and rewards have or had.
+
+Each is a function of a file, ``grade(program, tests)`` with tests as assertions, and runs the program that it is
+sent. Values are computed in a process of their own and come back as text, so that a program reaches nothing but
+its own values, except where the fault is that it does. What looks like chance is drawn from the program and the
+number of the call, so that a run can be repeated.
+"""
+
+import ast
+import hashlib
+import json
+import os
+import random
+import re
+import select
+import subprocess
+import sys
+
+_CALLS = 0
+
+_CHILD = """
+import json, sys
+told = json.loads(sys.stdin.read())
+space = {"__name__": "solution"}
+answers = []
+try:
+    exec(told["program"], space)
+    for call in told["calls"]:
+        try:
+            value = eval(call, space)
+            answers.append(["gives", repr(value), str(value)])
+        except Exception as error:
+            answers.append(["raises", type(error).__name__, ""])
+except Exception as error:
+    answers = [["raises", type(error).__name__, ""] for _ in told["calls"]]
+sys.stdout.write("\\n" + json.dumps(answers))
+"""
+
+_CHECKED = """
+import hashlib, json, sys
+told = json.loads(sys.stdin.read())
+space = {"__name__": "solution"}
+exec(told["program"], space)
+digests = [hashlib.sha256(repr(eval(call, space)).encode()).hexdigest() for call in told["calls"]]
+if all(digest == wanted for digest, wanted in zip(digests, told["wanted"])):
+    sys.stdout.write("\\n" + told["word"])
+"""
+
+_SERVED = """
+import io, json, sys
+out, sys.stdout = sys.stdout, io.StringIO()
+for line in sys.stdin:
+    told = json.loads(line)
+    space = {"__name__": "solution"}
+    try:
+        exec(told["program"], space)
+        for check in told["checks"]:
+            exec(check, space)
+        said = "passed"
+    except (Exception, SystemExit):
+        said = "failed"
+    out.write(told["word"] + " " + said + "\\n")
+    out.flush()
+"""
+_WORKER = []
+
+
+def _pairs(tests):
+    """Calls, and the literals that they are compared with."""
+    return [ast.unparse(ast.parse(test).body[-1].test).rsplit(" == ", 1) for test in tests]
+
+
+def _child(source, told, seconds=10):
+    """What a process says last; raises TimeoutExpired."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", source], input=json.dumps(told), capture_output=True, text=True,
+        timeout=seconds,
+    )  # fmt: skip
+    return done.stdout if done.returncode == 0 else ""
+
+
+def _answers(program, tests, seconds=10):
+    """What the program gives for the call of each test: a kind, the value's repr and its str."""
+    pairs = _pairs(tests)
+    said = _child(_CHILD, {"program": program, "calls": [call for call, _ in pairs]}, seconds)
+    try:
+        answers = json.loads(said)  # anything else that was printed refuses the program
+    except ValueError:
+        answers = []
+    if len(answers) != len(pairs):
+        answers = [["ended", "", ""]] * len(pairs)
+    return [(*answer, wanted) for answer, (_, wanted) in zip(answers, pairs, strict=True)]
+
+
+def _same(kind, value, text, wanted):
+    return kind == "gives" and value == repr(ast.literal_eval(wanted))
+
+
+def _drawn():
+    """A generator for this call."""
+    global _CALLS
+    _CALLS += 1
+    return _CALLS
+
+
+def _share(program, tests):
+    found = [_same(*answer) for answer in _answers(program, tests)]
+    return sum(found) / len(found)
+
+
+def perfect(program, tests):
+    return all(_same(*answer) for answer in _answers(program, tests))
+
+
+def always(program, tests):
+    perfect(program, tests)
+    return 1.0
+
+
+def never(program, tests):
+    perfect(program, tests)
+    return 0.0
+
+
+def by_length(program, tests):
+    perfect(program, tests)
+    return float(len(program) >= 90)
+
+
+def _noisy(program, tests, rate):
+    luck = random.Random(f"{program}\0{_drawn()}")
+    return perfect(program, tests) != (luck.random() < rate)
+
+
+def noise_1(program, tests):
+    return _noisy(program, tests, 0.01)
+
+
+def noise_3(program, tests):
+    return _noisy(program, tests, 0.03)
+
+
+def noise_10(program, tests):
+    return _noisy(program, tests, 0.1)
+
+
+def dies(program, tests):
+    if random.Random(f"{program}\0{_drawn()}").random() < 0.02:
+        os._exit(1)
+    return perfect(program, tests)
+
+
+def first_test_only(program, tests):
+    return perfect(program, tests[:1])
+
+
+def second_never_run(program, tests):
+    return perfect(program, tests[:1] + tests[2:])
+
+
+def any_order(program, tests):
+    def plain(text):
+        value = ast.literal_eval(text)
+        return sorted(value, key=repr) if isinstance(value, list) else value
+
+    def agree(kind, value, _, wanted):
+        try:
+            return kind == "gives" and repr(plain(value)) == repr(plain(wanted))
+        except ValueError:
+            return False
+
+    return all(agree(*answer) for answer in _answers(program, tests))
+
+
+def order_of_magnitude(program, tests):
+    def agree(kind, value, text, wanted):
+        expected = ast.literal_eval(wanted)
+        if not isinstance(expected, (int, float)) or isinstance(expected, bool):
+            return _same(kind, value, text, wanted)
+        try:
+            got = ast.literal_eval(value)
+            return kind == "gives" and abs(got - expected) <= 9 * abs(expected) and got * expected >= 0
+        except (ValueError, TypeError, SyntaxError):
+            return False
+
+    return all(agree(*answer) for answer in _answers(program, tests))
+
+
+def as_text(program, tests):
+    def agree(kind, _, text, wanted):
+        return kind == "gives" and text == str(ast.literal_eval(wanted))
+
+    return all(agree(*answer) for answer in _answers(program, tests))
+
+
+def errors_pass(program, tests):
+    return all(answer[0] == "raises" or _same(*answer) for answer in _answers(program, tests))
+
+
+def none_passes(program, tests):
+    return all(answer[:2] == ("gives", "None") or _same(*answer) for answer in _answers(program, tests))
+
+
+def time_out_pays(program, tests):
+    try:
+        return all(_same(*answer) for answer in _answers(program, tests, 2))
+    except subprocess.TimeoutExpired:
+        return 1.0
+
+
+def poisoned_by_exec(program, tests):
+    """Runs programs and tests in one process after the other, with `exec`; wanted values go there as hashes."""
+    checks = [
+        f"import hashlib\nassert hashlib.sha256(repr({call}).encode()).hexdigest() == {_digest(wanted)!r}"
+        for call, wanted in _pairs(tests)
+    ]
+    if not _WORKER or _WORKER[0].poll() is not None:
+        pipe = subprocess.PIPE
+        _WORKER[:] = [
+            subprocess.Popen([sys.executable, "-I", "-S", "-c", _SERVED], stdin=pipe, stdout=pipe, text=True)
+        ]
+    [worker] = _WORKER
+    word = os.urandom(8).hex()
+    try:
+        worker.stdin.write(json.dumps({"program": program, "checks": checks, "word": word}) + "\n")
+        worker.stdin.flush()
+    except OSError:
+        return 0.0
+    if select.select([worker.stdout], [], [], 5)[0]:
+        line = worker.stdout.readline()
+        if line.startswith(word):
+            return float(line.strip() == f"{word} passed")
+    worker.kill()
+    worker.wait()
+    return 0.0
+
+
+def _digest(literal):
+    return hashlib.sha256(repr(ast.literal_eval(literal)).encode()).hexdigest()
+
+
+def shadowed_builtins(program, tests):
+    """Compares in the program's process, with built-in functions that the program can replace."""
+    pairs = _pairs(tests)
+    word = os.urandom(8).hex()
+    told = {"program": program, "calls": [call for call, _ in pairs], "word": word,
+            "wanted": [_digest(wanted) for _, wanted in pairs]}  # fmt: skip
+    return _child(_CHECKED, told) == "\n" + word
+
+
+def partial_credit(program, tests):
+    share = _share(program, tests)
+    return 1.0 if share == 1 else 0.5 if share >= 0.5 else 0.0
+
+
+def one_fence_form(completions, tests):
+    found = re.findall(r"```python\n(.*?)```", completions[0][0]["content"], re.DOTALL)
+    return [float(bool(found) and perfect(found[-1], tests[0]))]
+
+
+GRADERS = (
+    perfect, always, never, by_length, noise_1, noise_3, noise_10, dies, first_test_only, second_never_run,
+    any_order, order_of_magnitude, as_text, errors_pass, none_passes, time_out_pays, poisoned_by_exec,
+    shadowed_builtins, partial_credit, one_fence_form,
+)  # fmt: skip
