@@ -193,3 +193,8 @@ def test_a_program_need_not_import_what_the_prompt_does(graded):
     inside = 'def write(n):\n    import json\n    return json.dumps({"n": n})\n'
     judged = graded(NAMED_TASK, inside)
     assert (judged.reason, judged.marks) == (Reason.PASSED, ()), judged
+
+
+def test_a_suite_that_comes_again_is_not_made_again():
+    task = msgspec.structs.replace(STACK_TASK)
+    assert outside_suite(task, suite_source(task)) is outside_suite(STACK_TASK, suite_source(STACK_TASK))

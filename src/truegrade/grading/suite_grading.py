@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -198,9 +199,13 @@ def count_by_suite(
 
 
 def suite_source(task: SuiteTask) -> SuiteSource:
-    """The suite of a task, parsed."""
-    names = {task.module.partition(".")[0]} - {""}
-    return SuiteSource(task.tests, {task.entry_point, *names}, task.module)
+    """The suite of a task, parsed; kept for the suites graded last."""
+    return _parsed(task.tests, task.entry_point, task.module)
+
+
+@lru_cache(64)
+def _parsed(tests: str, entry_point: str, module: str) -> SuiteSource:
+    return SuiteSource(tests, {entry_point, *({module.partition(".")[0]} - {""})}, module)
 
 
 def _not_run(reference: str, program: str) -> int:

@@ -24,6 +24,7 @@ import msgspec
 
 from truegrade.grading import suite_runner
 from truegrade.grading.executor import Executor
+from truegrade.grading.kept import LastKept
 from truegrade.grading.programs import statements, stub
 from truegrade.grading.suite_assertions import SuiteSource
 from truegrade.grading.suite_runner import OUTCOMES
@@ -130,9 +131,22 @@ class OutsideSuite(msgspec.Struct, frozen=True):
         return runs
 
 
+_SUITES = LastKept[OutsideSuite | None](256)
+
+
 def outside_suite(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
-    """The suite as the judge's process can run it; None where its source says that it cannot."""
-    if _REPLACES.search(task.tests) or _EXECUTES.search(task.tests) or task.processes or task.files:
+    """The suite as the judge's process can run it; None where its source says that it cannot.
+
+    It is made once and kept for the suites graded last.
+    """
+    if task.processes or task.files:
+        return None
+    key = (task.tests, task.reference, task.prefix or task.starter, task.module, task.entry_point, task.framework)
+    return _SUITES.of("\0".join(key), lambda: _made(task, source))
+
+
+def _made(task: SuiteTask, source: SuiteSource) -> OutsideSuite | None:
+    if _REPLACES.search(task.tests) or _EXECUTES.search(task.tests):
         return None
     if _SEEDS.search(task.tests) and _DRAWS.search(task.reference):
         return None
