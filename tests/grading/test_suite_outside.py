@@ -195,6 +195,25 @@ def test_a_program_need_not_import_what_the_prompt_does(graded):
     assert (judged.reason, judged.marks) == (Reason.PASSED, ()), judged
 
 
+BOX = """
+class Item:
+    def size(self):
+        return 1
+class Box:
+    def __init__(self):
+        self.inside, self.LABEL = Item(), "abc"
+"""
+
+
+def test_objects_cross_where_the_references_do_and_nowhere_else(graded):
+    # Numbers of "Box|get inside" and "Box|get LABEL" that are equal modulo 1021, by which places were once told.
+    box = BOX.replace("LABEL", "label1169")
+    body = "self.assertEqual(Box().inside.size(), 1)\nself.assertIn('ab', Box().label1169)"
+    task = suite(body, box, "Box")
+    assert (graded(task, box).reason, graded(task, box).marks) == (Reason.PASSED, ())
+    assert not graded(task, YES + box.replace('"abc"', "Yes()")).passed
+
+
 def test_a_suite_that_comes_again_is_not_made_again():
     task = msgspec.structs.replace(STACK_TASK)
     assert outside_suite(task, suite_source(task)) is outside_suite(STACK_TASK, suite_source(STACK_TASK))

@@ -30,10 +30,8 @@ arguments or from how values are related in the suite, does better than chance a
 from __future__ import annotations
 
 import ast
-import functools
 import hashlib
 import math
-import operator
 import os
 import platform
 import random
@@ -55,7 +53,7 @@ from truegrade.grading.suite_runs import MOST_TESTS, MOST_WATCHED, WATCH, SuiteR
 from truegrade.grading.suite_versions import Versions, versions_of
 from truegrade.records import Reason, SuiteTask
 
-CONTROLS_VERSION = 7
+CONTROLS_VERSION = 8
 """Of what is kept on disk; other rules of finding changes raise it."""
 APART = 3
 """The lowest protection level at which runs have namespaces of their own: below it a suite has no chance."""
@@ -98,8 +96,8 @@ class SuiteControls(msgspec.Struct, frozen=True, kw_only=True):
     """Why there are none."""
     outside: bool = False
     """Whether the judge's process runs the suite (`truegrade.grading.suite_outside`), which needs no controls."""
-    origins: str = ""
-    """Outside, where the reference's objects crossed (`truegrade.sandbox.objects.Origins`), in hexadecimal."""
+    origins: tuple[str, ...] = ()
+    """Outside, where the reference's objects crossed (`truegrade.sandbox.objects.StandIns`)."""
 
     @property
     def chance(self) -> float:
@@ -261,7 +259,7 @@ def found_outside(task: SuiteTask, source: SuiteSource, executor: Executor) -> S
         cpu_s=max(one.cpu_s for one in outcomes),
         wall_s=max(one.wall_s for one in outcomes),
         outside=True,
-        origins=f"{functools.reduce(operator.or_, (run.origins for run in runs)):x}",
+        origins=tuple(sorted({each for run in runs for each in run.origins})),
     )
 
 

@@ -78,7 +78,7 @@ def _outside(
     """
     suite = outside_suite(task, source)
     assert suite is not None, "it was one when its reference was run"
-    run = suite.run(program, executor, cpu_s, int(controls.origins or "0", 16))
+    run = suite.run(program, executor, cpu_s, controls.origins)
     judged = msgspec.structs.replace(
         from_outcome(run.outcome), reason=run.reason, detail=run.detail, harness=_counts(run.tests)
     )

@@ -52,7 +52,7 @@ def given(held):
 given(globals())
 """
 _FUTURE = re.compile(r"^from __future__ import .*$", re.MULTILINE)
-_REPORT = re.compile(r"([\w+/]+);([0-9a-f]+);(.*)", re.DOTALL)
+_REPORT = re.compile(r"([\w+/]+);([0-9a-f,]*);(.*)", re.DOTALL)
 
 
 class OutsideRun(msgspec.Struct, frozen=True):
@@ -61,8 +61,8 @@ class OutsideRun(msgspec.Struct, frozen=True):
     reason: Reason
     detail: str
     outcome: Outcome
-    origins: int = 0
-    """Where objects of the program crossed (`truegrade.sandbox.objects.Origins`)."""
+    origins: tuple[str, ...] = ()
+    """Of the reference, where its objects crossed (`truegrade.sandbox.objects.StandIns`)."""
     tests: str = ""
     """A letter of `suite_runner.OUTCOMES` for each test and one for all others; empty where they did not end."""
 
@@ -89,7 +89,9 @@ class OutsideSuite(msgspec.Struct, frozen=True):
     packages: tuple[str, ...]
     count: int
 
-    def run(self, program: str, executor: Executor, cpu_s: float | None, origins: int | None = None) -> OutsideRun:
+    def run(
+        self, program: str, executor: Executor, cpu_s: float | None, origins: Sequence[str] | None = None
+    ) -> OutsideRun:
         """Run the tests on a program.
 
         Args:
@@ -114,7 +116,8 @@ class OutsideSuite(msgspec.Struct, frozen=True):
         letters = unpacked(found[1], len(OUTCOMES), 2, self.count) if found else None
         if found is None or letters is None:
             return OutsideRun(reason, outcome.detail, outcome)
-        return OutsideRun(reason, found[3], outcome, int(found[2], 16), "".join(OUTCOMES[one] for one in letters))
+        met = tuple(bytes.fromhex(text).decode("utf-8", "surrogatepass") for text in found[2].split(",") if text)
+        return OutsideRun(reason, found[3], outcome, met, "".join(OUTCOMES[one] for one in letters))
 
     def passed_by(self, reference: str, executor: Executor, cpu_s: float | None) -> bool:
         """Whether the reference passes once in `REFERENCE_RUNS` runs."""

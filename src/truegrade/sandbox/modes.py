@@ -106,7 +106,7 @@ def run_tests(
     classes: Sequence[str] | None,
     files: bool,
     values: Sequence[str],
-    origins: int | None,
+    origins: Sequence[str] | None,
     preload: Sequence[str],
     ahead: bool,
 ) -> Stop:
@@ -126,7 +126,7 @@ def run_tests(
         "ahead": ahead and classes is None and not files,
         "files": files,
         "values": list(values),
-        "origins": origins,
+        "origins": None if origins is None else list(origins),
         "classes": None if classes is None else list(classes),
     }
     run.prepare(kind_of(program, preload=preload), kind_of(tests, trusted, preload=preload))

@@ -319,15 +319,15 @@ class StandIns(ObjectTable):
         link: to the program.
         classes: of the tests, by name.
         remote: whether objects of the program cross.
-        origins: where they may; None for everywhere.
+        origins: where they may; None for everywhere, which is then noted.
     """
 
     def __init__(
-        self, link: Link, classes: dict[str, type], *, remote: bool, origins: Origins | None = None
+        self, link: Link, classes: dict[str, type], *, remote: bool, origins: frozenset[str] | None = None
     ) -> None:
         super().__init__(classes, remote=remote, strict=True)
         self._link, self._origins = link, origins
-        self.met = Origins(0)
+        self.met: set[str] = set()
         """Where objects of the program have crossed."""
         self._origin = ""
         """Of what the program was asked for last."""
@@ -347,8 +347,9 @@ class StandIns(ObjectTable):
         """A stand-in for an object that the program hands over for the first time."""
         if not self.remote or type(name) is not str:
             raise WireError("an object of the program that no test can use")
-        self.met.add(self._origin)
-        if self._origins is not None and self._origin not in self._origins:
+        if self._origins is None:
+            self.met.add(self._origin)
+        elif self._origin not in self._origins:
             return Unsupported(name[:MAX_NAME])
         return Remote(self.ask, name[:MAX_NAME], self._origin)
 
@@ -374,32 +375,9 @@ class StandIns(ObjectTable):
         return value
 
 
-class Origins:
-    """Where objects of a program may cross: a set of texts as a few bits, so that a report holds it.
-
-    Args:
-        bits: as `bits` gives them.
-    """
-
-    SIZE = 1021
-
-    def __init__(self, bits: int) -> None:
-        self.bits = bits
-
-    def add(self, origin: str) -> None:
-        """Add a text."""
-        self.bits |= self._bit(origin)
-
-    def __contains__(self, origin: str) -> bool:
-        return bool(self.bits & self._bit(origin))
-
-    def _bit(self, origin: str) -> int:
-        return 1 << int.from_bytes(origin.encode("utf-8", "replace"), "big") % self.SIZE
-
-
 def _origin(action: str, args: tuple[Any, ...]) -> str:
     """Where the answer to a request comes from, in the tests' words alone: a name of the program, and the last
-    attribute or call behind it."""
+    attribute or call behind it. Objects of the program cross only where the reference's do."""
     asked: str = args[0]._Remote__origin if type(args[0]) is Remote else "tests"
     root = asked.partition("|")[0]
     if action == "call":
@@ -414,7 +392,7 @@ def stand_ins(
     trusted: Mapping[str, Any],
     *,
     values: Sequence[str] = (),
-    origins: Origins | None = None,
+    origins: frozenset[str] | None = None,
 ) -> tuple[StandIns, dict[str, Any]]:
     """What the tests get for the names of the program.
 

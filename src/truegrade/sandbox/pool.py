@@ -133,7 +133,7 @@ class Sandbox:
         classes: Sequence[str] | None = None,
         files: bool = False,
         values: Sequence[str] = (),
-        origins: int | None = None,
+        origins: Sequence[str] | None = None,
         preload: Sequence[str] = (),
         cpu_s: float | None = None,
     ) -> Outcome:
@@ -149,7 +149,7 @@ class Sandbox:
                 and built-in types and functions. None: plain values only.
             files: whether what either changes in its working folder crosses with each call and answer.
             values: names of the program that stand for values, where objects cross.
-            origins: where objects of the program may cross (`truegrade.sandbox.objects.Origins`); None: anywhere.
+            origins: where objects of the program may cross (`truegrade.sandbox.objects.StandIns`); None: anywhere.
             preload: modules that both import anyway; a wrong guess costs time and nothing else.
             cpu_s: CPU limit for this run; the tests' own process may use twice as much and a second.
 
