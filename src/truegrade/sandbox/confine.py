@@ -10,8 +10,8 @@ import os
 import sys
 from os import getpid
 
-from truegrade.sandbox.landlock import FIRST_WITH_TRUNCATION, restrict_files, version
-from truegrade.sandbox.seccomp import Filter, jail_filter, libc_prctl, sample_filter
+from truegrade.sandbox.landlock import FIRST_WITH_TRUNCATION, enforce, make_rules, version
+from truegrade.sandbox.seccomp import Filter, jail_filter, leaving_filter, libc_prctl, sample_filter
 from truegrade.sandbox.syscalls import MACHINES
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 4, 24, 36, 38, 47
+PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_CAPBSET_DROP = 4, 8, 24
+PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 36, 38, 47
+CAP_SYS_ADMIN = 21
 PR_CAP_AMBIENT_CLEAR_ALL = 4
 CAPABILITY_VERSION_3 = 0x20080522
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC = 1, 2, 4, 8, 32, 4096, 16384
@@ -37,28 +39,46 @@ def confine(settings: dict[str, Any]) -> None:
     Raises:
         OSError: the kernel refused a step; the zygote must not serve then.
     """
-    level = settings["level"]
+    level, apart = settings["level"], settings["apart"]
     if sys.platform == "linux":
         _prctl(PR_SET_CHILD_SUBREAPER, 1)  # what a program orphans comes to us, to be killed and reaped
     if level >= 3:
-        _mount_scratch(settings)
+        uid = os.getuid() if settings["uid"] is None else settings["uid"]
+        before = _act_on_files_as(uid, uid)
+        mount_scratch(settings)
+        _act_on_files_as(*before)
         _close_mounts([path for path in settings["readable"] if path.startswith("/dev/")])
     if level >= 2:
         # Mounting needs capabilities, so they go after it; Landlock and the filter need none, thanks to
         # no_new_privs.
-        _become(settings["uid"])
+        _become(settings["uid"], apart=apart)
         _prctl(PR_SET_NO_NEW_PRIVS, 1)
         _prctl(PR_SET_DUMPABLE, 0)
     _limit()
     if level >= 2:
-        # At level 2 /proc would show the machine's processes; at level 3 it is the namespace's own.
-        readable = [*settings["readable"], *(["/proc"] if level >= 3 else [])]
-        writable, listed = [*folders(settings), "/dev/null"], settings["listed"]
-        sockets = settings["grader"] and level >= 3  # below it they would reach the machine's own
-        restrict_files(readable, writable, listed=listed, execute=settings["processes"] > 0, sockets=sockets)
+        if not apart:
+            rules = file_rules(settings)
+            enforce(rules)
+            os.close(rules)
         # At level 3 nothing that is not the program's can be written to at all.
         covered = level >= 3 or version() >= FIRST_WITH_TRUNCATION
-        Filter(jail_filter(_arch(), truncation=covered, sockets=sockets)).install()
+        code = jail_filter(_arch(), truncation=covered, sockets=_sockets(settings), namespaces=apart)
+        Filter(code).install()
+
+
+def file_rules(settings: dict[str, Any]) -> int:
+    """A descriptor of the rules of files, which are not in force yet."""
+    # At level 2 /proc would show the machine's processes; at level 3 it is the namespace's own.
+    readable = [*settings["readable"], *(["/proc"] if settings["level"] >= 3 else [])]
+    return make_rules(
+        readable, [*folders(settings), "/dev/null"], listed=settings["listed"],
+        execute=settings["processes"] > 0, sockets=_sockets(settings),
+    )  # fmt: skip
+
+
+def _sockets(settings: dict[str, Any]) -> bool:
+    """Whether local ones may be made; below level 3 they would reach the machine's own."""
+    return bool(settings["grader"] and settings["level"] >= 3)
 
 
 def folders(settings: dict[str, Any]) -> list[str]:
@@ -90,7 +110,12 @@ def sample_confinement(settings: dict[str, Any]) -> Callable[[], None]:
     return bind
 
 
-def _mount_scratch(settings: dict[str, Any]) -> None:
+def leaving() -> Filter:
+    """What ends a program's right to make namespaces, where its zygote has it (`truegrade.sandbox.fresh`)."""
+    return Filter(leaving_filter(_arch()))
+
+
+def mount_scratch(settings: dict[str, Any]) -> None:
     """A file system of its own for what programs write, bounded in bytes and in files.
 
     Two folders of it are shown: the working folder, into which nothing else is mounted, and the directory of
@@ -104,7 +129,6 @@ def _mount_scratch(settings: dict[str, Any]) -> None:
     scratch, temporary = settings["scratch"], settings["temporary"]
     own, shared = f"{scratch}/own", f"{scratch}/shared"
     _mount(b"tmpfs", scratch, MS_NOSUID | MS_NODEV, options.encode())
-    before = _act_on_files_as(uid, uid)
     for folder in (own, shared):
         os.mkdir(folder, 0o700)  # noqa: PTH102 - pathlib costs 4 ms here
     with os.scandir(temporary) as found:
@@ -117,7 +141,6 @@ def _mount_scratch(settings: dict[str, Any]) -> None:
             _mount(entry.path.encode(), place, MS_BIND | MS_REC)
     _mount(shared.encode(), temporary, MS_BIND | MS_REC)
     _mount(own.encode(), scratch, MS_BIND)  # over the folder that holds both, which is out of reach from here on
-    _act_on_files_as(*before)
 
 
 def _act_on_files_as(uid: int, gid: int) -> tuple[int, int]:
@@ -140,6 +163,11 @@ def _close_mounts(devices: Sequence[str]) -> None:
         _mount(None, path, MS_REMOUNT | MS_BIND | MS_RDONLY | held)
 
 
+def mount_proc() -> None:
+    """A `/proc` of the process numbers that this process has, read-only as `_close_mounts` leaves it."""
+    _mount(b"proc", "/proc", LOCKED | MS_RDONLY, ONLY_TRACEABLE)
+
+
 def _mount(kind: bytes | None, path: str, flags: int, options: bytes | None = None) -> None:
     import ctypes
 
@@ -148,11 +176,14 @@ def _mount(kind: bytes | None, path: str, flags: int, options: bytes | None = No
         raise OSError(ctypes.get_errno(), f"{path} cannot be mounted as it must be")
 
 
-def _become(uid: int | None) -> None:
-    """Take another user's number, if one is given, and drop every capability."""
+def _become(uid: int | None, *, apart: bool) -> None:
+    """Take another user's number, if one is given, and drop every capability; where namespaces are to be made, all
+    others."""
     import ctypes
 
     libc = ctypes.CDLL(None, use_errno=True)
+    if apart:
+        _prctl(PR_SET_KEEPCAPS, 1)
     if uid is not None:
         # Groups first, then the number of the user: afterwards the right to change them is gone.
         os.setgroups([])
@@ -161,8 +192,16 @@ def _become(uid: int | None) -> None:
     libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     for capability in range(64):
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails without CAP_SETPCAP; nothing can be gained then
+    give_up_capabilities(1 << CAP_SYS_ADMIN if apart else 0)
+
+
+def give_up_capabilities(kept: int = 0) -> None:
+    """Drop every capability but these, of the lower 32."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
-    if libc.capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)())):
+    if libc.capset(ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)(kept, kept))):
         raise OSError(ctypes.get_errno(), "the capabilities cannot be dropped")
 
 

@@ -34,6 +34,9 @@ LATER = {
 }
 """What is loaded once the zygote has its folder of temporary files, which matplotlib writes to. To load all of it
 takes seconds."""
+APART = frozenset({"suite", "science"})
+"""Whose programs share a process with their tests, so that one run must tell the next nothing
+(`truegrade.sandbox.fresh`)."""
 _IMPORTS_NUMPY = re.compile(r"^[ \t]*(?:import|from)[ \t].*\b(?:numpy|pandas|scipy|sklearn)\b", re.MULTILINE)
 _DATA = frozenset({"pandas", "matplotlib", "scipy", "sklearn", "seaborn"})
 _IMPORTS_PYTEST = re.compile(r"^import pytest$", re.MULTILINE)

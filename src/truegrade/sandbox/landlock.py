@@ -57,6 +57,20 @@ def restrict_files(
     Raises:
         OSError: the kernel has no Landlock, or refused.
     """
+    fd = make_rules(readable, writable, listed=listed, execute=execute, sockets=sockets)
+    enforce(fd)
+    os.close(fd)
+
+
+def make_rules(
+    readable: Sequence[str],
+    writable: Sequence[str],
+    *,
+    listed: Sequence[str] = (),
+    execute: bool,
+    sockets: bool = False,
+) -> int:
+    """A descriptor of rules that are not in force yet; arguments and errors are those of `restrict_files`."""
     import ctypes
 
     class Ruleset(ctypes.Structure):
@@ -65,31 +79,38 @@ def restrict_files(
     abi = version()
     if abi == 0:
         raise OSError("the kernel offers no Landlock")
-    handled = (1 << FILE_RIGHTS.get(abi, 16)) - 1
-    ruleset = Ruleset(handled, NETWORK if abi >= 4 else 0, SCOPES if abi >= 6 else 0)
+    ruleset = Ruleset(_handled(abi), NETWORK if abi >= 4 else 0, SCOPES if abi >= 6 else 0)
     # As long as the structure was in the header of that version.
     size = 8 if abi < 4 else 16 if abi < 6 else 24
+    fd = _call(_libc(), CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), 0)
+    allow(fd, readable, READ | EXECUTE * execute)
+    allow(fd, writable, WRITE | MAKE_SOCK * sockets)
+    allow(fd, listed, READ_DIR)
+    return fd
+
+
+def allow(ruleset: int, paths: Sequence[str], rights: int) -> None:
+    """Add rights below these paths to rules, as far as the kernel knows them."""
     libc = _libc()
-    fd = _call(libc, CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), 0)
-    written = WRITE | MAKE_SOCK * sockets
-    for paths, rights in ((readable, READ | EXECUTE * execute), (writable, written), (listed, READ_DIR)):
-        for path in paths:
-            _allow(libc, fd, path, rights & handled)
-    # Needs no_new_privs, which `confine` has set just before.
-    _call(libc, RESTRICT_SELF, fd, 0)
-    os.close(fd)
-
-
-def _allow(libc: Any, ruleset: int, path: str, rights: int) -> None:
-    try:
-        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:
-        return
-    if not os.path.isdir(path):  # noqa: PTH112 - pathlib costs 4 ms here
+    rights &= _handled(version())
+    for path in paths:
+        try:
+            fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue
         # The kernel refuses rights over directories where the path is a file (EINVAL).
-        rights &= OF_FILES
-    _call(libc, ADD_RULE, ruleset, 1, _BELOW.pack(rights, fd), 0)
-    os.close(fd)
+        held = rights if os.path.isdir(path) else rights & OF_FILES  # noqa: PTH112 - pathlib costs 4 ms here
+        _call(libc, ADD_RULE, ruleset, 1, _BELOW.pack(held, fd), 0)
+        os.close(fd)
+
+
+def enforce(ruleset: int) -> None:
+    """Put rules in force, for good; needs no_new_privs."""
+    _call(_libc(), RESTRICT_SELF, ruleset, 0)
+
+
+def _handled(abi: int) -> int:
+    return (1 << FILE_RIGHTS.get(abi, 16)) - 1
 
 
 def _call(libc: Any, *arguments: Any) -> int:

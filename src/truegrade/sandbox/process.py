@@ -39,7 +39,7 @@ class Process:
 
     def pids(self) -> list[int]:
         """Numbers, on this machine, of the process and all its descendants."""
-        return procfs.descendants(self._zygote.pid)
+        return procfs.descendants(self._zygote.pid)[self._zygote.waiting :]
 
     def ended(self) -> bool:
         """Whether it has ended."""

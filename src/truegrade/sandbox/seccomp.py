@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import struct
 
-from truegrade.sandbox.syscalls import X86_64, advice, checked, free, local, unsupported
+from truegrade.sandbox.syscalls import X86_64, advice, apart, checked, free, local, unsupported
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
@@ -59,13 +59,16 @@ RETURN_ALLOW: Instruction = (RETURN, 0, 0, ALLOW)
 RETURN_REFUSE: Instruction = (RETURN, 0, 0, REFUSE)
 
 
-def jail_filter(arch: int, *, truncation: bool = True, sockets: bool = False) -> list[Instruction]:
+def jail_filter(
+    arch: int, *, truncation: bool = True, sockets: bool = False, namespaces: bool = False
+) -> list[Instruction]:
     """The allow-list.
 
     Args:
         arch: an AUDIT_ARCH.
         truncation: whether something else keeps files that may only be read from being cut off.
         sockets: whether local sockets may be made, which `socketpair` alone makes otherwise.
+        namespaces: whether some may be made, until `leaving_filter` ends that.
     """
     number = checked(arch)
     code: list[Instruction] = [
@@ -111,7 +114,17 @@ def jail_filter(arch: int, *, truncation: bool = True, sockets: bool = False) ->
         code += on(call, [(RETURN, 0, 0, UNSUPPORTED)])
     if sockets:
         code += _local_sockets(local(arch))
+    for call in apart(arch).values() if namespaces else ():
+        code += on(call, [RETURN_ALLOW])
     return [*code, (IF_AT_LEAST, 0, 1, FIRST_RECENT), (RETURN, 0, 0, UNKNOWN), RETURN_REFUSE]
+
+
+def leaving_filter(arch: int) -> list[Instruction]:
+    """What only a zygote may do; refused as `jail_filter` refuses it elsewhere."""
+    code: list[Instruction] = [(LOAD, 0, 0, NUMBER)]
+    for call in apart(arch).values():
+        code += on(call, [(RETURN, 0, 0, UNKNOWN) if call >= FIRST_RECENT else RETURN_REFUSE])
+    return [*code, RETURN_ALLOW]
 
 
 def sample_filter(arch: int, pid: int, *, processes: bool, alone: bool = True) -> list[Instruction]:

@@ -17,7 +17,7 @@ from importlib.machinery import SourceFileLoader
 from os.path import abspath, dirname, join
 
 _TALK = ("statuses", "values", "wire", "tables", "encode", "decode", "frames", "rlimits")
-_SERVE = ("syscalls", "seccomp", "landlock", "confine", "footprint", "sweep", "zygote")
+_SERVE = ("syscalls", "seccomp", "landlock", "confine", "fresh", "footprint", "sweep", "zygote")
 MODULES = {
     "child": (*_TALK, "objects", "mirror", *_SERVE, "ending", "child"),
     "judge": (*_TALK, "objects", "mirror", *_SERVE, "foresight", "judging", "raised", "stateless", "judge"),

@@ -66,6 +66,12 @@ _LOCAL = """
 """
 """Allowed to graders alone, and of sockets only local ones."""
 
+_APART = """
+    mount:165:40 unshare:272:97 setns:308:268 capset:126:91 landlock_create_ruleset:444:444
+    landlock_add_rule:445:445 landlock_restrict_self:446:446
+"""
+"""Allowed to a zygote that gives each program namespaces (`truegrade.sandbox.fresh`), and to no program."""
+
 _ADVICE = """
     fadvise64:221:223 readahead:187:213
 """
@@ -90,6 +96,11 @@ def checked(arch: int) -> dict[str, int]:
 def local(arch: int) -> dict[str, int]:
     """Numbers of the calls that make local sockets and connect them."""
     return _table(_LOCAL, arch)
+
+
+def apart(arch: int) -> dict[str, int]:
+    """Numbers of the calls that make namespaces and what is mounted in them."""
+    return _table(_APART, arch)
 
 
 def unsupported(arch: int) -> dict[str, int]:

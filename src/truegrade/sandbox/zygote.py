@@ -43,8 +43,9 @@ from resource import RUSAGE_CHILDREN, getrusage
 from struct import Struct
 from time import sleep
 
-from truegrade.sandbox.confine import confine, folders, sample_confinement
+from truegrade.sandbox.confine import confine, file_rules, folders, leaving, sample_confinement
 from truegrade.sandbox.footprint import fill_chunks, fill_pools, join_areas
+from truegrade.sandbox.fresh import Fresh
 from truegrade.sandbox.rlimits import limit_tasks
 from truegrade.sandbox.sweep import empty
 
@@ -82,7 +83,8 @@ class ZygoteServer:
         self._tasks: int | None = settings["tasks"]
         self._piped: bool = settings["piped"]
         stay_on(settings["core"])
-        self._pid = 0
+        self._pid = self._first = 0
+        """Of the program's process, and of the first of its namespace, where it has one of its own."""
         self._status: int | None = None
         self._reported_s = 0.0
         """CPU seconds of all that was reaped, as of the last report."""
@@ -94,8 +96,10 @@ class ZygoteServer:
         preload(settings["preload"], alone=not settings["processes"])
         join_areas()
         self._children = _children_file()
-        self._enter = self._entry(sample_confinement(settings))
+        bind = sample_confinement(settings)
         confine(settings)
+        self._fresh = Fresh(settings, lambda: file_rules(settings), leaving()) if settings["apart"] else None
+        self._enter = self._entry(bind)
         self._room = _room(self._scratch) if self._alone else None
         # With what `confine` has mounted there.
         self._written = [(folder, frozenset(os.listdir(folder))) for folder in folders(settings)]  # noqa: PTH208
@@ -137,6 +141,8 @@ class ZygoteServer:
 
     def _fork(self) -> bool:
         """Fork the next process and announce it; whether this is that process."""
+        if self._fresh is not None:
+            self._first = self._fresh.number_anew()  # which holds none of the descriptors below
         ours, theirs = socketpair()
         fds = [open_fd("/dev/null", O_RDONLY)]
         kept = [ours.detach()]
@@ -174,9 +180,11 @@ class ZygoteServer:
             bind: confines a child.
         """
         detach, piped, scratch, tasks = self._control.detach, self._piped, self._scratch, self._tasks
-        enable_collection = gc.enable
+        enable_collection, fresh = gc.enable, self._fresh
 
         def enter(fds: list[int]) -> None:
+            if fresh is not None:
+                fresh.enter()
             setsid()
             detach()
             if piped:
@@ -221,7 +229,7 @@ class ZygoteServer:
                 break
             if pid == self._pid:
                 self._status = status
-            else:
+            elif pid != self._first:
                 left += 1
             # Whatever lives of the sample hangs below us, so an empty list means that nothing does.
             if self._children is not None and not pread(self._children, 1, 0):
@@ -259,6 +267,10 @@ class ZygoteServer:
 
         The kernel goes through all processes of the machine to find those of a namespace.
         """
+        if self._first:
+            _end(self._pid or self._first)
+            _end(self._first)  # with it the kernel ends all that are left of its namespace
+            return
         if self._alone:
             _end(-1 if everything or self._several or not self._pid else self._pid)
             return

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from truegrade.errors import SandboxError
 from truegrade.sandbox import bubblewrap, cgroups
-from truegrade.sandbox.kinds import LATER, PRELOADED
+from truegrade.sandbox.kinds import APART, LATER, PRELOADED
 from truegrade.sandbox.limits import GraderNeeds, Limits
 from truegrade.sandbox.protection import FILTERS, LIMITS_ONLY, NAMESPACES, Protection
 from truegrade.sandbox.rlimits import TASK_HEADROOM
@@ -90,6 +90,8 @@ class Zygote:
         """Number of its process on this machine."""
         self.open = True
         self._level = protection.level
+        self.waiting = int(self._apart(role, kind))
+        """Processes that it starts ahead of each program's, and that are none of the program's."""
         self._processes = limits.processes
         self._scratch = None if self._level == NAMESPACES else make_scratch()
         self._socket, theirs = socket.socketpair()
@@ -128,6 +130,10 @@ class Zygote:
                 if fd >= 0:
                     os.close(fd)
 
+    def _apart(self, role: str, kind: str) -> bool:
+        """Whether each of its processes gets namespaces of its own."""
+        return role == "child" and kind in APART and self._level == NAMESPACES
+
     def _own_uid(self, seen: Tree, shown: tuple[str, ...]) -> int | None:
         """The number of the user whose programs these will be, if it is to be another than ours."""
         if self._level < FILTERS:
@@ -145,6 +151,7 @@ class Zygote:
         tasks = limits.processes + THREADS if limits.processes else TASK_HEADROOM
         return {
             "level": self._level,
+            "apart": self._apart(role, kind),
             "piped": role == "child",
             "preload": PRELOADED[kind],
             "later": LATER.get(kind, ()),
