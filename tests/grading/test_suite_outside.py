@@ -217,3 +217,44 @@ def test_objects_cross_where_the_references_do_and_nowhere_else(graded):
 def test_a_suite_that_comes_again_is_not_made_again():
     task = msgspec.structs.replace(STACK_TASK)
     assert outside_suite(task, suite_source(task)) is outside_suite(STACK_TASK, suite_source(STACK_TASK))
+
+
+PLOT = """
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+def draw(values):
+    ax = plt.subplots()[1]
+    ax.bar(range(len(values)), values)
+    ax.set_title("Values")
+    return list(values), ax
+"""
+PLOT_TASK = suite(
+    "import matplotlib.pyplot as plt\nvalues, ax = draw([3, 1])\nself.assertEqual(values, [3, 1])\n"
+    "self.assertIsInstance(ax, plt.Axes)\nself.assertEqual(ax.get_title(), 'Values')\n"
+    "self.assertEqual([one.get_height() for one in ax.patches], [3, 1])\nself.assertTrue(values.count(3) == 1)",
+    PLOT,
+    "draw",
+    packages=("matplotlib",),
+)
+
+
+def test_objects_of_a_package_stay_with_the_program_and_are_judged_by_what_they_answer(tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    with Sandbox(Limits(cpu_s=10.0, wall_s=60.0, packages=("numpy", "matplotlib")), workers=1) as plots:
+        kept = ControlsKept(tmp_path)
+
+        def graded(program):
+            return grade_by_suite(PLOT_TASK, program, kept, plots, min_cpu_s=10.0)
+
+        assert (graded(PLOT).reason, graded(PLOT).marks) == (Reason.PASSED, ())
+        assert not graded(PLOT.replace('"Values"', '"Other"')).passed
+        assert not graded(PLOT.replace("values)\n    ax.set", "[1, 3])\n    ax.set")).passed
+        assert not graded(PLOT.replace("return list(values), ax", "return list(values), 'Axes'")).passed
+        yes = YES.replace("class Yes", "class Axes") + "    __module__ = 'matplotlib.axes._axes'\n"
+        yes = yes.replace("Yes()", "Axes()")
+        for answer in ("Axes(), Axes()", "list(values), Axes()", "[3, 1], Axes()"):
+            assert not graded(f"{yes}def draw(values):\n    return {answer}\n").passed
+        # Where a value was due, no object stands for one, though it is told of as the other.
+        both = PLOT.replace("return list(values), ax", "Axes.__eq__ = lambda *given: True\n    return ax, ax")
+        assert not graded(f"{yes}{both}").passed

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truegrade.sandbox import objects
-from truegrade.sandbox.objects import Held, StandIns
+from truegrade.sandbox import objects, stand_ins
+from truegrade.sandbox.objects import Held
+from truegrade.sandbox.stand_ins import StandIns
 from truegrade.sandbox.wire import WireError
 
 OWN = """
@@ -374,7 +375,7 @@ def test_objects_of_the_program_are_refused_where_no_test_names_its_classes():
 
 
 def test_requests_are_bounded(monkeypatch):
-    monkeypatch.setattr(objects, "MAX_REQUESTS", 3)
+    monkeypatch.setattr(stand_ins, "MAX_REQUESTS", 3)
     table, _ = sides()
     f = table.named("f")
     assert [f(1), f(2), f(3)] == [1, 2, 3]

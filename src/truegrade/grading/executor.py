@@ -71,6 +71,7 @@ class Executor(Protocol):
         files: bool = False,
         values: Sequence[str] = (),
         origins: Sequence[str] | None = None,
+        lent: Sequence[str] = (),
         preload: Sequence[str] = (),
         cpu_s: float | None = None,
     ) -> Outcome:
@@ -86,7 +87,8 @@ class Executor(Protocol):
                 and built-in types and functions. None: plain values only.
             files: whether what either changes in its working folder crosses with each call and answer.
             values: names of the program that stand for values, where objects cross.
-            origins: where objects of the program may cross (`truegrade.sandbox.objects.StandIns`); None: anywhere.
+            origins: where its objects may cross (`truegrade.sandbox.stand_ins.code_of`); None: anywhere.
+            lent: packages whose objects stay with the program and cross like its own.
             preload: modules that both import anyway; a wrong guess costs time and nothing else.
             cpu_s: CPU limit for this run, instead of the executor's own.
 

@@ -53,7 +53,7 @@ from truegrade.grading.suite_runs import MOST_TESTS, MOST_WATCHED, WATCH, SuiteR
 from truegrade.grading.suite_versions import Versions, versions_of
 from truegrade.records import Reason, SuiteTask
 
-CONTROLS_VERSION = 8
+CONTROLS_VERSION = 9
 """Of what is kept on disk; other rules of finding changes raise it."""
 APART = 3
 """The lowest protection level at which runs have namespaces of their own: below it a suite has no chance."""
@@ -97,7 +97,7 @@ class SuiteControls(msgspec.Struct, frozen=True, kw_only=True):
     outside: bool = False
     """Whether the judge's process runs the suite (`truegrade.grading.suite_outside`), which needs no controls."""
     origins: tuple[str, ...] = ()
-    """Outside, where the reference's objects crossed (`truegrade.sandbox.objects.StandIns`)."""
+    """Outside, where the reference's objects crossed (`truegrade.sandbox.stand_ins.code_of`)."""
 
     @property
     def chance(self) -> float:

@@ -31,6 +31,7 @@ from truegrade.grading.suite_runner import OUTCOMES
 from truegrade.grading.suite_runs import MOST_TESTS, code_of, unpacked
 from truegrade.records import Reason, SuiteTask
 from truegrade.sandbox.outcome import Outcome
+from truegrade.sandbox.stand_ins import CODE
 
 REFERENCE_RUNS = 3
 """How often the reference has to pass outside: what it draws may be right by chance."""
@@ -51,8 +52,10 @@ def given(held):
     held.update({{name: value for name, value in found.items() if name not in held}})
 given(globals())
 """
+_BY_VALUE = frozenset({"numpy", "pandas"})
+"""Packages whose values cross by value; objects of others stay with the program and cross like its own."""
 _FUTURE = re.compile(r"^from __future__ import .*$", re.MULTILINE)
-_REPORT = re.compile(r"([\w+/]+);([0-9a-f,]*);(.*)", re.DOTALL)
+_REPORT = re.compile(r"([\w+/]+);([\w+/]*);(.*)", re.DOTALL)
 
 
 class OutsideRun(msgspec.Struct, frozen=True):
@@ -62,7 +65,7 @@ class OutsideRun(msgspec.Struct, frozen=True):
     detail: str
     outcome: Outcome
     origins: tuple[str, ...] = ()
-    """Of the reference, where its objects crossed (`truegrade.sandbox.objects.StandIns`)."""
+    """Of the reference, where its objects crossed (`truegrade.sandbox.stand_ins.code_of`)."""
     tests: str = ""
     """A letter of `suite_runner.OUTCOMES` for each test and one for all others; empty where they did not end."""
 
@@ -109,6 +112,7 @@ class OutsideSuite(msgspec.Struct, frozen=True):
             files=True,
             values=self.values,
             origins=origins,
+            lent=[name for name in self.packages if name not in _BY_VALUE],
             preload=("unittest", *self.packages),
             cpu_s=cpu_s,
         )
@@ -116,7 +120,7 @@ class OutsideSuite(msgspec.Struct, frozen=True):
         letters = unpacked(found[1], len(OUTCOMES), 2, self.count) if found else None
         if found is None or letters is None:
             return OutsideRun(reason, outcome.detail, outcome)
-        met = tuple(bytes.fromhex(text).decode("utf-8", "surrogatepass") for text in found[2].split(",") if text)
+        met = tuple(found[2][at : at + CODE] for at in range(0, len(found[2]), CODE))
         return OutsideRun(reason, found[3], outcome, met, "".join(OUTCOMES[one] for one in letters))
 
     def passed_by(self, reference: str, executor: Executor, cpu_s: float | None) -> bool:

@@ -150,7 +150,7 @@ def serve(
     names: Sequence[str],
     value_bytes: int,
     digests: bool,
-    classes: tuple[str, bool] | None = None,
+    classes: tuple[str, bool, list[str]] | None = None,
     files: bool = False,
 ) -> None:
     """Run the source as a module, then answer calls of its functions until the stream closes.
@@ -160,7 +160,7 @@ def serve(
         value_bytes: bound on a returned value.
         digests: whether one of too many values is sent as its digest.
         classes: if objects cross (`truegrade.sandbox.objects`), the source of the tests' own classes, and whether
-            those of the program cross too.
+            those of the program cross too, and packages whose objects do.
         files: whether those of the working folder cross (`truegrade.sandbox.mirror`).
     """
     mirror = Mirror() if files else None  # before the program, which may write files when it is loaded
@@ -177,7 +177,7 @@ def serve(
         return
     tell(fd, ("ready", token, tuple([name for name in names if name not in namespace])))
     if classes is not None and own is not None:
-        namespace = {PROGRAM: Held(own, namespace, value_bytes, remote=classes[1]).perform}
+        namespace = {PROGRAM: Held(own, namespace, value_bytes, remote=classes[1], lent=classes[2]).perform}
     if mirror is not None:
         namespace = {FILES: MirroredCalls(namespace, mirror).perform}
     while (request := read_frame(fd)) is not None:

@@ -37,9 +37,10 @@ from truegrade.sandbox.foresight import DEVIATED, foreseen
 from truegrade.sandbox.frames import TOKEN_BYTES, Channel, call_frame
 from truegrade.sandbox.judging import cannot_run, expected_value, failing_frame, short, statement_at
 from truegrade.sandbox.mirror import FILES, Mirror
-from truegrade.sandbox.objects import TESTS_MODULE, StandIns, stand_ins
+from truegrade.sandbox.objects import TESTS_MODULE
 from truegrade.sandbox.raised import rebuild
 from truegrade.sandbox.rlimits import peak_bytes
+from truegrade.sandbox.stand_ins import StandIns, stand_ins
 from truegrade.sandbox.stateless import is_stateless
 from truegrade.sandbox.statuses import (
     GRADER_ERROR,
@@ -258,8 +259,7 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
         status, detail = link.over or (PASSED, "")
     again = again and link.over is None
     if (outcomes := namespace.get(OUTCOMES)) is not None:
-        met = [text.encode("utf-8", "surrogatepass").hex() for text in sorted(table.met if table else ())]
-        detail = f"{outcomes};{','.join(met)};{detail}"
+        detail = f"{outcomes};{''.join(sorted(table.met)) if table else ''};{detail}"
     if again:
         namespace.clear()  # its functions refer to it: nothing else would free it soon
     return status, detail, again
@@ -276,7 +276,7 @@ def _offer(job: dict[str, Any], link: Link, namespace: dict[str, Any]) -> StandI
         return None
     origins = None if job["origins"] is None else frozenset(job["origins"])
     table, offered = stand_ins(
-        link, job["names"], job["classes"], namespace, values=job["values"], origins=origins
+        link, job["names"], job["classes"], namespace, values=job["values"], origins=origins, lent=job["lent"]
     )
     namespace.update(offered)
     return table

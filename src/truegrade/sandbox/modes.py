@@ -107,6 +107,7 @@ def run_tests(
     files: bool,
     values: Sequence[str],
     origins: Sequence[str] | None,
+    lent: Sequence[str],
     preload: Sequence[str],
     ahead: bool,
 ) -> Stop:
@@ -126,12 +127,13 @@ def run_tests(
         "ahead": ahead and classes is None and not files,
         "files": files,
         "values": list(values),
+        "lent": list(lent),
         "origins": None if origins is None else list(origins),
         "classes": None if classes is None else list(classes),
     }
     run.prepare(kind_of(program, preload=preload), kind_of(tests, trusted, preload=preload))
     served = [*names, *(classes or ())]
-    objects = None if classes is None else (trusted, bool(classes))
+    objects = None if classes is None else (trusted, bool(classes), list(lent))
     job = _job(run.limits, "serve", program, token, served, run.limits.output_bytes, False, objects, files)
     run.instruct(job)
     run.instruct_judge(("job", dumps(rules)))

@@ -6,10 +6,12 @@ kinds of objects cross, each under a number that both sides know it by, so that 
 - Objects of the tests' own classes cross as their attributes. Each side has real objects of its own copy of the
   class, so a method or a comparison runs in the process that asks for it. Every message carries the attributes of
   all that have crossed: each side sees what the other did to them. What the tests hand to nobody stays with them.
-- Objects of the program stay in its process. The tests hold stand-ins (`Remote`): calling one, reading and setting
-  its attributes and items, its length and a loop over it ask the program; comparison is by identity. There are
-  some only where the tests name a class of the program, and, of a suite, only where its reference hands one over:
-  elsewhere an object that says yes to whatever it is asked would pass. There it is opaque, as in any other call.
+- Objects of the program stay in its process. The tests hold stand-ins (`truegrade.sandbox.stand_ins.Remote`):
+  calling one, reading and setting its attributes and items, its length and a loop over it ask the program;
+  comparison is by identity. There are some only where the tests name a class of the program, or, of a suite, those
+  of packages that it imports; of a suite, only in the places in which its reference hands one over, as the second
+  of a tuple: elsewhere an object that says yes to whatever it is asked would pass. There it is opaque, as in any
+  other call.
 
 A message, in the format of `truegrade.sandbox.wire` with the tag ``o`` for an object, which its key follows:
 
@@ -27,20 +29,16 @@ changes made in a call that raised; own classes with slots or below built-in typ
 from __future__ import annotations
 
 import builtins
+from types import MethodType
 
 from truegrade.sandbox.decode import _Decoder
 from truegrade.sandbox.encode import _Encoder
-from truegrade.sandbox.frames import REQUEST_BYTES
-from truegrade.sandbox.statuses import OUTPUT_LIMIT, TAMPERING
-from truegrade.sandbox.values import Unsupported
-from truegrade.sandbox.wire import MAX_NAME, Unencodable, ValueTooLarge, WireError
+from truegrade.sandbox.wire import MAX_NAME, ValueTooLarge, WireError
 
 TYPE_CHECKING = False  # `typing` costs a spawned interpreter 8 ms
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
-
-    from truegrade.sandbox.judge import Link
 
     Ask = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -50,8 +48,6 @@ TESTS_MODULE = "truegrade_tests"
 """``__name__`` of the tests' source, by which their own classes are known."""
 MAX_OBJECTS = 100_000
 """Objects that may have crossed."""
-MAX_REQUESTS = 100_000
-"""Calls and reads of a program's objects: a linked list may never end."""
 OBJECT = b"o"
 _ACTIONS: dict[str, Callable[..., Any]] = {
     "call": lambda target, /, *args, **kwargs: target(*args, **kwargs),
@@ -81,10 +77,13 @@ class ObjectTable:
         classes: of the tests, by name.
         remote: whether objects of the program cross.
         strict: refuse what does not cross instead of sending the name of its type.
+        lent: packages whose objects cross like those of the program.
     """
 
-    def __init__(self, classes: Mapping[str, type], *, remote: bool, strict: bool) -> None:
-        self.classes, self.remote, self.strict = classes, remote, strict
+    def __init__(
+        self, classes: Mapping[str, type], *, remote: bool, strict: bool, lent: Sequence[str] = ()
+    ) -> None:
+        self.classes, self.remote, self.strict, self._lent = classes, remote, strict, frozenset(lent)
         self._objects: list[Any] = []
         self._keys: dict[int, int | str] = {}
         """By id; what stands in it is kept alive by `_objects` or for good."""
@@ -93,6 +92,11 @@ class ObjectTable:
         """Whether it is of one of the tests' own classes."""
         kind = type(value)
         return self.classes.get(kind.__name__) is kind
+
+    def lends(self, value: object) -> bool:
+        """Whether it is of a class of a package whose objects cross, or a method of such an object."""
+        held = value.__self__ if type(value) is MethodType else value
+        return type(held).__module__.partition(".")[0] in self._lent
 
     def knows(self, value: object) -> bool:
         """Whether it has a key."""
@@ -136,7 +140,7 @@ class ObjectTable:
                     writer.value(dict(vars(item)), 0)
             writer.value(None, 0)
             states, writer.parts = writer.parts, []
-            writer.value([(self.owns(x), type(x).__name__[:MAX_NAME]) for x in self._objects[crossed:]], 0)
+            writer.value([(self.owns(x), self._type_name(x)) for x in self._objects[crossed:]], 0)
         except BaseException:  # nothing is sent: the other side's table does not grow
             for item in self._objects[crossed:]:
                 del self._keys[id(item)]
@@ -161,6 +165,7 @@ class ObjectTable:
                 held = vars(item)
                 held.clear()
                 held.update(attributes)
+            reader.part = "value"
             value = reader.value(0)
         except WireError:
             raise
@@ -168,6 +173,14 @@ class ObjectTable:
             raise WireError(f"malformed message: {error}") from error
         if reader.at != len(data):
             raise WireError("bytes are left over after the value")
+        return value
+
+    def _type_name(self, value: object) -> str:
+        kind = type(value)
+        return (f"{kind.__module__}:{kind.__qualname__}" if self.lends(value) else kind.__name__)[:MAX_NAME]
+
+    def placed(self, value: Any, place: str) -> Any:
+        """What stands for an object where it is found in a message."""
         return value
 
     def blank(self, name: object) -> Any:
@@ -205,7 +218,7 @@ class _Writer(_Encoder):
             super().inexact(value, depth)
 
     def opaque(self, value: Any) -> None:
-        if self._table.remote and not self.strict:
+        if not self.strict and (self._table.remote or self._table.lends(value)):
             self._refer(value)
         else:
             super().opaque(value)
@@ -218,16 +231,22 @@ class _Writer(_Encoder):
 class _Reader(_Decoder):
     def __init__(self, table: ObjectTable, data: bytes) -> None:
         super().__init__(data, 0)
-        self._table = table
+        self._table, self.part = table, ""
+        self._open: list[list[Any]] = [[b"", 0]]
+        """Of each value that is being read its tag, and how many values of it were begun."""
 
     def value(self, depth: int) -> Any:
-        if not self.data.startswith(OBJECT, self.at):
-            return super().value(depth)
-        self.take(1)
-        return self._table.known(super().value(depth))
-
-
-# ----------------------------------------------------------------------------------- the program's process
+        self._open[-1][1] += 1
+        tag = self.data[self.at : self.at + 1]
+        if tag == OBJECT:
+            self.take(1)
+            known = self._table.known(super().value(depth))
+            places = [f"{'*' if of == b'l' else ''}{count}" for of, count in self._open[1:]]
+            return self._table.placed(known, ".".join((self.part, *places)))
+        self._open.append([tag, 0])
+        value = super().value(depth)
+        self._open.pop()
+        return value
 
 
 class Held(ObjectTable):
@@ -238,10 +257,19 @@ class Held(ObjectTable):
         program: its names.
         max_bytes: bound on an answer.
         remote: whether objects of the program cross.
+        lent: packages whose objects do.
     """
 
-    def __init__(self, classes: dict[str, type], program: dict[str, Any], max_bytes: int, *, remote: bool) -> None:
-        super().__init__(classes, remote=remote, strict=False)
+    def __init__(
+        self,
+        classes: dict[str, type],
+        program: dict[str, Any],
+        max_bytes: int,
+        *,
+        remote: bool,
+        lent: Sequence[str] = (),
+    ) -> None:
+        super().__init__(classes, remote=remote, strict=False, lent=lent)
         self._max_bytes = max_bytes
         self._scopes = {"": program, "tests": classes, "builtins": vars(builtins)}
 
@@ -260,153 +288,3 @@ class Held(ObjectTable):
         value = _ACTIONS[action](*args, **kwargs)
         made = value if action == "call" and isinstance(args[0], type) else None
         return self.encode(value, self._max_bytes, made)
-
-
-# ------------------------------------------------------------------------------------- the tests' process
-
-
-class Remote:
-    """Stands for an object of the program, or for what one of its names is bound to."""
-
-    __slots__ = ("__ask", "__origin", "__type_name")
-
-    def __init__(self, ask: Ask, type_name: str, origin: str) -> None:
-        object.__setattr__(self, "_Remote__ask", ask)
-        object.__setattr__(self, "_Remote__type_name", type_name)
-        object.__setattr__(self, "_Remote__origin", origin)
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What the program's object returns to this call, or raises."""
-        return self.__ask("call", (self, *args), kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith(("__", "_Remote__")):  # what Python itself looks for, and a half-made copy
-            raise AttributeError(name)
-        return self.__ask("get", (self, name), {})
-
-    def __setattr__(self, name: str, value: object) -> None:
-        self.__ask("set", (self, name, value), {})
-
-    def __repr__(self) -> str:
-        return f"<{self.__type_name} object>"
-
-    def __len__(self) -> int:
-        return int(self.__ask("len", (self,), {}))
-
-    def __bool__(self) -> bool:
-        return bool(self.__ask("bool", (self,), {}))
-
-    def __iter__(self) -> Any:
-        return iter(self.__ask("list", (self,), {}))
-
-    def __contains__(self, value: object) -> bool:
-        return bool(self.__ask("in", (self, value), {}))
-
-    def __getitem__(self, key: object) -> Any:
-        return self.__ask("item", (self, key), {})
-
-    def __setitem__(self, key: object, value: object) -> None:
-        self.__ask("put", (self, key, value), {})
-
-    def __delitem__(self, key: object) -> None:
-        self.__ask("drop", (self, key), {})
-
-
-class StandIns(ObjectTable):
-    """The tests' side.
-
-    Args:
-        link: to the program.
-        classes: of the tests, by name.
-        remote: whether objects of the program cross.
-        origins: where they may; None for everywhere, which is then noted.
-    """
-
-    def __init__(
-        self, link: Link, classes: dict[str, type], *, remote: bool, origins: frozenset[str] | None = None
-    ) -> None:
-        super().__init__(classes, remote=remote, strict=True)
-        self._link, self._origins = link, origins
-        self.met: set[str] = set()
-        """Where objects of the program have crossed."""
-        self._origin = ""
-        """Of what the program was asked for last."""
-        self._requests_left = MAX_REQUESTS
-        self._named: list[Remote] = []
-        self._keys |= {id(value): f"builtins.{name}" for name, value in vars(builtins).items()}
-        self._keys |= {id(kind): f"tests.{name}" for name, kind in classes.items()}
-
-    def named(self, name: str) -> Remote:
-        """A stand-in for what the program binds this name to."""
-        remote = Remote(self.ask, name, name)
-        self._named.append(remote)
-        self._keys[id(remote)] = name
-        return remote
-
-    def meet(self, name: object) -> Remote | Unsupported:
-        """A stand-in for an object that the program hands over for the first time."""
-        if not self.remote or type(name) is not str:
-            raise WireError("an object of the program that no test can use")
-        if self._origins is None:
-            self.met.add(self._origin)
-        elif self._origin not in self._origins:
-            return Unsupported(name[:MAX_NAME])
-        return Remote(self.ask, name[:MAX_NAME], self._origin)
-
-    def ask(self, action: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the program says to one of `_ACTIONS`, or raises."""
-        link = self._link
-        self._origin = _origin(action, args)
-        self._requests_left -= 1
-        if self._requests_left < 0:
-            raise link.end(OUTPUT_LIMIT, f"the program's objects were asked more than {MAX_REQUESTS} times")
-        try:
-            request = self.encode((action, args, kwargs), REQUEST_BYTES)
-        except (Unencodable, ValueTooLarge) as error:
-            raise link.refusal(PROGRAM, error) from None
-        answer = link.call(PROGRAM, (request,), {})
-        try:
-            if type(answer) is not bytes:
-                raise WireError("no message")
-            value = self.decode(answer)
-        except WireError as error:
-            raise link.end(TAMPERING, f"the program answered with no answer about objects: {error}") from None
-        link.returned = (value,)
-        return value
-
-
-def _origin(action: str, args: tuple[Any, ...]) -> str:
-    """Where the answer to a request comes from, in the tests' words alone: a name of the program, and the last
-    attribute or call behind it. Objects of the program cross only where the reference's do."""
-    asked: str = args[0]._Remote__origin if type(args[0]) is Remote else "tests"
-    root = asked.partition("|")[0]
-    if action == "call":
-        return f"{root}|{asked.rpartition('|')[2]}()" if "|" in asked else f"{root}|()"
-    return f"{root}|{action} {args[1] if action == 'get' else ''}"
-
-
-def stand_ins(
-    link: Link,
-    names: Sequence[str],
-    classes: Sequence[str],
-    trusted: Mapping[str, Any],
-    *,
-    values: Sequence[str] = (),
-    origins: frozenset[str] | None = None,
-) -> tuple[StandIns, dict[str, Any]]:
-    """What the tests get for the names of the program.
-
-    Args:
-        link: to the program.
-        names: functions that the tests call.
-        classes: of the program, which the tests name; if there are none, its objects are opaque.
-        trusted: what the source with the tests' own classes has defined.
-        values: names of the program that stand for values.
-        origins: where objects of the program may cross; None for everywhere.
-
-    Returns:
-        The table of what crosses, and what each name stands for.
-    """
-    table = StandIns(link, own_classes(trusted), remote=bool(classes), origins=origins)
-    found: dict[str, Any] = {name: table.named(name) for name in (*names, *classes)}
-    return table, found | {name: table.ask("value", (table.named(name),), {}) for name in values}

@@ -134,6 +134,7 @@ class Sandbox:
         files: bool = False,
         values: Sequence[str] = (),
         origins: Sequence[str] | None = None,
+        lent: Sequence[str] = (),
         preload: Sequence[str] = (),
         cpu_s: float | None = None,
     ) -> Outcome:
@@ -149,7 +150,8 @@ class Sandbox:
                 and built-in types and functions. None: plain values only.
             files: whether what either changes in its working folder crosses with each call and answer.
             values: names of the program that stand for values, where objects cross.
-            origins: where objects of the program may cross (`truegrade.sandbox.objects.StandIns`); None: anywhere.
+            origins: where its objects may cross (`truegrade.sandbox.stand_ins.code_of`); None: anywhere.
+            lent: packages whose objects stay with the program and cross like its own.
             preload: modules that both import anyway; a wrong guess costs time and nothing else.
             cpu_s: CPU limit for this run; the tests' own process may use twice as much and a second.
 
@@ -161,7 +163,8 @@ class Sandbox:
         """
         judged = partial(
             modes.run_tests, program=program, tests=tests, names=entry_points, trusted=trusted, classes=classes,
-            files=files, values=values, origins=origins, preload=preload,
+            files=files, values=values, origins=origins, lent=lent,
+            preload=preload,
         )  # fmt: skip
         try:
             return self._measure(cpu_s, partial(judged, ahead=True))

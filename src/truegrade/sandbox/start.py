@@ -16,11 +16,22 @@ import sys
 from importlib.machinery import SourceFileLoader
 from os.path import abspath, dirname, join
 
-_TALK = ("statuses", "values", "wire", "tables", "encode", "decode", "frames", "rlimits")
+_TALK = ("statuses", "values", "wire", "tables", "encode", "decode", "frames", "rlimits", "objects", "mirror")
 _SERVE = ("syscalls", "seccomp", "landlock", "confine", "fresh", "footprint", "sweep", "zygote")
 MODULES = {
     "child": (*_TALK, "objects", "mirror", *_SERVE, "ending", "child"),
-    "judge": (*_TALK, "objects", "mirror", *_SERVE, "foresight", "judging", "raised", "stateless", "judge"),
+    "judge": (
+        *_TALK,
+        "objects",
+        "mirror",
+        *_SERVE,
+        "foresight",
+        "judging",
+        "raised",
+        "stateless",
+        "stand_ins",
+        "judge",
+    ),
 }
 
 
