@@ -259,7 +259,7 @@ def judge(job: dict[str, Any], link: Link, plans: Plans) -> tuple[str, str, bool
         status, detail = link.over or (PASSED, "")
     again = again and link.over is None
     if (outcomes := namespace.get(OUTCOMES)) is not None:
-        detail = f"{outcomes};{''.join(sorted(table.met)) if table else ''};{detail}"
+        detail = f"{outcomes};{','.join(sorted(table.met)) if table else ''};{detail}"
     if again:
         namespace.clear()  # its functions refer to it: nothing else would free it soon
     return status, detail, again

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     Ask = Callable[[str, tuple[Any, ...], dict[str, Any]], Any]
 
-CODE = 6
 MAX_REQUESTS = 100_000
 """Calls and reads of a program's objects: a linked list may never end."""
 
@@ -173,12 +172,12 @@ class StandIns(ObjectTable):
 
 
 def code_of(origin: str) -> str:
-    """A short word for where an object crosses, of `CODE` characters: a report has few.
+    """A short word for where an object crosses: a report has few characters.
 
     That two of a suite's places share one has a chance of one in 2^32 a pair; no program has a say in it.
     """
     checksum = crc32(origin.encode("utf-8", "surrogatepass"))
-    return b2a_base64(checksum.to_bytes(4, "big"))[:CODE].decode()
+    return b2a_base64(checksum.to_bytes(4, "big"))[:6].decode()
 
 
 def _origin(action: str, args: tuple[Any, ...]) -> str:
