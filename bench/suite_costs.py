@@ -4,7 +4,7 @@
 
 BENCHMARK is `bigcodebench`, `classeval`, `cweval` or `polyglot-python`, DATA its file or checkout. PEERS holds the
 checkouts ``bigcode-project+bigcodebench``, ``FudanSELab+ClassEval`` (whose runner needs func_timeout) and
-``Co1lin+CWEval`` (pytest-timeout); the exercises are run by plain pytest in a process each, as Aider runs them. Each
+``Co1lin+CWEval`` (pytest-timeout); the exercises are run by plain pytest in a process each, as by Aider. Each
 side grades the references and, apart, programs that return None. CPU is that of all processes of a side, zygotes
 and judges included; what is found once a problem (our controls) and what a side starts with are left out.
 """
@@ -21,6 +21,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from bigcodebench import their_check  # beside this script
 from truegrade.benchmarks import load_benchmark
 from truegrade.pipeline.verdicts import limits_for
 from truegrade.profiles import open_profile
@@ -52,16 +53,19 @@ def ours(programs: Programs, sandbox: Sandbox) -> tuple[float, int, int]:
     return used_s() - before, len(passed), sum("tests-inside" not in one.marks for one in passed)
 
 
+def their_verdict(peer: str, code: str, tests: str) -> str:
+    """That of ``untrusted_check``, which puts its own package in place of the script that calls it."""
+    return their_check(peer, code, tests)
+
+
 def bigcodebench(programs: Programs, peers: Path) -> int:
     """How many pass by ``untrusted_check``, in a process of a pool."""
-    from bigcodebench import their_check  # beside this script
-
     peer = str((peers / "bigcode-project+bigcodebench").resolve())
     with ProcessPoolExecutor(1) as pool, tempfile.TemporaryDirectory() as folder:
         pool.submit(os.chdir, folder).result()
-        pool.submit(their_check, peer, "x = 1", "class TestCases: pass").result()
+        pool.submit(their_verdict, peer, "x = 1", "class TestCases: pass").result()
         sources = [(f"{task.prefix}\n    pass\n{program}", task.tests) for _, task, program in programs]
-        return sum(pool.submit(their_check, peer, *one).result() == "pass" for one in sources)
+        return sum(pool.submit(their_verdict, peer, *one).result() == "pass" for one in sources)
 
 
 def driven(name: str, cases: list[tuple[object, str]], peers: Path) -> int:
@@ -86,19 +90,20 @@ def plain(programs: Programs) -> int:
     return passed
 
 
+def replies(programs: Programs, known: Callable[[str], object]) -> list[tuple[object, str]]:
+    """What drivers ask: a problem as the harness knows it, and a reply."""
+    return [(known(problem.id), f"```python\n{program}\n```") for problem, _, program in programs]
+
+
 def evaluator(name: str, peers: Path, data: Path) -> Callable[[Programs], int]:
     """The harness' own."""
     if name == "bigcodebench":
         return lambda programs: bigcodebench(programs, peers)
     if name == "classeval":
         rows = {row["task_id"]: row for row in json.loads(data.read_text())}
-        return lambda programs: driven(
-            name, [(rows[problem.id], f"```python\n{program}\n```") for problem, _, program in programs], peers
-        )
+        return lambda programs: driven(name, replies(programs, lambda one: rows[one.replace("/", "_")]), peers)
     if name == "cweval":
-        return lambda programs: driven(
-            name, [(problem.id, f"```python\n{program}\n```") for problem, _, program in programs], peers
-        )
+        return lambda programs: driven(name, replies(programs, lambda one: one.partition("/")[2]), peers)
     return plain
 
 
