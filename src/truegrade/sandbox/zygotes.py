@@ -90,8 +90,7 @@ class Zygote:
         """Number of its process on this machine."""
         self.open = True
         self._level = protection.level
-        self.waiting = int(self._apart(role, kind))
-        """Processes that it starts ahead of each program's, and that are none of the program's."""
+        self.waiting = int(self._apart(role, kind))  # processes ahead of each program's, and none of its own
         self._processes = limits.processes
         self._scratch = None if self._level == NAMESPACES else make_scratch()
         self._socket, theirs = socket.socketpair()
