@@ -127,6 +127,8 @@ def _judge_by_own_tests(request: AssayRequest, probes: Sequence[Probe], progress
                     for probe in UnearnedPrograms(probes, acceptance, own).unjudged()
                     if probe.problem_id in request.problems
                 ]
+                if not left:
+                    break
                 progress.start(f"judge by {OWN_TESTS}", total=len(left), done=0)
                 for said in strict.grade(left):
                     journal.append(said)

@@ -60,24 +60,20 @@ def send(
     progress.start(f"grade as {target.name}", total=len(sent) * len(repeats), done=done)
     try:
         with folder.append_said() as journal:
-
-            def keep(said: Said) -> None:
-                journal.append(said)
-                progress.advance()
-
             for repeat in repeats:
                 left = [one for one in sent if (one.probe.id, repeat) not in told]
                 watch = _Watch(probes, heard.given, manifest.pass_at)
-                for each in _answers(target, left, heard, watch, keep):
+                for each in _answers(target, left, heard, watch, journal.append):
                     row = each if repeat == 0 else msgspec.structs.replace(each, repeat=repeat)
-                    keep(row)
+                    journal.append(row)
+                    progress.advance()
                     heard.take(row)
                     if not heard.verdicts and heard.silent >= PATIENCE:
                         raise heard.unusable(problems)
             if sent and not heard.verdicts:
                 raise heard.unusable(problems)
             if not heard.spoiled:
-                send_again(target, sent, heard.given, manifest.pass_at, keep)
+                send_again(target, sent, heard.given, manifest.pass_at, journal.append)
     finally:
         progress.finish()
 

@@ -61,7 +61,7 @@ def _graders(summary: AssaySummary) -> Exhibit:
             _share(words.share_of(measure, "right"), summary),
             _value("FPR", measure.fpr, summary, measure),
             words.unit(measure.j.value),
-            words.unit_interval(measure.j).partition(" ")[2],
+            "" if measure.j.value is None else words.unit_interval(measure.j).partition(" ")[2],
             words.paid_cell(measure),
             ", ".join(measure.open_channels) or "none",
             *(
