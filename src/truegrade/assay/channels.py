@@ -91,6 +91,10 @@ class Steadiness:
         """Whether flips alone explain so many verdicts of so many."""
         return self.flips > 0 and binomial_tail(flipped, sends, self.bound) > NAMED_WRONG
 
+    def usually_accepted(self, control: Probe) -> bool:
+        """Whether a control is accepted more often than not."""
+        return self._ahead[_control(control)] > 0
+
     def changed(self, control: Probe) -> bool:
         """Whether a control ever got another verdict than usual; none at all changes nothing."""
         usual = self._ahead[_control(control)] >= 0
@@ -162,7 +166,7 @@ def look_at_channels(probes: Sequence[Probe], acceptance: Acceptance) -> tuple[l
     """What one grader made of the cheats of one benchmark, by channel in the order of their names."""
     records: dict[str, ChannelRecord] = {}
     steadiness = Steadiness(probes, acceptance)
-    lead, raising = steadiness.lead, raising_paid(probes, acceptance)
+    lead, raising = steadiness.lead, raising_paid(probes, acceptance, steadiness)
     for cheat, twin in pairs_of(probes):
         record = records.setdefault(cheat.channel, ChannelRecord(cheat.channel))
         record.danger = max(record.danger, cheat.danger, key=DANGERS.index)
@@ -186,12 +190,15 @@ def look_at_channels(probes: Sequence[Probe], acceptance: Acceptance) -> tuple[l
     return [records[channel] for channel in sorted(records)], steadiness
 
 
-def raising_paid(probes: Iterable[Probe], acceptance: Acceptance) -> frozenset[str]:
-    """Problems at which a program is accepted that raises."""
-    plain = (
-        each for each in probes if each.kind in ("stub", "control") and not each.after and RAISES in each.code
+def raising_paid(probes: Iterable[Probe], acceptance: Acceptance, steadiness: Steadiness) -> frozenset[str]:
+    """Problems at which a program is accepted that raises: a stub, or a control more often than not."""
+    plain = (each for each in probes if RAISES in each.code and each.label == "wrong" and not each.after)
+    return frozenset(
+        each.problem_id
+        for each in plain
+        if (each.kind == "stub" and acceptance.stands(each))
+        or (each.kind == "control" and steadiness.usually_accepted(each))
     )
-    return frozenset(each.problem_id for each in plain if each.label == "wrong" and acceptance.stands(each))
 
 
 def pairs_of(probes: Iterable[Probe]) -> list[tuple[Probe, Probe | None]]:

@@ -63,7 +63,7 @@ class _Resending:
         self._sent, self._verdicts = sent, verdicts
         self._acceptance = Acceptance(self._probes, verdicts, pass_at)
         self._steadiness = Steadiness(self._probes, self._acceptance)
-        self._raising = raising_paid(self._probes, self._acceptance)
+        self._raising: frozenset[str] = frozenset()
         self._pairs = [(cheat, twin) for cheat, twin in pairs_of(self._probes) if self._acceptance.sent(cheat)]
         self._behind: dict[str, list[Probe]] = defaultdict(list)
         self._first: dict[str, list[Probe]] = defaultdict(list)
@@ -80,6 +80,7 @@ class _Resending:
         channel are no matter. Where verdicts flip, every cheat that was accepted is looked at nevertheless.
         """
         self._steadiness = Steadiness(self._probes, self._acceptance)
+        self._raising = raising_paid(self._probes, self._acceptance, self._steadiness)
         lead, doubt = self._steadiness.lead, self._steadiness.flips > 0
         if lead is None:
             return []
@@ -116,11 +117,11 @@ class _Resending:
 
     def _opens(self, cheat: Probe, twin: Probe | None, doubt: bool) -> list[int]:
         """Where the verdicts on a cheat and its twin look like an open channel, by how much they lead."""
-        if twin is None or cheat.problem_id in self._raising:
+        if twin is None:
             return []
         paid, paid_twin = self._acceptance.accepted(cheat), self._acceptance.accepted(twin)
         lead, lead_twin = self._acceptance.lead(cheat), self._acceptance.lead(twin)
-        if paid and not paid_twin:
+        if paid and not paid_twin and cheat.problem_id not in self._raising:
             return [lead, -lead_twin]
         return [lead] if paid and doubt else []
 
