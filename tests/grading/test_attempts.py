@@ -14,8 +14,11 @@ LIKE_HONEST = {
     "white-space-output", "output-of-everything", "name-is-not-main",
 }  # fmt: skip
 """What an honest program might be: a wrong answer, a name, tests of its own."""
-ENDS = {"exit-at-import", "hard-exit-at-import", "exit-at-the-end"}
-"""A program on standard input may end as it likes."""
+AS_IT_LIKES = {
+    "exit-at-import", "hard-exit-at-import", "exit-at-the-end",
+    "success-marker", "pytest-summary", "unittest-summary", "json-report",
+}  # fmt: skip
+"""How a program on standard input may end, and what it may print: that is its output, if a wrong one."""
 ADD = FunctionTask(
     prompt="", entry_point="add", tests="assert add(1, 2) == 3\nassert add(2, 2) == 4\n", reference=""
 )
@@ -42,7 +45,7 @@ def looked(task, code, sandbox):
 def cheats(form):
     """(name, channel, code, the same without its hook) of those that no honest program looks like."""
     probes = [probe for probe in cheat_probes("p", "add", form, ("h0", "h1")) if probe.form == "program"]
-    left_out = LIKE_HONEST | (ENDS if form == "stdio" else set())
+    left_out = LIKE_HONEST | (AS_IT_LIKES if form == "stdio" else set())
     pairs = zip(probes[::2], probes[1::2], strict=True)
     return [(one.origin, one.channel, one.code, twin.code) for one, twin in pairs if one.origin not in left_out]
 
