@@ -59,7 +59,7 @@ APART = 3
 """The lowest protection level at which runs have namespaces of their own: below it a suite has no chance."""
 MOST_TRIED = 4
 """How many constants of an assertion are tried."""
-REFERENCE_RUNS = 10
+REFERENCE_RUNS = 30
 """So often the reference has to do in control runs what it should; what wavers is left out with its suite."""
 
 
