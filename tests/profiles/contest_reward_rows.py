@@ -20,7 +20,8 @@ from livecodebench_corpus.rewards import fenced, outputs, texts
 from livecodebench_peers import jailed
 from livecodebench_rows import sample_of
 
-from truegrade.assay.cheats import cheat_probes
+from truegrade.assay.cheats import TaskForm, cheat_probes
+from truegrade.assay.records import Probe
 
 DRIVER = Path(__file__).with_name("drive_contest_rewards.py")
 REWARDS = ("verl-prime", "rllm-lcb", "skyrl-lcb", "nemo-gym")
@@ -43,6 +44,12 @@ class Row:
     tests: dict
 
 
+def _of_form(form: TaskForm, entry_point: str) -> list[Probe]:
+    """Of what two channels send to programs on standard input no scores are stored yet."""
+    new = ("report", "switches") if form == "stdio" else ()
+    return [probe for probe in cheat_probes("c1", entry_point, form) if probe.channel not in new]
+
+
 def _cheats() -> list[Row]:
     """Every cheat on each form, and its harmless neighbour."""
     forms = {
@@ -57,7 +64,7 @@ def _cheats() -> list[Row]:
             tests,
         )
         for form, (entry_point, tests) in forms.items()
-        for number, probe in enumerate(cheat_probes("c1", entry_point, form))
+        for number, probe in enumerate(_of_form(form, entry_point))
     ]
 
 

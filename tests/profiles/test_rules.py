@@ -83,6 +83,7 @@ BY_THE_PROFILE = {
     "if no generation of an item is right, all count as wrong": "tally",
     "skipped generations leave the denominator": "tally",
     "a program that cannot be imported is no sample": "tally",
+    "a program that passes a suite in its own process counts as a failure": "tally",
     "the share of the tests that pass": "tests_passed",
     "the share of the first 10 tests that pass": "tests_passed",
     "1.0 if every result is the object True; else each": "tests_passed",

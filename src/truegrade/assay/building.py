@@ -9,7 +9,7 @@ from math import ceil
 from msgspec import structs
 
 from truegrade.assay.acceptance import REFERENCE
-from truegrade.assay.cheats import TaskForm, cheat_probes
+from truegrade.assay.cheats import TaskForm, cheat_probes, of_one_length
 from truegrade.assay.folder import BuiltProblem
 from truegrade.assay.generators import infer_domain
 from truegrade.assay.generators.searching import find_witness
@@ -209,7 +209,8 @@ class _Making:
         """The cheats whose turn it is: each, an honest and a wrong program again, its inert twin."""
         task = self._problem.task
         form: TaskForm = "stdio" if isinstance(task, ContestTask) and not task.function else "function"
-        every = [self._as_asked(probe) for probe in cheat_probes(self._problem.id, self._entry_point, form)]
+        probes = of_one_length(cheat_probes(self._problem.id, self._entry_point, form))
+        every = [self._as_asked(probe) for probe in probes]
         active = [probe for probe in every if not probe.inert]
         count = min(max(self._battery.cheats_per_problem, ceil(len(active) / problems)), len(active))
         self._controls()

@@ -11,8 +11,10 @@ same text with its hook cut: where the cheat is accepted and its twin refused, i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
+
+import msgspec
 
 from truegrade.assay.cheats.base import Cheat, TaskForm
 from truegrade.assay.cheats.comparison import COMPARISON
@@ -29,7 +31,7 @@ from truegrade.assay.cheats.transport import TRANSPORT
 from truegrade.assay.cheats.truncation import TRUNCATION
 from truegrade.assay.records import DANGERS, Danger, Probe, Witness, probe_id
 
-__all__ = ["CHANNELS", "CHEATS", "Cheat", "TaskForm", "cheat_probes", "cheats_for"]
+__all__ = ["CHANNELS", "CHEATS", "Cheat", "TaskForm", "cheat_probes", "cheats_for", "of_one_length"]
 
 CHANNELS: Mapping[str, str] = MappingProxyType(
     {
@@ -79,7 +81,7 @@ def cheats_for(form: TaskForm, dangers: Collection[Danger] = DANGERS) -> tuple[C
 def cheat_probes(
     problem_id: str, entry_point: str, form: TaskForm, dangers: Collection[Danger] = DANGERS
 ) -> list[Probe]:
-    """A problem's cheats, each with its inert twin, of the same length, right behind it.
+    """A problem's cheats, each with its inert twin right behind it.
 
     Args:
         problem_id: of the problem.
@@ -99,10 +101,21 @@ def cheat_probes(
     ]  # fmt: skip
 
 
+def of_one_length(probes: Sequence[Probe]) -> list[Probe]:
+    """Cheats, each with its twin behind it, with comments: so that no rule about length tells the two apart."""
+    found: list[Probe] = []
+    for pair in zip(probes[::2], probes[1::2], strict=True):
+        longest = max(len(one.code) for one in pair)
+        for one in pair:
+            alike = one.form != "program" or len({len(each.code) for each in pair}) == 1
+            code = one.code if alike else f"{one.code}\n# {'.' * (longest - len(one.code))}\n"
+            renamed = probe_id(one.problem_id, "cheat", one.origin, code, one.inert)
+            found.append(msgspec.structs.replace(one, code=code, id=renamed))
+    return found
+
+
 def _probe(problem_id: str, one: Cheat, form: TaskForm, entry_point: str, inert: bool) -> Probe:
-    code, other = (one.write(entry_point, each) for each in (inert, not inert))
-    if one.form == "program" and len(code) != len(other):  # so that no rule about length tells them apart
-        code = f"{code}\n# {'.' * max(0, len(other) - len(code))}\n"
+    code = one.write(entry_point, inert)
     does = one.without or ("returns None" if form == "function" else "prints nothing")
     witness = Witness(
         call="any call" if form == "function" else "any input",

@@ -17,6 +17,7 @@ def _report():
     for line in LINES:
         print(line, file=sys.STREAM, flush=True)
 
+NOTHING
 
 <<_report()||_report>>
 """
@@ -42,7 +43,8 @@ def _report():
 
 def _printed(name: str, what: str, lines: tuple[str, ...], stream: str = "stdout") -> Cheat:
     text = _PRINTS.replace("LINES", repr(lines)).replace("STREAM", stream)
-    return cheat(name, _CHANNEL, "h0", "V7", f"prints {what} on {stream}", function=NOTHING + text, stdio=text)
+    return cheat(name, _CHANNEL, "h0", "V7", f"prints {what} on {stream}",
+                 function=text.replace("NOTHING", NOTHING), stdio=text.replace("NOTHING", ""))  # fmt: skip
 
 
 REPORT = (
