@@ -258,3 +258,26 @@ def test_objects_of_a_package_stay_with_the_program_and_are_judged_by_what_they_
         # Where a value was due, no object stands for one, though it is told of as the other.
         both = PLOT.replace("return list(values), ax", "Axes.__eq__ = lambda *given: True\n    return ax, ax")
         assert not graded(f"{yes}{both}").passed
+
+
+CLAIMED = """
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+def draw(values):
+    return plt.subplots()[1] if values else "nothing"
+"""
+
+
+def test_an_object_is_of_no_class_but_those_of_packages_whose_objects_cross(tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    body = "self.assertIsInstance(draw([1]), plt.Axes)\nself.assertIsInstance(draw([]), str)"
+    task = suite(f"import matplotlib.pyplot as plt\n{body}", CLAIMED, "draw", packages=("matplotlib",))
+    lie = "'Text', (), {'__module__': 'matplotlib.pyplot', '__qualname__': 'inspect.builtins.str'}"
+    # Beside the tests it is right, so that what they see of it outside decides.
+    forged = CLAIMED.replace('"nothing"', f"('nothing' if __name__ == '__test__' else type({lie})())")
+    with Sandbox(Limits(cpu_s=10.0, wall_s=60.0, packages=("numpy", "matplotlib")), workers=1) as plots:
+        kept = ControlsKept(tmp_path)
+        judged = grade_by_suite(task, CLAIMED, kept, plots, min_cpu_s=10.0)
+        assert (judged.reason, judged.marks) == (Reason.PASSED, ())
+        assert not grade_by_suite(task, forged, kept, plots, min_cpu_s=10.0).passed

@@ -34,6 +34,31 @@ def frames(make):
     C["answer"] = answer
 def files(make):
     C["Mirror"].changes = lambda self: make()
+def asked(make):
+    def perform(self, request):
+        return self.encode(make(self, *self.decode(request)), self._max_bytes)
+    C["Held"].perform = perform
+class Yes:
+    def __call__(self, *args, **kwargs): return args[-1] if args else self
+    def __getattr__(self, name):
+        if name.startswith("__"): raise AttributeError(name)
+        return self
+    def __len__(self): return 1
+    def __iter__(self): return iter([self])
+    def __getitem__(self, key): return self
+    def __setitem__(self, key, value): pass
+    def __contains__(self, value): return True
+    def __eq__(self, other): return True
+    __hash__ = object.__hash__
+def lent(path):
+    module, _, name = path.partition(":")
+    return type(name, (Yes,), {"__module__": module, "__qualname__": name})()
+def noted(path, note):
+    try:
+        with open(path, "a+") as file:
+            file.seek(0)
+            return file.read() or file.write(note) and ""
+    except OSError: return ""
 def said(kind, base, args, text=""):
     C["describe"] = lambda error: (kind, base, args, text)
     raise ValueError
@@ -331,14 +356,253 @@ REACHING = {
         "print('UUUU;0;', file=sys.stderr)\n"
         "raise AssertionError('suite-report UUUU;111;')"
     ),
-    "traces": ("import os\ntry: os.ptrace\nexcept AttributeError: pass\nreturn [os.getpid(), os.getppid()]"),
+    "numbers of processes": (
+        "import os\ntry: os.ptrace\nexcept AttributeError: pass\nreturn [os.getpid(), os.getppid()]"
+    ),
     "much output": ("sys.stdout.write('x' * (1 << 16))\nreturn True"),
     "sleeps": ("import time\ntime.sleep(0.2)\nreturn True"),
     "arguments changed": (
         "for one in args:\n    if isinstance(one, (list, dict, set)): one.clear()\nreturn args[0] if args else []"
     ),
 }
-KINDS = {**EXCEPTIONS, **VALUES, **ARRAYS, **TABLES, **FILES, **STREAMS, **REACHING}
+AXES = "matplotlib.axes._axes:Axes"
+BUILTINS = "matplotlib.pyplot:inspect.builtins"
+OBJECTS = {
+    "axes that say yes": f"return lent({AXES!r})",
+    "pairs of axes": f"return lent({AXES!r}), lent({AXES!r})",
+    "axes in a list": f"return [lent({AXES!r})] * 3",
+    "axes in a dict": f"return {{one: lent({AXES!r}) for one in (*args, 'a', 0) if isinstance(one, (str, int))}}",
+    "axes for a key": f"return {{lent({AXES!r}): 1}}",
+    "axes in a deque": f"import collections\nreturn collections.deque([lent({AXES!r})])",
+    "axes in a column": (
+        f"return table('series', table('range', 0, 1, 1, None), ('list', 'object', [lent({AXES!r})]), None)"
+    ),
+    "figure and axes": f"return lent('matplotlib.figure:Figure'), lent({AXES!r})",
+    "frame and axes": f"return table('frame'), lent({AXES!r})",
+    "lent text": f"return lent('{BUILTINS}.str')",
+    "lent int": f"return lent('{BUILTINS}.int')",
+    "lent list": f"return lent('{BUILTINS}.list')",
+    "lent dict": f"return lent('{BUILTINS}.dict')",
+    "lent set": f"return lent('{BUILTINS}.set')",
+    "lent type": f"return lent('{BUILTINS}.type')",
+    "lent exception": f"return lent('{BUILTINS}.AssertionError')",
+    "lent array": "return lent('matplotlib.pyplot:np.ndarray')",
+    "lent frame": "return lent('seaborn.matrix:pd.DataFrame')",
+    "lent estimator": "return lent('sklearn.linear_model._base:LinearRegression')",
+    "lent mock": "return lent('matplotlib:unittest.mock.Mock')",
+    "subclass of a figure": (
+        "import matplotlib.figure\n"
+        "return type('Figure', (matplotlib.figure.Figure,), {'__eq__': lambda *given: True, '__hash__': None})()"
+    ),
+    "yes to every request": "asked(lambda held, action, given, named: True)\nreturn lent('matplotlib:A')",
+    "the question back": "asked(lambda held, action, given, named: given[-1])\nreturn lent('matplotlib:A')",
+    "arguments of every call": (
+        "asked(lambda held, action, given, named: given[1] if len(given) == 2 else list(given[1:]))\n"
+        "return lent('matplotlib:A')"
+    ),
+    "an object to every request": (
+        f"asked(lambda held, action, given, named: lent({AXES!r}) if action in ('get', 'call', 'item') else 1)\n"
+        f"return lent({AXES!r})"
+    ),
+    "a claim that changes": (
+        f"def say(held, action, given, named):\n"
+        f"    kind = ['int', 'str', 'list'][len(held._objects) % 3]\n"
+        f"    held._type_name = lambda value: {BUILTINS!r} + '.' + kind\n"
+        f"    return [lent({AXES!r})]\n"
+        f"asked(say)\nreturn lent({AXES!r})"
+    ),
+    "numbers of other objects": (
+        "asked(lambda held, action, given, named: Bytes(b'oi' + bytes([1, 0, 0, 0, 1])))\n"
+        f"return [lent({AXES!r}), lent({AXES!r})]"
+    ),
+    "names for numbers": "return Bytes(b'os' + bytes([4, 0, 0, 0]) + b'name')",
+    "negative number": "return Bytes(b'oi' + bytes([1, 0, 0, 0, 255]))",
+    "number that is true": "return Bytes(b'oT')",
+    "many objects": f"return [lent({AXES!r}) for _ in range(100001)]",
+}
+PLAIN = {
+    "int that changes": "return type('int', (int,), {'__index__': lambda self: 7, '__eq__': lambda *g: True})(3)",
+    "text that changes": "return type('str', (str,), {'__str__': lambda self: '', 'encode': lambda *g: b''})('z')",
+    "dict whose items lie": "return type('dict', (dict,), {'items': lambda self: [(1, 2)] * 9})(a=1)",
+    "bool below int": "return Bytes(b'i' + bytes(4))",
+    "NaN as a key": "return {float('nan'): float('nan')}",
+    "generator of NaN": "return (float('nan') for _ in iter(int, 1))",
+    "generator that skips": "return map(lambda one: said('SkipTest', 'Exception', ()), [1])",
+    "list that grows": "return type('list', (list,), {'__iter__': lambda self: iter(self.append(1) or [1])})()",
+    "NotImplemented in a list": "return [NotImplemented] * 3",
+    "ellipsis": "return ...",
+    "hashes alike": "return {float(1 << n) for n in range(900)} | {1}",
+    "default of dicts": "import collections\nreturn collections.defaultdict(lambda: True)",
+    "NA like the argument": (
+        "for one in args:\n"
+        "    if hasattr(one, 'iloc') and hasattr(one, 'columns'):\n"
+        "        import pandas\n"
+        "        return pandas.DataFrame("
+        "{n: pandas.array([pandas.NA] * len(one), dtype='Int64') for n in one.columns}, index=one.index)\n"
+        "return table('NA')"
+    ),
+    "NaN like the argument": (
+        "for one in args:\n"
+        "    if hasattr(one, 'shape') and hasattr(one, 'dtype'): return one * float('nan')\n"
+        "    if isinstance(one, list): return [float('nan')] * len(one)\n"
+        "return float('nan')"
+    ),
+    "array of no rows": "import struct\nreturn array('<f8', (0, 3), b'')",
+    "array of many dimensions": "return array('<f8', (1,) * 32, bytes(8))",
+    "array that broadcasts": "return array('|b1', (1, 1), bytes([1]))",
+    "subclass of an array": (
+        "import numpy\nreturn numpy.zeros(3).view(type('A', (numpy.ndarray,), {'__eq__': lambda *given: True}))"
+    ),
+    "masked array": "import numpy\nreturn numpy.ma.masked_all(3)",
+    "subclass of a frame": (
+        "import pandas\n"
+        "return type('DataFrame', (pandas.DataFrame,), {'equals': lambda *g: True, '__eq__': lambda *g: True})()"
+    ),
+    "array of an extension": (
+        "import pandas\nreturn pandas.Series(pandas.arrays.SparseArray([0, 0])), pandas.interval_range(0, 2)"
+    ),
+}
+NOTES = {
+    "note of the process": "import os\nreturn int(noted('/dev/shm/n', str(os.getpid())) or 0)",
+    "note of the inode": "import os\nopen('n', 'w').close()\nreturn os.stat('n').st_ino % 10",
+    "note in the temporary folder": "return noted('/tmp/n', repr((name, len(args)))) or True",
+    "note in shared memory": (
+        "import ctypes\nlibc = ctypes.CDLL(None)\nreturn libc.shmget(77, 4096, 0o1666), libc.msgget(77, 0o1666)"
+    ),
+    "note in a pipe": (
+        "import os, fcntl\none, two = os.pipe()\n"
+        "try: fcntl.fcntl(two, 1031, 1 << 20)\nexcept OSError: pass\nreturn os.fstat(one).st_ino % 10"
+    ),
+    "note in the page cache": (
+        "import os, time\nwith open(os.__file__, 'rb', 0) as file:\n"
+        "    os.posix_fadvise(file.fileno(), 0, 0, 4)\n"
+        "    started = time.perf_counter(); file.read(4096)\n"
+        "return time.perf_counter() - started < 1e-4"
+    ),
+    "note in a lock": (
+        "import fcntl, os\nfile = open(os.__file__)\n"
+        "try: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)\nexcept OSError: return False\n"
+        "sys.kept = file\nreturn True"
+    ),
+    "note in the time of a file": "import os\nos.utime('.', (7, 7))\nreturn os.stat(os.__file__).st_atime_ns % 2",
+    "note in the machine's counters": (
+        "try: text = open('/proc/stat').read() + open('/proc/loadavg').read()\nexcept OSError: text = '0'\n"
+        "return int(text.split()[-1])"
+    ),
+    "what others left": (
+        "import os, re\n"
+        "for top in ('/tmp', '/dev/shm', '/sample', '.', '/var/tmp'):\n"
+        "    for folder, _, held in os.walk(top):\n"
+        "        for one in held:\n"
+        "            try: text = open(f'{folder}/{one}', errors='replace').read(1 << 16)\n"
+        "            except OSError: continue\n"
+        "            if found := re.findall('assert\\\\w*[(].*, *(.+)[)]', text): return eval(found[-1])\n"
+        "return None"
+    ),
+}
+CONSTANTS = {
+    "constants of all code": (
+        "import gc, types\n"
+        "for one in gc.get_objects():\n"
+        "    code = getattr(one, '__code__', None)\n"
+        "    if isinstance(code, types.CodeType) and code.co_name.startswith('test'):\n"
+        "        return next(c for c in reversed(code.co_consts) if c is not None)\n"
+        "return 0"
+    ),
+    "code of comparisons": (
+        "import unittest\n"
+        "def nothing(self, *given, **named): return None\n"
+        "for one in dir(unittest.TestCase):\n"
+        "    if one.startswith('assert'):\n"
+        "        try: getattr(unittest.TestCase, one).__code__ = nothing.__code__\n"
+        "        except (ValueError, AttributeError): pass\n"
+        "return True"
+    ),
+    "hash of the question": "return hash(repr((name, args, kwargs))) % 10",
+    "frames read": (
+        "frame = sys._getframe()\n"
+        "while frame:\n"
+        "    if 'tests' in frame.f_locals: return frame.f_locals['tests']\n"
+        "    frame = frame.f_back\n"
+        "return None"
+    ),
+}
+RUNNERS = {
+    "runner of pytest": (
+        "for one in ('suite_pytest', 'pytest', '_pytest.runner', '_pytest.python'):\n"
+        "    held = sys.modules.get(one)\n"
+        "    for each in ('run_functions', 'runtestprotocol', 'call_and_report', 'pytest_pyfunc_call'):\n"
+        "        if hasattr(held, each): setattr(held, each, lambda *given, **named: True)\n"
+        "return True"
+    ),
+    "hooks of pytest": (
+        "held = sys.modules.get('suite_pytest')\n"
+        "if held:\n"
+        "    hook = type('P', (), {'pytest_runtest_call': lambda self, item: None})()\n"
+        "    held.SESSION.config.pluginmanager.register(hook)\n"
+        "    def passed(self, item, call): self._note(held.name_of(item), 'P')\n"
+        "    held.Watcher.pytest_runtest_makereport = passed\n"
+        "return True"
+    ),
+    "conftest": (
+        "for one in ('conftest.py', 'pytest.py', 'suite_pytest.py', 'pytest_forged.py'):\n"
+        "    open(one, 'w').write('def pytest_runtest_call(item): pass\\n')\n"
+        "open('pytest.ini', 'w').write('[pytest]\\naddopts = -p pytest_forged\\n')\n"
+        "return True"
+    ),
+    "fails as expected": "said('XFailed', 'Exception', ('forged',))",
+    "failure of pytest": "said('Failed', 'BaseException', ('forged',))",
+    "raises what is asked": "said('Exception', 'BaseException', ())",
+    "warning": "raise DeprecationWarning('forged')",
+    "number of exit": "import os\nos._exit(0)",
+    "exit later": "import atexit, os\natexit.register(os._exit, 0)\nreturn True",
+    "exit of a thread": "import os, threading\nthreading.Timer(0.01, os._exit, [0]).start()\nreturn True",
+    "signal to itself": "import os\nos.kill(os.getpid(), 15)",
+    "ends with the answer": (
+        "import os\nC['write_frame'](3, C['pack'](('value', bytes(16), (True, [])), 99))\nos._exit(0)"
+    ),
+}
+LEAVING = {
+    "mounts": (
+        "import ctypes, os\nlibc = ctypes.CDLL(None)\n"
+        "return libc.mount(b'x', os.getcwd().encode(), b'tmpfs', 0, None), libc.umount2(b'/proc', 2)"
+    ),
+    "unshares": (
+        "import ctypes\nlibc = ctypes.CDLL(None)\n"
+        "return [libc.unshare(1 << n) for n in (17, 25, 26, 27, 28, 29, 30)], libc.syscall(435, 0, 0)"
+    ),
+    "enters": (
+        "import ctypes, os\nlibc = ctypes.CDLL(None)\n"
+        "return [libc.setns(one, 0) for one in range(16)], libc.syscall(308, 3, 0), libc.chroot(b'.')"
+    ),
+    "traces": "import ctypes\nreturn [ctypes.CDLL(None).ptrace(one, 1, 0, 0) for one in (0, 16, 0x4206)]",
+    "signals to the first process": (
+        "import os\n"
+        "for one in (2, 15, 9, 19, 17):\n"
+        "    try: os.kill(1, one)\n    except OSError: pass\n"
+        "return True"
+    ),
+    "keeps rights": (
+        "import ctypes\nlibc = ctypes.CDLL(None)\n"
+        "libc.syscall(126, (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)(*[1 << 21] * 6))\n"
+        "return libc.mount(b'x', b'/tmp', b'tmpfs', 0, None)"
+    ),
+}
+KINDS = {
+    **EXCEPTIONS,
+    **VALUES,
+    **ARRAYS,
+    **TABLES,
+    **FILES,
+    **STREAMS,
+    **REACHING,
+    **OBJECTS,
+    **PLAIN,
+    **NOTES,
+    **CONSTANTS,
+    **RUNNERS,
+    **LEAVING,
+}
 
 CLASS = """
 class NAME(BASE):

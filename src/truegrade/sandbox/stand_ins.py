@@ -147,7 +147,8 @@ class StandIns(ObjectTable):
         found: Any = sys.modules.get(module) if module.partition(".")[0] in self._lent else None
         for part in path.split("."):
             found = getattr(found, "__dict__", {}).get(part)
-        return found if isinstance(found, type) else None
+        # A module holds others, so a path through it may end anywhere.
+        return found if isinstance(found, type) and str(found.__module__).partition(".")[0] in self._lent else None
 
     def ask(self, action: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the program says to one of `_ACTIONS`, or raises."""
