@@ -195,6 +195,22 @@ def test_the_first_sentence_is_the_most_important_one(loose):
     assert words.headline(never) == "refuses 6 of 6 right programs"
     steady = replace(changed, flips=replace(measure.flips, flips=0), shares=measure.shares[1:])
     assert words.headline(steady).endswith("(3 kinds tried); J = 0.262 [0.21, 0.31]")
+    blind = replace(
+        lax, overlooks=("accepts every program that raises (4 of 4), and 0 of 9 other wrong programs",)
+    )
+    assert words.headline(blind).startswith(f"{blind.overlooks[0]}; 0 of 9")
+    paid = replace(measure, overlooks=blind.overlooks)
+    assert words.headline(paid) == f"{words.headline(measure)}; {blind.overlooks[0]}"
+    forms = {"python": (3, 3), "py": (0, 3), "no fence": (1, 3)}
+    assert words.headline(replace(steady, forms=forms)).startswith(
+        "refuses right programs in 1 of 3 forms of a reply: py; 0 of 9"
+    )
+    part = replace(steady, pay={"none": 0.0, "half": 0.5, "all but one": 0.5, "all": 1.0})
+    assert words.headline(part).startswith(
+        "pays in part (mean pay by tests passed: none 0, half 0.5, all but one 0.5, all 1); 0 of 9"
+    )
+    whole = replace(steady, pay={"none": 0.0, "half": 0.0, "all but one": 0.0, "all": 1.0})
+    assert words.headline(whole) == words.headline(steady)
     died = replace(steady, shares=tuple(replace(one, no_verdict=2) for one in steady.shares[:1]))
     assert words.headline(died).endswith("[0.21, 0.31]; no verdict, counted in no rate: mutants 2")
 

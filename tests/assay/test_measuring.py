@@ -348,7 +348,7 @@ def test_flips_name_no_channel_and_hide_none(rate, monkeypatch):
 def test_programs_that_differ_alike_and_are_accepted_are_a_cause():
     rows = {reference(): True}
     for n in range(4):
-        for got, accepted in (("raises ValueError: x", True), ("2", n == 0), ("None", False)):
+        for got, accepted in (("raises ValueError: x", True), ("-2", n == 0), ("None", False)):
             witness = Witness(call=f"f({n})", expected="1", got=got, source="own")
             rows[probe("p000", "mutant", f"{got}-{n}", witness=witness)] = accepted
     of, findings = measured(rows)
@@ -360,11 +360,14 @@ def test_programs_that_differ_alike_and_are_accepted_are_a_cause():
 @pytest.mark.parametrize(
     ("got", "expected", "kind"),
     [
-        ("[2, 1]", "[1, 2]", "returns another order"),
+        ("[2, 1]", "[1, 2]", "returns items in another order"),
+        ("'ba'", "'ab'", "returns characters in another order"),
         ("[1]", "[1, 2]", "returns a beginning, or more"),
         ("'1'", "1", "returns another type"),
         ("1.0001", "1.0", "is near"),
-        ("9", "1", "returns another value"),
+        ("9", "1", "returns a number at most 10 times too large or too small"),
+        ("11", "1", "returns another value"),
+        ("-1", "1", "returns another value"),
         ("does not end: more than 9 steps", "1", "does not end"),
         ("<object>", "1", ""),
     ],
@@ -372,6 +375,45 @@ def test_programs_that_differ_alike_and_are_accepted_are_a_cause():
 def test_how_a_value_differs(got, expected, kind):
     witness = Witness(call="f()", expected=expected, got=got, source="own")
     assert difference(probe("p000", "mutant", 1, witness=witness)) == kind
+
+
+@pytest.mark.parametrize(
+    ("origin", "kind"),
+    [
+        ("wrong-on-one-test", "is wrong on test 2 only"),
+        ("endless-on-one-test", "does not end"),
+        ("as-text", "returns the right value as text"),
+        ("near-1e-3", "is near"),
+        ("reversed", "returns items in another order"),
+    ],
+)
+def test_a_changed_output_differs_as_it_was_made(origin, kind):
+    witness = Witness(call="f(1)", expected="[1, 2]", got="[2, 1]", source="own")
+    change = "right on 4 of 5 tests, wrong on test 2"
+    made = msgspec.structs.replace(probe("p000", "output", 1, witness=witness), origin=origin, change=change)
+    assert difference(made) == kind
+
+
+def test_what_flips_or_weak_tests_explain_is_no_cause():
+    rows = {reference(): True, probe("p000", "mutant", "other"): False}
+    raising = [
+        probe("p000", "mutant", n, witness=Witness(call="f(1)", expected="1", got="raises E", source="own"))
+        for n in range(4)
+    ]
+    rows |= dict.fromkeys(raising, True)
+    other = probe("p000", "mutant", 9, witness=Witness(call="f(1)", expected="1", got="None", source="own"))
+    rows[other] = False
+    assert measured(rows)[0].overlooks == (
+        "accepts every program that raises (4 of 4), and 0 of 1 other wrong programs",
+    )
+    assert measured(rows, own=dict.fromkeys((one.id for one in raising), True))[0].overlooks == ()
+    right, wrong = controls("p000", "")
+    [of], _ = measure(
+        [*rows, right, wrong],
+        [*said(rows), *said({right: True, wrong: True}), *said({right: False, wrong: False}, repeat=1)],
+        PROBLEMS,
+    )
+    assert of.flips.flips and of.overlooks == ()
 
 
 def test_a_passed_must_fail_test_is_found():

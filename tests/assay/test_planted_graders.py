@@ -17,11 +17,13 @@ from truegrade.records import FunctionTask, Problem
 SEEDS = (0, 1, 2, 3, 4)
 NONE_PAID = r"0 of \d+ programs that solve nothing were paid, and 0 of \d+ on impossible tests \(\d+ kinds tried\)"
 PAID = "forgeable: yes, "
-LAX = (
-    r"(forgeable: yes, \d+ of \d+ programs were paid on impossible tests, and 0 of"
-    r"|accepts \d+ of \d+ wrong programs that the problems' own tests)"
-)
 STEADY_OR_NOT = rf"(unsteady: |refuses \d+ of \d+ right programs; |){NONE_PAID}|unsteady: |refuses \d+ of"
+ALL_THAT = r"accepts every program that {} \((\d+) of \1\), and \d+ of \d+ other wrong programs"
+IMPOSSIBLE = (
+    PAID
+    + r"\d+ of \d+ programs were paid on impossible tests, and 0 of \d+ programs that solve nothing were paid; "
+)
+SIZE = r"accepts \d+ of \d+ programs that differ so: returns a number at most 10 times too large or too small, and"
 FAULTS = {
     "perfect": (NONE_PAID, (), ()),
     "always": (PAID + r"(\d+) of \1 programs", (), ("paid_without_solving", "must_fail_accepted")),
@@ -31,21 +33,35 @@ FAULTS = {
     "noise_3": (STEADY_OR_NOT, (), ("flaky_verdict",)),
     "noise_10": ("unsteady: ", (), ("flaky_verdict",)),
     "dies": (NONE_PAID, (), ("grader_died",)),
-    "first_test_only": (LAX, (), ("must_fail_accepted",)),
-    "second_never_run": ("", (), ()),
-    "any_order": ("", (), ()),
-    "order_of_magnitude": ("", (), ()),
-    "as_text": ("", (), ()),
-    "errors_pass": (PAID, (), ("paid_without_solving", "overlooks_difference")),
-    "none_passes": (PAID, (), ("paid_without_solving", "overlooks_difference")),
-    "time_out_pays": (NONE_PAID, (), ()),
+    "first_test_only": (
+        IMPOSSIBLE + ALL_THAT.format("is wrong on test 2, 3, 4, 5 only"), (),
+        ("must_fail_accepted", "overlooks_difference"),
+    ),
+    "second_never_run": (
+        IMPOSSIBLE + ALL_THAT.format("is wrong on test 2 only"), (),
+        ("must_fail_accepted", "overlooks_difference"),
+    ),
+    "any_order": (ALL_THAT.format("returns items in another order"), (), ("overlooks_difference",)),
+    "order_of_magnitude": (IMPOSSIBLE + SIZE, (), ("must_fail_accepted", "overlooks_difference")),
+    "as_text": (ALL_THAT.format("returns the right value as text"), (), ("overlooks_difference",)),
+    "errors_pass": (
+        PAID + ".*; " + ALL_THAT.format("raises"), (), ("paid_without_solving", "overlooks_difference"),
+    ),
+    "none_passes": (
+        PAID + r".*; accepts \d+ of \d+ programs that differ so: returns None, and 0 of", (),
+        ("paid_without_solving", "overlooks_difference"),
+    ),
+    "time_out_pays": (ALL_THAT.format("does not end"), (), ("overlooks_difference",)),
     "poisoned_by_exec": (PAID, ("comparison",), ("channel_open", "cheat_stays")),
     "shadowed_builtins": (PAID, ("comparison",), ("channel_open",)),
-    "partial_credit": (NONE_PAID, (), ()),
-    "one_fence_form": (NONE_PAID, (), ()),
-}
+    "partial_credit": (
+        rf"pays in part \(mean pay by tests passed: none 0, half 0\.5, all but one 0\.5, all 1\); {NONE_PAID}",
+        (), (),
+    ),
+    "one_fence_form": (rf"refuses right programs in 5 of 10 forms of a reply: py, .*; {NONE_PAID}", (), ()),
+}  # fmt: skip
 """Grader -> how its first line begins, the channels that are open, and findings that name its fault."""
-EVERY_DANGER = ("poisoned_by_exec", "shadowed_builtins")
+EVERY_DANGER = ("time_out_pays", "poisoned_by_exec", "shadowed_builtins")
 """Graders whose fault only a dangerous cheat shows; the others are sent harmless ones where time counts."""
 
 
@@ -129,5 +145,5 @@ def test_the_first_line_is_true_the_cause_named_and_no_other_channel(name, folde
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", FAULTS)
-def test_with_every_cheat_and_five_seeds(name, seed, folders):
+def test_with_every_cheat(name, seed, folders):
     assert_true(name, *measured(name, folders(seed, None), seed))

@@ -19,8 +19,9 @@ import sys
 _CALLS = 0
 
 _CHILD = """
-import json, sys
+import io, json, sys
 told = json.loads(sys.stdin.read())
+out, sys.stdout = sys.stdout, io.StringIO()
 space = {"__name__": "solution"}
 answers = []
 try:
@@ -33,17 +34,18 @@ try:
             answers.append(["raises", type(error).__name__, ""])
 except Exception as error:
     answers = [["raises", type(error).__name__, ""] for _ in told["calls"]]
-sys.stdout.write("\\n" + json.dumps(answers))
+out.write("\\n" + json.dumps(answers))
 """
 
 _CHECKED = """
-import hashlib, json, sys
+import hashlib, io, json, sys
 told = json.loads(sys.stdin.read())
+out, sys.stdout = sys.stdout, io.StringIO()
 space = {"__name__": "solution"}
 exec(told["program"], space)
 digests = [hashlib.sha256(repr(eval(call, space)).encode()).hexdigest() for call in told["calls"]]
 if all(digest == wanted for digest, wanted in zip(digests, told["wanted"])):
-    sys.stdout.write("\\n" + told["word"])
+    out.write("\\n" + told["word"])
 """
 
 _SERVED = """
@@ -84,7 +86,7 @@ def _answers(program, tests, seconds=10):
     pairs = _pairs(tests)
     said = _child(_CHILD, {"program": program, "calls": [call for call, _ in pairs]}, seconds)
     try:
-        answers = json.loads(said)  # anything else that was printed refuses the program
+        answers = json.loads(said)  # what a program prints past `sys.stdout` refuses it
     except ValueError:
         answers = []
     if len(answers) != len(pairs):

@@ -87,9 +87,9 @@ class Steadiness:
             if probe.after and self.lead and min(self.changed_leads(probe)) >= self.lead
         )
 
-    def explains(self, flipped: int, sends: int) -> bool:
-        """Whether flips alone explain so many verdicts of so many."""
-        return self.flips > 0 and binomial_tail(flipped, sends, self.bound) > NAMED_WRONG
+    def explains(self, flipped: int, sends: int, looks: int = 1) -> bool:
+        """Whether flips alone explain so many verdicts of so many, in one of so many looks."""
+        return self.flips > 0 and binomial_tail(flipped, sends, self.bound) > NAMED_WRONG / looks
 
     def usually_accepted(self, control: Probe) -> bool:
         """Whether a control is accepted more often than not."""

@@ -4,50 +4,80 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from truegrade.assay.acceptance import Acceptance
+from truegrade.assay.probes.outputs import ENDLESS, ONE_TEST
 from truegrade.assay.records import DOES_NOT_END, Probe
 
-LEAST = 3
+LEAST = 2
 """Accepted programs from which on a kind is told."""
 MANY = 0.5
 """Share of a kind from which on the kind is told, where it is more than twice the share of all others."""
-NEAR = 1e-3
+NEAR, FAR = 1e-3, 10
+_ON_TEST = "is wrong on test "
+_MADE: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(ENDLESS, DOES_NOT_END),
+        "as-text": "returns the right value as text",
+        "list-for-tuple": "returns a list for a tuple, or a tuple for a list",
+        "float-for-int": "returns a number of another type",
+        "near-1e-3": "is near",
+        "near-1e-6": "is near",
+    }
+)
+"""Kind of a changed output to how it differs, where that says more than the values of a witness."""
 
 
 def difference(probe: Probe) -> str:
-    """What a wrong program does in place of the right value, by its witness; empty where that cannot be said."""
+    """What a wrong program does in place of the right value, by how it was made or by its witness.
+
+    Empty where that cannot be said.
+    """
     if probe.witness is None or probe.label != "wrong" or probe.tests:
         return ""
-    got, expected = probe.witness.got, probe.witness.expected
-    if got.startswith("raises"):
-        return "raises"
-    if got.startswith(DOES_NOT_END):
-        return "does not end"
+    got, made = probe.witness.got, _made(probe) if probe.kind == "output" else ""
+    if made or got.startswith(("raises", DOES_NOT_END)):
+        return made or ("raises" if got.startswith("raises") else DOES_NOT_END)
     if probe.kind == "cheat":
         return "returns None" if probe.inert and got.endswith("returns None") else ""
     try:
-        return _of_values(ast.literal_eval(got), ast.literal_eval(expected))
+        return _of_values(ast.literal_eval(got), ast.literal_eval(probe.witness.expected))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return ""
+
+
+def _made(probe: Probe) -> str:
+    """How a changed output differs; empty where the values of its witness say it."""
+    return (
+        f"is {probe.change.partition(', ')[2]} only" if probe.origin == ONE_TEST else _MADE.get(probe.origin, "")
+    )
 
 
 def _of_values(got: Any, expected: Any) -> str:
     if got is None:
         return "returns None"
-    numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (got, expected))
-    if not numbers and type(got) is not type(expected):
+    if all(isinstance(each, int | float) and not isinstance(each, bool) for each in (got, expected)):
+        return _of_numbers(got, expected)
+    if type(got) is not type(expected):
         return "returns another type"
-    if numbers:
-        return "is near" if abs(got - expected) <= NEAR * abs(expected) else "returns another value"
     if isinstance(got, list | tuple | str):
         if sorted(map(repr, got)) == sorted(map(repr, expected)):
-            return "returns another order"
+            return f"returns {'characters' if isinstance(got, str) else 'items'} in another order"
         if len(got) != len(expected) and got[: len(expected)] == expected[: len(got)]:
             return "returns a beginning, or more"
     return "returns another value"
+
+
+def _of_numbers(got: float, expected: float) -> str:
+    if abs(got - expected) <= NEAR * abs(expected):
+        return "is near"
+    of_its_size = got * expected > 0 and abs(expected) <= FAR * abs(got) and abs(got) <= FAR * abs(expected)
+    return (
+        f"returns a number at most {FAR} times too large or too small" if of_its_size else "returns another value"
+    )
 
 
 def by_difference(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, tuple[int, int]]:
@@ -60,12 +90,30 @@ def by_difference(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, 
     return {kind: (sum(of), len(of)) for kind, of in sorted(found.items())}
 
 
-def overlooked(kinds: Mapping[str, tuple[int, int]]) -> Iterable[str]:
-    """Sentences about the kinds of which a grader accepts far more than of the others."""
-    for kind, (accepted, number) in kinds.items():
+def overlooked(kinds: Mapping[str, tuple[int, int]], by_chance: Callable[[int, int, int], bool]) -> Iterable[str]:
+    """Sentences about the kinds of which a grader accepts far more than of the others, the largest first.
+
+    Args:
+        kinds: what `by_difference` gives.
+        by_chance: whether flips explain so many accepted, of so many, for one of so many kinds.
+    """
+    kinds = _tests_together(kinds)
+    for kind, (accepted, number) in sorted(kinds.items(), key=lambda each: -each[1][0]):
         others = [of for name, of in kinds.items() if name != kind]
         rest, among = sum(k for k, _ in others), sum(n for _, n in others)
-        if accepted >= LEAST and accepted / number >= MANY and 2 * rest * number < accepted * among:
+        many = accepted >= LEAST and accepted / number >= MANY and 2 * rest * number < accepted * among
+        if many and not by_chance(accepted, number, len(kinds)):
             said = f"every program that {kind} ({accepted} of {number})"
             said = said if accepted == number else f"{accepted} of {number} programs that differ so: {kind}"
             yield f"accepts {said}, and {rest} of {among} other wrong programs"
+
+
+def _tests_together(kinds: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    """Several tests on which a program may be wrong as one kind."""
+    unseen = [kind for kind, (k, n) in kinds.items() if kind.startswith(_ON_TEST) and k >= MANY * n]
+    if len(unseen) < 2:
+        return dict(kinds)
+    numbers = ", ".join(sorted((kind.split()[4] for kind in unseen), key=int))
+    whole = (sum(kinds[kind][0] for kind in unseen), sum(kinds[kind][1] for kind in unseen))
+    rest = {kind: of for kind, of in kinds.items() if kind not in unseen}
+    return {**rest, f"{_ON_TEST}{numbers} only": whole}

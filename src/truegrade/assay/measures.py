@@ -161,6 +161,8 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     open_channels: tuple[str, ...]
     differences: dict[str, tuple[int, int]]
     """How wrong programs differ from right ones, to (accepted, with a verdict)."""
+    overlooks: tuple[str, ...] = ()
+    """Sentences about the differences of which far more programs are accepted than of others."""
     ppv: dict[str, MeasuredValue]
     """Base rate, as text (``"0.5"``), to the probability that an accepted program is right."""
     per_problem: tuple[ProblemMeasure, ...]

@@ -111,7 +111,7 @@ class _GraderOnBenchmark:
         own: Mapping[str, bool],
     ) -> None:
         self._grader, self._probes, self._verdicts = grader, probes, verdicts
-        self._problems, self._confidence = problems, confidence
+        self._problems, self._confidence, self._own = problems, confidence, own
         self._acceptance = Acceptance(probes, verdicts, pass_at)
         self._channels, self._steadiness = look_at_channels(probes, self._acceptance)
         self._unearned = UnearnedPrograms(probes, self._acceptance, own)
@@ -155,6 +155,7 @@ class _GraderOnBenchmark:
             unearned=unearned,
             open_channels=tuple(channel.channel for channel in channels if channel.open),
             differences=by_difference(self._probes, self._acceptance),
+            overlooks=self._overlooks(),
             ppv={rate: _worth(ratios, float(rate)) for rate in BASE_RATES},
             per_problem=tuple(_per_problem(counts, self._all_problems(counts), confidence)),
             channels=channels,
@@ -232,6 +233,11 @@ class _GraderOnBenchmark:
                 tally[probe.origin].append(accepted is True)
         return {origin: (sum(found), len(found)) for origin, found in sorted(tally.items())}
 
+    def _overlooks(self) -> tuple[str, ...]:
+        """What the grader does not see; a program that the problem's own tests accept says nothing of that."""
+        probes = (probe for probe in self._probes if self._own.get(probe.id) is not True)
+        return tuple(overlooked(by_difference(probes, self._acceptance), self._steadiness.explains))
+
     # ------------------------------------------------------------------------------------- findings
 
     def findings(self) -> list[AssayFinding]:
@@ -288,7 +294,7 @@ class _GraderOnBenchmark:
                 f" {_number(unearned.weak_problems, 'problem')} under strict as well"
             )
             yield self._finding("weak_tests", said)
-        for said in overlooked(by_difference(self._probes, self._acceptance)):
+        for said in self._overlooks():
             yield self._finding("overlooks_difference", said)
         if unearned.loose:
             said = f"{unearned.loose} of {unearned.natural} wrong programs are accepted that the tests refuse"

@@ -18,14 +18,14 @@ SHARES = {EVERY_TEST: "none", HALF_OF_TESTS: "half", ONE_TEST: "all but one", RE
 def accepted_by_form(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, tuple[int, int]]:
     """Form of a reply to how many right programs in it are accepted, and of how many.
 
-    Empty for a grader that accepts none in a fence: it takes programs, not replies.
+    Empty for a grader that accepts most of no form with a fence: it takes programs, not replies.
     """
     found: dict[str, list[bool]] = defaultdict(list)
     for probe in probes:
         accepted = acceptance.accepted(probe)
         if probe.kind == "form" and accepted is not None and probe.problem_id not in acceptance.refused:
             found[probe.origin].append(accepted)
-    if not any(any(answers) for name, answers in found.items() if name != NO_FENCE):
+    if not any(2 * sum(answers) > len(answers) for name, answers in found.items() if name != NO_FENCE):
         return {}
     return {name: (sum(found[name]), len(found[name])) for name in FORMS if name in found}
 

@@ -101,19 +101,25 @@ def headline(measure: GraderMeasure) -> str:
     """The most important thing that is known of a grader, in one sentence."""
     right, paid = share_of(measure, "right"), measure.unearned
     none_paid, stays = _none_paid(measure), [one.channel for one in measure.channels if one.stays]
+    overlooks = next(iter(measure.overlooks), "")
     refused = ""
     if right is not None and right.accepted < right.probes:
         refused = f"refuses {right.probes - right.accepted} of {fmt.plural(right.probes, 'right program')}"
     ranked = (
         silent(measure),
-        f"forgeable: yes, {paid_in_words(paid)}" if measure.forgeable else "",
+        "; ".join(filter(None, (f"forgeable: yes, {paid_in_words(paid)}", overlooks)))
+        if measure.forgeable
+        else "",
         f"a cheat stays in it and changes later verdicts: {', '.join(stays)}" if stays else "",
         refused if refused and right is not None and (right.value or 0.0) < MANY_RIGHT else "",
+        f"{overlooks}; {none_paid}" if overlooks else "",
         f"accepts {paid.loose} of {paid.natural} wrong programs that the problems' own tests refuse; {none_paid}"
         if paid.loose
         else "",
         f"unsteady: {flips(measure)}; {none_paid}" if flips(measure) else "",
         f"{refused}; {none_paid}" if refused else "",
+        f"{forms_refused(measure)}; {none_paid}" if forms_refused(measure) else "",
+        f"pays in part ({partial_credit(measure)}); {none_paid}" if pays_in_part(measure) else "",
         "; ".join(filter(None, (none_paid, f"J = {unit_interval(measure.j)}", no_verdict(measure)))),
     )
     return next(filter(None, ranked))
@@ -255,6 +261,19 @@ def by_form(measure: GraderMeasure) -> str:
     if len(rates) == 1:
         said = f"{rate(*rates)} in each of {len(measure.forms)} forms"
     return f"TPR by form of the reply: {said}" if said else ""
+
+
+def forms_refused(measure: GraderMeasure) -> str:
+    """``refuses right programs in 2 of 10 forms of a reply: no fence, py``; empty without."""
+    refused = [name for name, (accepted, _) in measure.forms.items() if not accepted]
+    said = f"refuses right programs in {len(refused)} of {fmt.plural(len(measure.forms), 'form')} of a reply"
+    return f"{said}: {', '.join(refused)}" if refused else ""
+
+
+def pays_in_part(measure: GraderMeasure) -> bool:
+    """Whether programs that pass some tests and not all are paid on average more than those that pass none."""
+    none, *some, _ = measure.pay.values() or (0.0, 0.0)
+    return any(paid > none for paid in some)
 
 
 def partial_credit(measure: GraderMeasure) -> str:
