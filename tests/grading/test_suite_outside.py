@@ -260,6 +260,32 @@ def test_objects_of_a_package_stay_with_the_program_and_are_judged_by_what_they_
         assert not graded(f"{yes}{both}").passed
 
 
+BOXES_IN_TURN = """
+class Box:
+    def __init__(self, n):
+        self.n = n
+def fill(numbers):
+    return [Box(n) for n in numbers]
+"""
+
+
+@pytest.mark.parametrize(
+    ("looks", "outside"),
+    [
+        ("for box, n in zip(boxes, [4, 5]):\n    self.assertEqual(box.n, n)", False),
+        ("self.assertTrue(all(box.n > 3 for box in boxes))", False),
+        ("self.assertEqual([box.n for box in boxes], [4, 5])", True),
+        ("for place, n in enumerate([4, 5]):\n    self.assertEqual(boxes[place].n, n)", True),
+    ],
+)
+def test_no_loop_over_objects_decides_how_much_is_asserted(graded, looks, outside):
+    # An object that says to be two long, and has no items, would pass: to the tests both are its word.
+    told = "boxes = fill([4, 5])\nself.assertEqual(len(boxes), 2)\nself.assertEqual(Box(1).n, 1)"
+    task = suite(f"{told}\n{looks}", BOXES_IN_TURN, "fill")
+    judged = graded(task, BOXES_IN_TURN)
+    assert (judged.passed, TESTS_INSIDE not in judged.marks) == (True, outside)
+
+
 CLAIMED = """
 import matplotlib
 matplotlib.use("Agg")

@@ -31,6 +31,7 @@ ALLOWED = {
     "assay/cheats/environment.py": "options of pytest",
     "models/gguf_options.py": "an option of pip",
     "profiles/cweval.py": "options of pytest",
+    "sandbox/by_pytest.py": "options of pytest",
     "profiles/rewards/rllm_kodcode.py": "options of pytest",
 }
 OF_REWARDS = {

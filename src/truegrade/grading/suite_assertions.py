@@ -84,6 +84,15 @@ class SuiteSource:
             choices=tuple(choices_of(node, call, name, known, self._place)),
         )
 
+    def asserts_in_turns(self) -> bool:
+        """Whether how often the program's value has a next item decides how much is asserted."""
+        for _, scope in _scopes(self.tree):
+            known = KnownNames(scope, self._entry_points)
+            for node in ast.walk(scope):
+                if any(known.is_programs(one) for one in _turns(node)):
+                    return True
+        return False
+
     def line(self, place: int) -> int:
         """Where a node stands in the source."""
         return getattr(self._nodes[place], "lineno", 0)
@@ -208,6 +217,16 @@ def _asserting(body: Iterable[ast.stmt], straight: bool) -> Iterator[tuple[ast.s
             yield from _asserting(getattr(node, name, []) or [], inner)
         for handler in getattr(node, "handlers", []):
             yield from _asserting(handler.body, False)
+
+
+def _turns(node: ast.AST) -> list[ast.expr]:
+    """What a loop around assertions goes through, or `all` or `any`."""
+    if isinstance(node, ast.For | ast.AsyncFor):
+        asserting = any(isinstance(one, ast.stmt) and _is_assertion(one) for one in ast.walk(node))
+        return [node.iter] if asserting else []
+    if isinstance(node, ast.Call) and called_name(node) in {"all", "any"}:
+        return [*node.args]
+    return []
 
 
 def _is_assertion(node: ast.stmt) -> bool:

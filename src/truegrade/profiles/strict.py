@@ -149,7 +149,8 @@ class Strict(Profile):
              " objects of the program's classes cross, where the reference's do. A name that only the tests import"
              " is no part of the program", "ours"),
         Rule("comparison", "other suites share the program's process (mark tests-inside): those that patch or seed"
-             " it, read its streams, could run what it wrote, or whose values do not cross. Where every assertion"
+             " it, read its streams, could run what it wrote, go through its objects in a loop that asserts, or"
+             " whose values do not cross. Where every assertion"
              " that the reference reaches can be shown with other constants, so that the reference fails it, they"
              " run as often as there are versions; a program has to hold each assertion exactly where the original"
              " is shown (mark controls:P, P the chance of a program that only guesses)", "ours"),
