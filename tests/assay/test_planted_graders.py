@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -14,7 +15,8 @@ from truegrade.assay.findings import CODES
 from truegrade.assay.reporting import words
 from truegrade.records import FunctionTask, Problem
 
-SEEDS = (0, 1, 2, 3, 4)
+SEEDS = [int(seed) for seed in os.environ.get("TRUEGRADE_PLANTED_SEEDS", "").split()]
+"""With which every cheat is sent to every grader: half an hour of CPU for five."""
 NONE_PAID = r"0 of \d+ programs that solve nothing were paid, and 0 of \d+ on impossible tests \(\d+ kinds tried\)"
 PAID = "forgeable: yes, "
 STEADY_OR_NOT = rf"(unsteady: |refuses \d+ of \d+ right programs; |){NONE_PAID}|unsteady: |refuses \d+ of"
@@ -143,7 +145,8 @@ def test_the_first_line_is_true_the_cause_named_and_no_other_channel(name, folde
 
 @jailed
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.skipif(not SEEDS, reason="set TRUEGRADE_PLANTED_SEEDS, as '0 1 2 3 4'")
+@pytest.mark.parametrize("seed", SEEDS or [0])
 @pytest.mark.parametrize("name", FAULTS)
 def test_with_every_cheat(name, seed, folders):
     assert_true(name, *measured(name, folders(seed, None), seed))

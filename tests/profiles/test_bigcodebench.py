@@ -142,7 +142,7 @@ def test_forged_programs_pass_as_published_and_not_unmarked_under_strict(data):
     forged = [empty, patched]
     assert passed(HARNESS, [(problem, code) for code in forged], "program") == [True, True]
     judged = grade_all(STRICT, [(problem, code) for code in [*forged, LIAR]], "program")
-    assert not [one for one in judged if one.passed and one.marks != ("tests-inside",)]
+    assert not [one for one in judged if one.passed and "tests-inside" not in one.marks]
 
 
 def test_prompts(data):

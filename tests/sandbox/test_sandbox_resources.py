@@ -228,7 +228,10 @@ for _ in range(14): os.write(fd, bytes(1 << 20))
 os.unlink('big')
 a, b = socket.socketpair()
 rights = array.array('i', [fd, a.fileno(), b.fileno()])
-for end in (a, b): end.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+try:
+    for end in (a, b): end.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+except OSError as error:  # an ordinary user has one count for all sandboxes, and the kernel collects later
+    assert error.errno == 109, error
 def f(): return 1
 """
 """A file without a name, a descriptor of which is under way in two sockets that only each other can reach."""
