@@ -187,7 +187,9 @@ def test_the_first_release_of_the_oldest_python_can_install_what_is_pinned(name)
             found = distribution(package)
         except PackageNotFoundError:  # of another platform
             continue
-        if found.version == version and not SpecifierSet(found.metadata["Requires-Python"] or "").contains(first):
+        if found.version == version and not SpecifierSet(found.metadata.get("Requires-Python") or "").contains(
+            first
+        ):
             refused.append(f"{package} {version}")
     assert not refused, f"not for Python {first}"
 

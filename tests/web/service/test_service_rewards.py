@@ -167,7 +167,7 @@ def test_passes_of_suites_are_paid_where_no_program_could_forge_them_or_where_to
     assert "`tests_inside` pays such passes" in body["details"][0]
     told = rewarded(http, SUITE, whole, half, reading, partial=True, tests_inside=True)
     assert told["rewards"] == [1.0, 0.5, None]
-    assert told["marks"][0] == ["tests-inside"] and "reads-tests" in told["details"][2]
+    assert told["marks"][0][0] == "tests-inside" and "reads-tests" in told["details"][2]
     outside = SUITE | {
         "tests": SUITE["tests"].partition("    @patch")[0].replace("from unittest.mock import patch", "")
     }
