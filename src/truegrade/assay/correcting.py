@@ -25,6 +25,7 @@ from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.verdict_table import counted as of_answers
 from truegrade.pipeline.verdict_table import verdict_table
 from truegrade.records import SampleKey
+from truegrade.report import format as fmt
 from truegrade.statistics import TaskTally, estimate
 from truegrade.statistics.audited_rates import (
     USUAL_RIGHT,
@@ -302,5 +303,5 @@ def _told(value: float | None, low: float | None, high: float | None) -> str:
     """``61.2 % [55.0, 67.1]``."""
     if value is None:
         return "none"
-    interval = "" if low is None or high is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
-    return f"{100 * value:.1f} %{interval}"
+    interval = "" if low is None or high is None else f" {fmt.bounds(low, high)}"
+    return f"{fmt.percent(value)}{interval}"

@@ -62,8 +62,6 @@ class _Resending:
         self._probes = [each.probe for each in sent.values()]
         self._sent, self._verdicts = sent, verdicts
         self._acceptance = Acceptance(self._probes, verdicts, pass_at)
-        self._steadiness = Steadiness(self._probes, self._acceptance)
-        self._raising: frozenset[str] = frozenset()
         self._pairs = [(cheat, twin) for cheat, twin in pairs_of(self._probes) if self._acceptance.sent(cheat)]
         self._behind: dict[str, list[Probe]] = defaultdict(list)
         self._first: dict[str, list[Probe]] = defaultdict(list)

@@ -47,7 +47,8 @@ def reads_tests(program: str, reference: str = "") -> bool:
         program: source; one that is too long or too deep to be looked at counts as well.
         reference: the data set's own program: what that does, the problem asks for.
     """
-    return not _read(program) <= _read(reference)
+    found = _read(program)
+    return bool(found) and not found <= _read(reference)
 
 
 def _read(program: str) -> set[str]:

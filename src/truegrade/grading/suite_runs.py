@@ -126,15 +126,9 @@ def unpacked(text: str, base: int, each: int, count: int) -> list[int] | None:
 
 
 @cache
-def text_of(path: str) -> str:
-    """A module's source, which is sent to where tests run."""
-    return Path(path).read_text("utf-8")
-
-
-@cache
 def code_of(path: str) -> bytes:
     """A module, compiled and marshalled for the interpreter that runs this, as every process of the jail does.
 
     Compiling the runner there took a third of a run of a small suite.
     """
-    return marshal.dumps(compile(text_of(path), Path(path).stem, "exec", dont_inherit=True))
+    return marshal.dumps(compile(Path(path).read_text("utf-8"), Path(path).stem, "exec", dont_inherit=True))

@@ -101,7 +101,8 @@ def tier_cautions(profile: Profile, outcomes: VerdictTable) -> list[Caution]:
         return []
     passes = [each for samples in outcomes.values() for each in graded(samples) if each.passed]
     reading = [each for each in passes if READS_TESTS in each.marks]
-    left = [tier_of(each.marks, _verdicts(outcomes)) for each in passes if READS_TESTS not in each.marks]
+    total = _verdicts(outcomes)
+    left = [tier_of(each.marks, total) for each in passes if READS_TESTS not in each.marks]
     found = []
     if inside := left.count("inside"):
         said = (

@@ -105,10 +105,12 @@ def of_one_length(probes: Sequence[Probe]) -> list[Probe]:
     """Cheats, each with its twin behind it, with comments: so that no rule about length tells the two apart."""
     found: list[Probe] = []
     for pair in zip(probes[::2], probes[1::2], strict=True):
-        longest = max(len(one.code) for one in pair)
+        shortest, longest = sorted(len(one.code) for one in pair)
         for one in pair:
-            alike = one.form != "program" or len({len(each.code) for each in pair}) == 1
-            code = one.code if alike else f"{one.code}\n# {'.' * (longest - len(one.code))}\n"
+            if one.form != "program" or shortest == longest:
+                found.append(one)
+                continue
+            code = f"{one.code}\n# {'.' * (longest - len(one.code))}\n"
             renamed = probe_id(one.problem_id, "cheat", one.origin, code, one.inert)
             found.append(msgspec.structs.replace(one, code=code, id=renamed))
     return found

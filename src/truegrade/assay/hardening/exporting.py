@@ -182,7 +182,7 @@ def rate_told(accepted: int, programs: int) -> str:
     if not programs:
         return "none"
     low, high = wilson(accepted, programs)
-    return f"{accepted} of {programs}, {100 * accepted / programs:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+    return f"{accepted} of {programs}, {fmt.percent(accepted / programs)} {fmt.bounds(low, high)}"
 
 
 def _beside(out: Path, ending: str) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from textwrap import indent
 from typing import Any
 
 from truegrade.assay.records import Probe, probe_id
@@ -29,7 +30,7 @@ _MOST_CHARS = 20_000
 
 _LOOP = "while True:\n    pass\n"
 _SEQUENCE = "return {} if isinstance(value, (list, tuple, str)) else value\n"
-_NUMBERS = """
+_NUMBERS = """\
 def changed(one):
     one = number(one)
     if isinstance(one, (int, float)) and not isinstance(one, bool):
@@ -42,7 +43,7 @@ def changed(one):
 return changed(value)
 """
 _NEAR = "one * (1 + {0}) if isinstance(one, float) else one + int(abs(one) * {0})"
-_WRONG = """
+_WRONG = """\
 if isinstance(value, (list, tuple)):
     return type(value)(["wrong"] * (len(value) + 1))
 if isinstance(value, str):
@@ -209,11 +210,7 @@ def _among(tests: Sequence[tuple[Any, ...]], *, stdin: bool) -> str:
 
 def _only(body: str) -> str:
     """The body for the inputs that were chosen, and the right value for every other."""
-    return f"if chosen:\n{_indented(body)}return value\n"
-
-
-def _indented(text: str) -> str:
-    return "".join(f"    {line}\n" if line.strip() else "" for line in text.splitlines())
+    return f"if chosen:\n{indent(body, '    ')}return value\n"
 
 
 class _Wrapped:
@@ -240,14 +237,14 @@ class _Wrapped:
         if not self._source:
             return ""
         if not self._entry:
-            return f"SOURCE = {self._source!r}\n{_SCRIPT.format(chosen=chosen, body=_indented(body))}"
+            return f"SOURCE = {self._source!r}\n{_SCRIPT.format(chosen=chosen, body=indent(body, '    '))}"
         method = bool(self._owner)
         added = _FUNCTION.format(
             entry=self._entry,
             right=f"self.{self._right}" if method else self._right,
             self="self, " if method else "",
             chosen=chosen,
-            body=_indented(body),
+            body=indent(body, "    "),
         )
         if not method:
             return f"{self._source}\n\n{added}"
