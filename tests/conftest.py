@@ -33,6 +33,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_addoption(parser):
     parser.addoption("--write-costly", action="store_true", help="measure the tests; write tests/costly.txt anew")
+    parser.addoption("--write-golden", action="store_true", help="write what golden runs are compared with anew")
 
 
 def pytest_configure(config):

@@ -21,7 +21,7 @@ from truegrade.cli.data import data
 from truegrade.cli.doctor import doctor
 from truegrade.cli.evolution import evolve
 from truegrade.cli.files import export, lm_eval_tasks, pack
-from truegrade.cli.flags import read_limit, with_flags
+from truegrade.cli.flags import read_limit, remember_command, with_flags
 from truegrade.cli.listings import LISTINGS, agents, benchmarks, models, profiles, suites
 from truegrade.cli.options import (
     LEVELS,
@@ -82,6 +82,7 @@ class Commands(SectionedGroup):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; a user's mistake never shows a traceback."""
+        remember_command(ctx.find_root())
         try:
             return super().invoke(ctx)
         except TruegradeError as error:

@@ -14,13 +14,22 @@ if TYPE_CHECKING:
 ARGUMENT = re.compile(r"`([a-z]\w*)(?:=(True|False))?`")
 """A mark in a message: `` `limit` ``, `` `allow_unsafe=True` ``; see `truegrade.errors.UserError`."""
 
+_running: list[click.Context] = []
+"""The command of this process, which click keeps for the thread that runs it alone: grading threads send notes too."""
+
+
+def remember_command(root: click.Context) -> None:
+    """Name options in the messages of every thread as this command calls them."""
+    _running[:] = [root]
+
 
 def with_flags(message: object) -> str:
     """A message with options of the running command for arguments of Python.
 
     A name that this command lacks is looked for in the others; what no command has stays as it is.
     """
-    root = click.get_current_context().find_root()
+    context = click.get_current_context(silent=True)
+    root = context.find_root() if context else _running[0]
     return ARGUMENT.sub(lambda mark: _flag(mark[1], mark[2] == "False", root) or mark[0], str(message))
 
 
