@@ -15,7 +15,7 @@ ARGUMENT = re.compile(r"`([a-z]\w*)(?:=(True|False))?`")
 """A mark in a message: `` `limit` ``, `` `allow_unsafe=True` ``; see `truegrade.errors.UserError`."""
 
 _running: list[click.Context] = []
-"""The command of this process, which click keeps for the thread that runs it alone: grading threads send notes too."""
+"""The command of this process: click knows it in the thread that runs it alone, and grading threads send notes."""
 
 
 def remember_command(root: click.Context) -> None:
