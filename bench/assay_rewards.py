@@ -26,7 +26,7 @@ from tempfile import mkdtemp
 from snapshots import Snapshot
 from truegrade.assay import Battery, assay
 from truegrade.assay.folder import AssayFolder
-from truegrade.assay.measured import AssayResult
+from truegrade.assay.measures import AssayResult
 from truegrade.assay.records import Dispatch, Probe
 from truegrade.assay.targets.opening import open_target
 from truegrade.files.json_text import encode

@@ -6,9 +6,9 @@ import planted_graders
 import pytest
 from planted_graders import KINDS, Planted, battery, controls, planted, probe, problem
 
-from truegrade.assay.differences import difference
 from truegrade.assay.findings import CODES
 from truegrade.assay.measuring import measure
+from truegrade.assay.paying import difference
 from truegrade.assay.records import Said, Witness
 from truegrade.statistics.beta import clopper_pearson
 

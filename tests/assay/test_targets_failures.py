@@ -20,7 +20,7 @@ from targets_support import (
     service,
 )
 
-from truegrade.assay.targets.http import MAX_ANSWER_BYTES
+from truegrade.assay.targets.asking import MAX_ANSWER_BYTES
 from truegrade.assay.targets.opening import open_target
 from truegrade.errors import UserError
 

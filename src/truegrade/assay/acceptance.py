@@ -36,7 +36,7 @@ class GraderVerdicts:
         self.given: dict[str, list[SettledVerdict]] = defaultdict(list)
         """By id of the probe, as often as it was sent, those without a verdict among them."""
         self.again: dict[str, list[SettledVerdict]] = defaultdict(list)
-        """The same of what was sent again to be told from chance (`truegrade.assay.resending`)."""
+        """The same of what was sent again to be told from chance (`truegrade.assay.sending`)."""
         self.why: dict[str, str] = {}
         """Why a probe got no verdict, of those that never did: the least of the texts."""
 

@@ -1,7 +1,7 @@
 """Which ways of cheating reach a grader's verdict, which cheats stay in it, and how steady its verdicts are.
 
 A verdict may also flip by chance. What is named here was seen again and again on a grader started anew
-(`truegrade.assay.resending`), so often that flips alone name anything wrong in an assay with a probability of at
+(`truegrade.assay.sending`), so often that flips alone name anything wrong in an assay with a probability of at
 most `NAMED_WRONG`.
 """
 

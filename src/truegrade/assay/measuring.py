@@ -20,13 +20,18 @@ from truegrade.assay.acceptance import (
     settle,
 )
 from truegrade.assay.channels import look_at_channels
-from truegrade.assay.differences import by_difference, overlooked
 from truegrade.assay.findings import CODES
 from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure, UnearnedPay
-from truegrade.assay.paying import accepted_by_form, pay_by_share
+from truegrade.assay.paying import (
+    UnearnedPrograms,
+    accepted_by_form,
+    by_difference,
+    overlooked,
+    paid_in_words,
+    pay_by_share,
+)
 from truegrade.assay.records import AssayFinding, Probe, ProbeClass, Said
-from truegrade.assay.targets.readings import NOT_PUT
-from truegrade.assay.unearned import UnearnedPrograms, paid_in_words
+from truegrade.assay.targets.calls import NOT_PUT
 from truegrade.grading.tests_forms import other_form
 from truegrade.records import Problem
 from truegrade.statistics.beta import binomial_tail, clopper_pearson

@@ -1,15 +1,132 @@
-"""What a grader pays beside right or wrong: by form of the reply, and by share of the tests passed."""
+"""What a grader pays for: by how an output differs, by form of the reply, by share of the tests, and unearned.
+
+A program that solves nothing is *paid without solving* where the tests of its problem, run by ``strict``, refuse
+it, or where the tests were impossible. Where these tests accept it as well, they are weak, and no grader that runs
+them does better.
+"""
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum
+from types import MappingProxyType
+from typing import Any
 
-from truegrade.assay.acceptance import REFERENCE, Acceptance
+from truegrade.assay.acceptance import NATURAL, REFERENCE, Acceptance, solves_nothing
+from truegrade.assay.channels import Steadiness
+from truegrade.assay.measures import UnearnedPay
 from truegrade.assay.probes.forms import FORMS, NO_FENCE
-from truegrade.assay.probes.outputs import EVERY_TEST, HALF_OF_TESTS, ONE_TEST
-from truegrade.assay.records import Probe
+from truegrade.assay.probes.outputs import ENDLESS, EVERY_TEST, HALF_OF_TESTS, ONE_TEST
+from truegrade.assay.records import DOES_NOT_END, Probe
+
+LEAST = 2
+"""Accepted programs from which on a kind is told."""
+MANY = 0.5
+"""Share of a kind from which on the kind is told, where it is more than twice the share of all others."""
+NEAR, FAR = 1e-3, 10
+_ON_TEST = "is wrong on test "
+_MADE: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(ENDLESS, DOES_NOT_END),
+        "as-text": "returns the right value as text",
+        "list-for-tuple": "returns a list for a tuple, or a tuple for a list",
+        "float-for-int": "returns a number of another type",
+        "near-1e-3": "is near",
+        "near-1e-6": "is near",
+    }
+)
+"""Kind of a changed output to how it differs, where that says more than the values of a witness."""
+
+
+def difference(probe: Probe) -> str:
+    """What a wrong program does in place of the right value, by how it was made or by its witness.
+
+    Empty where that cannot be said.
+    """
+    if probe.witness is None or probe.label != "wrong" or probe.tests:
+        return ""
+    got, made = probe.witness.got, _made(probe) if probe.kind == "output" else ""
+    if made or got.startswith(("raises", DOES_NOT_END)):
+        return made or ("raises" if got.startswith("raises") else DOES_NOT_END)
+    if probe.kind == "cheat":
+        return "returns None" if probe.inert and got.endswith("returns None") else ""
+    try:
+        return _of_values(ast.literal_eval(got), ast.literal_eval(probe.witness.expected))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return ""
+
+
+def _made(probe: Probe) -> str:
+    """How a changed output differs; empty where the values of its witness say it."""
+    return (
+        f"is {probe.change.partition(', ')[2]} only" if probe.origin == ONE_TEST else _MADE.get(probe.origin, "")
+    )
+
+
+def _of_values(got: Any, expected: Any) -> str:
+    if got is None:
+        return "returns None"
+    if all(isinstance(each, int | float) and not isinstance(each, bool) for each in (got, expected)):
+        return _of_numbers(got, expected)
+    if type(got) is not type(expected):
+        return "returns another type"
+    if isinstance(got, list | tuple | str):
+        if sorted(map(repr, got)) == sorted(map(repr, expected)):
+            return f"returns {'characters' if isinstance(got, str) else 'items'} in another order"
+        if len(got) != len(expected) and got[: len(expected)] == expected[: len(got)]:
+            return "returns a beginning, or more"
+    return "returns another value"
+
+
+def _of_numbers(got: float, expected: float) -> str:
+    if abs(got - expected) <= NEAR * abs(expected):
+        return "is near"
+    of_its_size = got * expected > 0 and abs(expected) <= FAR * abs(got) and abs(got) <= FAR * abs(expected)
+    return (
+        f"returns a number at most {FAR} times too large or too small" if of_its_size else "returns another value"
+    )
+
+
+def by_difference(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, tuple[int, int]]:
+    """Kind of difference to (accepted, with a verdict), of all wrong programs that are no active cheats."""
+    found: dict[str, list[bool]] = defaultdict(list)
+    for probe in probes:
+        kind = difference(probe)
+        if kind and acceptance.accepted(probe) is not None and probe.problem_id not in acceptance.refused:
+            found[kind].append(acceptance.stands(probe))
+    return {kind: (sum(of), len(of)) for kind, of in sorted(found.items())}
+
+
+def overlooked(kinds: Mapping[str, tuple[int, int]], by_chance: Callable[[int, int, int], bool]) -> Iterable[str]:
+    """Sentences about the kinds of which a grader accepts far more than of the others, the largest first.
+
+    Args:
+        kinds: what `by_difference` gives.
+        by_chance: whether flips explain so many accepted, of so many, for one of so many kinds.
+    """
+    kinds = _tests_together(kinds)
+    for kind, (accepted, number) in sorted(kinds.items(), key=lambda each: -each[1][0]):
+        others = [of for name, of in kinds.items() if name != kind]
+        rest, among = sum(k for k, _ in others), sum(n for _, n in others)
+        many = accepted >= LEAST and accepted / number >= MANY and 2 * rest * number < accepted * among
+        if many and not by_chance(accepted, number, len(kinds)):
+            said = f"every program that {kind} ({accepted} of {number})"
+            said = said if accepted == number else f"{accepted} of {number} programs that differ so: {kind}"
+            yield f"accepts {said}, and {rest} of {among} other wrong programs"
+
+
+def _tests_together(kinds: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    """Several tests on which a program may be wrong as one kind."""
+    unseen = [kind for kind, (k, n) in kinds.items() if kind.startswith(_ON_TEST) and k >= MANY * n]
+    if len(unseen) < 2:
+        return dict(kinds)
+    numbers = ", ".join(sorted((kind.split()[4] for kind in unseen), key=int))
+    whole = (sum(kinds[kind][0] for kind in unseen), sum(kinds[kind][1] for kind in unseen))
+    rest = {kind: of for kind, of in kinds.items() if kind not in unseen}
+    return {**rest, f"{_ON_TEST}{numbers} only": whole}
+
 
 SHARES = {EVERY_TEST: "none", HALF_OF_TESTS: "half", ONE_TEST: "all but one", REFERENCE: "all"}
 """Origin of a program to the share of its problem's own tests that it passes."""
@@ -44,3 +161,85 @@ def pay_by_share(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, f
         if problem not in acceptance.refused and len(by_share) == len(SHARES)
     ]
     return {share: fsum(one[share] for one in whole) / len(whole) for share in SHARES.values()} if whole else {}
+
+
+class UnearnedPrograms:
+    """What one grader paid without having been given a solution.
+
+    Args:
+        probes: of one benchmark.
+        acceptance: of the grader.
+        own: id of a program to whether the problem's own tests accept it under ``strict``; of programs that the
+            grader accepted.
+    """
+
+    def __init__(self, probes: Sequence[Probe], acceptance: Acceptance, own: Mapping[str, bool]) -> None:
+        self._probes, self._acceptance, self._own = probes, acceptance, own
+        self._tried = [each for each in probes if solves_nothing(each) and acceptance.accepted(each) is not None]
+
+    def paid(self, probe: Probe) -> bool:
+        """Whether a program that solves nothing was paid without solving, and again when it was sent again."""
+        return self._acceptance.stands(probe) and (probe.kind == "must-fail" or self._own.get(probe.id) is False)
+
+    def unjudged(self) -> list[Probe]:
+        """Accepted programs that the problem's own tests have to judge: those that solve nothing; if none of these
+        was paid without solving, the other wrong programs."""
+        left = [probe for probe in self._tried if probe.kind != "must-fail"]
+        if not any(self.paid(probe) for probe in self._tried):
+            left += self._natural()
+        return [probe for probe in left if self._acceptance.stands(probe) and probe.id not in self._own]
+
+    def _natural(self) -> list[Probe]:
+        return [probe for probe in self._probes if probe.kind in NATURAL and probe.label == "wrong"]
+
+    def measure(self, steadiness: Steadiness) -> UnearnedPay:
+        """The figures of a summary; wrong programs that flips explain are not called loose."""
+        stands = self._acceptance.stands
+        weak = [probe for probe in self._tried if stands(probe) and self._own.get(probe.id) is True]
+        spared = {probe.id for probe in weak}
+        by_kind: dict[str, list[bool]] = defaultdict(list)
+        for probe in self._tried:
+            if probe.id not in spared:
+                by_kind["twin" if probe.inert else probe.kind].append(self.paid(probe))
+        impossible = by_kind.pop("must-fail", [])
+        paid = [probe for probe in self._tried if self.paid(probe)]
+        once = sum(not stands(probe) for probe in self._tried if self._acceptance.accepted(probe))
+        natural = [probe for probe in self._natural() if self._acceptance.accepted(probe) is not None]
+        loose = sum(self._own.get(probe.id) is False for probe in natural if self._acceptance.accepted(probe))
+        return UnearnedPay(
+            tried=sum(map(len, by_kind.values())),
+            kinds=len({(probe.kind, probe.origin) for probe in self._tried}),
+            paid=sum(map(sum, by_kind.values())),
+            by_kind={kind: (sum(found), len(found)) for kind, found in sorted(by_kind.items())},
+            impossible_tried=len(impossible),
+            impossible_paid=sum(impossible),
+            weak=len(weak),
+            weak_problems=len({probe.problem_id for probe in weak}),
+            once=once,
+            shortest=min(paid, key=lambda probe: (len(probe.code), probe.id)).id if paid else "",
+            loose=0 if steadiness.explains(loose, len(natural)) else loose,
+            natural=len(natural),
+        )
+
+    def best_cheat(self) -> tuple[str, float] | None:
+        """The cheat that is paid most often, with the share of its problems; None where none got a verdict."""
+        shares: dict[str, list[bool]] = defaultdict(list)
+        for probe in self._tried:
+            if probe.kind == "cheat" and not probe.inert:
+                shares[probe.origin].append(self.paid(probe))
+        return max(((name, sum(found) / len(found)) for name, found in shares.items()), key=_share, default=None)
+
+
+def _share(named: tuple[str, float]) -> float:
+    return named[1]
+
+
+def paid_in_words(unearned: UnearnedPay) -> str:
+    """How many programs that solve nothing were paid: ``57 of 90 ... (stubs 0 of 10, cheats 57 of 80)``."""
+    kinds = ", ".join(f"{kind}s {paid} of {tried}" for kind, (paid, tried) in unearned.by_kind.items())
+    shown = f" ({kinds})" if unearned.paid and len(unearned.by_kind) > 1 else ""
+    said = f"{unearned.paid} of {unearned.tried} programs that solve nothing were paid{shown}"
+    impossible = f"{unearned.impossible_paid} of {unearned.impossible_tried}"
+    if unearned.impossible_paid and not unearned.paid:
+        return f"{impossible} programs were paid on impossible tests, and {said}"
+    return f"{said}, and {impossible} on impossible tests" if unearned.impossible_tried else said

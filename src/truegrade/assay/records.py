@@ -112,7 +112,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     """0-based: which time the same probe was sent."""
     fresh: bool = False
     """Whether it was sent again, to a grader started anew where it can be, to be told from chance
-    (`truegrade.assay.resending`); a comment at the program's end then differs from time to time."""
+    (`truegrade.assay.sending`); a comment at the program's end then differs from time to time."""
     passed: bool | None
     """What the grader says in its own terms; None where it gave no verdict (it died, hung, or said what cannot be
     read), which is counted apart."""

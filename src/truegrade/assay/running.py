@@ -20,13 +20,12 @@ from truegrade.assay.folder import SUMMARY, AssayFolder, AssayManifest
 from truegrade.assay.in_order import in_order
 from truegrade.assay.measures import AssaySummary
 from truegrade.assay.measuring import measure
+from truegrade.assay.paying import UnearnedPrograms
 from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.records import Dispatch, Probe
-from truegrade.assay.sending import send, wanted
-from truegrade.assay.targets.base import Target
-from truegrade.assay.targets.dry import dry
+from truegrade.assay.sending import dry, send, wanted
+from truegrade.assay.targets import Target
 from truegrade.assay.targets.profile import ProfileTarget
-from truegrade.assay.unearned import UnearnedPrograms
 from truegrade.errors import UserError
 from truegrade.pipeline.progress import Progress
 from truegrade.profiles import find_profile

@@ -9,7 +9,6 @@ import msgspec
 from truegrade.assay.building import reference_of
 from truegrade.assay.generators import infer_domain
 from truegrade.assay.generators.searching import find_witness
-from truegrade.assay.hardening.choosing import choose_inputs, victims
 from truegrade.assay.hardening.forms import (
     AcceptedPrograms,
     ExportedRow,
@@ -18,7 +17,7 @@ from truegrade.assay.hardening.forms import (
     exported_rows,
     left_out,
 )
-from truegrade.assay.hardening.new_tests import STATED, NewTest, with_tests
+from truegrade.assay.hardening.new_tests import STATED, NewTest, choose_inputs, victims, with_tests
 from truegrade.assay.labelling import OracleLabeller
 from truegrade.assay.oracle import ProblemOracle
 from truegrade.assay.oracle_building import build_oracle, rule_of

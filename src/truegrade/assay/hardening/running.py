@@ -7,13 +7,11 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from statistics import median
 
 import msgspec
 
 from truegrade.api import unsafe_allowed
-from truegrade.assay.hardening.exporting import ExportedFile, exported_files, total, write_hardened
-from truegrade.assay.hardening.forms import AcceptedPrograms
+from truegrade.assay.hardening.exporting import Hardened, exported_files, write_hardened
 from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, ProblemHardener
 from truegrade.assay.in_order import in_order
 from truegrade.assay.opening import find_companions
@@ -32,28 +30,6 @@ from truegrade.store.journal import Journal, Notice, ignore, read_journal
 JOURNAL_ENDING = ".journal.jsonl"
 _LINES = "2"
 """Version of the journal's lines: those without measured rows belong to other settings."""
-
-
-class Hardened(msgspec.Struct, frozen=True, kw_only=True):
-    """What hardening came to."""
-
-    benchmark: str
-    files: tuple[Path, ...]
-    """Empty where the budget ended first: the same call goes on."""
-    lines: tuple[HardenedProblem, ...]
-    exported: tuple[ExportedFile, ...] = ()
-    """What the consumer of each file makes of known programs."""
-    left: int = 0
-    """Problems that the budget left."""
-
-    def total(self, side: str) -> AcceptedPrograms:
-        """The programs of one field of `HardenedProblem` over all problems, as ``held_out``."""
-        return total([getattr(line, side) for line in self.lines])
-
-    @property
-    def median_tests(self) -> float:
-        """New tests of a hardened problem."""
-        return float(median([len(line.tests) for line in self.lines if line.tests] or [0]))
 
 
 def harden(

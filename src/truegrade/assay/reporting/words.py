@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue
-from truegrade.assay.unearned import paid_in_words
+from truegrade.assay.paying import paid_in_words
 from truegrade.report import format as fmt
 from truegrade.statistics.error_rates import rogan_gladen
 

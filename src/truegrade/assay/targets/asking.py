@@ -1,17 +1,40 @@
-"""From a probe to what a foreign grader is asked."""
+"""Foreign graders that are asked one probe after the other: what all have in common, services and callables.
+
+Nothing of a service can be jailed, and a callable runs in this process, which nothing protects: both are sent
+harmless probes by default.
+"""
 
 from __future__ import annotations
 
+import ipaddress
+import json
+import queue
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
+
+import msgspec
 
 from truegrade.assay.records import DANGERS, Danger, Dispatch, Said
-from truegrade.assay.targets.calls import Call, ProbeQuestion
-from truegrade.assay.targets.readings import NOT_PUT, NOT_SENT, Reading, no_verdict
-from truegrade.errors import TruegradeError
+from truegrade.assay.targets import host
+from truegrade.assay.targets.calls import (
+    DIED,
+    HUNG,
+    NOT_PUT,
+    NOT_SENT,
+    RAISED,
+    TEXT,
+    Call,
+    ProbeQuestion,
+    Reading,
+    no_verdict,
+)
+from truegrade.errors import TruegradeError, UserError
+from truegrade.files.addresses import HIDDEN, keys_in, without_keys
 from truegrade.grading.tests_forms import Outputs, TestsForm, tests_of
 from truegrade.records import OracleTask, Problem
 from truegrade.sandbox import CallResult, Limits, Sandbox
@@ -140,7 +163,7 @@ class OneByOneTarget(AskedTarget, ABC):
     """A grader that is asked one probe after the other; groups may be graded from several threads."""
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
-        """See `truegrade.assay.targets.base.Target`."""
+        """See `truegrade.assay.targets.Target`."""
         for one in sent:
             question = self._asker.question(one)
             if isinstance(question, Said):
@@ -153,3 +176,161 @@ class OneByOneTarget(AskedTarget, ABC):
     @abstractmethod
     def _reading(self, question: ProbeQuestion) -> Reading:
         """What the grader says."""
+
+
+if TYPE_CHECKING:
+    pass
+
+SERVICE_PATHS = {"truegrade": "/v1/grade"}
+"""Where a service is asked that was named by its address alone."""
+
+
+MAX_ANSWER_BYTES = 1 << 20
+"""Bytes of an answer that are read, unpacked; a verdict takes fewer than a thousand."""
+
+
+class HttpTarget(OneByOneTarget):
+    """Asks a service, a probe after the other; groups may be graded from several threads.
+
+    Args:
+        asker: words for probes.
+        address: that requests are sent to.
+        token: sent as ``Authorization: Bearer``.
+
+    Raises:
+        UserError: services are not called in this way.
+    """
+
+    def __init__(self, asker: ProbeAsker, address: str, token: str | None = None) -> None:
+        import httpx2
+
+        if asker.call.ask is None:
+            raise UserError(f"`call`: {asker.call.name} is no way to ask an HTTP address")
+        super().__init__(asker)
+        self._ask = asker.call.ask
+        alone = urlsplit(address).path in {"", "/"}
+        self._address = address.rstrip("/") + SERVICE_PATHS.get(asker.call.name, "") if alone else address
+        self._token = token
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._http = httpx2.Client(headers=headers, timeout=asker.timeout_s, trust_env=False)
+        self._answered = False
+
+    def close(self) -> None:
+        """Hang up."""
+        self._http.close()
+
+    def _reading(self, question: ProbeQuestion) -> Reading:
+        import httpx2
+
+        try:
+            value = self._ask(question, self._post)
+        except _NoAnswer as error:
+            shown = error.reading.detail
+            for key in (*keys_in(self._address), *([self._token] if self._token else [])):
+                shown = shown.replace(key, HIDDEN)
+            return msgspec.structs.replace(error.reading, detail=shown)
+        except httpx2.TimeoutException:
+            return Reading(None, None, f"{HUNG} no answer in {self._asker.timeout_s:g} s")
+        except httpx2.HTTPError as error:
+            if not self._answered:
+                raise UserError(
+                    f"`grader`: {without_keys(self._address)} cannot be reached: {error}; start it first"
+                ) from None
+            return Reading(None, None, no_verdict(DIED, f"{type(error).__name__}: {error}"))
+        return self._asker.call.reading(value)
+
+    def _post(self, body: dict[str, Any]) -> Any:
+        import httpx2
+
+        until = time.monotonic() + self._asker.timeout_s
+        with self._http.stream("POST", self._address, json=body) as reply:
+            self._answered = True
+            content = b""
+            for piece in reply.iter_bytes():
+                content += piece
+                if len(content) > MAX_ANSWER_BYTES:
+                    raise _NoAnswer(TEXT, f"an answer of over {MAX_ANSWER_BYTES} bytes")
+                if time.monotonic() > until:
+                    raise httpx2.ReadTimeout("the answer did not end in time")
+        text = content.decode("utf-8", "replace")
+        if reply.status_code != HTTPStatus.OK:
+            raise _NoAnswer(RAISED, f"HTTP {reply.status_code}: {text}")
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise _NoAnswer(TEXT, text) from None
+
+
+class _NoAnswer(Exception):
+    """The service answered, and not with a value."""
+
+    def __init__(self, prefix: str, text: str) -> None:
+        super().__init__(text)
+        self.reading = Reading(None, None, no_verdict(prefix, text))
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address is this machine's own.
+
+    Raises:
+        UserError: it is no address.
+    """
+    try:
+        host = urlsplit(address).hostname
+    except ValueError:
+        host = None
+    if not host:
+        raise UserError(f"`grader`: {without_keys(address)} is no address; write http://HOST:PORT/PATH")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class CallableTarget(OneByOneTarget):
+    """Calls a function here. One that hangs is left behind in its thread, for nothing can end it.
+
+    Args:
+        asker: words for probes.
+        function: the grader.
+        adapter: what makes its arguments of problem and reply; None for the way to call.
+
+    Raises:
+        UserError: it cannot be called so.
+    """
+
+    def __init__(
+        self, asker: ProbeAsker, function: Callable[..., Any], adapter: Callable[..., Any] | None
+    ) -> None:
+        super().__init__(asker)
+        self._function, self._adapter = function, adapter
+        if adapter is None and asker.call.arguments is None:
+            raise UserError(f"`call`: {asker.call.name} is no way to call a Python function")
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+    def _reading(self, question: ProbeQuestion) -> Reading:
+        answered: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+        def call() -> None:
+            try:
+                answered.put((host.called(self._function, self._payload(question), self._adapter), None))
+            except BaseException as error:
+                answered.put((None, error))
+
+        threading.Thread(target=call, name="grader", daemon=True).start()
+        try:
+            value, error = answered.get(timeout=self._asker.timeout_s)
+        except queue.Empty:
+            return Reading(None, None, f"{HUNG} no answer in {self._asker.timeout_s:g} s")
+        if error is not None:
+            return Reading(None, None, no_verdict(RAISED, f"{type(error).__name__}: {error}"))
+        return self._asker.call.reading(value)
+
+    def _payload(self, question: ProbeQuestion) -> dict[str, Any]:
+        if self._adapter is not None:
+            return {"problem": msgspec.to_builtins(question.problem), "reply": question.reply}
+        assert self._asker.call.arguments is not None
+        args, kwargs = self._asker.call.arguments(question)
+        return {"args": list(args), "kwargs": kwargs}

@@ -47,7 +47,7 @@ class ProfileTarget:
         return self.profile.id
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
-        """See `truegrade.assay.targets.base.Target.grade`."""
+        """See `truegrade.assay.targets.Target.grade`."""
         problems = {each.problem.id: each.problem for each in sent}
         completions = [_completion(number, each) for number, each in enumerate(sent)]
         endless = [one for one in completions if is_endless(sent[one.sample].probe)]
@@ -107,7 +107,7 @@ class InsideTarget:
         self._workers = workers
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
-        """See `truegrade.assay.targets.base.Target.grade`."""
+        """See `truegrade.assay.targets.Target.grade`."""
         with ThreadPoolExecutor(self._workers, thread_name_prefix="assay") as threads:
             yield from threads.map(self._graded, sent)
 
