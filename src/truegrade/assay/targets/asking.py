@@ -6,15 +6,15 @@ harmless probes by default.
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import queue
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -38,50 +38,40 @@ from truegrade.files.addresses import HIDDEN, keys_in, without_keys
 from truegrade.grading.tests_forms import Outputs, TestsForm, tests_of
 from truegrade.records import OracleTask, Problem
 from truegrade.sandbox import CallResult, Limits, Sandbox
+from truegrade.web.addresses import is_loopback
 
 REFERENCE_CPU_S = 60.0
 
 
+@dataclass(kw_only=True)
 class ProbeAsker:
-    """Puts probes into the words of one grader.
+    """Puts probes into the words of one grader."""
 
-    Args:
-        name: of the grader.
-        call: how it is called.
-        form: shape of the tests.
-        danger: the most dangerous probes that it is sent.
-        timeout_s: for one probe.
-        fields: given by the user besides.
-        allow_unsafe: run references where only limits protect the machine.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        call: Call,
-        form: TestsForm,
-        danger: Danger,
-        timeout_s: float,
-        fields: Mapping[str, Any],
-        *,
-        allow_unsafe: bool = False,
-    ) -> None:
-        self.name, self.call, self.danger = name, call, danger
-        self._form, self.timeout_s, self._fields = form, timeout_s, dict(fields)
-        self._allow_unsafe = allow_unsafe
-        self._lock = threading.Lock()
-        self._outputs: tuple[str, Outputs | None] = ("", None)
+    name: str
+    """Of the grader."""
+    call: Call
+    form: TestsForm
+    danger: Danger
+    """The most dangerous probes that it is sent."""
+    timeout_s: float
+    """For one probe."""
+    fields: Mapping[str, Any]
+    """Given by the user besides."""
+    allow_unsafe: bool
+    """Run references where only limits protect the machine."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _outputs: tuple[str, Outputs | None] = ("", None)
 
     def question(self, sent: Dispatch) -> ProbeQuestion | Said:
         """What the grader is asked, or what is known without asking: nothing is sent then."""
         probe, problem = sent.probe, sent.problem
         if DANGERS.index(probe.danger) > DANGERS.index(self.danger):
-            return self.said(sent, Reading(None, None, f"{NOT_SENT} its danger is {probe.danger}"))
+            return self.said(sent, no_verdict(NOT_SENT, f"its danger is {probe.danger}"))
         tests: Any = None
         if self.call.needs_tests:
-            put = tests_of(problem, self._form, self._reference_outputs(problem))
+            put = tests_of(problem, self.form, self._reference_outputs(problem))
             if put.why_not:
-                return self.said(sent, Reading(None, None, no_verdict(NOT_PUT, put.why_not)))
+                return self.said(sent, no_verdict(NOT_PUT, put.why_not))
             tests = put.tests
         reply = f"```python\n{probe.code.rstrip()}\n```" if probe.form == "program" else probe.code
         return ProbeQuestion(
@@ -89,9 +79,9 @@ class ProbeAsker:
             program=probe.code,
             reply=reply,
             tests=tests,
-            form=self._form,
+            form=self.form,
             timeout_s=self.timeout_s,
-            fields=self._fields,
+            fields=dict(self.fields),
         )
 
     def said(self, sent: Dispatch, reading: Reading, wall_s: float | None = None) -> Said:
@@ -127,7 +117,7 @@ class ProbeAsker:
         inputs = [*task.base_inputs, *task.plus_inputs]
         limits = Limits(cpu_s=REFERENCE_CPU_S, packages=("numpy", *problem.packages))
         try:
-            with Sandbox(limits, workers=1, allow_unsafe=self._allow_unsafe) as sandbox:
+            with Sandbox(limits, workers=1, allow_unsafe=self.allow_unsafe) as sandbox:
                 sandbox.call(task.reference, task.entry_point, inputs, keep)
             values = [result.value for result in results if result.error is None]
         except TruegradeError:
@@ -146,17 +136,7 @@ class AskedTarget:
     restarts: ClassVar[bool] = False
 
     def __init__(self, asker: ProbeAsker) -> None:
-        self._asker = asker
-
-    @property
-    def name(self) -> str:
-        """As it was named."""
-        return self._asker.name
-
-    @property
-    def danger(self) -> Danger:
-        """The most dangerous probes that it is sent."""
-        return self._asker.danger
+        self._asker, self.name, self.danger = asker, asker.name, asker.danger
 
 
 class OneByOneTarget(AskedTarget, ABC):
@@ -177,9 +157,6 @@ class OneByOneTarget(AskedTarget, ABC):
     def _reading(self, question: ProbeQuestion) -> Reading:
         """What the grader says."""
 
-
-if TYPE_CHECKING:
-    pass
 
 SERVICE_PATHS = {"truegrade": "/v1/grade"}
 """Where a service is asked that was named by its address alone."""
@@ -230,13 +207,13 @@ class HttpTarget(OneByOneTarget):
                 shown = shown.replace(key, HIDDEN)
             return msgspec.structs.replace(error.reading, detail=shown)
         except httpx2.TimeoutException:
-            return Reading(None, None, f"{HUNG} no answer in {self._asker.timeout_s:g} s")
+            return no_verdict(HUNG, f"no answer in {self._asker.timeout_s:g} s")
         except httpx2.HTTPError as error:
             if not self._answered:
                 raise UserError(
                     f"`grader`: {without_keys(self._address)} cannot be reached: {error}; start it first"
                 ) from None
-            return Reading(None, None, no_verdict(DIED, f"{type(error).__name__}: {error}"))
+            return no_verdict(DIED, f"{type(error).__name__}: {error}")
         return self._asker.call.reading(value)
 
     def _post(self, body: dict[str, Any]) -> Any:
@@ -266,10 +243,10 @@ class _NoAnswer(Exception):
 
     def __init__(self, prefix: str, text: str) -> None:
         super().__init__(text)
-        self.reading = Reading(None, None, no_verdict(prefix, text))
+        self.reading = no_verdict(prefix, text)
 
 
-def is_loopback(address: str) -> bool:
+def is_this_machine(address: str) -> bool:
     """Whether an address is this machine's own.
 
     Raises:
@@ -281,10 +258,7 @@ def is_loopback(address: str) -> bool:
         host = None
     if not host:
         raise UserError(f"`grader`: {without_keys(address)} is no address; write http://HOST:PORT/PATH")
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return is_loopback(host)
 
 
 class CallableTarget(OneByOneTarget):
@@ -323,9 +297,9 @@ class CallableTarget(OneByOneTarget):
         try:
             value, error = answered.get(timeout=self._asker.timeout_s)
         except queue.Empty:
-            return Reading(None, None, f"{HUNG} no answer in {self._asker.timeout_s:g} s")
+            return no_verdict(HUNG, f"no answer in {self._asker.timeout_s:g} s")
         if error is not None:
-            return Reading(None, None, no_verdict(RAISED, f"{type(error).__name__}: {error}"))
+            return no_verdict(RAISED, f"{type(error).__name__}: {error}")
         return self._asker.call.reading(value)
 
     def _payload(self, question: ProbeQuestion) -> dict[str, Any]:

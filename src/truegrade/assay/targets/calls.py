@@ -80,34 +80,34 @@ def read(value: Any) -> Reading:
         case bool() | int() | float() if math.isfinite(value):
             found = Reading(value >= 1, float(value))
         case str():
-            found = Reading(None, None, no_verdict(TEXT, value))
+            found = no_verdict(TEXT, value)
         case [one]:
             found = read(one)
         case list():
-            found = Reading(None, None, f"{SCORE} a list of {len(value)}")
+            found = no_verdict(SCORE, f"a list of {len(value)}")
         case dict():
             found = _of_fields(value)
         case _:
-            found = Reading(None, None, f"{SCORE} {value}")
+            found = no_verdict(SCORE, value)
     return found
 
 
 def _of_fields(value: dict[str, Any]) -> Reading:
     if OPAQUE in value:
-        return Reading(None, None, no_verdict(SCORE, f"a value of type {value[OPAQUE]}"))
+        return no_verdict(SCORE, f"a value of type {value[OPAQUE]}")
     truth = next((value[name] for name in _TRUTHS if isinstance(value.get(name), bool)), None)
     number = next((read(value[name]) for name in _NUMBERS if name in value), None)
     if number is None:
         if truth is None:
-            return Reading(None, None, no_verdict(SCORE, f"a dictionary with {', '.join(value) or 'nothing'}"))
+            return no_verdict(SCORE, f"a dictionary with {', '.join(value) or 'nothing'}")
         return Reading(truth, float(truth))
     return number if truth is None else Reading(truth, number.score)
 
 
-def no_verdict(prefix: str, text: object) -> str:
-    """A detail: the prefix, and the text as one line that a terminal can show."""
+def no_verdict(prefix: str, text: object) -> Reading:
+    """That there is no verdict; its detail is the prefix, and the text as one line that a terminal can show."""
     line = " ".join(str(text).split())
-    return f"{prefix} {''.join(c if c.isprintable() else '?' for c in line)}"[:MAX_DETAIL]
+    return Reading(None, None, f"{prefix} {''.join(c if c.isprintable() else '?' for c in line)}"[:MAX_DETAIL])
 
 
 TEST_COLUMNS = ("tests", "test_cases", "ground_truth", "answer", "solution", "label")
@@ -163,9 +163,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return self.reads(value)
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-            return Reading(
-                None, None, no_verdict(SCORE, f"an answer that cannot be read ({type(error).__name__})")
-            )
+            return no_verdict(SCORE, f"an answer that cannot be read ({type(error).__name__})")
 
 
 def _sources(asked: ProbeQuestion) -> dict[str, Any]:
@@ -283,7 +281,7 @@ def _ask_truegrade(asked: ProbeQuestion, post: Post) -> Any:
 def _read_open_instruct(value: Any) -> Reading:
     results = value.get("results") if isinstance(value, dict) else None
     if not isinstance(results, list) or not results or not all(one in {0, 1} for one in results):
-        return Reading(None, None, no_verdict(SCORE, f"no list of 0 and 1 as results: {value}"))
+        return no_verdict(SCORE, f"no list of 0 and 1 as results: {value}")
     return Reading(all(results), sum(results) / len(results))
 
 
@@ -294,12 +292,12 @@ def _read_sandboxfusion(value: Any) -> Reading:
         answer = case["answer"]
         status = answer.get("status") if isinstance(answer, dict) else None
         if status == "SandboxError":
-            return Reading(None, None, no_verdict(DIED, f"SandboxError: {answer.get('message')}"))
+            return no_verdict(DIED, f"SandboxError: {answer.get('message')}")
         if status not in {"Success", "Failed"}:
-            return Reading(None, None, no_verdict(SCORE, f"no answer of SandboxFusion's: {answer}"))
+            return no_verdict(SCORE, f"no answer of SandboxFusion's: {answer}")
         right += status == "Success" and _as_wanted(answer.get("run_result") or {}, case["wanted"])
     if not value:
-        return Reading(None, None, f"{SCORE} no test case")
+        return no_verdict(SCORE, "no test case")
     return Reading(right == len(value), right / len(value))
 
 
@@ -312,10 +310,10 @@ def _as_wanted(run: dict[str, Any], wanted: str | None) -> bool:
 def _read_truegrade(value: Any) -> Reading:
     verdicts = value.get("verdicts") if isinstance(value, dict) else None
     if not verdicts or not isinstance(verdicts[0].get("passed"), bool):
-        return Reading(None, None, no_verdict(SCORE, f"no verdict of the service: {value}"))
+        return no_verdict(SCORE, f"no verdict of the service: {value}")
     first = verdicts[0]
     if first.get("reason") == Reason.GRADER_ERROR:
-        return Reading(None, None, no_verdict(SCORE, f"grader_error: {first.get('detail')}"))
+        return no_verdict(SCORE, f"grader_error: {first.get('detail')}")
     return Reading(first["passed"], float(first["passed"]))
 
 

@@ -18,7 +18,7 @@ import msgspec
 
 from truegrade.assay.records import DANGERS, Danger, Dispatch, Said
 from truegrade.assay.targets import Target, host
-from truegrade.assay.targets.asking import AskedTarget, CallableTarget, HttpTarget, ProbeAsker, is_loopback
+from truegrade.assay.targets.asking import AskedTarget, CallableTarget, HttpTarget, ProbeAsker, is_this_machine
 from truegrade.assay.targets.calls import CALLS, DIED, HUNG, RAISED, Call, ProbeQuestion, Reading, no_verdict
 from truegrade.assay.targets.programs import (
     CommandProgram,
@@ -153,7 +153,7 @@ class HostedTarget(AskedTarget):
 
     def _read(self, result: CallResult) -> Reading:
         if result.error is not None:
-            return Reading(None, None, no_verdict(RAISED, result.error))
+            return no_verdict(RAISED, result.error)
         return self._program.reading(result.value)
 
 
@@ -212,8 +212,8 @@ def _why_not_opened(heard: _Heard | Outcome) -> str:
 def _ended(outcome: Outcome, timeout_s: float) -> Reading:
     """What it means that a conversation ended before the answer to a probe."""
     if outcome.status == "time_limit":
-        return Reading(None, None, f"{HUNG} no answer in {timeout_s:g} s")
-    return Reading(None, None, no_verdict(DIED, outcome.detail))
+        return no_verdict(HUNG, f"no answer in {timeout_s:g} s")
+    return no_verdict(DIED, outcome.detail)
 
 
 HARMLESS: Danger = "h0"
@@ -262,15 +262,14 @@ def open_target(
             first asked.
     """
     found, adapter = _call(grader, call)
-    form = tests_form(tests_as or found.tests_as)
     jailed = isinstance(grader, str) and not _is_address(grader) and jail and detect().level > LIMITS_ONLY
     asker = ProbeAsker(
-        without_keys(_name(grader)),
-        found,
-        form,
-        _danger(grader, danger, mine=mine, jailed=jailed),
-        timeout_s,
-        fields,
+        name=without_keys(_name(grader)),
+        call=found,
+        form=tests_form(tests_as or found.tests_as),
+        danger=_danger(grader, danger, mine=mine, jailed=jailed),
+        timeout_s=timeout_s,
+        fields=fields,
         allow_unsafe=allow_unsafe,
     )
     if not isinstance(grader, str):
@@ -327,7 +326,7 @@ def _danger(grader: str | Callable[..., Any], danger: Danger | None, *, mine: bo
     if jailed:
         return danger or DANGERS[-1]
     raised = danger not in {None, HARMLESS}
-    if raised and isinstance(grader, str) and _is_address(grader) and not is_loopback(grader) and not mine:
+    if raised and isinstance(grader, str) and _is_address(grader) and not is_this_machine(grader) and not mine:
         raise UserError(
             f"`danger={danger}` sends {grader} programs that may end its process or write files there; pass "
             "`mine=True` if it is yours, or leave `danger` out"
