@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Self
 
 import msgspec
 
 from truegrade.assay.records import AssayFinding, ProbeClass
+from truegrade.records import Estimate
+from truegrade.statistics.error_rates import RateSpan
 
 
 class AcceptedShare(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +54,13 @@ class MeasuredValue(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     method: str = ""
+
+    @classmethod
+    def of(cls, span: RateSpan | Estimate | None) -> Self:
+        """That of an estimate; nothing where there is none."""
+        if span is None:
+            return cls(value=None, low=None, high=None)
+        return cls(value=span.value, low=span.low, high=span.high, method=span.method)
 
 
 class ProblemMeasure(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +147,16 @@ class UnearnedPay(msgspec.Struct, frozen=True, kw_only=True):
     natural: int = 0
     """Mutants, labelled programs and replies that are proven wrong."""
 
+    @property
+    def all_paid(self) -> int:
+        """Programs that solve nothing and were paid, those on impossible tests among them."""
+        return self.paid + self.impossible_paid
+
+    @property
+    def all_tried(self) -> int:
+        """Of so many."""
+        return self.tried + self.impossible_tried
+
 
 class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """One grader on one suite of problems."""
@@ -181,6 +201,11 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     flips: FlipMeasure
     references_refused: int = 0
     """Problems whose reference the grader refuses; their wrong programs are in no share."""
+
+    @property
+    def right(self) -> AcceptedShare | None:
+        """The share of the right programs; None where none was sent."""
+        return next((share for share in self.shares if share.kind == "right"), None)
 
 
 class AssaySummary(msgspec.Struct, frozen=True, kw_only=True):

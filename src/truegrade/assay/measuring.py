@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from math import fsum
 from types import MappingProxyType
 from typing import get_args
@@ -21,7 +22,7 @@ from truegrade.assay.acceptance import (
 )
 from truegrade.assay.channels import look_at_channels
 from truegrade.assay.findings import CODES
-from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure, UnearnedPay
+from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure
 from truegrade.assay.paying import (
     UnearnedPrograms,
     accepted_by_form,
@@ -29,11 +30,13 @@ from truegrade.assay.paying import (
     overlooked,
     paid_in_words,
     pay_by_share,
+    weak_in_words,
 )
 from truegrade.assay.records import AssayFinding, Probe, ProbeClass, Said
 from truegrade.assay.targets.calls import NOT_PUT
 from truegrade.grading.tests_forms import other_form
 from truegrade.records import Problem
+from truegrade.report import format as fmt
 from truegrade.statistics.beta import binomial_tail, clopper_pearson
 from truegrade.statistics.error_rates import (
     GraderCount,
@@ -141,27 +144,31 @@ class _GraderOnBenchmark:
         counts, confidence = self._natural, self._confidence
         ratios = error_ratios(counts, confidence=confidence)
         channels = tuple(record.measure() for record in self._channels)
-        shares = tuple(self._shares())
+        shares = tuple(self._share(kind, self._members[kind]) for kind in _CLASSES if kind in self._members)
         tpr = next((share.value for share in shares if share.kind == "right"), None)
         best, unearned = self._unearned.best_cheat(), self._unearned.measure(self._steadiness)
         sent = [probe for probe in self._probes if self._acceptance.sent(probe)]
+
+        def of(span: Callable[[Ratios], RateSpan | None]) -> MeasuredValue:
+            return MeasuredValue.of(None if ratios is None else span(ratios))
+
         return GraderMeasure(
             grader=self._grader,
             benchmark=benchmark,
             problems=len({probe.problem_id for probe in sent}),
             probes=len(sent),
             shares=shares,
-            fpr=_value(accepted_span(counts, confidence=confidence)),
-            j=_value(None if ratios is None else j_span(ratios)),
-            j_bootstrap=_value(None if ratios is None else j_bootstrap_span(ratios)),
+            fpr=MeasuredValue.of(accepted_span(counts, confidence=confidence)),
+            j=of(j_span),
+            j_bootstrap=of(j_bootstrap_span),
             j_adversarial=None if tpr is None or best is None else tpr - best[1],
             best_cheat=best[0] if best and best[1] else "",
-            forgeable=_forgeable(unearned),
+            forgeable=unearned.all_paid > 0 if unearned.all_tried else None,
             unearned=unearned,
             open_channels=tuple(channel.channel for channel in channels if channel.open),
             differences=by_difference(self._probes, self._acceptance),
             overlooks=self._overlooks(),
-            ppv={rate: _worth(ratios, float(rate)) for rate in BASE_RATES},
+            ppv={rate: of(partial(ppv_span, base_rate=float(rate))) for rate in BASE_RATES},
             per_problem=tuple(_per_problem(counts, self._all_problems(counts), confidence)),
             channels=channels,
             operators=self._operators(),
@@ -184,12 +191,6 @@ class _GraderOnBenchmark:
             and self._acceptance.accepted(probe) is not None
         )
 
-    def _shares(self) -> Iterable[AcceptedShare]:
-        """One for each class in the battery."""
-        for kind in _CLASSES:
-            if kind in self._members:
-                yield self._share(kind, self._members[kind])
-
     def _share(self, kind: ProbeClass, members: Sequence[Probe]) -> AcceptedShare:
         right = kind == "right"
         counts = self._counts((kind,))
@@ -203,7 +204,7 @@ class _GraderOnBenchmark:
         also = answers.count(True)
         scores = [self._acceptance.score(probe) for probe in members if not is_undecided(kind, probe)]
         given = [score for score in scores if score is not None]
-        value = _value(span)
+        value = MeasuredValue.of(span)
         return AcceptedShare(
             kind=kind,
             accepted=accepted,
@@ -280,7 +281,7 @@ class _GraderOnBenchmark:
                 ("cheat_stays", record.staying, "changed the verdict on the program graded next"),
             ):
                 if cheats:
-                    sentence = f"channel {record.channel}: {_number(len(cheats), 'cheat')} {said}"
+                    sentence = f"channel {record.channel}: {fmt.plural(len(cheats), 'cheat')} {said}"
                     yield self._finding(code, sentence, [probe.id for probe in cheats])
 
     def _of_grader(self) -> Iterable[AssayFinding]:
@@ -290,15 +291,11 @@ class _GraderOnBenchmark:
                 f"{flips.flips} of {flips.sends} verdicts on honest programs differ from the program's usual one"
             )
             yield self._finding("flaky_verdict", said, self._flaky[:SHOWN])
-        if unearned.paid or unearned.impossible_paid:
+        if unearned.all_paid:
             said = f"{paid_in_words(unearned)}; the shortest is named"
             yield self._finding("paid_without_solving", said, [unearned.shortest])
         if unearned.weak:
-            said = (
-                f"{_number(unearned.weak, 'program')} that solve nothing pass the tests of"
-                f" {_number(unearned.weak_problems, 'problem')} under strict as well"
-            )
-            yield self._finding("weak_tests", said)
+            yield self._finding("weak_tests", weak_in_words(unearned))
         for said in self._overlooks():
             yield self._finding("overlooks_difference", said)
         if unearned.loose:
@@ -311,11 +308,11 @@ class _GraderOnBenchmark:
         for code, probes in silent.items():
             why = min(self._verdicts.why[probe.id] for probe in probes).partition(f"{code}: ")
             example = why[2] or why[0]
-            said = f"{_number(len(probes), 'program')} got no verdict" + (f": {example}" if example else "")
+            said = f"{fmt.plural(len(probes), 'program')} got no verdict" + (f": {example}" if example else "")
             if code == NOT_PUT.rstrip(":"):
                 names = dict.fromkeys(probe.problem_id for probe in probes)
                 cure = other_form([self._problems[name] for name in names])
-                said = f"{_number(len(names), 'problem')} left out, such as {example}" + (
+                said = f"{fmt.plural(len(names), 'problem')} left out, such as {example}" + (
                     f"; {cure}" if cure else ""
                 )
             yield self._finding(code, said, [probe.id for probe in probes[:SHOWN]])
@@ -369,22 +366,3 @@ def _per_problem(
             doubtful=p < 1 - confidence,
             j=count.right_accepted / count.right - accepted / wrong if count.right and wrong else None,
         )
-
-
-def _forgeable(unearned: UnearnedPay) -> bool | None:
-    tried = unearned.tried + unearned.impossible_tried
-    return unearned.paid + unearned.impossible_paid > 0 if tried else None
-
-
-def _value(span: RateSpan | None) -> MeasuredValue:
-    if span is None:
-        return MeasuredValue(value=None, low=None, high=None)
-    return MeasuredValue(value=span.value, low=span.low, high=span.high, method=span.method)
-
-
-def _worth(ratios: Ratios | None, base_rate: float) -> MeasuredValue:
-    return _value(None if ratios is None else ppv_span(ratios, base_rate))
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -11,6 +11,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -20,6 +21,7 @@ from truegrade.assay.measures import UnearnedPay
 from truegrade.assay.probes.forms import FORMS, NO_FENCE
 from truegrade.assay.probes.outputs import ENDLESS, EVERY_TEST, HALF_OF_TESTS, ONE_TEST
 from truegrade.assay.records import DOES_NOT_END, Probe
+from truegrade.report import format as fmt
 
 LEAST = 2
 """Accepted programs from which on a kind is told."""
@@ -227,11 +229,8 @@ class UnearnedPrograms:
         for probe in self._tried:
             if probe.kind == "cheat" and not probe.inert:
                 shares[probe.origin].append(self.paid(probe))
-        return max(((name, sum(found) / len(found)) for name, found in shares.items()), key=_share, default=None)
-
-
-def _share(named: tuple[str, float]) -> float:
-    return named[1]
+        found = ((name, sum(paid) / len(paid)) for name, paid in shares.items())
+        return max(found, key=itemgetter(1), default=None)
 
 
 def paid_in_words(unearned: UnearnedPay) -> str:
@@ -243,3 +242,11 @@ def paid_in_words(unearned: UnearnedPay) -> str:
     if unearned.impossible_paid and not unearned.paid:
         return f"{impossible} programs were paid on impossible tests, and {said}"
     return f"{said}, and {impossible} on impossible tests" if unearned.impossible_tried else said
+
+
+def weak_in_words(unearned: UnearnedPay) -> str:
+    """How many programs that solve nothing the problems' own tests accept."""
+    return (
+        f"{fmt.plural(unearned.weak, 'program')} that solve nothing pass the tests of"
+        f" {fmt.plural(unearned.weak_problems, 'problem')} under strict as well"
+    )

@@ -23,7 +23,7 @@ import msgspec
 
 from truegrade.assay.acceptance import REFERENCE, Acceptance, GraderVerdicts, solves_nothing
 from truegrade.assay.channels import Steadiness, pairs_of, raising_paid
-from truegrade.assay.folder import AssayFolder, AssayManifest
+from truegrade.assay.folder import VERDICTS, AssayFolder, AssayManifest
 from truegrade.assay.probes.must_fail import impossible
 from truegrade.assay.records import DANGERS, Danger, Dispatch, Probe, Said
 from truegrade.assay.targets import Target
@@ -71,7 +71,7 @@ def send(
     done = sum((one.probe.id, repeat) in told for one in sent for repeat in repeats)
     progress.start(f"grade as {target.name}", total=len(sent) * len(repeats), done=done)
     try:
-        with folder.append_said() as journal:
+        with folder.append(VERDICTS, Said) as journal:
             for repeat in repeats:
                 left = [one for one in sent if (one.probe.id, repeat) not in told]
                 watch = _Watch(probes, heard.given, manifest.pass_at)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -13,10 +13,9 @@ import msgspec
 from truegrade.api import unsafe_allowed
 from truegrade.assay.hardening.exporting import Hardened, exported_files, write_hardened
 from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, ProblemHardener
-from truegrade.assay.in_order import in_order
 from truegrade.assay.opening import find_companions
 from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
-from truegrade.assay.running import label_limits
+from truegrade.assay.running import in_sandbox
 from truegrade.benchmarks import find_benchmark
 from truegrade.errors import UserError
 from truegrade.pipeline.loading import load_announced
@@ -99,27 +98,22 @@ def harden(
     missing = [problem for problem in chosen.values() if problem.id not in lines]
     watch = progress or Silent()
     watch.start("harden", total=len(chosen), done=len(chosen) - len(missing))
-    crew = workers or os.cpu_count() or 1
+
+    def begin(sandbox: Sandbox) -> Callable[[Problem], HardenedProblem]:
+        hardener = ProblemHardener(options, sandbox)
+        return lambda each: hardener.harden(each, companions.get(each.id), claims.get(each.id, ()))[0]
+
     try:
-        with (
-            Sandbox(
-                label_limits(chosen.values()), workers=crew, allow_unsafe=unsafe_allowed(allow_unsafe)
-            ) as sandbox,
-            Journal[HardenedProblem](journal, notice=notice, fsync_every=1) as kept,
-        ):
-            hardener = ProblemHardener(options, sandbox)
-
-            def one(problem: Problem) -> HardenedProblem:
-                return hardener.harden(problem, companions.get(problem.id), claims.get(problem.id, ()))[0]
-
-            def late() -> bool:
-                return deadline is not None and time.monotonic() > deadline
-
-            with closing(in_order(missing, one, workers=crew, stop=sandbox.close, late=late)) as made:
-                for line in made:
-                    lines[line.problem_id] = msgspec.structs.replace(line, settings_sha256=settings)
-                    kept.append(lines[line.problem_id])
-                    watch.advance()
+        made = in_sandbox(
+            missing, begin, chosen.values(), workers=workers or os.cpu_count() or 1,
+            allow_unsafe=unsafe_allowed(allow_unsafe),
+            late=lambda: deadline is not None and time.monotonic() > deadline,
+        )  # fmt: skip
+        with closing(made), Journal[HardenedProblem](journal, notice=notice, fsync_every=1) as kept:
+            for line in made:
+                lines[line.problem_id] = msgspec.structs.replace(line, settings_sha256=settings)
+                kept.append(lines[line.problem_id])
+                watch.advance()
     finally:
         watch.finish()
     ordered = tuple(lines[name] for name in chosen if name in lines)

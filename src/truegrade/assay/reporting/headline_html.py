@@ -39,7 +39,7 @@ def headline_section(material: AssayMaterial) -> Markup:
 
 
 def _strip(measure: GraderMeasure) -> Markup:
-    right, fpr = words.share_of(measure, "right"), measure.fpr
+    right, fpr = measure.right, measure.fpr
     star = " *" if words.star(measure) else ""
     tiles: list[tuple[str, str, str]] = [
         ("TPR: right programs accepted", words.rate(right.value if right else None), _ends(right)),
@@ -72,19 +72,7 @@ def _through(measure: GraderMeasure) -> str:
 
 
 def _notes(measure: GraderMeasure) -> Child:
-    said = (
-        words.weak_tests,
-        words.differences,
-        words.flips,
-        words.star,
-        words.references_refused,
-        words.no_verdict,
-        words.mean_scores,
-        words.partial_credit,
-        words.by_form,
-    )
-    lines = (words.title(measure), *(sentence(measure) for sentence in said))
-    return [el("p", line, class_="note") for line in lines if line]
+    return [el("p", line, class_="note") for line in (words.title(measure), *words.notes(measure))]
 
 
 def _left_out(measures: Sequence[GraderMeasure]) -> Child:
