@@ -10,21 +10,19 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol
-
-import msgspec
+from typing import Any, ClassVar
 
 from truegrade.assay.records import DANGERS, Danger, Dispatch, Said
 from truegrade.assay.targets import Target, host
 from truegrade.assay.targets.asking import AskedTarget, CallableTarget, HttpTarget, ProbeAsker, is_this_machine
-from truegrade.assay.targets.calls import CALLS, DIED, HUNG, RAISED, Call, ProbeQuestion, Reading, no_verdict
+from truegrade.assay.targets.calls import CALLS, DIED, HUNG, RAISED, Call, ProbeQuestion, no_verdict
 from truegrade.assay.targets.programs import (
     CommandProgram,
     FunctionProgram,
     Located,
-    all_packages,
     locate,
     tools,
     words_of_command,
@@ -47,24 +45,6 @@ CPU_S = 1e6
 """No limit: wall seconds decide for each probe."""
 
 
-class Program(Protocol):
-    """A grader that the host (`truegrade.assay.targets.host`) starts."""
-
-    settings: dict[str, Any]
-    """For `host.open_grader`."""
-    step: str
-    """``grade`` or ``run``."""
-
-    def payload(self, asked: ProbeQuestion) -> dict[str, Any]:
-        """What that step gets for a probe."""
-
-    def reading(self, value: Any) -> Reading:
-        """What its answer means."""
-
-    def unusable(self, why: str) -> UserError:
-        """The error that says that it cannot be used, and what to do."""
-
-
 class HostedTarget(AskedTarget):
     """A grader whose process is ours to start and to end: one for each call of `grade`.
 
@@ -83,7 +63,7 @@ class HostedTarget(AskedTarget):
     def __init__(
         self,
         asker: ProbeAsker,
-        program: Program,
+        program: CommandProgram | FunctionProgram,
         *,
         shown: Sequence[str],
         packages: Sequence[str],
@@ -125,95 +105,72 @@ class HostedTarget(AskedTarget):
 
     def _conversation(self, sent: Sequence[Dispatch], questions: Sequence[ProbeQuestion | Said]) -> Iterator[Said]:
         """What one process of the grader says, up to the probe that ended it."""
-        asked = [one for one in questions if isinstance(one, ProbeQuestion)]
+        program, timeout_s = self._program, self._asker.timeout_s
+        asked = [(program.step, program.payload(one)) for one in questions if isinstance(one, ProbeQuestion)]
         if not asked:
             yield from (one for one in questions if isinstance(one, Said))
             return
-        talk = _Talk(self._sandbox, self._source, self._calls(asked), self._asker.timeout_s)
-        try:
-            answers = iter(talk)
-            first = next(answers)
-            if isinstance(first, Outcome) or first.result.error is not None:
-                raise self._program.unusable(_why_not_opened(first))
+        with _talk(self._sandbox, self._source, [("open", program.settings), *asked], timeout_s) as answers:
+            first, _ = next(answers)
+            why_not = first.detail if isinstance(first, Outcome) else first.error
+            if why_not is not None:
+                raise program.unusable(why_not)
             for dispatch, question in zip(sent, questions, strict=True):
                 if isinstance(question, Said):
                     yield question
                     continue
-                heard = next(answers)
+                heard, wall_s = next(answers)
                 if isinstance(heard, Outcome):
-                    yield self._asker.said(dispatch, _ended(heard, self._asker.timeout_s))
+                    late = heard.status == "time_limit"
+                    ended = f"no answer in {timeout_s:g} s" if late else heard.detail
+                    yield self._asker.said(dispatch, no_verdict(HUNG if late else DIED, ended))
                     return
-                yield self._asker.said(dispatch, self._read(heard.result), heard.wall_s)
-        finally:
-            talk.end()
-
-    def _calls(self, asked: Sequence[ProbeQuestion]) -> list[tuple[str, dict[str, Any]]]:
-        step = self._program.step
-        return [("open", self._program.settings), *((step, self._program.payload(one)) for one in asked)]
-
-    def _read(self, result: CallResult) -> Reading:
-        if result.error is not None:
-            return no_verdict(RAISED, result.error)
-        return self._program.reading(result.value)
+                raised = heard.error is not None
+                reading = no_verdict(RAISED, heard.error) if raised else program.reading(heard.value)
+                yield self._asker.said(dispatch, reading, wall_s)
 
 
-class _Heard(msgspec.Struct, frozen=True):
-    """An answer, and how long it took."""
-
-    result: CallResult
-    wall_s: float
+_Heard = tuple[CallResult | Outcome, float]
+"""An answer, or last how the conversation ended; and how long it took."""
 
 
-class _Talk:
-    """A conversation in a thread of its own: iterating gives each answer as it comes, then how it ended."""
+@contextmanager
+def _talk(
+    sandbox: Sandbox, source: str, calls: Sequence[tuple[str, dict[str, Any]]], timeout_s: float
+) -> Iterator[Iterator[_Heard]]:
+    """A conversation in a thread of its own: each answer as it comes, then how it ended.
 
-    def __init__(
-        self, sandbox: Sandbox, source: str, calls: Sequence[tuple[str, dict[str, Any]]], timeout_s: float
-    ) -> None:
-        self._heard: queue.SimpleQueue[_Heard | Outcome | BaseException] = queue.SimpleQueue()
-        self._over = threading.Event()
-        self._last = time.monotonic()
-        self._thread = threading.Thread(
-            target=self._hold, args=(sandbox, source, calls, timeout_s), name="grader", daemon=True
-        )
-        self._thread.start()
+    Where it is left, no more is heard: the grader ends with its next answer, or when the sandbox closes.
+    """
+    told: queue.SimpleQueue[_Heard | BaseException] = queue.SimpleQueue()
+    over, last = threading.Event(), time.monotonic()
 
-    def __iter__(self) -> Iterator[_Heard | Outcome]:
+    def hear(_: int, result: CallResult) -> bool:
+        nonlocal last
+        began, last = last, time.monotonic()
+        told.put((result, last - began))
+        return not over.is_set()
+
+    def hold() -> None:
+        try:
+            told.put((sandbox.call(source, "answer", calls, hear, call_wall_s=timeout_s), 0.0))
+        except BaseException as error:
+            told.put(error)
+
+    def answers() -> Iterator[_Heard]:
         while True:
-            heard = self._heard.get()
+            heard = told.get()
             if isinstance(heard, BaseException):
                 raise heard
             yield heard
 
-    def end(self) -> None:
-        """Hear no more: the grader ends with its next answer, or when the sandbox closes."""
-        self._over.set()
-        self._thread.join(END_S)  # so that the next conversation finds its worker
-
-    def _hold(self, sandbox: Sandbox, source: str, calls: Sequence[Any], timeout_s: float) -> None:
-        try:
-            self._heard.put(sandbox.call(source, "answer", calls, self._hear, call_wall_s=timeout_s))
-        except BaseException as error:
-            self._heard.put(error)
-
-    def _hear(self, _: int, result: CallResult) -> bool:
-        now = time.monotonic()
-        self._heard.put(_Heard(result, now - self._last))
-        self._last = now
-        return not self._over.is_set()
-
-
-def _why_not_opened(heard: _Heard | Outcome) -> str:
-    if isinstance(heard, Outcome):
-        return heard.detail
-    return heard.result.error or ""
-
-
-def _ended(outcome: Outcome, timeout_s: float) -> Reading:
-    """What it means that a conversation ended before the answer to a probe."""
-    if outcome.status == "time_limit":
-        return no_verdict(HUNG, f"no answer in {timeout_s:g} s")
-    return no_verdict(DIED, outcome.detail)
+    thread = threading.Thread(target=hold, name="grader", daemon=True)
+    thread.start()
+    try:
+        yield answers()
+    finally:
+        over.set()
+        thread.join(END_S)  # so that the next conversation finds its worker
 
 
 HARMLESS: Danger = "h0"
@@ -277,20 +234,21 @@ def open_target(
         return CallableTarget(asker, grader, made)
     if _is_address(grader):
         return HttpTarget(asker, grader, token)
-    program: Program
+    program: CommandProgram | FunctionProgram
     if grader.startswith("cmd:"):
         program = CommandProgram(grader, words_of_command(grader), found, jailed=jailed)
-        shown, needed = program.shown, tuple(packages)
+        shown, needed = program.shown, (*packages,)
     else:
         located = locate(grader)
         program = FunctionProgram(located, found, adapter, jailed=jailed)
-        shown = (*located.shown, *(adapter.shown if adapter is not None else ()))
-        needed = all_packages(located, adapter, named=packages)
+        both = [located] if adapter is None else [located, adapter]
+        shown = tuple(path for one in both for path in one.shown)
+        needed = (*packages, *(name for one in both for name in one.packages))
     return HostedTarget(
         asker,
         program,
         shown=tuple(dict.fromkeys((*tools(), *shown))),
-        packages=needed,
+        packages=tuple(dict.fromkeys(needed)),
         workers=workers,
         jailed=jail,
         allow_unsafe=allow_unsafe,

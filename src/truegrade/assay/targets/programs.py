@@ -8,7 +8,6 @@ import shlex
 import shutil
 import stat
 import sys
-from collections.abc import Sequence
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.metadata import packages_distributions
@@ -243,11 +242,6 @@ _EXAMPLE = ProbeQuestion(
     fields={},
 )
 """Shows how many arguments a way to call hands over, and their names."""
-
-
-def all_packages(*located: Located | None, named: Sequence[str]) -> tuple[str, ...]:
-    """Packages that the graders are part of, and those that the user names."""
-    return tuple(dict.fromkeys([*named, *(name for one in located if one for name in one.packages)]))
 
 
 CANNOT_RUN, NOT_FOUND = 126, 127
