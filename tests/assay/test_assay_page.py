@@ -18,8 +18,8 @@ from support.listening import listening
 from truegrade.assay.records import Said, Witness
 from truegrade.assay.reporting import survivors_html, words
 from truegrade.assay.reporting.material import AssayMaterial, gather
+from truegrade.assay.reporting.measures_html import _ends
 from truegrade.assay.reporting.page import render_assay, write_assay_page
-from truegrade.assay.reporting.problems_html import _ends
 
 sys.path.append(str(Path(__file__).parents[1] / "report"))
 from report_parsing import StrictPage

@@ -59,13 +59,12 @@ def send(
         UserError: it cannot be used, or gives no verdict; it is not asked for long then.
     """
     heard = _Heard(target.name)
-    told = set()
-    for each in folder.said():
-        if each.grader == target.name:
-            heard.take(each)
-            told.add((each.probe, each.repeat))
-    if not heard.verdicts:
-        heard, told = _Heard(target.name), set()
+    before = [each for each in folder.said() if each.grader == target.name]
+    if all(each.passed is None for each in before):
+        before = []
+    for each in before:
+        heard.take(each)
+    told = {(each.probe, each.repeat) for each in before}
     sent = list(wanted(target, probes, problems))
     repeats = range(manifest.repeat)
     done = sum((one.probe.id, repeat) in told for one in sent for repeat in repeats)
@@ -93,7 +92,9 @@ def send(
 def wanted(target: Target, probes: Sequence[Probe], problems: Mapping[str, Problem]) -> Iterator[Dispatch]:
     """What a grader is sent: not what is more dangerous than it may be sent, and not what it has no rules for."""
     allowed = DANGERS.index(target.danger)
-    controlled = {"", *_first_of_each_cheat(probes)}
+    cheats = [probe for probe in probes if probe.kind == "cheat" and not probe.inert]
+    # Behind the first of each cheat every grader is sent controls.
+    controlled = {"", *{cheat.origin: cheat.id for cheat in reversed(cheats)}.values()}
     changed: dict[tuple[str, str, int], Problem | None] = {}
     times = max(BEFORE, ceil(BEFORE_ALL / max(1, len(problems))))
     first = ("right", REFERENCE)  # of every problem: a grader that says nothing of them is not asked further
@@ -112,15 +113,6 @@ def wanted(target: Target, probes: Sequence[Probe], problems: Mapping[str, Probl
         if problem is not None:
             first_control = probe.kind == "control" and not probe.after and not target.restarts
             yield from [Dispatch(probe=probe, problem=problem)] * (times if first_control else 1)
-
-
-def _first_of_each_cheat(probes: Sequence[Probe]) -> frozenset[str]:
-    """Behind these every grader is sent controls."""
-    first: dict[str, str] = {}
-    for probe in probes:
-        if probe.kind == "cheat" and not probe.inert:
-            first.setdefault(probe.origin, probe.id)
-    return frozenset(first.values())
 
 
 class _Heard:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -229,11 +230,6 @@ FORMS: Mapping[str, Form] = MappingProxyType(
 # --------------------------------------------------------------------------------------------- measuring
 
 
-def left_out(reason: str) -> dict[str, ExportedRow]:
-    """No row in any form."""
-    return {name: ExportedRow(reason=reason) for name in FORMS}
-
-
 def exported_rows(material: ExportMaterial, known: KnownPrograms, executor: Executor) -> dict[str, ExportedRow]:
     """The problem's row in each form, measured as it is written, or why it is left out.
 
@@ -251,25 +247,23 @@ def _exported(form: Form, material: ExportMaterial, known: KnownPrograms, execut
         return ExportedRow(reason=row)
     try:
         text = encode(row).decode()
-        problem = _read_back(form, text, material.problem)
+        with TemporaryDirectory(prefix="truegrade-") as folder:
+            path = Path(folder) / f"row{form.ending}"
+            path.write_text(f"{text}\n", encoding="utf-8")
+            problem = form.read(path, material.problem)
     except BadRecord as error:
         return ExportedRow(reason=f"it cannot be read back: {str(error).partition(': ')[2]}")
     except (UserError, msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
         return ExportedRow(reason=f"it cannot be read back: {error}")
     if isinstance(problem.task, OracleTask):
-        if _calls(problem.task) != _written(material):
+        task, name = problem.task, getattr(material.problem.task, "entry_point", "")
+        read_back = _calls(task.entry_point, task.base_inputs, task.plus_inputs)
+        if read_back != _calls(name, material.own, material.further):
             return ExportedRow(reason="JSON cannot hold its arguments as they are")
-        if problem.task.comparator != material.comparator:
-            rules = f"the rule {problem.task.comparator}, and it has the rule {material.comparator}"
+        if task.comparator != material.comparator:
+            rules = f"the rule {task.comparator}, and it has the rule {material.comparator}"
             return ExportedRow(reason=f"EvalPlus compares its outputs by {rules}")
     return _measured(form, text, problem, known, executor)
-
-
-def _read_back(form: Form, text: str, problem: Problem) -> Problem:
-    with TemporaryDirectory(prefix="truegrade-") as folder:
-        path = Path(folder) / f"row{form.ending}"
-        path.write_text(f"{text}\n", encoding="utf-8")
-        return form.read(path, problem)
 
 
 def _measured(form: Form, text: str, problem: Problem, known: KnownPrograms, executor: Executor) -> ExportedRow:
@@ -302,10 +296,5 @@ def _side(before: Mapping[str, bool], after: Sequence[bool]) -> AcceptedPrograms
     return AcceptedPrograms(programs=len(before), before=sum(before.values()), after=sum(after))
 
 
-def _calls(task: OracleTask) -> list[str]:
-    return [written_call(task.entry_point, each) for each in (*task.base_inputs, *task.plus_inputs)]
-
-
-def _written(material: ExportMaterial) -> list[str]:
-    name = getattr(material.problem.task, "entry_point", "")
-    return [written_call(name, each) for each in (*material.own, *material.further)]
+def _calls(name: str, *arguments: Sequence[Arguments]) -> list[str]:
+    return [written_call(name, each) for each in chain(*arguments)]

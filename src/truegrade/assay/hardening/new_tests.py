@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import Any
 
 import msgspec
@@ -54,13 +54,9 @@ def assertion(test: NewTest, comparator: str) -> str:
     """
     if comparator == "set_equal":
         return f"assert set({test.call}) == set({test.expected})"
-    if _has_float(test.expected):
+    if oracles.holds_float(value_of(test.expected)):
         return f"assert _truegrade_close({test.call}, {test.expected})"
     return f"assert {test.call} == {test.expected}"
-
-
-def _has_float(literal: str) -> bool:
-    return oracles.holds_float(value_of(literal))
 
 
 def value_of(literal: str) -> Any:
@@ -140,8 +136,3 @@ def _best(kills: Sequence[Set[str]], wanted: Set[str], sizes: Sequence[int], cho
         gains[number] = (0, 0, 0)
     gain, _, place = max(gains, default=(0, 0, 0))
     return -place if gain else None
-
-
-def victims(kills: Sequence[Set[str]], chosen: Sequence[int]) -> Mapping[int, tuple[str, ...]]:
-    """Of each chosen input the programs that it refuses, in the order of their ids."""
-    return {number: tuple(sorted(kills[number])) for number in chosen}

@@ -10,14 +10,14 @@ from truegrade.assay.building import reference_of
 from truegrade.assay.generators import infer_domain
 from truegrade.assay.generators.searching import find_witness
 from truegrade.assay.hardening.forms import (
+    FORMS,
     AcceptedPrograms,
     ExportedRow,
     ExportMaterial,
     KnownPrograms,
     exported_rows,
-    left_out,
 )
-from truegrade.assay.hardening.new_tests import STATED, NewTest, choose_inputs, victims, with_tests
+from truegrade.assay.hardening.new_tests import STATED, NewTest, choose_inputs, with_tests
 from truegrade.assay.labelling import OracleLabeller
 from truegrade.assay.oracle import ProblemOracle
 from truegrade.assay.oracle_building import build_oracle, rule_of
@@ -112,7 +112,7 @@ class ProblemHardener:
         options = self._options
         oracle = build_oracle(problem, companion, self._executor, generated=options.inputs, seed=options.seed)
         if isinstance(oracle, str):
-            exports = left_out(f"it cannot be measured: {oracle}")
+            exports = dict.fromkeys(FORMS, ExportedRow(reason=f"it cannot be measured: {oracle}"))
             return HardenedProblem(problem_id=problem.id, reason=oracle, exports=exports), problem
         work = _Work(problem, oracle, options, self._executor, self._strict)
         tests, dropped = work.tests() if oracle.comparator in STATED else ([], [])
@@ -184,9 +184,8 @@ class _Work:
         calls = [written_call(self._oracle.entry_point, arguments) for arguments in inputs]
         chosen = choose_inputs(kills, survivors, [len(call) for call in calls], most=self._options.most_tests)
         expected = self._expected([inputs[number] for number in chosen])
-        refused = victims(kills, chosen)
         tests = [
-            NewTest(call=calls[number], expected=expected[place], victims=refused[number])
+            NewTest(call=calls[number], expected=expected[place], victims=tuple(sorted(kills[number])))
             for place, number in enumerate(chosen)
             if place in expected
         ]

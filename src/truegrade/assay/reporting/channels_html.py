@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from truegrade.assay.cheats import CHANNELS
 from truegrade.assay.measures import ChannelMeasure
-from truegrade.assay.reporting.by_grader import MAX_MEASURES
 from truegrade.assay.reporting.material import AssayMaterial, ErredProbe
+from truegrade.assay.reporting.measures_html import MAX_MEASURES
 from truegrade.assay.reporting.survivors_html import program, replayed
-from truegrade.assay.reporting.terms import TERMS
+from truegrade.assay.reporting.words import TERMS
 from truegrade.report import format as fmt
 from truegrade.report.glossary import explained
 from truegrade.report.markup import Child, Markup, el

@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 
 from truegrade.assay.reporting.material import AssayMaterial
-from truegrade.assay.reporting.terms import TERMS
+from truegrade.assay.reporting.words import TERMS
 from truegrade.report import format as fmt
 from truegrade.report.glossary import explained
 from truegrade.report.markup import Child, Markup, el

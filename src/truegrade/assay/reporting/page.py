@@ -6,11 +6,15 @@ from pathlib import Path
 
 from truegrade.assay.reporting.channels_html import channels_section
 from truegrade.assay.reporting.closing_html import findings_section, methods_section, repeat_section
-from truegrade.assay.reporting.headline_html import headline_section, meaning_section
 from truegrade.assay.reporting.material import AssayMaterial
-from truegrade.assay.reporting.problems_html import classes_section, problems_section
+from truegrade.assay.reporting.measures_html import (
+    classes_section,
+    headline_section,
+    meaning_section,
+    problems_section,
+)
 from truegrade.assay.reporting.survivors_html import other_errors_section, refused_section, survivors_section
-from truegrade.assay.reporting.terms import TERMS
+from truegrade.assay.reporting.words import TERMS
 from truegrade.report import format as fmt
 from truegrade.report.glossary import terms_section
 from truegrade.report.markup import Child, Markup, el, join
@@ -67,13 +71,10 @@ def render_assay(material: AssayMaterial) -> str:
 def _subject(material: AssayMaterial) -> str:
     """Graders and benchmarks, the first of many."""
     measures = material.summary.measures
-    graders = list(dict.fromkeys(measure.grader for measure in measures))
-    benchmarks = list(dict.fromkeys(measure.benchmark for measure in measures))
-    return f"{_first(graders)} on {_first(benchmarks)}"
-
-
-def _first(names: list[str]) -> str:
-    return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
+    names = ({measure.grader: None for measure in measures}, {measure.benchmark: None for measure in measures})
+    return " on ".join(
+        ", ".join([*each][:2]) + (f" and {len(each) - 2} more" if len(each) > 2 else "") for each in names
+    )
 
 
 def _header(material: AssayMaterial, body: Markup) -> Child:

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher, unified_diff
 from truegrade.assay.records import Probe, Witness
 from truegrade.assay.reporting import words
 from truegrade.assay.reporting.material import AssayMaterial, ErredProbe
-from truegrade.assay.reporting.terms import TERMS
+from truegrade.assay.reporting.words import TERMS
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.report import format as fmt
 from truegrade.report.glossary import explained

@@ -45,6 +45,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -174,24 +175,12 @@ def _sources(asked: ProbeQuestion) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------ what is asked
 
 
-def _plain(asked: ProbeQuestion) -> Arguments:
-    return (asked.program, asked.tests), dict(asked.fields)
-
-
-def _ask_plain(asked: ProbeQuestion, post: Post) -> Any:
-    return post({"program": asked.program, "tests": asked.tests, **asked.fields})
-
-
-def _trl(asked: ProbeQuestion) -> Arguments:
-    prompt = [{"role": "user", "content": words_of(asked.problem)}]
-    return (), _columns(asked, prompt, [{"role": "assistant", "content": asked.reply}])
-
-
-def _trl_text(asked: ProbeQuestion) -> Arguments:
-    return (), _columns(asked, words_of(asked.problem), asked.reply)
-
-
-def _columns(asked: ProbeQuestion, prompt: Any, completion: Any) -> dict[str, Any]:
+def _trl(asked: ProbeQuestion, *, text: bool = False) -> Arguments:
+    prompt: Any = words_of(asked.problem)
+    completion: Any = asked.reply
+    if not text:
+        prompt = [{"role": "user", "content": prompt}]
+        completion = [{"role": "assistant", "content": completion}]
     columns = {
         **dict.fromkeys(TEST_COLUMNS, asked.tests),
         "verification_info": {"language": "python", "test_cases": asked.tests},
@@ -199,7 +188,8 @@ def _columns(asked: ProbeQuestion, prompt: Any, completion: Any) -> dict[str, An
         **_sources(asked),
         **asked.fields,
     }
-    return {"prompts": [prompt], "completions": [completion], **{name: [one] for name, one in columns.items()}}
+    batch = {name: [one] for name, one in columns.items()}
+    return (), {"prompts": [prompt], "completions": [completion], **batch}
 
 
 def _verl(asked: ProbeQuestion) -> Arguments:
@@ -321,9 +311,14 @@ CALLS: Mapping[str, Call] = MappingProxyType(
     {
         call.name: call
         for call in (
-            Call(name="plain", arguments=_plain, ask=_ask_plain, command=True),
+            Call(
+                name="plain",
+                arguments=lambda asked: ((asked.program, asked.tests), dict(asked.fields)),
+                ask=lambda asked, post: post({"program": asked.program, "tests": asked.tests, **asked.fields}),
+                command=True,
+            ),
             Call(name="trl", arguments=_trl),
-            Call(name="trl-text", arguments=_trl_text),
+            Call(name="trl-text", arguments=partial(_trl, text=True)),
             Call(name="verl", arguments=_verl, tests_as="taco"),
             Call(name="rllm", arguments=_rllm, tests_as="lcb"),
             Call(name="openrlhf", arguments=_openrlhf, ask=_ask_openrlhf),
