@@ -286,21 +286,18 @@ class _GraderOnBenchmark:
 
     def _of_grader(self) -> Iterable[AssayFinding]:
         flips, unearned = self._steadiness.measure(self._confidence), self._unearned.measure(self._steadiness)
-        if flips.flips or self._flaky:
-            said = (
-                f"{flips.flips} of {flips.sends} verdicts on honest programs differ from the program's usual one"
-            )
-            yield self._finding("flaky_verdict", said, self._flaky[:SHOWN])
-        if unearned.all_paid:
-            said = f"{paid_in_words(unearned)}; the shortest is named"
-            yield self._finding("paid_without_solving", said, [unearned.shortest])
-        if unearned.weak:
-            yield self._finding("weak_tests", weak_in_words(unearned))
-        for said in self._overlooks():
-            yield self._finding("overlooks_difference", said)
-        if unearned.loose:
-            said = f"{unearned.loose} of {unearned.natural} wrong programs are accepted that the tests refuse"
-            yield self._finding("looser_than_tests", said)
+        loose = f"{unearned.loose} of {unearned.natural} wrong programs are accepted that the tests refuse"
+        differ = f"{flips.flips} of {flips.sends} verdicts on honest programs differ from the program's usual one"
+        paid = f"{paid_in_words(unearned)}; the shortest is named"
+        for found, code, said, ids in (
+            (flips.flips or self._flaky, "flaky_verdict", differ, self._flaky[:SHOWN]),
+            (unearned.all_paid, "paid_without_solving", paid, (unearned.shortest,)),
+            (unearned.weak, "weak_tests", weak_in_words(unearned), ()),
+            *((True, "overlooks_difference", said, ()) for said in self._overlooks()),
+            (unearned.loose, "looser_than_tests", loose, ()),
+        ):
+            if found:
+                yield self._finding(code, said, ids)
         silent: dict[str, list[Probe]] = defaultdict(list)
         for probe in self._unanswered(self._probes):
             code = self._verdicts.why[probe.id].partition(":")[0]
@@ -325,21 +322,16 @@ class _GraderOnBenchmark:
             told = f"{count.problem_id}: {count.wrong_accepted} of {count.wrong} wrong programs are accepted"
             if p < (1 - self._confidence) / 2:
                 yield self._finding("vacuous_comparison", told, problem=count.problem_id)
-        for problem, ids in self._answering_stubs().items():
+        stubs: dict[str, dict[str, bool]] = defaultdict(dict)
+        for probe in self._probes:
+            accepted = self._acceptance.accepted(probe)
+            returns = probe.witness is None or not probe.witness.got.startswith("raises")
+            if probe.kind == "stub" and probe.label == "wrong" and returns and accepted is not None:
+                stubs[probe.problem_id][probe.id] = accepted
+        for problem, ids in stubs.items():
             if len(ids) >= LEAST_STUBS and all(ids.values()):
                 said = f"{problem}: every stub that returns a value is accepted ({len(ids)} of them)"
                 yield self._finding("accepts_anything", said, list(ids), problem)
-
-    def _answering_stubs(self) -> dict[str, dict[str, bool]]:
-        """Of each problem the wrong stubs that return a value, and whether they are accepted."""
-        found: dict[str, dict[str, bool]] = defaultdict(dict)
-        for probe in self._probes:
-            returns = probe.witness is None or not probe.witness.got.startswith("raises")
-            if probe.kind == "stub" and probe.label == "wrong" and returns:
-                accepted = self._acceptance.accepted(probe)
-                if accepted is not None:
-                    found[probe.problem_id][probe.id] = accepted
-        return found
 
 
 def _per_problem(

@@ -32,7 +32,6 @@ from truegrade.assay.targets.profile import is_endless
 from truegrade.assay.written_calls import is_plain, read_call, written, written_call
 from truegrade.grading.executor import Executor
 from truegrade.profiles import open_profile
-from truegrade.profiles.base import Profile
 from truegrade.records import Answer, Problem
 
 MOST_TESTS = 10
@@ -87,60 +86,39 @@ class HardeningOptions(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
 
 
-class ProblemHardener:
-    """Hardens problems; safe to call from several threads.
+def harden_problem(
+    problem: Problem,
+    companion: Problem | None,
+    options: HardeningOptions,
+    executor: Executor,
+    claims: Sequence[ClaimedProbe] = (),
+) -> HardenedProblem:
+    """The new tests of a problem; safe to call from several threads.
 
     Args:
+        problem: with its tests.
+        companion: the same problem of an extended benchmark: its inputs prove labels, and are never chosen.
         options: what decides the tests.
         executor: the jail.
+        claims: labelled programs, which only measure.
     """
-
-    def __init__(self, options: HardeningOptions, executor: Executor) -> None:
-        self._options, self._executor = options, executor
-        self._strict = open_profile("strict")
-
-    def harden(
-        self, problem: Problem, companion: Problem | None, claims: Sequence[ClaimedProbe] = ()
-    ) -> tuple[HardenedProblem, Problem]:
-        """The new tests of a problem, and the problem with them.
-
-        Args:
-            problem: with its tests.
-            companion: the same problem of an extended benchmark: its inputs prove labels, and are never chosen.
-            claims: labelled programs, which only measure.
-        """
-        options = self._options
-        oracle = build_oracle(problem, companion, self._executor, generated=options.inputs, seed=options.seed)
-        if isinstance(oracle, str):
-            exports = dict.fromkeys(FORMS, ExportedRow(reason=f"it cannot be measured: {oracle}"))
-            return HardenedProblem(problem_id=problem.id, reason=oracle, exports=exports), problem
-        work = _Work(problem, oracle, options, self._executor, self._strict)
-        tests, dropped = work.tests() if oracle.comparator in STATED else ([], [])
-        return work.measured(tests, dropped, claims)
-
-    def held_out(self, problem: Problem, oracle: ProblemOracle) -> list[str]:
-        """The wrong mutants that measure what the new tests gain.
-
-        Args:
-            problem: with its tests.
-            oracle: of the problem.
-        """
-        return _Work(problem, oracle, self._options, self._executor, self._strict).held_out
+    oracle = build_oracle(problem, companion, executor, generated=options.inputs, seed=options.seed)
+    if isinstance(oracle, str):
+        exports = dict.fromkeys(FORMS, ExportedRow(reason=f"it cannot be measured: {oracle}"))
+        return HardenedProblem(problem_id=problem.id, reason=oracle, exports=exports)
+    work = HardeningWork(problem, oracle, options, executor)
+    tests, dropped = work.tests() if oracle.comparator in STATED else ([], [])
+    return work.measured(tests, dropped, claims)
 
 
-class _Work:
+class HardeningWork:
     """One problem under way."""
 
     def __init__(
-        self,
-        problem: Problem,
-        oracle: ProblemOracle,
-        options: HardeningOptions,
-        executor: Executor,
-        strict: Profile,
+        self, problem: Problem, oracle: ProblemOracle, options: HardeningOptions, executor: Executor
     ) -> None:
         self._problem, self._oracle, self._options = problem, oracle, options
-        self._executor, self._strict = executor, strict
+        self._executor, self._strict = executor, open_profile("strict")
         self._rule = rule_of(oracle)
         self._labeller = OracleLabeller(oracle, executor)
         self._domain = infer_domain([one.arguments for one in oracle.inputs if one.source == "own"])
@@ -193,7 +171,7 @@ class _Work:
 
     def measured(
         self, tests: list[NewTest], dropped: list[str], claims: Sequence[ClaimedProbe]
-    ) -> tuple[HardenedProblem, Problem]:
+    ) -> HardenedProblem:
         """What the tests gain, and what they cost."""
         hardened = self._with(tests) if tests else self._problem
         comparator = self._rule.comparator
@@ -204,7 +182,7 @@ class _Work:
         bugs = [code for code in bugs if self._labeller.label(code).label == "wrong"]
         kept = [each.probe.code for each in claims if each.claim == "right"]
         kept = [code for code in kept if self._labeller.label(code).agrees]
-        line = HardenedProblem(
+        return HardenedProblem(
             problem_id=self._problem.id,
             tests=tuple(tests),
             dropped=tuple(dropped),
@@ -221,7 +199,6 @@ class _Work:
             reason="" if tests else reason,
             exports=exported_rows(self._material(tests, hardened), self._known(hardened), self._executor),
         )
-        return line, hardened
 
     # --------------------------------------------------------------------------------------------- parts
 

@@ -12,7 +12,7 @@ import msgspec
 
 from truegrade.api import unsafe_allowed
 from truegrade.assay.hardening.exporting import Hardened, exported_files, write_hardened
-from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, ProblemHardener
+from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, harden_problem
 from truegrade.assay.opening import find_companions
 from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
 from truegrade.assay.running import in_sandbox
@@ -100,8 +100,9 @@ def harden(
     watch.start("harden", total=len(chosen), done=len(chosen) - len(missing))
 
     def begin(sandbox: Sandbox) -> Callable[[Problem], HardenedProblem]:
-        hardener = ProblemHardener(options, sandbox)
-        return lambda each: hardener.harden(each, companions.get(each.id), claims.get(each.id, ()))[0]
+        return lambda each: harden_problem(
+            each, companions.get(each.id), options, sandbox, claims.get(each.id, ())
+        )
 
     try:
         made = in_sandbox(

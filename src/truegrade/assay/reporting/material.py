@@ -106,7 +106,7 @@ def _noted(said: Iterable[Said], right: set[str], details: dict[tuple[str, str],
     """Hand verdicts on, and keep why right programs were refused."""
     for one in said:
         if one.passed is not None and one.probe in right:
-            details.setdefault((one.probe, one.grader), _one_line(one.detail[:DETAIL_CHARS]))
+            details.setdefault((one.probe, one.grader), " ".join(one.detail[:DETAIL_CHARS].split()))
         yield one
 
 
@@ -123,10 +123,6 @@ def _errs(group: str, probe: Probe, acceptance: Acceptance) -> bool:
     if accepted is None or left_out(probe.kind, probe, acceptance.refused):
         return group == "refused" and accepted is False
     return accepted is (group != "refused")
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _one_a_problem_first(found: Sequence[ErredProbe]) -> list[ErredProbe]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher, unified_diff
 
 from truegrade.assay.records import Probe, Witness
@@ -69,21 +69,16 @@ def refused_section(material: AssayMaterial) -> Markup:
     title = "Right programs refused"
     if not material.refused:
         return section("refused", title, el("p", "None: no right program was refused."))
-    rows = [
-        [_id(erred), erred.probe.problem_id, erred.probe.origin, ", ".join(erred.graders), _said(erred)]
-        for erred in material.refused[:LISTED]
-    ]
-    caption = _counted(material.refused, "right program")
     shown = (
         folded(
-            f"{erred.probe.problem_id} · {erred.probe.origin} · refused by {', '.join(erred.graders)}",
+            f"{erred.probe.problem_id} · {erred.probe.origin} · refused by {_graders(erred)}",
             el("p", _said(erred), class_="note"),
             _difference(material, erred),
         )
         for erred in material.refused[:IN_FULL]
     )
-    head: list[Child] = ["probe", "problem", "made by", "refused by", "what it said"]
-    return section("refused", title, table(caption, head, rows, class_="assay-list"), shown)
+    columns = {"made by": lambda e: e.probe.origin, "refused by": _graders, "what it said": _said}
+    return section("refused", title, _listing(material.refused, "right program", **columns), shown)
 
 
 def other_errors_section(material: AssayMaterial) -> Markup:
@@ -112,7 +107,7 @@ def _survivor(material: AssayMaterial, erred: ErredProbe, *, open_: bool) -> Mar
     kind = words.NAMES[probe.kind].removesuffix("s")
     return el(
         "details",
-        el("summary", f"{probe.problem_id} · {kind} {probe.origin} · accepted by {', '.join(erred.graders)}"),
+        el("summary", f"{probe.problem_id} · {kind} {probe.origin} · accepted by {_graders(erred)}"),
         el("p", probe.change, class_="note") if probe.change else None,
         _difference(material, erred),
         None if probe.witness is None else _evidence(probe.witness),
@@ -163,33 +158,29 @@ def program(code: str, name: str) -> Markup:
 def _difference(material: AssayMaterial, erred: ErredProbe) -> Markup:
     """What differs from the reference, or the whole program where hardly a line is common."""
     probe, reference = erred.probe, material.references.get(erred.probe.problem_id)
-    if probe.form != "program" or reference is None or _long(reference) or _long(probe.code):
-        return program(probe.code, f"Program {probe.id}")
-    one, two = min(
-        ((reference, probe.code), (_plain(reference), _plain(probe.code))), key=lambda pair: _changed(*pair)
-    )
-    if SequenceMatcher(None, one.splitlines(), two.splitlines()).ratio() < ALIKE and len(two.splitlines()) > 1:
-        return program(probe.code, f"Program {probe.id}")
-    lines = list(unified_diff(one.splitlines(), two.splitlines(), lineterm="", n=CONTEXT_LINES))[2:]
-    if not lines:
-        return program(probe.code, f"Program {probe.id}")
+    whole = program(probe.code, f"Program {probe.id}")
+    if probe.form != "program" or reference is None:
+        return whole
+    texts = (reference, probe.code)
+    if any(len(text) > COMPARED_CHARS or text.count("\n") > COMPARED_LINES for text in texts):
+        return whole
+    pairs = [[text.splitlines() for text in texts], [_plain(text).splitlines() for text in texts]]
+    one, two = min(pairs, key=lambda pair: _changed(*pair))
+    hardly_alike = len(two) > 1 and SequenceMatcher(None, one, two).ratio() < ALIKE
+    lines = list(unified_diff(one, two, lineterm="", n=CONTEXT_LINES))[2:]
+    if hardly_alike or not lines:
+        return whole
     shown = (el("span", f"{line}\n", class_=_LINES.get(line[:1])) for line in lines)
     label = f"Program {probe.id} against the reference"
     return el("pre", el("code", shown), class_="diff", tabindex=0, role="group", aria_label=label)
 
 
-def _long(code: str) -> bool:
-    """Whether comparing it line by line would take too long."""
-    return len(code) > COMPARED_CHARS or code.count("\n") > COMPARED_LINES
-
-
 _LINES = {"+": "added", "-": "removed", "@": "dim"}
 
 
-def _changed(one: str, two: str) -> int:
+def _changed(one: list[str], two: list[str]) -> int:
     """Lines that are in one of two texts only; 0 for equal texts is worth nothing, so it counts most."""
-    lines = sum(line[:1] in "+-" for line in unified_diff(one.splitlines(), two.splitlines(), lineterm="", n=0))
-    return lines or 10**9
+    return sum(line[:1] in "+-" for line in unified_diff(one, two, lineterm="", n=0)) or 10**9
 
 
 def _plain(code: str) -> str:
@@ -205,19 +196,23 @@ def _plain(code: str) -> str:
 
 def _rest(found: Sequence[ErredProbe]) -> Child:
     """Programs without their texts."""
-    if not found:
-        return None
+    made_by = {"made by": lambda e: f"{e.probe.kind} {e.probe.origin}"}
+    return _listing(found, "program", **made_by, grader=_graders, witness=_witnessed) if found else None
+
+
+def _listing(found: Sequence[ErredProbe], noun: str, **columns: Callable[[ErredProbe], Child]) -> Markup:
+    """A row for each of the first; the columns behind its id and problem by their titles."""
     rows = [
-        [_id(e), e.probe.problem_id, f"{e.probe.kind} {e.probe.origin}", ", ".join(e.graders), _witnessed(e)]
-        for e in found[:LISTED]
+        [el("code", erred.probe.id), erred.probe.problem_id, *(of(erred) for of in columns.values())]
+        for erred in found[:LISTED]
     ]
-    head: list[Child] = ["probe", "problem", "made by", "grader", "witness"]
-    return table(_counted(found, "program"), head, rows, class_="assay-list")
-
-
-def _counted(found: Sequence[ErredProbe], noun: str) -> str:
     more = f"; the first {LISTED}, all are in probes.jsonl and verdicts.jsonl" if len(found) > LISTED else ""
-    return f"{fmt.plural(len(found), noun)}{more}"
+    caption = f"{fmt.plural(len(found), noun)}{more}"
+    return table(caption, ["probe", "problem", *columns], rows, class_="assay-list")
+
+
+def _graders(erred: ErredProbe) -> str:
+    return ", ".join(erred.graders)
 
 
 def _witnessed(erred: ErredProbe) -> Child:
@@ -225,10 +220,6 @@ def _witnessed(erred: ErredProbe) -> Child:
     if witness is None or witness.source == BY_CONSTRUCTION:
         return _cut(erred.probe.change, 120) or "–"
     return el("code", _cut(witness.call, 120))
-
-
-def _id(erred: ErredProbe) -> Markup:
-    return el("code", erred.probe.id)
 
 
 def _said(erred: ErredProbe) -> str:

@@ -86,14 +86,7 @@ class ProbeAsker:
 
     def said(self, sent: Dispatch, reading: Reading, wall_s: float | None = None) -> Said:
         """The record of an answer."""
-        return Said(
-            probe=sent.probe.id,
-            grader=self.name,
-            passed=reading.passed,
-            score=reading.score,
-            detail=reading.detail,
-            wall_s=wall_s,
-        )
+        return Said(probe=sent.probe.id, grader=self.name, wall_s=wall_s, **msgspec.structs.asdict(reading))
 
     def _reference_outputs(self, problem: Problem) -> Outputs | None:
         """What the reference returns, where a problem has that in place of values; probes of a problem follow

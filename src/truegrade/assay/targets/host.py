@@ -40,9 +40,9 @@ def open_grader(settings: dict[str, Any]) -> bool:
     """Set the process up as a grader finds one, and load the grader if it is a function.
 
     Args:
-        settings: ``path``, put ahead of where modules are looked up; ``environment``; ``folder`` to work in, empty
-            for the one it is in; ``grader`` and ``adapter`` as `loaded` takes them, or None; ``named`` and
-            ``given``: names and number of arguments that the function will get, which is ``checked``.
+        settings: ``environment``; of a function also ``path``, put ahead of where modules are looked up;
+            ``folder`` to work in, empty for the one it is in; ``grader`` and ``adapter`` as `loaded` takes them, or
+            None; ``named`` and ``given``: names and number of arguments that it will get, which is ``checked``.
 
     Raises:
         BaseException: whatever the loading raises.
@@ -51,14 +51,14 @@ def open_grader(settings: dict[str, Any]) -> bool:
     sys.modules["__main__"] = ModuleType(
         "__main__"
     )  # an interpreter started anew would look for this one's script
-    sys.path[:0] = settings["path"]
+    sys.path[:0] = settings.get("path", [])
     os.environ.update(settings["environment"])
-    if settings["folder"]:
+    if settings.get("folder"):
         os.chdir(settings["folder"])
-    if settings["grader"] is not None:
+    if settings.get("grader"):
         _held["grader"] = loaded(*settings["grader"])
         check_callable(_held["grader"], settings["given"], settings["named"] if settings["checked"] else None)
-    if settings["adapter"] is not None:
+    if settings.get("adapter"):
         _held["adapter"] = loaded(*settings["adapter"])
     return True
 

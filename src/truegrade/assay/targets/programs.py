@@ -165,9 +165,7 @@ def _in_module(spec: str, module: str, attribute: str) -> Located:
     return Located(spec=spec, module=module, attribute=attribute, path=(str(place.parent),), shown=shown)
 
 
-@cache
-def _distributions() -> dict[str, list[str]]:
-    return {name: list(found) for name, found in packages_distributions().items()}
+_distributions = cache(packages_distributions)
 
 
 class FunctionProgram:
@@ -191,7 +189,7 @@ class FunctionProgram:
             "environment": environment(jailed=jailed),
             "folder": "" if jailed else str(Path.cwd()),
             "grader": [located.module, located.file, located.attribute],
-            "adapter": None if adapter is None else [adapter.module, adapter.file, adapter.attribute],
+            "adapter": adapter and [adapter.module, adapter.file, adapter.attribute],
             "given": len(given),
             "named": list(named),
             "checked": adapter is None,
@@ -214,15 +212,12 @@ class FunctionProgram:
         if why.startswith("ModuleNotFoundError"):
             advice = "name the installed packages that it imports in `packages`"
         elif why.startswith("TypeError"):
-            advice = f"`call` {self._call.name} hands it {_told(self.settings)}; choose another `call`"
+            given, named = self.settings["given"], self.settings["named"]
+            told = f"{given} arguments" if given else ", ".join(named)
+            advice = f"`call` {self._call.name} hands it {told}; choose another `call`"
         else:
             advice = "correct it"
         return UserError(f"`grader`: {spec}: {why}; {advice}")
-
-
-def _told(settings: dict[str, Any]) -> str:
-    given, named = settings["given"], settings["named"]
-    return f"{given} arguments" if given else ", ".join(named)
 
 
 def _arguments(call: Call, asked: ProbeQuestion) -> Arguments:
@@ -271,13 +266,7 @@ class CommandProgram:
             raise UserError(f"`grader`: {spec}: put {{program}} where the path of the program belongs")
         self.shown: tuple[str, ...] = ()
         self._words = self._absolute(words, jailed=jailed)
-        self.settings: dict[str, Any] = {
-            "path": [],
-            "environment": environment(jailed=jailed),
-            "folder": "",
-            "grader": None,
-            "adapter": None,
-        }
+        self.settings: dict[str, Any] = {"environment": environment(jailed=jailed)}
 
     def _absolute(self, words: list[str], *, jailed: bool) -> list[str]:
         """The words with paths that hold from any folder; what they lead to is shown."""
