@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from truegrade.assay.building import reference_of
-from truegrade.assay.hardening.new_tests import with_tests
+from truegrade.assay.hardening.forms import with_tests
 from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, HardeningWork
 from truegrade.assay.oracle_building import build_oracle
 from truegrade.assay.oracle_inputs import load_companions

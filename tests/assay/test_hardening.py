@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.assay.hardening.exporting import hardened_lines
-from truegrade.assay.hardening.forms import ExportMaterial, KnownPrograms, exported_rows
-from truegrade.assay.hardening.new_tests import NewTest, assertion, choose_inputs, with_tests
-from truegrade.assay.hardening.running import harden
+from truegrade.assay.hardening.forms import (
+    ExportMaterial,
+    KnownPrograms,
+    NewTest,
+    assertion,
+    choose_inputs,
+    exported_rows,
+    with_tests,
+)
+from truegrade.assay.hardening.running import harden, hardened_lines
 from truegrade.assay.written_calls import read_call, written
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError

@@ -204,8 +204,8 @@ def _typed() -> str:
 @json_option
 def harden(benchmark: str, as_json: bool, **options: Any) -> None:
     """Add tests that refuse wrong programs which the benchmark's own tests accept. The same command resumes."""
-    from truegrade.assay.hardening.exporting import hardened_lines
     from truegrade.assay.hardening.running import harden as run
+    from truegrade.assay.hardening.running import hardened_lines
 
     found = run(benchmark, progress=progress_for(as_json), notice=notice, **options)
     if as_json:

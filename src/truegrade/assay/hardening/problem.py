@@ -11,13 +11,16 @@ from truegrade.assay.generators import infer_domain
 from truegrade.assay.generators.searching import find_witness
 from truegrade.assay.hardening.forms import (
     FORMS,
+    STATED,
     AcceptedPrograms,
     ExportedRow,
     ExportMaterial,
     KnownPrograms,
+    NewTest,
+    choose_inputs,
     exported_rows,
+    with_tests,
 )
-from truegrade.assay.hardening.new_tests import STATED, NewTest, choose_inputs, with_tests
 from truegrade.assay.labelling import OracleLabeller
 from truegrade.assay.oracle import ProblemOracle
 from truegrade.assay.oracle_building import build_oracle, rule_of

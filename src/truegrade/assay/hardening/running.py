@@ -1,30 +1,282 @@
-"""Hardening a benchmark: problem by problem, within a budget, then the files."""
+"""Hardening a benchmark: problem by problem, within a budget; then the files, and what it came to in lines.
+
+The files are a benchmark of ours, EvalPlus' form, what trainers read, a card, and a manifest.
+"""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 import msgspec
 
 from truegrade.api import unsafe_allowed
-from truegrade.assay.hardening.exporting import Hardened, exported_files, write_hardened
+from truegrade.assay.hardening.forms import FORMS, AcceptedPrograms
 from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, harden_problem
 from truegrade.assay.opening import find_companions
 from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
 from truegrade.assay.running import in_sandbox
 from truegrade.benchmarks import find_benchmark
 from truegrade.errors import UserError
+from truegrade.files.json_text import encode
 from truegrade.pipeline.loading import load_announced
 from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.selection import Limit, select
 from truegrade.records import CasesTask, FunctionTask, OracleTask, Problem, sha256_json
+from truegrade.report import format as fmt
 from truegrade.report.progress_lines import Silent, download_progress
 from truegrade.sandbox import Sandbox
+from truegrade.statistics import wilson
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
+from truegrade.store.manifest import write_atomically
+
+MANIFEST, CARD = ".manifest.json", ".card.md"
+"""Ends of the files beside the benchmark; they take the place of ``.jsonl``."""
+_SHOWN = 12
+"""Problems that the card names for one reason; the manifest names all."""
+
+
+class ExportedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One file of rows, and what its consumer makes of known programs: the sums over its rows."""
+
+    form: str
+    file: str
+    rows: int
+    left_out: Mapping[str, tuple[str, ...]]
+    """Reason to the problems that it left out."""
+    right: AcceptedPrograms
+    stubs: AcceptedPrograms
+    held_out: AcceptedPrograms
+
+
+def total(sides: Sequence[AcceptedPrograms | None]) -> AcceptedPrograms:
+    """All of them together."""
+    some = [side for side in sides if side is not None]
+    return AcceptedPrograms(
+        programs=sum(one.programs for one in some),
+        before=sum(one.before for one in some),
+        after=sum(one.after for one in some),
+    )
+
+
+class Hardened(msgspec.Struct, frozen=True, kw_only=True):
+    """What hardening came to."""
+
+    benchmark: str
+    files: tuple[Path, ...]
+    """Empty where the budget ended first: the same call goes on."""
+    lines: tuple[HardenedProblem, ...]
+    exported: tuple[ExportedFile, ...] = ()
+    """What the consumer of each file makes of known programs."""
+    left: int = 0
+    """Problems that the budget left."""
+
+    def total(self, side: str) -> AcceptedPrograms:
+        """The programs of one field of `HardenedProblem` over all problems, as ``held_out``."""
+        return total([getattr(line, side) for line in self.lines])
+
+    @property
+    def median_tests(self) -> float:
+        """New tests of a hardened problem."""
+        return float(median([len(line.tests) for line in self.lines if line.tests] or [0]))
+
+
+def exported_files(out: Path, lines: Sequence[HardenedProblem]) -> list[ExportedFile]:
+    """The files of rows, with their figures.
+
+    Raises:
+        UserError: ``out`` does not end in ``.jsonl``.
+    """
+    files = []
+    for name, form in FORMS.items():
+        rows = [(line.problem_id, line.exports[name]) for line in lines]
+        left_out: dict[str, list[str]] = defaultdict(list)
+        for problem_id, row in rows:
+            if row.reason:
+                left_out[row.reason].append(problem_id)
+        kept = [row for _, row in rows if not row.reason]
+        files.append(
+            ExportedFile(
+                form=name,
+                file=_beside(out, form.ending).name,
+                rows=len(kept),
+                left_out={reason: tuple(ids) for reason, ids in left_out.items()},
+                right=total([row.right for row in kept]),
+                stubs=total([row.stubs for row in kept]),
+                held_out=total([row.held_out for row in kept]),
+            )
+        )
+    return files
+
+
+def write_hardened(
+    out: Path,
+    benchmark: str,
+    lines: Sequence[HardenedProblem],
+    options: HardeningOptions,
+    *,
+    licence: str,
+    source: Mapping[str, str],
+) -> list[Path]:
+    """Write every file, each in one step.
+
+    Args:
+        out: the benchmark, ``NAME.jsonl``; the others stand beside it.
+        benchmark: name of the benchmark that was hardened.
+        lines: the problems, with their rows.
+        options: what the tests were made with.
+        licence: of the benchmark, carried along.
+        source: name, hash and origin of its data.
+
+    Returns:
+        The files written.
+    """
+    files = exported_files(out, lines)
+    manifest = {
+        "benchmark": benchmark,
+        "licence": licence,
+        "source": dict(source),
+        "options": options,
+        "problems": len(lines),
+        "hardened": sum(bool(line.tests) for line in lines),
+        "files": files,
+        "sha256": {},
+        "lines": [msgspec.structs.replace(line, exports={}) for line in lines],
+    }
+    contents = {
+        form.ending: "".join(f"{row.text}\n" for line in lines if (row := line.exports[name]).text)
+        for name, form in FORMS.items()
+    }
+    contents[CARD] = _card(benchmark, licence, source, manifest)
+    written = []
+    for ending, content in contents.items():
+        path = _beside(out, ending)
+        write_atomically(path, content.encode())
+        manifest["sha256"][path.name] = sha256_json(content)  # type: ignore[index]
+        written.append(path)
+    write_atomically(_beside(out, MANIFEST), encode(manifest, indent=2) + b"\n")
+    return [*written, _beside(out, MANIFEST)]
+
+
+def _card(benchmark: str, licence: str, source: Mapping[str, str], manifest: Mapping[str, Any]) -> str:
+    """A dataset card for the hub."""
+    files: Sequence[ExportedFile] = manifest["files"]
+    table = "\n".join(
+        f"| `{one.file}` | {one.rows} | {one.right.before - one.right.after} of {one.right.before}"
+        f" | {one.stubs.before} | {one.stubs.after} of {one.stubs.programs}"
+        f" | {rate_told(one.held_out.before, one.held_out.programs)}"
+        f" | {rate_told(one.held_out.after, one.held_out.programs)} |"
+        for one in files
+    )
+    return f"""---
+license: other
+license_name: {licence}
+task_categories:
+- text-generation
+language:
+- en
+tags:
+- code
+---
+
+# {benchmark}, hardened
+
+The problems of {benchmark} with further tests, chosen by `truegrade assay harden` so that they refuse wrong
+programs that the benchmark's own tests accept. {manifest["hardened"]} of {manifest["problems"]} problems have new
+tests. Expected values are those of the benchmark's reference program; the manifest names for every test the
+programs that it refuses, and what the tests gain on programs that were kept out of the choice.
+
+Each row holds the benchmark's own and the new tests. It was measured as it is written here: read back as the
+consumer of its form reads it, and graded by the consumer's rules (the file of trainers by two of them:
+LiveCodeBench's runner and verl's prime_code). A row that then refuses a right program, accepts a stub, or
+accepts a wrong program that chose the tests and that they refuse, is left out. Wrong mutants that chose nothing
+are accepted at these rates (95 % intervals, programs taken for independent):
+
+| file | rows | right refused | stubs, own tests | stubs, as exported | mutants, own tests | mutants, as exported |
+| --- | --- | --- | --- | --- | --- | --- |
+{table}
+
+Left out:
+
+{chr(10).join(_left_out_lines(files)) or "nothing."}
+
+Source: {", ".join(f"{name} {value}" for name, value in source.items())}. Licence of the source: {licence}.
+"""
+
+
+def _left_out_lines(files: Sequence[ExportedFile]) -> Iterator[str]:
+    for one in files:
+        for reason, ids in sorted(one.left_out.items(), key=lambda pair: -len(pair[1])):
+            named = ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")
+            yield f"- `{one.file}`: {fmt.count(len(ids))}, because {reason}: {named}"
+
+
+def rate_told(accepted: int, programs: int) -> str:
+    """``3 of 40, 7.5 % [2.6, 19.9]``; the interval is Wilson's."""
+    if not programs:
+        return "none"
+    low, high = wilson(accepted, programs)
+    return f"{accepted} of {programs}, {fmt.percent(accepted / programs)} {fmt.bounds(low, high)}"
+
+
+def _beside(out: Path, ending: str) -> Path:
+    """The file of that ending beside the benchmark."""
+    if out.suffix != ".jsonl":
+        raise UserError(f"`out` {out}: write a name that ends in .jsonl")
+    return out.with_name(out.name.removesuffix(".jsonl") + ending)
+
+
+_SIDES = (
+    ("held_out", "wrong mutants, not used to choose"),
+    ("seen", "wrong mutants, used to choose"),
+    ("bugs", "labelled wrong programs"),
+    ("right", "right programs, not used to choose"),
+    ("labelled_right", "labelled right programs"),
+)
+
+
+def hardened_lines(found: Hardened) -> Iterator[str]:
+    """A table of what the present and the new tests accept, then the files."""
+    new = sum(len(line.tests) for line in found.lines)
+    hardened = sum(bool(line.tests) for line in found.lines)
+    yield (
+        f"{found.benchmark}: {fmt.count(hardened)} of {fmt.count(len(found.lines))} problems have new tests,"
+        f" {fmt.count(new)} in all, {found.median_tests:g} a problem (median)"
+    )
+    for field, name in _SIDES:
+        side = found.total(field)
+        if side.programs:
+            told = rate_told(side.after, side.programs)
+            yield f"{name:36}{side.before:>7,} of {side.programs:,} accepted before, after {told}"
+    times = [(line.cpu_before_s, line.cpu_after_s) for line in found.lines if line.tests]
+    before = sum(one for one, other in times if one is not None and other is not None)
+    after = sum(other for one, other in times if one is not None and other is not None)
+    if times:
+        yield f"CPU of a right solution, all hardened problems: {before:.2f} s before, {after:.2f} s after"
+    dropped = sum(len(line.dropped) for line in found.lines)
+    if dropped:
+        yield f"{fmt.count(dropped)} tests refused a right program and were left out; the manifest lists them"
+    doubts = sum(bool(line.ambiguous) for line in found.lines)
+    if doubts:
+        yield f"{fmt.count(doubts)} problems have inputs on which references disagree; the manifest lists them"
+    if found.left:
+        yield f"{fmt.count(found.left)} problems are left; the same command goes on and then writes the files"
+    for one in found.exported:
+        left_out = sum(map(len, one.left_out.values()))
+        yield (
+            f"{one.file}, measured as written: {fmt.count(one.rows)} rows, {fmt.count(left_out)} left out;"
+            f" right programs refused: {one.right.before - one.right.after} of {one.right.before};"
+            f" stubs accepted: {one.stubs.after} of {one.stubs.programs}; wrong mutants, not used to choose:"
+            f" {rate_told(one.held_out.after, one.held_out.programs)}"
+        )
+    yield from (f"wrote {path}" for path in found.files)
+
 
 JOURNAL_ENDING = ".journal.jsonl"
 _LINES = "2"

@@ -41,8 +41,8 @@ def open_grader(settings: dict[str, Any]) -> bool:
 
     Args:
         settings: ``environment``; of a function also ``path``, put ahead of where modules are looked up;
-            ``folder`` to work in, empty for the one it is in; ``grader`` and ``adapter`` as `loaded` takes them, or
-            None; ``named`` and ``given``: names and number of arguments that it will get, which is ``checked``.
+            ``folder`` to work in, empty for the one it is in; ``grader`` and ``adapter`` as `loaded` takes them,
+            or None; ``named`` and ``given``: names and number of arguments that it will get, which is ``checked``.
 
     Raises:
         BaseException: whatever the loading raises.
