@@ -233,9 +233,6 @@ class _Drawn:
         ]
 
 
-# ------------------------------------------------------------------------------------------------- text
-
-
 def planned_sentence(run: CorrectedPass) -> str:
     """How many passes are audited, and how wide the interval should be."""
     steps = ", ".join(f"{count} give {100 * width:.1f}" for count, width in run.plan)

@@ -137,8 +137,6 @@ class _GraderOnBenchmark:
         probes = [probe for kind in kinds for probe in self._members.get(kind, ())]
         return problem_counts(probes, self._acceptance, lambda problem: self._problems[problem].cluster, kinds)
 
-    # ------------------------------------------------------------------------------------- figures
-
     def measure(self, benchmark: str) -> GraderMeasure:
         """All figures of a summary."""
         counts, confidence = self._natural, self._confidence
@@ -243,8 +241,6 @@ class _GraderOnBenchmark:
         """What the grader does not see; a program that the problem's own tests accept says nothing of that."""
         probes = (probe for probe in self._probes if self._own.get(probe.id) is not True)
         return tuple(overlooked(by_difference(probes, self._acceptance), self._steadiness.explains))
-
-    # ------------------------------------------------------------------------------------- findings
 
     def findings(self) -> list[AssayFinding]:
         """Everything worth a person's time, sorted by code and problem."""

@@ -182,9 +182,6 @@ def write_battery(request: AssayRequest, folder: Path, progress: Progress) -> Pa
     return dry(request.targets, list(sent.values()), folder)
 
 
-# --------------------------------------------------------------------------------------------- building
-
-
 def _build(request: AssayRequest, progress: Progress) -> None:
     """Make the probes of every problem that has none, several problems at once, written in their order."""
     built = request.folder.built()
@@ -232,9 +229,6 @@ def _refuse_unproven(request: AssayRequest) -> None:
             f"{request.manifest.benchmark.name}: no label can be proven for any of its problems: {reasons[0]};"
             f" name a benchmark of functions, or `classes` {','.join(sorted(WITHOUT_ORACLE))}"
         )
-
-
-# --------------------------------------------------------------------------------------------- counting
 
 
 def count(folder: AssayFolder, problems: Mapping[str, Problem], confidence: float = 0.95) -> AssaySummary:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 
 import msgspec
 
@@ -30,12 +31,14 @@ from truegrade.assay.probes.mutants import mutants
 from truegrade.assay.probes.right import rewrites
 from truegrade.assay.probes.stubs import stubs
 from truegrade.assay.records import Probe
-from truegrade.assay.reference_answers import AnswerRule, Arguments, answers_of
+from truegrade.assay.reference_answers import Arguments, answers_of
 from truegrade.assay.targets.profile import is_endless
 from truegrade.assay.written_calls import is_plain, read_call, written, written_call
 from truegrade.grading.executor import Executor
+from truegrade.grading.judgement import Judgement
 from truegrade.profiles import open_profile
 from truegrade.records import Answer, Problem
+from truegrade.sandbox import CallResult
 
 MOST_TESTS = 10
 """New tests of a problem, unless more are asked for."""
@@ -203,8 +206,6 @@ class HardeningWork:
             exports=exported_rows(self._material(tests, hardened), self._known(hardened), self._executor),
         )
 
-    # --------------------------------------------------------------------------------------------- parts
-
     def _candidates(self) -> list[Arguments]:
         """Generated inputs on which all references agree; with a single one those that keep to the known calls."""
         several = len(self._oracle.references) > 1
@@ -230,14 +231,13 @@ class HardeningWork:
     def _kills(self, inputs: Sequence[Arguments]) -> list[set[str]]:
         """Of each input the ids of the wrong programs that it refuses."""
         kills: list[set[str]] = [set() for _ in inputs]
-        reference = self._oracle.references[0]
-        expected = answers_of(reference, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S)
+        expected = self._answers(self._oracle.references[0], inputs)
         for probe in self._choosing:
             if probe.code in self._endless:
                 continue  # its present tests refuse it, after as long as they wait
-            got = answers_of(probe.code, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S)
-            for number, right in expected.results.items():
-                one = got.results.get(number)
+            got = self._answers(probe.code, inputs)
+            for number, right in expected.items():
+                one = got.get(number)
                 late = one is None or (one.error or "").endswith("takes too long")
                 if one is None or late or right.error is not None:
                     continue  # what did not end in time says nothing that another machine would say too
@@ -246,8 +246,19 @@ class HardeningWork:
         return kills
 
     def _expected(self, inputs: Sequence[Arguments]) -> dict[int, str]:
-        """The reference's outputs as literals, of those that are plain values and the same twice."""
-        return expected_outputs(self._oracle.references[0], self._rule, inputs, self._executor)
+        """Number of the input to the reference's output as a literal, where two runs give the same plain value."""
+        found: dict[int, str] = {}
+        first, again = (self._answers(self._oracle.references[0], inputs) for _ in range(2))
+        for number, result in first.items():
+            other = again.get(number)
+            same = result.error is None and other is not None and other.same_as(result) and result.digest is None
+            if same and is_plain(value := result.whole):
+                with suppress(ValueError, RecursionError):
+                    found[number] = written(value)
+        return found
+
+    def _answers(self, program: str, inputs: Sequence[Arguments]) -> Mapping[int, CallResult]:
+        return answers_of(program, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S).results
 
     def _harmless(self, tests: list[NewTest]) -> tuple[list[NewTest], list[str]]:
         """Leave out tests that refuse a right program, and the last ones where all together take too long."""
@@ -315,31 +326,14 @@ class HardeningWork:
             return False  # it does not end on an input of the present tests, so there is nothing to wait for
         key = problem.dataset_sha256, code
         if key not in self._verdicts:
-            answer = Answer(value=code, found="assay", form="program")
-            self._verdicts[key] = self._strict.judgement(problem, answer, self._executor).passed
+            self._verdicts[key] = self._judged(problem, code).passed
         return self._verdicts[key]
 
+    def _judged(self, problem: Problem, code: str) -> Judgement:
+        return self._strict.judgement(problem, Answer(value=code, found="assay", form="program"), self._executor)
+
     def _cpu_s(self, problem: Problem) -> float | None:
-        answer = Answer(value=reference_of(problem), found="assay", form="program")
-        return self._strict.judgement(problem, answer, self._executor).cpu_s
-
-
-def expected_outputs(
-    reference: str, rule: AnswerRule, inputs: Sequence[Arguments], executor: Executor
-) -> dict[int, str]:
-    """Number of the input to the reference's output as a literal, where two runs give the same plain value."""
-    found: dict[int, str] = {}
-    first, again = (answers_of(reference, rule, inputs, executor, call_cpu_s=_CALL_CPU_S) for _ in range(2))
-    for number, result in first.results.items():
-        other = again.results.get(number)
-        if result.error is not None or other is None or not other.same_as(result) or result.digest is not None:
-            continue
-        if is_plain(value := result.whole):
-            try:
-                found[number] = written(value)
-            except (ValueError, RecursionError):
-                continue
-    return found
+        return self._judged(problem, reference_of(problem)).cpu_s
 
 
 def _halves(probes: Sequence[Probe]) -> tuple[list[Probe], list[Probe]]:

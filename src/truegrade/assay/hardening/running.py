@@ -87,62 +87,39 @@ class Hardened(msgspec.Struct, frozen=True, kw_only=True):
         return float(median([len(line.tests) for line in self.lines if line.tests] or [0]))
 
 
-def exported_files(out: Path, lines: Sequence[HardenedProblem]) -> list[ExportedFile]:
-    """The files of rows, with their figures.
-
-    Raises:
-        UserError: ``out`` does not end in ``.jsonl``.
-    """
-    files = []
+def exported_files(out: Path, lines: Sequence[HardenedProblem]) -> Iterator[ExportedFile]:
+    """The files of rows, with their figures."""
     for name, form in FORMS.items():
-        rows = [(line.problem_id, line.exports[name]) for line in lines]
         left_out: dict[str, list[str]] = defaultdict(list)
-        for problem_id, row in rows:
-            if row.reason:
-                left_out[row.reason].append(problem_id)
-        kept = [row for _, row in rows if not row.reason]
-        files.append(
-            ExportedFile(
-                form=name,
-                file=_beside(out, form.ending).name,
-                rows=len(kept),
-                left_out={reason: tuple(ids) for reason, ids in left_out.items()},
-                right=total([row.right for row in kept]),
-                stubs=total([row.stubs for row in kept]),
-                held_out=total([row.held_out for row in kept]),
-            )
+        for line in lines:
+            if line.exports[name].reason:
+                left_out[line.exports[name].reason].append(line.problem_id)
+        kept = [line.exports[name] for line in lines if not line.exports[name].reason]
+        yield ExportedFile(
+            form=name,
+            file=_beside(out, form.ending).name,
+            rows=len(kept),
+            left_out={reason: tuple(ids) for reason, ids in left_out.items()},
+            right=total([row.right for row in kept]),
+            stubs=total([row.stubs for row in kept]),
+            held_out=total([row.held_out for row in kept]),
         )
-    return files
 
 
 def write_hardened(
-    out: Path,
-    benchmark: str,
-    lines: Sequence[HardenedProblem],
-    options: HardeningOptions,
-    *,
-    licence: str,
-    source: Mapping[str, str],
-) -> list[Path]:
-    """Write every file, each in one step.
+    out: Path, about: Mapping[str, Any], lines: Sequence[HardenedProblem], files: Sequence[ExportedFile]
+) -> tuple[Path, ...]:
+    """Write every file, each in one step, and return their paths.
 
     Args:
         out: the benchmark, ``NAME.jsonl``; the others stand beside it.
-        benchmark: name of the benchmark that was hardened.
+        about: the benchmark that was hardened, its licence, which is carried along, name, hash and origin of its
+            data, and the options that the tests were made with.
         lines: the problems, with their rows.
-        options: what the tests were made with.
-        licence: of the benchmark, carried along.
-        source: name, hash and origin of its data.
-
-    Returns:
-        The files written.
+        files: figures of the files of rows.
     """
-    files = exported_files(out, lines)
-    manifest = {
-        "benchmark": benchmark,
-        "licence": licence,
-        "source": dict(source),
-        "options": options,
+    manifest: dict[str, Any] = {
+        **about,
         "problems": len(lines),
         "hardened": sum(bool(line.tests) for line in lines),
         "files": files,
@@ -153,19 +130,17 @@ def write_hardened(
         form.ending: "".join(f"{row.text}\n" for line in lines if (row := line.exports[name]).text)
         for name, form in FORMS.items()
     }
-    contents[CARD] = _card(benchmark, licence, source, manifest)
-    written = []
+    contents[CARD] = _card(manifest)
     for ending, content in contents.items():
-        path = _beside(out, ending)
-        write_atomically(path, content.encode())
-        manifest["sha256"][path.name] = sha256_json(content)  # type: ignore[index]
-        written.append(path)
+        write_atomically(_beside(out, ending), content.encode())
+        manifest["sha256"][_beside(out, ending).name] = sha256_json(content)
     write_atomically(_beside(out, MANIFEST), encode(manifest, indent=2) + b"\n")
-    return [*written, _beside(out, MANIFEST)]
+    return tuple(_beside(out, ending) for ending in (*contents, MANIFEST))
 
 
-def _card(benchmark: str, licence: str, source: Mapping[str, str], manifest: Mapping[str, Any]) -> str:
+def _card(manifest: Mapping[str, Any]) -> str:
     """A dataset card for the hub."""
+    benchmark, licence, source = manifest["benchmark"], manifest["licence"], manifest["source"]
     files: Sequence[ExportedFile] = manifest["files"]
     table = "\n".join(
         f"| `{one.file}` | {one.rows} | {one.right.before - one.right.after} of {one.right.before}"
@@ -227,55 +202,7 @@ def rate_told(accepted: int, programs: int) -> str:
 
 def _beside(out: Path, ending: str) -> Path:
     """The file of that ending beside the benchmark."""
-    if out.suffix != ".jsonl":
-        raise UserError(f"`out` {out}: write a name that ends in .jsonl")
     return out.with_name(out.name.removesuffix(".jsonl") + ending)
-
-
-_SIDES = (
-    ("held_out", "wrong mutants, not used to choose"),
-    ("seen", "wrong mutants, used to choose"),
-    ("bugs", "labelled wrong programs"),
-    ("right", "right programs, not used to choose"),
-    ("labelled_right", "labelled right programs"),
-)
-
-
-def hardened_lines(found: Hardened) -> Iterator[str]:
-    """A table of what the present and the new tests accept, then the files."""
-    new = sum(len(line.tests) for line in found.lines)
-    hardened = sum(bool(line.tests) for line in found.lines)
-    yield (
-        f"{found.benchmark}: {fmt.count(hardened)} of {fmt.count(len(found.lines))} problems have new tests,"
-        f" {fmt.count(new)} in all, {found.median_tests:g} a problem (median)"
-    )
-    for field, name in _SIDES:
-        side = found.total(field)
-        if side.programs:
-            told = rate_told(side.after, side.programs)
-            yield f"{name:36}{side.before:>7,} of {side.programs:,} accepted before, after {told}"
-    times = [(line.cpu_before_s, line.cpu_after_s) for line in found.lines if line.tests]
-    before = sum(one for one, other in times if one is not None and other is not None)
-    after = sum(other for one, other in times if one is not None and other is not None)
-    if times:
-        yield f"CPU of a right solution, all hardened problems: {before:.2f} s before, {after:.2f} s after"
-    dropped = sum(len(line.dropped) for line in found.lines)
-    if dropped:
-        yield f"{fmt.count(dropped)} tests refused a right program and were left out; the manifest lists them"
-    doubts = sum(bool(line.ambiguous) for line in found.lines)
-    if doubts:
-        yield f"{fmt.count(doubts)} problems have inputs on which references disagree; the manifest lists them"
-    if found.left:
-        yield f"{fmt.count(found.left)} problems are left; the same command goes on and then writes the files"
-    for one in found.exported:
-        left_out = sum(map(len, one.left_out.values()))
-        yield (
-            f"{one.file}, measured as written: {fmt.count(one.rows)} rows, {fmt.count(left_out)} left out;"
-            f" right programs refused: {one.right.before - one.right.after} of {one.right.before};"
-            f" stubs accepted: {one.stubs.after} of {one.stubs.programs}; wrong mutants, not used to choose:"
-            f" {rate_told(one.held_out.after, one.held_out.programs)}"
-        )
-    yield from (f"wrote {path}" for path in found.files)
 
 
 JOURNAL_ENDING = ".journal.jsonl"
@@ -343,7 +270,7 @@ def harden(
     for claimed in read_labels(Path(labels), chosen.keys()) if labels else ():
         claims.setdefault(claimed.probe.problem_id, []).append(claimed)
     settings = sha256_json([_LINES, options, loaded.dataset_sha256, sorted(companions), claims])
-    journal = place.with_name(place.name.removesuffix(".jsonl") + JOURNAL_ENDING)
+    journal = _beside(place, JOURNAL_ENDING)
     journal.parent.mkdir(parents=True, exist_ok=True)
     lines = _begun(journal, settings, notice)
     deadline = None if budget_s is None else time.monotonic() + budget_s
@@ -372,17 +299,15 @@ def harden(
     ordered = tuple(lines[name] for name in chosen if name in lines)
     if len(ordered) < len(chosen):
         return Hardened(benchmark=loaded.name, files=(), lines=ordered, left=len(chosen) - len(ordered))
-    spec = find_benchmark(benchmark)
-    files = write_hardened(
-        place,
-        loaded.name,
-        ordered,
-        options,
-        licence=spec.licence,
-        source={"benchmark": loaded.name, "sha256": loaded.dataset_sha256},
-    )
+    about = {
+        "benchmark": loaded.name,
+        "licence": find_benchmark(benchmark).licence,
+        "source": {"benchmark": loaded.name, "sha256": loaded.dataset_sha256},
+        "options": options,
+    }
     exported = tuple(exported_files(place, ordered))
-    return Hardened(benchmark=loaded.name, files=tuple(files), lines=ordered, exported=exported)
+    files = write_hardened(place, about, ordered, exported)
+    return Hardened(benchmark=loaded.name, files=files, lines=ordered, exported=exported)
 
 
 def _begun(journal: Path, settings: str, notice: Notice) -> dict[str, HardenedProblem]:

@@ -133,9 +133,6 @@ LISTED = 200
 """Problems in the table under a chart."""
 
 
-# ---------------------------------------------------------------------------------------------- classes
-
-
 def classes_section(material: AssayMaterial) -> Markup:
     """The share accepted of each class."""
     level = f"{100 * material.summary.confidence:g} % interval"
@@ -192,9 +189,6 @@ def _operators(measure: GraderMeasure) -> Child:
         "Wrong programs by operator", ["operator", "accepted", "proven wrong", "rate"], rows, class_="numeric"
     )
     return folded("Wrong programs by operator", whole)
-
-
-# --------------------------------------------------------------------------------------------- problems
 
 
 def problems_section(material: AssayMaterial) -> Markup:

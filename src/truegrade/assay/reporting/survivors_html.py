@@ -33,9 +33,6 @@ ALIKE = 0.5
 """Share of lines in common from which on a difference says more than the program."""
 
 
-# --------------------------------------------------------------------------------------------- sections
-
-
 def survivors_section(material: AssayMaterial) -> Markup:
     """Wrong programs that were accepted."""
     found = material.survivors
@@ -97,9 +94,6 @@ def other_errors_section(material: AssayMaterial) -> Markup:
         said = "The same program was sent more than once and judged differently; the first verdict is counted."
         parts += [el("h3", "Flaky verdicts"), el("p", said, class_="note"), _rest(flaky)]
     return section("others", "Impossible tests and flaky verdicts", parts)
-
-
-# ---------------------------------------------------------------------------------------------- entries
 
 
 def _survivor(material: AssayMaterial, erred: ErredProbe, *, open_: bool) -> Markup:
