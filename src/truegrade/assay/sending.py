@@ -17,7 +17,6 @@ from functools import cached_property
 from itertools import chain
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -354,35 +353,29 @@ def dry(targets: Sequence[Target], dispatches: Sequence[Dispatch], folder: Path)
         UserError: it cannot be written.
     """
     require_writable(folder)
-    probes = folder / PROBES
     lines = []
     for dispatch in dispatches:
         probe = dispatch.probe
-        path = probes / f"{probe.id}.{'py' if probe.form == 'program' else 'txt'}"
+        path = folder / PROBES / f"{probe.id}.{'py' if probe.form == 'program' else 'txt'}"
         with writing(path):
-            probes.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(probe.code, encoding="utf-8", errors="surrogatepass")
-        lines.append(msgspec.json.encode(_about(targets, dispatch, path.relative_to(folder))))
-    index = folder / INDEX
-    with writing(index):
-        index.write_bytes(b"".join(line + b"\n" for line in lines))
-    return index
-
-
-def _about(targets: Sequence[Target], dispatch: Dispatch, path: Path) -> dict[str, Any]:
-    probe = dispatch.probe
-    sent = {one.name: DANGERS.index(probe.danger) <= DANGERS.index(one.danger) for one in targets}
-    return {
-        "file": path.as_posix(),
-        "problem": dispatch.problem.id,
-        "class": probe.kind,
-        "origin": probe.origin,
-        "channel": probe.channel,
-        "label": probe.label,
-        "danger": probe.danger,
-        "does": DOES[probe.danger],
-        "change": probe.change,
-        "after": probe.after,
-        "sent_to": [name for name, goes in sent.items() if goes],
-        "not_sent_to": [name for name, goes in sent.items() if not goes],
-    }
+        sent = {one.name: DANGERS.index(probe.danger) <= DANGERS.index(one.danger) for one in targets}
+        about = {
+            "file": path.relative_to(folder).as_posix(),
+            "problem": dispatch.problem.id,
+            "class": probe.kind,
+            "origin": probe.origin,
+            "channel": probe.channel,
+            "label": probe.label,
+            "danger": probe.danger,
+            "does": DOES[probe.danger],
+            "change": probe.change,
+            "after": probe.after,
+            "sent_to": [name for name, goes in sent.items() if goes],
+            "not_sent_to": [name for name, goes in sent.items() if not goes],
+        }
+        lines.append(msgspec.json.encode(about) + b"\n")
+    with writing(folder / INDEX):
+        (folder / INDEX).write_bytes(b"".join(lines))
+    return folder / INDEX

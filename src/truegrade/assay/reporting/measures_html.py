@@ -27,6 +27,11 @@ def by_grader(material: AssayMaterial, make: Callable[[GraderMeasure], Child]) -
     return [*map(make, shown[:1]), *rest]
 
 
+def note(text: str) -> Markup:
+    """A remark whose terms are explained."""
+    return el("p", explained(text, TERMS), class_="note")
+
+
 def headline_section(material: AssayMaterial) -> Markup:
     """The most important sentence, TPR, FPR, J and forgeability; of several graders as a table."""
     measures = material.summary.measures
@@ -139,14 +144,9 @@ def classes_section(material: AssayMaterial) -> Markup:
     return section(
         "classes",
         "Accepted by class",
-        el(
-            "p",
-            explained(
-                "Classes are not added up: mutants say how weak the tests are, cheats whether a verdict can be"
-                " forged. Intervals treat the probes of one problem as a cluster.",
-                TERMS,
-            ),
-            class_="note",
+        note(
+            "Classes are not added up: mutants say how weak the tests are, cheats whether a verdict can be forged."
+            " Intervals treat the probes of one problem as a cluster."
         ),
         by_grader(material, lambda measure: _classes(measure, level)),
     )
@@ -198,15 +198,10 @@ def problems_section(material: AssayMaterial) -> Markup:
     return section(
         "problems",
         "J by problem",
-        el(
-            "p",
-            explained(
-                "The intervals are those of the problem's FPR (Clopper and Pearson) at its measured TPR. They are"
-                " wide, since a problem has few probes: the order is a place to start reading, not a finding."
-                " Doubtful are problems whose FPR lies above 0.2 after Holm's correction for their number.",
-                TERMS,
-            ),
-            class_="note",
+        note(
+            "The intervals are those of the problem's FPR (Clopper and Pearson) at its measured TPR. They are"
+            " wide, since a problem has few probes: the order is a place to start reading, not a finding. Doubtful"
+            " are problems whose FPR lies above 0.2 after Holm's correction for their number."
         ),
         by_grader(material, _problems),
     )

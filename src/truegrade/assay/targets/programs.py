@@ -8,6 +8,7 @@ import shlex
 import shutil
 import stat
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.machinery import PathFinder
 from importlib.metadata import packages_distributions
@@ -72,28 +73,14 @@ def check_folder(folder: Path) -> None:
         UserError: says which.
     """
     seen = 0
-    pending = [str(folder)]
-    while pending:
-        try:
-            entries = list(os.scandir(pending.pop()))
-        except OSError:
-            continue
-        seen += len(entries)
+    for place, folders, files in os.walk(folder):
+        seen += len(folders) + len(files)
         if seen > MAX_FILES:
             raise UserError(f"`grader`: {folder} holds more than {MAX_FILES:,} files; put it into one of its own")
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                pending.append(entry.path)
-            elif not entry.is_file(follow_symlinks=False) and _is_socket(entry):
-                raise UserError(f"`grader`: {entry.path} is a socket; put the grader into a folder of its own")
-
-
-def _is_socket(entry: os.DirEntry[str]) -> bool:
-    """Whether it is one, or leads to one."""
-    try:
-        return stat.S_ISSOCK(entry.stat().st_mode)
-    except OSError:
-        return False
+        for path in (Path(place, name) for name in files):
+            with suppress(OSError):  # a link that leads nowhere is no socket
+                if stat.S_ISSOCK(path.stat().st_mode):
+                    raise UserError(f"`grader`: {path} is a socket; put the grader into a folder of its own")
 
 
 class Located(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,31 +125,28 @@ def _in_file(spec: str, path: Path, attribute: str) -> Located:
     root = path.parent
     while (root / "__init__.py").is_file():  # a module of a package may import its neighbours
         root = root.parent
+    found = Located(spec=spec, module=path.stem, attribute=attribute, path=(str(root),))
     if root == path.parent:
-        shown = shown_with(path)
-        return Located(
-            spec=spec, module=path.stem, file=str(path), attribute=attribute, path=(str(root),), shown=shown
-        )
+        return msgspec.structs.replace(found, file=str(path), shown=shown_with(path))
     parts = path.relative_to(root).with_suffix("").parts
     module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-    return Located(spec=spec, module=module, attribute=attribute, path=(str(root),), shown=(str(root / parts[0]),))
+    return msgspec.structs.replace(found, module=module, shown=(str(root / parts[0]),))
 
 
 def _in_module(spec: str, module: str, attribute: str) -> Located:
     top = module.partition(".")[0]
-    installed = _distributions().get(top)
-    if installed:
-        return Located(spec=spec, module=module, attribute=attribute, packages=tuple(sorted(set(installed))))
-    folders = [str(Path.cwd()), *sys.path]
-    found = PathFinder.find_spec(top, folders)
-    if found is None:
+    found = Located(spec=spec, module=module, attribute=attribute)
+    if installed := _distributions().get(top):
+        return msgspec.structs.replace(found, packages=tuple(sorted(set(installed))))
+    at = PathFinder.find_spec(top, [str(Path.cwd()), *sys.path])
+    if at is None:
         raise UserError(f"`grader`: there is no module {top!r}; install it, or name a file as FILE.py:FUNCTION")
-    if top in sys.stdlib_module_names or found.origin is None:
-        return Located(spec=spec, module=module, attribute=attribute)
-    origin = Path(found.origin).resolve()
-    place = origin.parent if found.submodule_search_locations else origin
-    shown = (str(place),) if found.submodule_search_locations else shown_with(origin)
-    return Located(spec=spec, module=module, attribute=attribute, path=(str(place.parent),), shown=shown)
+    if top in sys.stdlib_module_names or at.origin is None:
+        return found
+    origin, package = Path(at.origin).resolve(), bool(at.submodule_search_locations)
+    place = origin.parent if package else origin
+    shown = (str(place),) if package else shown_with(origin)
+    return msgspec.structs.replace(found, path=(str(place.parent),), shown=shown)
 
 
 _distributions = cache(packages_distributions)
