@@ -72,8 +72,7 @@ def send(
         with folder.append(VERDICTS, Said) as journal:
             for repeat in repeats:
                 left = [one for one in sent if (one.probe.id, repeat) not in told]
-                watch = _Watch(probes, heard.given, manifest.pass_at)
-                for each in _answers(target, left, heard, watch, journal.append):
+                for each in _Round(target, probes, heard, manifest.pass_at, journal.append).answers(left):
                     row = each if repeat == 0 else msgspec.structs.replace(each, repeat=repeat)
                     journal.append(row)
                     progress.advance()
@@ -146,64 +145,65 @@ class _Heard:
         )
 
 
-class _Watch:
-    """Looks whether a control got another verdict than the same control got most often so far.
+class _Round:
+    """One time that a grader is sent its probes; behind a cheat that changed the verdict on a control it is started
+    anew.
 
     Args:
-        probes: all; the references among them have got their verdicts when it is first asked.
-        given: all verdicts.
+        target: the grader.
+        probes: all; the references among them have got their verdicts when a control is first looked at.
+        heard: what it has said.
         pass_at: score from which on a program is accepted; None for that of the reference.
+        keep: told of what is sent again.
     """
 
-    def __init__(self, probes: Sequence[Probe], given: GraderVerdicts, pass_at: float | None) -> None:
-        self._probes, self._given, self._pass_at = probes, given, pass_at
+    def __init__(
+        self,
+        target: Target,
+        probes: Sequence[Probe],
+        heard: _Heard,
+        pass_at: float | None,
+        keep: Callable[[Said], object],
+    ) -> None:
+        self._target, self._probes, self._heard, self._pass_at, self._keep = target, probes, heard, pass_at, keep
         self._seen: dict[tuple[str, str], list[bool]] = defaultdict(list)
 
     @cached_property
     def _acceptance(self) -> Acceptance:
-        return Acceptance(self._probes, self._given, self._pass_at)
+        return Acceptance(self._probes, self._heard.given, self._pass_at)
 
-    def changed(self, control: Probe) -> bool:
-        """Take the latest verdict on a control."""
+    def answers(self, left: Sequence[Dispatch]) -> Iterator[Said]:
+        """What the grader says."""
+        while left:
+            with closing(self._target.grade(left)) as said:  # type: ignore[type-var]
+                for place, each in enumerate(said):
+                    yield each
+                    control = left[place].probe
+                    if self._target.keeps_state and control.kind == "control" and self._changed(control):
+                        break
+                else:
+                    return
+            if not self._target.restarts and self._stays(left[place]):
+                self._heard.spoiled = True
+                return
+            left = left[place + 1 :]
+
+    def _changed(self, control: Probe) -> bool:
+        """Whether the latest verdict on a control is another one than it got most often so far."""
         answers = self._acceptance.each_time(control)[-1:]
         seen = self._seen[control.problem_id, control.origin]
         other = bool(seen and answers) and answers[0] is not (2 * sum(seen) >= len(seen))
         seen += answers
         return other
 
-    def still(self, control: Probe) -> bool:
-        """Whether the verdict that changed is the same each time that the control was sent again."""
-        return set(self._acceptance.each_time(control, again=True)) == {*self._acceptance.each_time(control)[-1:]}
-
-
-def _answers(
-    target: Target, left: Sequence[Dispatch], heard: _Heard, watch: _Watch, keep: Callable[[Said], object]
-) -> Iterator[Said]:
-    """What a grader says; behind a cheat that changed the verdict on a control it is started anew."""
-    while left:
-        with closing(target.grade(left)) as said:  # type: ignore[type-var]
-            for place, each in enumerate(said):
-                yield each
-                control = left[place]
-                if target.keeps_state and control.probe.kind == "control" and watch.changed(control.probe):
-                    break
-            else:
-                return
-        if not target.restarts and _stays(target, control, heard, watch, keep):
-            heard.spoiled = True
-            return
-        left = left[place + 1 :]
-
-
-def _stays(
-    target: Target, control: Dispatch, heard: _Heard, watch: _Watch, keep: Callable[[Said], object]
-) -> bool:
-    """Whether a changed verdict on a control is the same when it is sent again and again."""
-    for said in target.grade([control] * SPOILED):
-        row = msgspec.structs.replace(said, fresh=True)
-        keep(row)
-        heard.take(row)
-    return watch.still(control.probe)
+    def _stays(self, control: Dispatch) -> bool:
+        """Whether a changed verdict on a control is the same when it is sent again and again."""
+        for said in self._target.grade([control] * SPOILED):
+            row = msgspec.structs.replace(said, fresh=True)
+            self._keep(row)
+            self._heard.take(row)
+        times = self._acceptance.each_time
+        return set(times(control.probe, again=True)) == {*times(control.probe)[-1:]}
 
 
 GIVEN_UP = -2

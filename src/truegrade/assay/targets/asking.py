@@ -165,13 +165,12 @@ class HttpTarget(OneByOneTarget):
     Args:
         asker: words for probes.
         address: that requests are sent to.
-        token: sent as ``Authorization: Bearer``.
 
     Raises:
         UserError: services are not called in this way.
     """
 
-    def __init__(self, asker: ProbeAsker, address: str, token: str | None = None) -> None:
+    def __init__(self, asker: ProbeAsker, address: str) -> None:
         import httpx2
 
         if asker.call.ask is None:
@@ -180,9 +179,7 @@ class HttpTarget(OneByOneTarget):
         self._ask = asker.call.ask
         alone = urlsplit(address).path in {"", "/"}
         self._address = address.rstrip("/") + SERVICE_PATHS.get(asker.call.name, "") if alone else address
-        self._token = token
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._http = httpx2.Client(headers=headers, timeout=asker.timeout_s, trust_env=False)
+        self._http = httpx2.Client(timeout=asker.timeout_s, trust_env=False)
         self._answered = False
 
     def close(self) -> None:
@@ -196,7 +193,7 @@ class HttpTarget(OneByOneTarget):
             value = self._ask(question, self._post)
         except _NoAnswer as error:
             shown = error.reading.detail
-            for key in (*keys_in(self._address), *([self._token] if self._token else [])):
+            for key in keys_in(self._address):
                 shown = shown.replace(key, HIDDEN)
             return msgspec.structs.replace(error.reading, detail=shown)
         except httpx2.TimeoutException:

@@ -30,7 +30,9 @@ _held: dict[str, Any] = {}
 
 def answer(step: str, payload: dict[str, Any]) -> Any:
     """One step of the conversation: ``open`` once, then ``grade`` or ``run`` for each probe."""
-    return {"open": open_grader, "grade": grade, "run": run_command}[step](payload)
+    if step == "grade":
+        return called(_held["grader"], payload, _held.get("adapter"))
+    return {"open": open_grader, "run": run_command}[step](payload)
 
 
 # --------------------------------------------------------------------------------------------- functions
@@ -112,11 +114,6 @@ def fitting(function: Any, named: dict[str, Any]) -> dict[str, Any]:
         return named
     taken = {one.name for one in parameters}
     return {name: value for name, value in named.items() if name in taken}
-
-
-def grade(payload: dict[str, Any]) -> Any:
-    """Call the function; the plain value that stands for what it returned. Raises what it raises."""
-    return called(_held["grader"], payload, _held.get("adapter"))
 
 
 def called(function: Any, payload: dict[str, Any], adapter: Any = None) -> Any:

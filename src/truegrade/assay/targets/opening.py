@@ -189,7 +189,6 @@ def open_target(
     timeout_s: float = 60.0,
     allow_unsafe: bool = False,
     jail: bool = True,
-    token: str | None = None,
     fields: Mapping[str, Any] = NO_FIELDS,
 ) -> Target:
     """A grader of somebody else's, ready to be asked.
@@ -211,7 +210,6 @@ def open_target(
         timeout_s: wall seconds for one probe.
         allow_unsafe: run it where the machine offers no jail.
         jail: False runs a function or command outside the jail, under limits of resources only.
-        token: of a service.
         fields: arguments, columns or fields of a request that ``call`` hands over besides, or in place of its own.
 
     Raises:
@@ -219,9 +217,10 @@ def open_target(
             first asked.
     """
     found, adapter = _call(grader, call)
+    named = getattr(grader, "__qualname__", type(grader).__qualname__)
     jailed = isinstance(grader, str) and not _is_address(grader) and jail and detect().level > LIMITS_ONLY
     asker = ProbeAsker(
-        name=without_keys(_name(grader)),
+        name=without_keys(grader) if isinstance(grader, str) else named,
         call=found,
         form=tests_form(tests_as or found.tests_as),
         danger=_danger(grader, danger, mine=mine, jailed=jailed),
@@ -233,7 +232,7 @@ def open_target(
         made = None if adapter is None else host.loaded(adapter.module, adapter.file, adapter.attribute)
         return CallableTarget(asker, grader, made)
     if _is_address(grader):
-        return HttpTarget(asker, grader, token)
+        return HttpTarget(asker, grader)
     program: CommandProgram | FunctionProgram
     if grader.startswith("cmd:"):
         program = CommandProgram(grader, words_of_command(grader), found, jailed=jailed)
@@ -257,12 +256,6 @@ def open_target(
 
 def _is_address(grader: str) -> bool:
     return grader.startswith(("http://", "https://"))
-
-
-def _name(grader: str | Callable[..., Any]) -> str:
-    if isinstance(grader, str):
-        return grader
-    return getattr(grader, "__qualname__", type(grader).__qualname__)
 
 
 def _call(grader: str | Callable[..., Any], call: str) -> tuple[Call, Located | None]:
