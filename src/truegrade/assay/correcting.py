@@ -131,14 +131,13 @@ def corrected_runs(
     """
     if not runs:
         raise UserError("no run is named; give the folder of a graded run")
-    drawn = (_Drawn(Run.open(Path(each), notice=notice), profile, seed, confidence) for each in runs)
-    if not corrected:
-        return CorrectedRuns(runs=tuple(each.planned(audit, width) for each in drawn))
     judge = Audit(
         inputs=inputs, hardened=hardened, data=data, seed=seed, workers=workers or os.cpu_count() or 1,
         allow_unsafe=unsafe_allowed(allow_unsafe), progress=progress or Silent(), notice=notice,
     )  # fmt: skip
-    return CorrectedRuns(runs=tuple(each.corrected(each.planned(audit, width), failures, judge) for each in drawn))
+    drawn = (_Drawn(Run.open(Path(each), notice=notice), profile, seed, confidence) for each in runs)
+    made = (each.corrected(audit, width, failures, judge if corrected else None) for each in drawn)
+    return CorrectedRuns(runs=tuple(made))
 
 
 class _Drawn:
@@ -178,11 +177,16 @@ class _Drawn:
             plan=tuple((step, expected_width(self.tallies, step, confidence=self._confidence)) for step in steps),
         )
 
-    def corrected(self, plan: CorrectedPass, failures_wanted: int, audit: Audit) -> CorrectedPass:
-        """The same with what the audit said; its plan is told before anything is run."""
-        audit.notice(planned_sentence(plan))
+    def corrected(
+        self, audit: int | None, width: float | None, failures_wanted: int, judge: Audit | None
+    ) -> CorrectedPass:
+        """What an audit says, whose plan is told before anything is run; the plan alone where nothing judges."""
+        plan = self.planned(audit, width)
+        if judge is None:
+            return plan
+        judge.notice(planned_sentence(plan))
         keys = self.keys(plan.wanted, passed=True) | self.keys(failures_wanted, passed=False)
-        samples = audit.judge(self.run, self.profile, keys)
+        samples = judge.judge(self.run, self.profile, keys)
         parts = {
             passed: [line for key, line in samples.items() if self._facts[key].passed is passed]
             for passed in (True, False)

@@ -146,8 +146,7 @@ class _Heard:
 
 
 class _Round:
-    """One time that a grader is sent its probes; behind a cheat that changed the verdict on a control it is started
-    anew.
+    """One time that a grader is sent its probes; started anew behind a cheat that changed a control's verdict.
 
     Args:
         target: the grader.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from truegrade.assay.reporting.channels_html import channels_section
@@ -22,20 +23,21 @@ from truegrade.report.page_parts import page
 from truegrade.store.manifest import write_atomically
 
 STYLES = ("assay.css",)
-_NAVIGATION = (
-    ("result", "Result"),
-    ("meaning", "What it means"),
-    ("classes", "Classes"),
-    ("problems", "Problems"),
-    ("channels", "Channels"),
-    ("survivors", "Wrong, accepted"),
-    ("refused", "Right, refused"),
-    ("others", "Impossible, flaky"),
-    ("findings", "Findings"),
-    ("methods", "Assumptions"),
-    ("repeat", "Repeat"),
-    ("glossary", "Terms"),
+_SECTIONS: tuple[tuple[str, str, Callable[[AssayMaterial], Markup]], ...] = (
+    ("result", "Result", headline_section),
+    ("meaning", "What it means", meaning_section),
+    ("classes", "Classes", classes_section),
+    ("problems", "Problems", problems_section),
+    ("channels", "Channels", channels_section),
+    ("survivors", "Wrong, accepted", survivors_section),
+    ("refused", "Right, refused", refused_section),
+    ("others", "Impossible, flaky", other_errors_section),
+    ("findings", "Findings", findings_section),
+    ("methods", "Assumptions", methods_section),
+    ("repeat", "Repeat", repeat_section),
+    ("glossary", "Terms", lambda _: terms_section(TERMS)),
 )
+"""Anchor, its name in the navigation, and what makes the section."""
 
 
 def write_assay_page(material: AssayMaterial, path: Path) -> Path:
@@ -51,20 +53,7 @@ def write_assay_page(material: AssayMaterial, path: Path) -> Path:
 
 def render_assay(material: AssayMaterial) -> str:
     """The whole page; pure."""
-    body = join(
-        headline_section(material),
-        meaning_section(material),
-        classes_section(material),
-        problems_section(material),
-        channels_section(material),
-        survivors_section(material),
-        refused_section(material),
-        other_errors_section(material),
-        findings_section(material),
-        methods_section(material),
-        repeat_section(material),
-        terms_section(TERMS),
-    )
+    body = join(*(make(material) for _, _, make in _SECTIONS))
     return page(f"Assay · {_subject(material)}", _header(material, body), body, styles=STYLES)
 
 
@@ -78,7 +67,7 @@ def _subject(material: AssayMaterial) -> str:
 
 
 def _header(material: AssayMaterial, body: Markup) -> Child:
-    links = (el("a", shown, href=f"#{name}") for name, shown in _NAVIGATION if f'<section id="{name}"' in body)
+    links = (el("a", shown, href=f"#{name}") for name, shown, _ in _SECTIONS if f'<section id="{name}"' in body)
     battery = material.summary.battery
     probes = ", ".join(f"{fmt.count(number)} {kind}" for kind, number in battery.items() if number)
     return [

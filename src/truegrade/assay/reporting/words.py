@@ -10,32 +10,22 @@ from truegrade.assay.paying import paid_in_words, weak_in_words
 from truegrade.report import format as fmt
 from truegrade.statistics.error_rates import rogan_gladen
 
-NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "right": "right",
-        "mutant": "mutants",
-        "labelled": "labelled",
-        "reply": "replies",
-        "output": "outputs",
-        "stub": "stubs",
-        "cheat": "cheats",
-        "must-fail": "must-fail",
-    }
-)
+_CLASSES = {
+    "right": ("right", "references, rewritings of the same meaning, accepted submissions"),
+    "mutant": ("mutants", "the reference with one small error"),
+    "labelled": ("labelled", "submissions that a data set labels wrong"),
+    "reply": ("replies", "models' replies that the oracle proves wrong"),
+    "output": (
+        "outputs",
+        "the reference with its output changed: another order, a part, near, another type, one test",
+    ),
+    "stub": ("stubs", "programs that do not try: a constant, an echo of the argument, nothing at all"),
+    "cheat": ("cheats", "programs that compute nothing and reach for the verdict"),
+    "must-fail": ("must-fail", "honest programs before tests that were made impossible to pass"),
+}
+NAMES: Mapping[str, str] = MappingProxyType({kind: name for kind, (name, _) in _CLASSES.items()})
 """Class of probe -> name of its row."""
-
-MADE: Mapping[str, str] = MappingProxyType(
-    {
-        "right": "references, rewritings of the same meaning, accepted submissions",
-        "mutant": "the reference with one small error",
-        "labelled": "submissions that a data set labels wrong",
-        "reply": "models' replies that the oracle proves wrong",
-        "output": "the reference with its output changed: another order, a part, near, another type, one test",
-        "stub": "programs that do not try: a constant, an echo of the argument, nothing at all",
-        "cheat": "programs that compute nothing and reach for the verdict",
-        "must-fail": "honest programs before tests that were made impossible to pass",
-    }
-)
+MADE: Mapping[str, str] = MappingProxyType({kind: made for kind, (_, made) in _CLASSES.items()})
 """Class of probe -> what its programs are."""
 
 MANY_RIGHT = 0.5
