@@ -131,10 +131,9 @@ def corrected_runs(
     """
     if not runs:
         raise UserError("no run is named; give the folder of a graded run")
-    judge = Audit(
-        inputs=inputs, hardened=hardened, data=data, seed=seed, workers=workers or os.cpu_count() or 1,
-        allow_unsafe=unsafe_allowed(allow_unsafe), progress=progress or Silent(), notice=notice,
-    )  # fmt: skip
+    judge = Audit(inputs=inputs, hardened=hardened, data=data, seed=seed, workers=workers or os.cpu_count() or 1,
+                  allow_unsafe=unsafe_allowed(allow_unsafe), progress=progress or Silent(),
+                  notice=notice)  # fmt: skip
     drawn = (_Drawn(Run.open(Path(each), notice=notice), profile, seed, confidence) for each in runs)
     made = (each.corrected(audit, width, failures, judge if corrected else None) for each in drawn)
     return CorrectedRuns(runs=tuple(made))
