@@ -16,15 +16,13 @@ from truegrade.assay.generators.searching import find_witness
 from truegrade.assay.labelling import Labelled, OracleLabeller
 from truegrade.assay.oracle import ProblemOracle
 from truegrade.assay.oracle_building import STRICTER, build_oracle
-from truegrade.assay.probes.examples import examples_of
-from truegrade.assay.probes.forms import form_probes
 from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.must_fail import must_fail_probes
 from truegrade.assay.probes.mutants import mutants
 from truegrade.assay.probes.outputs import ENDLESS, changed_outputs
-from truegrade.assay.probes.right import rewrites
-from truegrade.assay.probes.stubs import as_method, not_implemented, stubs
-from truegrade.assay.records import AssayFinding, Label, Probe, ProbeClass, Witness, probe_id
+from truegrade.assay.probes.right import form_probes, rewrites
+from truegrade.assay.probes.stubs import as_method, examples_of, not_implemented, stubs
+from truegrade.assay.records import AssayFinding, Label, Probe, ProbeClass, Witness, make_probe
 from truegrade.assay.settings import Battery
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import shortened
@@ -287,24 +285,9 @@ class _Making:
                 found = Labelled(label="wrong", witness=shown.witness)
         return structs.replace(probe, label=found.label, witness=found.witness)
 
-    def _probe(
-        self,
-        kind: ProbeClass,
-        origin: str,
-        code: str,
-        label: Label,
-        after: str = "",
-    ) -> Probe:
+    def _probe(self, kind: ProbeClass, origin: str, code: str, label: Label, after: str = "") -> Probe:
         rest = (after,) if after else ()
-        return Probe(
-            id=probe_id(self._problem.id, kind, origin, code, *rest),
-            problem_id=self._problem.id,
-            kind=kind,
-            origin=origin,
-            code=code,
-            label=label,
-            after=after,
-        )
+        return make_probe(self._problem.id, kind, origin, code, *rest, label=label, after=after)
 
     def _add(self, probe: Probe) -> None:
         """Take a probe, unless the same program is sent already."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from math import fsum
 
 from truegrade.assay.acceptance import REFERENCE, Acceptance
-from truegrade.assay.probes.forms import FORMS, NO_FENCE
 from truegrade.assay.probes.outputs import EVERY_TEST, HALF_OF_TESTS, ONE_TEST
+from truegrade.assay.probes.right import FORMS, NO_FENCE
 from truegrade.assay.records import Probe
 
 SHARES = {EVERY_TEST: "none", HALF_OF_TESTS: "half", ONE_TEST: "all but one", REFERENCE: "all"}

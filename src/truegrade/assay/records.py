@@ -7,7 +7,7 @@ an assay (`truegrade.assay.folder`).
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -90,6 +90,20 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True):
 def probe_id(problem_id: str, kind: str, origin: str, code: str, *rest: object) -> str:
     """A stable id: 16 hexadecimal digits over what decides the probe."""
     return sha256_json([problem_id, kind, origin, code, *rest])[:16]
+
+
+def make_probe(
+    problem_id: str,
+    kind: ProbeClass,
+    origin: str,
+    code: str,
+    *rest: object,
+    label: Label = "undecided",
+    **fields: Any,
+) -> Probe:
+    """A probe under its id, which the first arguments and ``rest`` decide; its other fields are given by name."""
+    own = probe_id(problem_id, kind, origin, code, *rest)
+    return Probe(id=own, problem_id=problem_id, kind=kind, origin=origin, code=code, label=label, **fields)
 
 
 class Dispatch(msgspec.Struct, frozen=True, kw_only=True):

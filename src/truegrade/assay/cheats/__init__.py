@@ -21,7 +21,7 @@ from truegrade.assay.cheats.interpreter import INTERPRETER
 from truegrade.assay.cheats.oracle_read import ORACLE_READ
 from truegrade.assay.cheats.outcomes import OUTCOMES
 from truegrade.assay.cheats.suites import SUITES
-from truegrade.assay.records import DANGERS, Danger, Probe, Witness, probe_id
+from truegrade.assay.records import DANGERS, Danger, Probe, Witness, make_probe, probe_id
 
 __all__ = ["CHANNELS", "CHEATS", "Cheat", "TaskForm", "cheat_probes", "cheats_for", "of_one_length"]
 
@@ -106,9 +106,8 @@ def _probe(problem_id: str, one: Cheat, form: TaskForm, entry_point: str, inert:
         got=f"computes nothing: with its hook cut, the program {does}",
         source="by construction",
     )
-    return Probe(
-        id=probe_id(problem_id, "cheat", one.name, code, inert), problem_id=problem_id, kind="cheat",
-        origin=one.name, code=code, form=one.form, label="wrong", witness=witness,
+    return make_probe(
+        problem_id, "cheat", one.name, code, inert, form=one.form, label="wrong", witness=witness,
         danger="h0" if inert else one.danger, channel=one.channel, inert=inert,
         change=f"{one.name}: {one.effects}",
     )  # fmt: skip

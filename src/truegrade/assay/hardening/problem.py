@@ -22,11 +22,10 @@ from truegrade.assay.hardening.new_tests import STATED, NewTest, with_tests
 from truegrade.assay.labelling import OracleLabeller
 from truegrade.assay.oracle import ProblemOracle
 from truegrade.assay.oracle_building import build_oracle, rule_of
-from truegrade.assay.probes.examples import examples_of
 from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.mutants import mutants
 from truegrade.assay.probes.right import rewrites
-from truegrade.assay.probes.stubs import stubs
+from truegrade.assay.probes.stubs import examples_of, stubs
 from truegrade.assay.records import Probe
 from truegrade.assay.reference_answers import AnswerRule, Arguments, answers_of
 from truegrade.assay.targets.profile import is_endless
