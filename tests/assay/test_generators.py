@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truegrade.assay.generators import generated_calls, infer_domain
-from truegrade.assay.generators.boundaries import constants_of
-from truegrade.assay.generators.shapes import shape_of
+from truegrade.assay.generators.domain import shape_of
+from truegrade.assay.generators.edges import constants_of
 from truegrade.assay.written_calls import is_plain, written_call
 
 _SCALARS = st.one_of(

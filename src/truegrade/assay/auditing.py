@@ -15,14 +15,13 @@ from pathlib import Path
 import msgspec
 
 from truegrade.assay.building import reference_of
-from truegrade.assay.in_order import in_order
 from truegrade.assay.labelling import OracleLabeller
 from truegrade.assay.opening import find_companions
-from truegrade.assay.oracle import ProblemOracle
-from truegrade.assay.oracle_building import build_oracle
+from truegrade.assay.oracle import ProblemOracle, build_oracle
 from truegrade.assay.probes.labelled import program_of
 from truegrade.assay.running import label_limits
 from truegrade.benchmarks import load_benchmark
+from truegrade.builders.in_order import in_order
 from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import Judgement

@@ -21,10 +21,9 @@ from truegrade.assay.acceptance import (
 )
 from truegrade.assay.channels import look_at_channels
 from truegrade.assay.differences import by_difference, overlooked
-from truegrade.assay.findings import CODES
 from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure, UnearnedPay
 from truegrade.assay.paying import accepted_by_form, pay_by_share
-from truegrade.assay.records import AssayFinding, Probe, ProbeClass, Said
+from truegrade.assay.records import CODES, AssayFinding, Probe, ProbeClass, Said
 from truegrade.assay.targets.readings import NOT_PUT
 from truegrade.assay.unearned import UnearnedPrograms, paid_in_words
 from truegrade.grading.tests_forms import other_form

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.assay.stdin_programs import MOST_INPUT_CHARS, OUTPUT, inputs_of
+from truegrade.assay.answers import MOST_INPUT_CHARS, OUTPUT, inputs_of
 from truegrade.assay.written_calls import is_plain
 from truegrade.benchmarks import humanevalplus, mbppplus
 from truegrade.benchmarks.table import find_benchmark

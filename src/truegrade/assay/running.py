@@ -17,7 +17,6 @@ import msgspec
 from truegrade.assay.acceptance import Acceptance, settle
 from truegrade.assay.building import ProblemBuilder
 from truegrade.assay.folder import SUMMARY, AssayFolder, AssayManifest
-from truegrade.assay.in_order import in_order
 from truegrade.assay.measures import AssaySummary
 from truegrade.assay.measuring import measure
 from truegrade.assay.probes.labelled import ClaimedProbe
@@ -27,6 +26,7 @@ from truegrade.assay.targets.base import Target
 from truegrade.assay.targets.dry import dry
 from truegrade.assay.targets.profile import ProfileTarget
 from truegrade.assay.unearned import UnearnedPrograms
+from truegrade.builders.in_order import in_order
 from truegrade.errors import UserError
 from truegrade.pipeline.progress import Progress
 from truegrade.profiles import find_profile

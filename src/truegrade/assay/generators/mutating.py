@@ -10,14 +10,15 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from truegrade.assay.generators.domain import Arguments, Signature
-from truegrade.assay.generators.shapes import (
+from truegrade.assay.generators.domain import (
+    Arguments,
     DictShape,
     ExactShape,
     ListShape,
     NumberShape,
     RecordShape,
     Shape,
+    Signature,
     TextShape,
     UnionShape,
     all_differ,

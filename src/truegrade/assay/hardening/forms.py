@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from truegrade.assay.answers import Arguments
 from truegrade.assay.hardening.new_tests import value_of
-from truegrade.assay.reference_answers import Arguments
 from truegrade.assay.targets.profile import ENDLESS_CPU_S
 from truegrade.assay.written_calls import written, written_call
 from truegrade.benchmarks import humanevalplus, load_benchmark, mbppplus

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence, Set
 
 import msgspec
 
+from truegrade.assay.answers import AnswerRule, Arguments, answers_of
 from truegrade.assay.building import reference_of
 from truegrade.assay.generators import infer_domain
-from truegrade.assay.generators.searching import find_witness
 from truegrade.assay.hardening.choosing import choose_inputs, victims
 from truegrade.assay.hardening.forms import (
     AcceptedPrograms,
@@ -19,15 +19,13 @@ from truegrade.assay.hardening.forms import (
     left_out,
 )
 from truegrade.assay.hardening.new_tests import STATED, NewTest, with_tests
-from truegrade.assay.labelling import OracleLabeller
-from truegrade.assay.oracle import ProblemOracle
-from truegrade.assay.oracle_building import build_oracle, rule_of
+from truegrade.assay.labelling import OracleLabeller, find_witness
+from truegrade.assay.oracle import ProblemOracle, build_oracle, rule_of
 from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.mutants import mutants
 from truegrade.assay.probes.right import rewrites
 from truegrade.assay.probes.stubs import examples_of, stubs
 from truegrade.assay.records import Probe
-from truegrade.assay.reference_answers import AnswerRule, Arguments, answers_of
 from truegrade.assay.targets.profile import is_endless
 from truegrade.assay.written_calls import is_plain, read_call, written, written_call
 from truegrade.grading.executor import Executor

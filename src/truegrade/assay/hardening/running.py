@@ -15,11 +15,11 @@ from truegrade.api import unsafe_allowed
 from truegrade.assay.hardening.exporting import ExportedFile, exported_files, total, write_hardened
 from truegrade.assay.hardening.forms import AcceptedPrograms
 from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, ProblemHardener
-from truegrade.assay.in_order import in_order
 from truegrade.assay.opening import find_companions
 from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
 from truegrade.assay.running import label_limits
 from truegrade.benchmarks import find_benchmark
+from truegrade.builders.in_order import in_order
 from truegrade.errors import UserError
 from truegrade.pipeline.loading import load_announced
 from truegrade.pipeline.progress import Progress

@@ -1,20 +1,122 @@
-"""What programs answer on inputs, call by call, and whether two answers are the same one."""
+"""What programs answer on inputs, call by call, in how many steps, and whether two answers are the same one.
+
+Programs on stdin are asked as if they were functions from the text of an input to the text of an output. Each
+input has a process of its own, as under `strict`, whose preamble is offered here too.
+
+Which inputs a reference answers in few steps is decided by steps and not by seconds, so that another machine, or
+another load of this one, uses the same inputs.
+"""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from truegrade.assay.stdin_programs import OUTPUT, ask_stdin
 from truegrade.assay.written_calls import read_call, shown_value, written_call
 from truegrade.grading import oracles, suites
 from truegrade.grading.contests.output_comparison import same_output
+from truegrade.grading.contests.separate import PREAMBLE
 from truegrade.grading.executor import Executor
-from truegrade.records import Case, Reason
+from truegrade.grading.programs import assemble
+from truegrade.records import Answer, Case, Reason
+from truegrade.sandbox.encode import encode
 from truegrade.sandbox.outcome import CallResult, Outcome
+
+OUTPUT = "output"
+"""Name of the comparison: two texts are the same by `truegrade.grading.contests.output_comparison`."""
+EXIT_CODE = "exit code"
+"""How the error of a run begins that ended with another exit code than 0, and with no exception."""
+MOST_INPUT_CHARS = 20_000
+"""Inputs of more are left out of an oracle, as a witness holds its input."""
+MOST_TRACED_CHARS = 1_000
+"""Of longer inputs no steps are counted: a right program may take many times those of the reference on them."""
+_MOST_BYTES = 1 << 27
+
+
+def ask_stdin(
+    program: str,
+    inputs: Sequence[Sequence[str]],
+    on_result: Callable[[int, CallResult], bool],
+    executor: Executor,
+    *,
+    cpu_s: float,
+) -> Outcome:
+    """Run a program on inputs in order, as `Executor.call` calls a function.
+
+    Args:
+        program: whole.
+        inputs: each the text that is read, alone in its tuple.
+        on_result: gets each number and output as it becomes known; False ends the run early. A run that ends with
+            an exception or an exit code other than 0 counts as raising.
+        executor: the jail.
+        cpu_s: CPU seconds of one input.
+
+    Returns:
+        How the last input ended that was run, ``passed`` where it ended by itself; the CPU seconds are those of
+        the input that took longest.
+    """
+    source = assemble(PREAMBLE, Answer(value=program, found=""))
+    longest = 0.0
+    for number, (text,) in enumerate(inputs):
+        outcome = executor.script(source, text, cpu_s=cpu_s)
+        longest = max(longest, outcome.cpu_s)
+        if outcome.status == Reason.PASSED:
+            result = CallResult(encode(outcome.stdout, _MOST_BYTES))
+        elif outcome.status == Reason.RUNTIME_ERROR:
+            result = CallResult(error=outcome.detail)
+        else:
+            return _of(outcome, longest)
+        if not on_result(number, result):
+            break
+    return Outcome(status=Reason.PASSED, detail="", cpu_s=longest, wall_s=0.0)
+
+
+def _of(outcome: Outcome, longest: float) -> Outcome:
+    return Outcome(status=outcome.status, detail=outcome.detail, cpu_s=longest, wall_s=outcome.wall_s)
+
+
+def watched_stdin(program: str, text: str) -> tuple[str, str]:
+    """Source and a call in it that runs a program on an input in such a way that its steps are counted."""
+    source = assemble(PREAMBLE, Answer(value=program, found=""))
+    return f"SOURCE = {source!r}\n{_WATCHED}", f"_truegrade_run({text!r})"
+
+
+def inputs_of(given: Sequence[str]) -> tuple[tuple[Any, ...], ...]:
+    """Texts as arguments, the shortest first, without those that are too long for a witness."""
+    return tuple((text,) for text in sorted(given, key=len) if len(text) <= MOST_INPUT_CHARS)
+
+
+_WATCHED = """
+def _truegrade_run(text):
+    import io
+    import sys
+    import threading
+
+    class Nowhere(io.RawIOBase):
+        def writable(self):
+            return True
+
+        def write(self, data):
+            return len(data)
+
+    sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "surrogateescape")), encoding="utf-8")
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(Nowhere()), encoding="utf-8")
+    before = threading.enumerate()
+    threading.settrace(sys.gettrace())
+    try:
+        exec(compile(SOURCE, "<observed>", "exec", dont_inherit=True), {"__name__": "__main__"})
+    except SystemExit:
+        pass
+    for thread in threading.enumerate():  # as an interpreter does before it ends
+        if thread not in before and not thread.daemon:
+            thread.join()
+"""
+"""The name of the file is that of `truegrade.builders.mutation.observer`, which counts the steps of such code."""
+
 
 Arguments = tuple[Any, ...]
 
@@ -207,3 +309,84 @@ def answers_of(
             answers.stopped.update(dict.fromkeys(range(first, len(inputs)), "not asked"))
             break
     return answers
+
+
+CALL_STEPS, ALL_STEPS = 50_000, 500_000
+"""Lines that a reference may execute for one input, and for all inputs of one source together."""
+_MOST_ITEMS = 50_000
+"""Of a value: dozens of programs are to send it and have it compared."""
+_LONG_CPU_S, _CPU_S = 0.1, 60.0
+"""CPU seconds of one input, and of all: for calls that take long without executing lines, many times what lines
+take."""
+_COUNTED = '''
+
+class _TruegradeLate(BaseException):
+    pass
+
+
+def _truegrade_counted(*args):
+    """Lines executed; -1 where they are too many or the call raises, -2 where no more are to be counted."""
+    import sys
+    import time
+    global _truegrade_all
+    if _truegrade_all > MOST_IN_ALL:
+        return -2
+    steps = 0
+
+    def local(frame, event, arg):
+        nonlocal steps
+        if event == "line":
+            steps += 1
+            if steps > MOST_A_CALL:
+                raise _TruegradeLate
+        return local
+
+    began = time.process_time()
+    sys.settrace(lambda frame, event, arg: local)
+    try:
+        value = ASKED(*args)
+        large = isinstance(value, (list, tuple, set, dict, str)) and len(value) > MOST_ITEMS
+        if large or time.process_time() - began > LONG_CPU_S:  # in C, where no lines are counted
+            raise _TruegradeLate
+    except _TruegradeLate:
+        steps = -max(steps, MOST_IN_ALL // 10)
+    except BaseException:
+        steps = -steps
+    finally:
+        sys.settrace(None)
+        _truegrade_all += abs(steps)
+    return steps if steps > 0 else -1
+
+
+_truegrade_all = 0
+'''
+
+
+def affordable(
+    reference: str, rule: AnswerRule, inputs: Sequence[Arguments], executor: Executor
+) -> list[Arguments]:
+    """The inputs that a reference answers within its steps, in their order.
+
+    Where all of them together take too many, those are kept that come first in an order drawn by lot.
+
+    Args:
+        reference: whole program, trusted.
+        rule: how it is asked; not for programs on stdin.
+        inputs: argument tuples.
+        executor: the jail.
+    """
+    order = random.Random(0).sample(range(len(inputs)), len(inputs))
+    kept: list[int] = []
+
+    def keep(place: int, result: CallResult) -> bool:
+        steps = result.whole if result.error is None else -1
+        if steps >= 0:
+            kept.append(order[place])
+        return bool(steps != -2)
+
+    program, asked = rule.adapted(reference)
+    counted = _COUNTED.replace("ASKED", asked)
+    counted = counted.replace("MOST_A_CALL", str(CALL_STEPS)).replace("MOST_IN_ALL", str(ALL_STEPS))
+    counted = counted.replace("LONG_CPU_S", str(_LONG_CPU_S)).replace("MOST_ITEMS", str(_MOST_ITEMS))
+    executor.call(program + counted, "_truegrade_counted", [inputs[each] for each in order], keep, cpu_s=_CPU_S)
+    return [inputs[each] for each in sorted(kept)]
