@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -69,14 +69,10 @@ def ask_stdin(
         elif outcome.status == Reason.RUNTIME_ERROR:
             result = CallResult(error=outcome.detail)
         else:
-            return _of(outcome, longest)
+            return replace(outcome, cpu_s=longest)
         if not on_result(number, result):
             break
     return Outcome(status=Reason.PASSED, detail="", cpu_s=longest, wall_s=0.0)
-
-
-def _of(outcome: Outcome, longest: float) -> Outcome:
-    return Outcome(status=outcome.status, detail=outcome.detail, cpu_s=longest, wall_s=outcome.wall_s)
 
 
 def watched_stdin(program: str, text: str) -> tuple[str, str]:
@@ -276,11 +272,22 @@ class ReferenceAnswers:
     """Number of the input to why there is no answer."""
     cpu_s: float = 0.0
 
+    @property
+    def given(self) -> dict[int, CallResult]:
+        """Those that are no exceptions."""
+        return {number: one for number, one in self.results.items() if one.error is None}
+
 
 def answers_of(
-    program: str, rule: AnswerRule, inputs: Sequence[Arguments], executor: Executor, *, call_cpu_s: float
+    program: str,
+    rule: AnswerRule,
+    inputs: Sequence[Arguments],
+    executor: Executor,
+    *,
+    call_cpu_s: float,
+    numbers: Sequence[int] | None = None,
 ) -> ReferenceAnswers:
-    """Ask a reference every input, going on in another process behind one that ends it.
+    """Ask a reference inputs, going on in another process behind one that ends it.
 
     Args:
         program: whole.
@@ -288,25 +295,28 @@ def answers_of(
         inputs: argument tuples.
         executor: the jail.
         call_cpu_s: CPU seconds of one call; one that takes more counts as raising.
+        numbers: of the inputs to ask, in this order; every one where it is None.
     """
+    order = range(len(inputs)) if numbers is None else numbers
     answers, first = ReferenceAnswers(), 0
-    while first < len(inputs):
+    while first < len(order):
         arrived: list[CallResult] = []
 
         def keep(_: int, result: CallResult, arrived: list[CallResult] = arrived) -> bool:
             arrived.append(result)
             return True
 
-        outcome = rule.ask(program, inputs[first:], keep, executor, call_cpu_s=call_cpu_s)
+        asked = [inputs[number] for number in order[first:]]
+        outcome = rule.ask(program, asked, keep, executor, call_cpu_s=call_cpu_s)
         answers.cpu_s += outcome.cpu_s
-        answers.results.update(enumerate(arrived, first))
+        answers.results.update(zip(order[first:], arrived, strict=False))
         first += len(arrived)
-        if first >= len(inputs) or (outcome.status == Reason.TIME_LIMIT and arrived):
+        if first >= len(order) or (outcome.status == Reason.TIME_LIMIT and arrived):
             continue  # the calls before it may have used the time up: it is asked first in the next process
-        answers.stopped[first] = f"{outcome.status}: {outcome.detail}"
+        answers.stopped[order[first]] = f"{outcome.status}: {outcome.detail}"
         first += 1
         if len(answers.stopped) >= MOST_STOPS:
-            answers.stopped.update(dict.fromkeys(range(first, len(inputs)), "not asked"))
+            answers.stopped.update(dict.fromkeys(order[first:], "not asked"))
             break
     return answers
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from truegrade.assay.answers import EXIT_CODE, MOST_TRACED_CHARS, answers_of, watched_stdin
+from truegrade.assay.answers import EXIT_CODE, MOST_TRACED_CHARS, ReferenceAnswers, answers_of, watched_stdin
 from truegrade.assay.generators.domain import Arguments, Domain
 from truegrade.assay.generators.edges import named_calls
 from truegrade.assay.generators.mutating import ValueMutator
@@ -126,6 +126,7 @@ class OracleLabeller:
         self._references, self._method_call = oracle.references, oracle.method_call
         rank = {"own": 0, "plus": 1}
         self.inputs = sorted(oracle.inputs, key=lambda one: rank.get(one.source, len(rank)))
+        self._arguments = [one.arguments for one in self.inputs]
         own = sum(one.source == "own" for one in self.inputs)
         self._stages = [range(own), range(own, len(self.inputs))]
         self._cpu_s = _LEAST_CPU_S
@@ -152,13 +153,9 @@ class OracleLabeller:
     def answered(self, stage: range) -> list[int]:
         """Those inputs that the benchmark's own reference answers; it is run when they are first asked for."""
         if stage not in self._answered:
-            arguments = [self.inputs[number].arguments for number in stage]
-            answers = answers_of(
-                self._references[0], self._rule, arguments, self._executor, call_cpu_s=ANSWER_CPU_S
-            )
-            found = {stage[place]: one for place, one in answers.results.items() if one.error is None}
-            self._expected.update(found)
-            self._answered[stage] = list(found)
+            answers = self._asked(self._references[0], stage)
+            self._expected.update(answers.given)
+            self._answered[stage] = list(answers.given)
             self._cpu_s = max(self._cpu_s, _TIMES_CPU * answers.cpu_s)
         return self._answered[stage]
 
@@ -246,13 +243,14 @@ class OracleLabeller:
     def _other_answers(self, number: int) -> tuple[CallResult, ...]:
         """What the references other than the first answer."""
         if number not in self._others:
-            asked = [self.inputs[number].arguments]
-            answers = [
-                answers_of(reference, self._rule, asked, self._executor, call_cpu_s=ANSWER_CPU_S).results.get(0)
-                for reference in self._references[1:]
-            ]
-            self._others[number] = tuple(one for one in answers if one is not None and one.error is None)
+            answers = (self._asked(reference, [number]).given for reference in self._references[1:])
+            self._others[number] = tuple(one for given in answers for one in given.values())
         return self._others[number]
+
+    def _asked(self, reference: str, numbers: Sequence[int]) -> ReferenceAnswers:
+        """What a reference answers to the inputs of these numbers."""
+        inputs, rule, executor = self._arguments, self._rule, self._executor
+        return answers_of(reference, rule, inputs, executor, call_cpu_s=ANSWER_CPU_S, numbers=numbers)
 
     def _stopped(  # noqa: PLR0911 (one return a status)
         self, program: str, number: int, outcome: Outcome

@@ -82,9 +82,9 @@ class ValidInputs:
     """Inputs that a reference raises on, or takes too many steps for."""
 
 
-def rule_of(oracle: ProblemOracle) -> AnswerRule:
-    """How programs are held against the oracle."""
-    return AnswerRule(entry_point=oracle.entry_point, comparator=oracle.comparator, atol=oracle.atol)
+def rule_of(known: ProblemOracle | KnownCalls) -> AnswerRule:
+    """How programs are held against what is known."""
+    return AnswerRule(entry_point=known.entry_point, comparator=known.comparator, atol=known.atol)
 
 
 def build_oracle(
@@ -113,9 +113,11 @@ def build_oracle(
     if companion_calls is not None:
         builder.take_reference(companion_calls.reference)
     further = [*known.plus, *(() if companion_calls is None else companion_calls.own + companion_calls.plus)]
-    builder.take_plus(further)
+    builder.take(further, "plus")
     if generated:
-        builder.take_generated(generated, f"{seed} {problem.id}")
+        taken, own_seed = [one.arguments for one in builder.inputs], f"{seed} {problem.id}"
+        tried = generated_inputs(builder.rule, taken, builder.references, seed=own_seed, limit=generated)
+        builder.take(tried, "generated")
     return ProblemOracle(
         problem_id=problem.id,
         entry_point=known.entry_point,
@@ -139,11 +141,7 @@ def _agreed_rule(
     extended = None if companion is None else known_calls(companion, executor)
     if isinstance(extended, str) or (extended is not None and extended.entry_point != known.entry_point):
         extended = None
-    source = extended or known
-    return (
-        AnswerRule(entry_point=known.entry_point, comparator=source.comparator, atol=source.atol),
-        extended,
-    )
+    return rule_of(extended or known), extended
 
 
 def valid_inputs(
@@ -159,17 +157,16 @@ def valid_inputs(
         call_cpu_s = FURTHER_CPU_S
     if not inputs:
         return valid
-    first = answers_of(references[0], rule, inputs, executor, call_cpu_s=call_cpu_s)
-    answered = [number for number in first.results if first.results[number].error is None]
-    again = _again(references[0], rule, inputs, answered, executor, call_cpu_s)
+    answered = answers_of(references[0], rule, inputs, executor, call_cpu_s=call_cpu_s).given
+    asked = [(references[0], [*reversed(answered)]), *((other, [*answered]) for other in references[1:])]
     others = [
-        answers_of(other, rule, [inputs[number] for number in answered], executor, call_cpu_s=call_cpu_s).results
-        for other in references[1:]
+        answers_of(one, rule, inputs, executor, call_cpu_s=call_cpu_s, numbers=numbers).given
+        for one, numbers in asked
     ]
-    for place, number in enumerate(answered):
-        expected, arguments = first.results[number], inputs[number]
-        rest = [again.get(number), *(other.get(place) for other in others)]
-        if any(one is None or one.error is not None for one in rest):
+    for number, expected in answered.items():
+        arguments = inputs[number]
+        rest = [other.get(number) for other in others]
+        if None in rest:
             valid.refused += 1
         elif all(rule.same(expected, one, arguments, executor) for one in rest if one is not None):
             valid.inputs.append(arguments)
@@ -204,20 +201,6 @@ def generated_inputs(
     return [*inputs_of(generated_texts(texts, seed=seed, limit=min(limit, MOST_TEXTS)))]
 
 
-def _again(
-    reference: str,
-    rule: AnswerRule,
-    inputs: Sequence[Arguments],
-    numbers: Sequence[int],
-    executor: Executor,
-    call_cpu_s: float,
-) -> dict[int, CallResult]:
-    """The answers to the inputs of these numbers, asked in reverse order."""
-    turned = list(reversed(numbers))
-    answers = answers_of(reference, rule, [inputs[number] for number in turned], executor, call_cpu_s=call_cpu_s)
-    return {turned[place]: result for place, result in answers.results.items()}
-
-
 class _Builder:
     """Collects references and validated inputs of one problem."""
 
@@ -235,28 +218,25 @@ class _Builder:
         doubtful = [rule.written(arguments) for arguments in _DOUBTFUL.get(rule.comparator, ())]
         self._seen.update(doubtful)
         self.ambiguous += doubtful
-        self.rule = AnswerRule(
-            entry_point=rule.entry_point, comparator=stricter or rule.comparator, atol=rule.atol
-        )
+        self.rule = rule if stricter is None else msgspec.structs.replace(rule, comparator=stricter)
 
     def take_own(self) -> str:
         """Take the inputs of the problem's own tests; why there is no oracle, or an empty text."""
         own = self._new(self._known.own)
         if not own:
             return "its tests pass arguments that are not plain values"
-        first = answers_of(self._known.reference, self.rule, own, self._executor, call_cpu_s=OWN_CPU_S)
-        answered = [number for number in first.results if first.results[number].error is None]
+        first = self._asked(self._known.reference, own)
+        answered = first.given
         if first.cpu_s > SLOW_CPU_S:
             return f"its reference takes over {SLOW_CPU_S:g} CPU seconds on its own tests"
         if not answered:
             return f"its reference answers none of its own inputs ({_why_not(first)})"
-        again = _again(self._known.reference, self.rule, own, answered, self._executor, OWN_CPU_S)
-        for number in answered:
-            result = first.results[number]
+        again = self._asked(self._known.reference, own, [*reversed(answered)]).results
+        for number, result in answered.items():
             reason = self._unlike(result, again.get(number), own[number])
             if reason:
                 return reason
-            self._add(own[number], "own")
+            self.inputs.append(OracleInput(arguments=own[number], source="own"))
         self.unanswered = len(own) - len(answered)
         if self.unanswered:
             self.notes.append(f"the reference gives no answer on {self.unanswered} of its own inputs")
@@ -265,40 +245,29 @@ class _Builder:
     def take_reference(self, reference: str) -> None:
         """Take another reference, unless it disagrees on the problem's own inputs."""
         own = [one.arguments for one in self.inputs]
-        ours = answers_of(self._known.reference, self.rule, own, self._executor, call_cpu_s=OWN_CPU_S)
-        theirs = answers_of(reference, self.rule, own, self._executor, call_cpu_s=OWN_CPU_S)
+        ours, theirs = self._asked(self._known.reference, own).results, self._asked(reference, own).given
         for number, arguments in enumerate(own):
-            expected, got = ours.results.get(number), theirs.results.get(number)
-            if expected is None or got is None or got.error is not None:
-                difference = True
-            else:
-                difference = not self.rule.same(expected, got, arguments, self._executor)
-            if difference:
+            expected, got = ours.get(number), theirs.get(number)
+            if expected is None or got is None or not self.rule.same(expected, got, arguments, self._executor):
                 call = self.rule.written(arguments)
                 self.notes.append(f"the extended benchmark's reference is not used: it disagrees on {call[:200]}")
                 return
         self.references.append(reference)
 
-    def take_plus(self, further: Iterable[Arguments]) -> None:
-        """Take the inputs of the extended benchmark."""
-        self._take(self._new(further), "plus")
-
-    def take_generated(self, limit: int, seed: str) -> None:
-        """Take generated inputs, near the known ones and at the edges of their domain."""
-        known = [one.arguments for one in self.inputs]
-        tried = generated_inputs(self.rule, known, self.references, seed=seed, limit=limit)
-        self._take(self._new(tried), "generated")
-
-    def _take(self, inputs: Sequence[Arguments], source: str) -> None:
+    def take(self, further: Iterable[Arguments], source: str) -> None:
+        """Take other inputs, those of the extended benchmark or generated ones, as far as they are valid."""
+        inputs = self._new(further)
         valid = valid_inputs(self.references, self.rule, inputs, self._executor)
-        for arguments in valid.inputs:
-            self._add(arguments, source)
+        self.inputs += [OracleInput(arguments=arguments, source=source) for arguments in valid.inputs]
         self.ambiguous += valid.ambiguous
         if valid.refused:
             self.notes.append(f"a reference gives no answer on {valid.refused} of {len(inputs)} {source} inputs")
 
-    def _add(self, arguments: Arguments, source: str) -> None:
-        self.inputs.append(OracleInput(arguments=arguments, source=source))
+    def _asked(
+        self, reference: str, inputs: Sequence[Arguments], numbers: Sequence[int] | None = None
+    ) -> ReferenceAnswers:
+        rule, executor = self.rule, self._executor
+        return answers_of(reference, rule, inputs, executor, call_cpu_s=OWN_CPU_S, numbers=numbers)
 
     def _new(self, inputs: Iterable[Arguments]) -> list[Arguments]:
         """Plain inputs that were not met before."""
