@@ -129,14 +129,9 @@ class _Making:
         """Mutants of the reference."""
         if self._oracle is None:
             return
-        battery = self._battery
-        made, self._equivalent = mutants(
-            self._problem.id,
-            self._reference,
-            self._entry_point,
-            per_problem=battery.per_problem,
-            seed=battery.seed,
-        )
+        most, seed = self._battery.per_problem, self._battery.seed
+        name, entry = self._problem.id, self._entry_point
+        made, self._equivalent = mutants(name, self._reference, entry, per_problem=most, seed=seed)
         for probe in made:
             self._add(self._searched(probe))
 
@@ -221,12 +216,10 @@ class _Making:
 
         A comment at the end of each is another, so that what hangs on the text of a program shows as a flip.
         """
-        wrong = not_implemented(self._entry_point) if self._entry_point else ""
+        code = not_implemented(self._entry_point) if self._entry_point else ""
         right = self._probe("control", REFERENCE, self._reference, "right", after=after)
-        for control in (
-            right,
-            self._as_asked(self._probe("control", "not-implemented", wrong, "wrong", after=after)),
-        ):
+        wrong = self._as_asked(self._probe("control", "not-implemented", code, "wrong", after=after))
+        for control in (right, wrong):
             self.probes.append(structs.replace(control, code=f"{control.code.rstrip()}\n\n# {control.id[:8]}\n"))
 
     def line(self, no_oracle: str) -> BuiltProblem:
@@ -249,11 +242,9 @@ class _Making:
     # ------------------------------------------------------------------------------------------- parts
 
     def _label(self, code: str) -> Labelled:
-        return (
-            Labelled(label="undecided", reason="no oracle")
-            if self._labeller is None
-            else self._labeller.label(code)
-        )
+        if self._labeller is None:
+            return Labelled(label="undecided", reason="no oracle")
+        return self._labeller.label(code)
 
     def _as_asked(self, probe: Probe) -> Probe:
         """A program of a function as one of a method, where the tests call a method; not the text of a reply."""

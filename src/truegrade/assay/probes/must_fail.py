@@ -10,7 +10,7 @@ import ast
 import copy
 import json
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -27,7 +27,7 @@ _HUMANEVAL = "candidate"
 """The name by which ``check(candidate)`` calls a solution."""
 
 
-class ImpossibleProblem(msgspec.Struct, frozen=True, kw_only=True):
+class ImpossibleProblem(NamedTuple):
     """A problem with changed tests, and what was changed."""
 
     problem: Problem
@@ -109,13 +109,8 @@ def _function(problem: Problem, task: FunctionTask, how: Impossible, at: int) ->
     change = change_tests(task.tests, _names(task), how, at)
     if change is None:
         return None
-    fields = {"tests": change.tests, "shown_tests": _shown(task.shown_tests, change, how)}
-    return ImpossibleProblem(
-        problem=_renamed(problem, how, at, **fields),
-        call=change.assertion.removeprefix("assert "),
-        expected=change.now,
-        before=change.expected,
-    )
+    made = _renamed(problem, how, at, tests=change.tests, shown_tests=_shown(task.shown_tests, change, how))
+    return ImpossibleProblem(made, change.assertion.removeprefix("assert "), change.now, change.expected)
 
 
 def _shown(tests: tuple[str, ...], change: TestChange, how: Impossible) -> tuple[str, ...]:
@@ -155,12 +150,9 @@ def _cases(problem: Problem, task: CasesTask, how: Impossible, at: int) -> Impos
         cases[place] = changed
     else:
         cases.append(changed)  # at the end, since places are named by number
-    return ImpossibleProblem(
-        problem=_renamed(problem, how, at, cases=tuple(cases)),
-        call=shown_call(task.entry_point, case.arguments),
-        expected=repr(changed.expected),
-        before=repr(case.expected),
-    )
+    made = _renamed(problem, how, at, cases=tuple(cases))
+    call = shown_call(task.entry_point, case.arguments)
+    return ImpossibleProblem(made, call, repr(changed.expected), repr(case.expected))
 
 
 def _far(expected: Any, task: CasesTask) -> Any:
@@ -186,12 +178,8 @@ def _contest(problem: Problem, task: ContestTask, how: Impossible, at: int) -> I
         tests[at] = changed
     else:
         tests.append(changed)
-    return ImpossibleProblem(
-        problem=_renamed(problem, how, at, **{field: json.dumps(tests)}),
-        call=test["input"],
-        expected=changed["output"],
-        before=test["output"],
-    )
+    made = _renamed(problem, how, at, **{field: json.dumps(tests)})
+    return ImpossibleProblem(made, test["input"], changed["output"], test["output"])
 
 
 def _plain(stored: object) -> list[dict[str, Any]]:
@@ -219,10 +207,8 @@ MANY = 1e15
 """Beyond it adding one may leave a float as it is."""
 
 
-class TestChange(msgspec.Struct, frozen=True, kw_only=True):
+class TestChange(NamedTuple):
     """Changed tests, and what was changed."""
-
-    __test__ = False  # no test of pytest's
 
     tests: str
     assertion: str
@@ -288,7 +274,7 @@ def change_tests(tests: str, names: frozenset[str], how: Impossible, at: int = -
     begin, end = text.bounds(node)
     written = f"{assertion}; {instead}" if how == "conflicting" else instead
     changed = text.data[:begin] + written.encode() + text.data[end:]
-    return TestChange(tests=changed.decode(), assertion=assertion, instead=instead, expected=expected, now=now)
+    return TestChange(changed.decode(), assertion, instead, expected, now)
 
 
 def assertions(tests: str, names: frozenset[str]) -> list[_Candidate]:

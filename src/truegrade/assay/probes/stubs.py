@@ -39,9 +39,11 @@ _MOST_ROWS = 20
 _MOST_CHARS = 10_000
 
 
-def stubs(
-    problem_id: str, entry_point: str, reference: str, examples: Sequence[tuple[tuple[Any, ...], Any]] = ()
-) -> list[Probe]:
+Example = tuple[tuple[Any, ...], Any]
+"""Arguments and value; of a program on stdin the texts of input and output."""
+
+
+def stubs(problem_id: str, entry_point: str, reference: str, examples: Sequence[Example] = ()) -> list[Probe]:
     """The stubs of a problem.
 
     Args:
@@ -49,8 +51,7 @@ def stubs(
         entry_point: the function to define; empty for a program on stdin.
         reference: a right program, for the number of parameters and, without examples, the type returned; may
             be empty.
-        examples: those that the statement shows: arguments and value; of a program on stdin the text of the
-            input, alone in its tuple, and the text of the output.
+        examples: those that the statement shows.
 
     Returns:
         Probes of class ``stub``, each another program, their label undecided.
@@ -62,9 +63,7 @@ def stubs(
     return [make_probe(problem_id, "stub", origin, code) for code, origin in codes.items()]
 
 
-def _functions(
-    entry_point: str, reference: str, examples: Sequence[tuple[tuple[Any, ...], Any]]
-) -> Iterator[tuple[str, str]]:
+def _functions(entry_point: str, reference: str, examples: Sequence[Example]) -> Iterator[tuple[str, str]]:
     head = _HEAD.format(entry_point)
     outputs = [output for _, output in examples if is_plain(output)]
     yield "none", f"{head}    return None\n"
@@ -81,7 +80,7 @@ def _functions(
     yield "not-implemented", not_implemented(entry_point)
 
 
-def _scripts(examples: Sequence[tuple[tuple[Any, ...], Any]]) -> Iterator[tuple[str, str]]:
+def _scripts(examples: Sequence[Example]) -> Iterator[tuple[str, str]]:
     """Programs that read standard input."""
     outputs = [str(output) for _, output in examples]
     yield "empty", ""
@@ -134,7 +133,7 @@ def _table(rows: Sequence[tuple[str, Any]]) -> str:
     return repr({given: output for given, output in rows[:_MOST_ROWS] if is_plain(output)})
 
 
-def _arity(reference: str, entry_point: str, examples: Sequence[tuple[tuple[Any, ...], Any]]) -> int:
+def _arity(reference: str, entry_point: str, examples: Sequence[Example]) -> int:
     """How many arguments a call has at least."""
     if examples:
         return min(len(arguments) for arguments, _ in examples)
@@ -165,9 +164,6 @@ def _definition(reference: str, entry_point: str) -> ast.FunctionDef | None:
             return node
     return None
 
-
-Example = tuple[tuple[Any, ...], Any]
-"""Arguments and value; of a program on stdin the texts of input and output."""
 
 _IS = re.compile(r"\s*(?:#\s*)?(?:={1,3}>?|-{1,2}>|➞|→|returns?|should return|(?:should be )?equal to)\s*")
 """What stands between a call and its value where a statement gives an example in words."""
