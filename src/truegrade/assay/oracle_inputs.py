@@ -58,8 +58,8 @@ def known_calls(problem: Problem, executor: Executor) -> KnownCalls | str:
     match problem.task:
         case OracleTask() as task:
             known = KnownCalls(
-                entry_point=task.entry_point, reference=task.reference, own=task.base_inputs, plus=task.plus_inputs,
-                comparator=task.comparator, atol=task.atol,
+                entry_point=task.entry_point, reference=task.reference, comparator=task.comparator, atol=task.atol,
+                own=task.base_inputs, plus=task.plus_inputs,
             )  # fmt: skip
         case CasesTask() as task:
             left_out = {*task.skipped, *task.slow}
