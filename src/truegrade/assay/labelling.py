@@ -15,9 +15,8 @@ from typing import NamedTuple
 import msgspec
 
 from truegrade.assay.answers import EXIT_CODE, MOST_TRACED_CHARS, ReferenceAnswers, answers_of, watched_stdin
-from truegrade.assay.generators.domain import Arguments, Domain
+from truegrade.assay.generators.domain import Arguments, Domain, ValueMutator
 from truegrade.assay.generators.edges import named_calls
-from truegrade.assay.generators.mutating import ValueMutator
 from truegrade.assay.oracle import OracleInput, ProblemOracle, generated_inputs, rule_of, valid_inputs
 from truegrade.assay.records import DOES_NOT_END, Label, Witness
 from truegrade.assay.written_calls import shown_value, written_call

@@ -6,25 +6,23 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
+from math import inf
 from typing import Any
 
-from truegrade.assay.generators.domain import (
+from truegrade.assay.generators.domain import Arguments, Domain, Signature, ValueMutator
+from truegrade.builders.shapes import (
     MOST_ITEMS,
-    Arguments,
     DictShape,
-    Domain,
     ExactShape,
     ListShape,
     NumberShape,
     RecordShape,
     Shape,
-    Signature,
     TextShape,
     UnionShape,
-    widened,
 )
-from truegrade.assay.generators.mutating import ValueMutator, finished
 from truegrade.extraction.parsing import quietly
 
 MOST_SEEDS = 6
@@ -152,19 +150,19 @@ def _lists(shape: ListShape, value: Any, constants: Sequence[Any]) -> Iterator[A
     items = list(value)
     if shape.items is None:
         return
-    yield from (finished(shape, one) for one in (items[:0], items[:1], items[-1:], items[:2]))
-    yield from (finished(shape, one) for one in (items[:1] * 2, items[:1] * 3, items[:1] * len(items), items * 2))
-    yield from (finished(shape, one) for one in (items[::-1], items[1:], items[:-1], items + items[-1:]))
+    yield from (shape.finished(one) for one in (items[:0], items[:1], items[-1:], items[:2]))
+    yield from (shape.finished(one) for one in (items[:1] * 2, items[:1] * 3, items[:1] * len(items), items * 2))
+    yield from (shape.finished(one) for one in (items[::-1], items[1:], items[:-1], items + items[-1:]))
     try:
-        yield finished(shape, sorted(items))
-        yield finished(shape, sorted(items, reverse=True))
+        yield shape.finished(sorted(items))
+        yield shape.finished(sorted(items, reverse=True))
     except TypeError:
         pass
     for place in (0, len(items) - 1, len(items) // 2)[: min(_MOST_ITEMS, len(items))]:
         for edge in _edges(shape.items, items[place], constants):
-            yield finished(shape, [*items[:place], edge, *items[place + 1 :]])
+            yield shape.finished([*items[:place], edge, *items[place + 1 :]])
             if place == 0:
-                yield finished(shape, [edge])
+                yield shape.finished([edge])
 
 
 SPECIAL = (2**53 + 1, -0.0, "\ud800")
@@ -213,6 +211,30 @@ def named_calls(
     return list(found.values())
 
 
+def widened(shape: Shape, letters: str = "") -> Shape:  # noqa: PLR0911 (one return a shape)
+    """The shape without its upper bounds, for values that a program names: what is negative, empty or out of order
+    only where known values are stays so.
+
+    Args:
+        shape: of known values.
+        letters: that texts may hold besides.
+    """
+    match shape:
+        case NumberShape():
+            return replace(shape, low=-inf if shape.low < 0 else shape.low, high=inf)
+        case TextShape():
+            return replace(shape, longest=MOST_ITEMS, alphabet=shape.alphabet + letters)
+        case ListShape() if shape.items is not None:
+            return replace(shape, longest=MOST_ITEMS, items=widened(shape.items, letters))
+        case RecordShape():
+            return replace(shape, places=tuple(widened(place, letters) for place in shape.places))
+        case DictShape() if shape.keys is not None and shape.values is not None:
+            return replace(shape, keys=widened(shape.keys, letters), values=widened(shape.values, letters))
+        case UnionShape():
+            return UnionShape(tuple(widened(option, letters) for option in shape.options))
+    return shape
+
+
 def _named(  # noqa: PLR0912 (one branch a shape)
     shape: Shape, value: Any, constant: Any
 ) -> Iterator[Any]:
@@ -231,9 +253,9 @@ def _named(  # noqa: PLR0912 (one branch a shape)
         case ListShape(kind=kind) if shape.items is not None:
             items = list(value)
             if items and length is not None:
-                yield finished(shape, (items * (length // len(items) + 1))[:length])
+                yield shape.finished((items * (length // len(items) + 1))[:length])
             for edge in _named(shape.items, items[0], constant) if items else ():
-                yield finished(shape, [edge, *items[1:]])
+                yield shape.finished([edge, *items[1:]])
         case RecordShape():
             for place, (inner, item) in enumerate(zip(shape.places, value, strict=True)):
                 for edge in _named(inner, item, constant):
