@@ -16,7 +16,7 @@ from pathlib import Path
 from truegrade.assay.building import reference_of
 from truegrade.assay.hardening.forms import with_tests
 from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, HardeningWork
-from truegrade.assay.oracle_building import build_oracle
+from truegrade.assay.oracle import build_oracle
 from truegrade.assay.oracle_inputs import load_companions
 from truegrade.assay.running import LABEL_LIMITS
 from truegrade.benchmarks import load_benchmark

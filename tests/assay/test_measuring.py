@@ -6,10 +6,9 @@ import planted_graders
 import pytest
 from planted_graders import KINDS, Planted, battery, controls, planted, probe, problem
 
-from truegrade.assay.findings import CODES
 from truegrade.assay.measuring import measure
 from truegrade.assay.paying import difference
-from truegrade.assay.records import Said, Witness
+from truegrade.assay.records import CODES, Said, Witness
 from truegrade.statistics.beta import clopper_pearson
 
 PROBLEMS = {f"p{place:03}": problem(f"p{place:03}") for place in range(100)}

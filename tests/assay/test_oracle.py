@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from oracle_problems import CLAMP, CLAMP_CALLS, cases_problem, clamp_problem, oracle_problem
 
-from truegrade.assay.oracle_building import build_oracle
+from truegrade.assay.oracle import build_oracle
 from truegrade.assay.oracle_inputs import known_calls, load_companions
 from truegrade.assay.written_calls import is_plain, read_call, written_call
 from truegrade.benchmarks.table import find_benchmark

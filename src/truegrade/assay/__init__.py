@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from truegrade.assay.measures import AssayResult
     from truegrade.assay.opening import assay
+    from truegrade.assay.records import Battery
     from truegrade.assay.replaying import replay
-    from truegrade.assay.settings import Battery
     from truegrade.records import Problem
 
 __all__ = ["AssayResult", "Battery", "Problem", "assay", "replay"]
@@ -22,7 +22,7 @@ _HOMES = {
     "AssayResult": "truegrade.assay.measures",
     "assay": "truegrade.assay.opening",
     "replay": "truegrade.assay.replaying",
-    "Battery": "truegrade.assay.settings",
+    "Battery": "truegrade.assay.records",
     "Problem": "truegrade.records",
 }
 

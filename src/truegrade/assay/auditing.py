@@ -19,8 +19,7 @@ import msgspec
 from truegrade.assay.building import reference_of
 from truegrade.assay.labelling import OracleLabeller
 from truegrade.assay.opening import find_companions
-from truegrade.assay.oracle import ProblemOracle
-from truegrade.assay.oracle_building import build_oracle
+from truegrade.assay.oracle import ProblemOracle, build_oracle
 from truegrade.assay.probes.labelled import program_of
 from truegrade.assay.running import in_sandbox
 from truegrade.benchmarks import load_benchmark

@@ -12,20 +12,15 @@ from truegrade.assay.acceptance import REFERENCE
 from truegrade.assay.cheats import TaskForm, cheat_probes, of_one_length
 from truegrade.assay.folder import BuiltProblem
 from truegrade.assay.generators import infer_domain
-from truegrade.assay.generators.searching import find_witness
-from truegrade.assay.labelling import Labelled, OracleLabeller
-from truegrade.assay.oracle import ProblemOracle
-from truegrade.assay.oracle_building import STRICTER, build_oracle
-from truegrade.assay.probes.examples import examples_of
-from truegrade.assay.probes.forms import form_probes
+from truegrade.assay.labelling import Labelled, OracleLabeller, find_witness
+from truegrade.assay.oracle import STRICTER, ProblemOracle, build_oracle
 from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.must_fail import must_fail_probes
 from truegrade.assay.probes.mutants import mutants
 from truegrade.assay.probes.outputs import ENDLESS, changed_outputs
-from truegrade.assay.probes.right import rewrites
-from truegrade.assay.probes.stubs import as_method, not_implemented, stubs
-from truegrade.assay.records import AssayFinding, Label, Probe, ProbeClass, Witness, probe_id
-from truegrade.assay.settings import Battery
+from truegrade.assay.probes.right import form_probes, rewrites
+from truegrade.assay.probes.stubs import as_method, examples_of, not_implemented, stubs
+from truegrade.assay.records import AssayFinding, Battery, Label, Probe, ProbeClass, Witness, make_probe
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import shortened
 from truegrade.grading.programs import called_class
@@ -134,14 +129,9 @@ class _Making:
         """Mutants of the reference."""
         if self._oracle is None:
             return
-        battery = self._battery
-        made, self._equivalent = mutants(
-            self._problem.id,
-            self._reference,
-            self._entry_point,
-            per_problem=battery.per_problem,
-            seed=battery.seed,
-        )
+        most, seed = self._battery.per_problem, self._battery.seed
+        name, entry = self._problem.id, self._entry_point
+        made, self._equivalent = mutants(name, self._reference, entry, per_problem=most, seed=seed)
         for probe in made:
             self._add(self._searched(probe))
 
@@ -226,12 +216,10 @@ class _Making:
 
         A comment at the end of each is another, so that what hangs on the text of a program shows as a flip.
         """
-        wrong = not_implemented(self._entry_point) if self._entry_point else ""
+        code = not_implemented(self._entry_point) if self._entry_point else ""
         right = self._probe("control", REFERENCE, self._reference, "right", after=after)
-        for control in (
-            right,
-            self._as_asked(self._probe("control", "not-implemented", wrong, "wrong", after=after)),
-        ):
+        wrong = self._as_asked(self._probe("control", "not-implemented", code, "wrong", after=after))
+        for control in (right, wrong):
             self.probes.append(structs.replace(control, code=f"{control.code.rstrip()}\n\n# {control.id[:8]}\n"))
 
     def line(self, no_oracle: str) -> BuiltProblem:
@@ -254,11 +242,9 @@ class _Making:
     # ------------------------------------------------------------------------------------------- parts
 
     def _label(self, code: str) -> Labelled:
-        return (
-            Labelled(label="undecided", reason="no oracle")
-            if self._labeller is None
-            else self._labeller.label(code)
-        )
+        if self._labeller is None:
+            return Labelled(label="undecided", reason="no oracle")
+        return self._labeller.label(code)
 
     def _as_asked(self, probe: Probe) -> Probe:
         """A program of a function as one of a method, where the tests call a method; not the text of a reply."""
@@ -287,24 +273,9 @@ class _Making:
                 found = Labelled(label="wrong", witness=shown.witness)
         return structs.replace(probe, label=found.label, witness=found.witness)
 
-    def _probe(
-        self,
-        kind: ProbeClass,
-        origin: str,
-        code: str,
-        label: Label,
-        after: str = "",
-    ) -> Probe:
+    def _probe(self, kind: ProbeClass, origin: str, code: str, label: Label, after: str = "") -> Probe:
         rest = (after,) if after else ()
-        return Probe(
-            id=probe_id(self._problem.id, kind, origin, code, *rest),
-            problem_id=self._problem.id,
-            kind=kind,
-            origin=origin,
-            code=code,
-            label=label,
-            after=after,
-        )
+        return make_probe(self._problem.id, kind, origin, code, *rest, label=label, after=after)
 
     def _add(self, probe: Probe) -> None:
         """Take a probe, unless the same program is sent already."""

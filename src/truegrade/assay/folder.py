@@ -18,8 +18,7 @@ from typing import TypeVar
 import msgspec
 
 from truegrade.assay.measures import AssaySummary
-from truegrade.assay.records import AssayFinding, Probe, Said
-from truegrade.assay.settings import Battery
+from truegrade.assay.records import AssayFinding, Battery, Probe, Said
 from truegrade.errors import BadRecord, UserError
 from truegrade.files.checked_lines import with_checksum
 from truegrade.files.json_text import encode, read_json

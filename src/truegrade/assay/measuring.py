@@ -21,7 +21,6 @@ from truegrade.assay.acceptance import (
     settle,
 )
 from truegrade.assay.channels import look_at_channels
-from truegrade.assay.findings import CODES
 from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure
 from truegrade.assay.paying import (
     UnearnedPrograms,
@@ -32,7 +31,7 @@ from truegrade.assay.paying import (
     pay_by_share,
     weak_in_words,
 )
-from truegrade.assay.records import AssayFinding, Probe, ProbeClass, Said
+from truegrade.assay.records import CODES, AssayFinding, Probe, ProbeClass, Said
 from truegrade.assay.targets.calls import NOT_PUT
 from truegrade.grading.tests_forms import other_form
 from truegrade.records import Problem

@@ -18,8 +18,8 @@ from typing import Any
 from truegrade.assay.acceptance import NATURAL, REFERENCE, Acceptance, solves_nothing
 from truegrade.assay.channels import Steadiness
 from truegrade.assay.measures import UnearnedPay
-from truegrade.assay.probes.forms import FORMS, NO_FENCE
 from truegrade.assay.probes.outputs import ENDLESS, EVERY_TEST, HALF_OF_TESTS, ONE_TEST
+from truegrade.assay.probes.right import FORMS, NO_FENCE
 from truegrade.assay.records import DOES_NOT_END, Probe
 from truegrade.report import format as fmt
 

@@ -18,7 +18,6 @@ import msgspec
 from truegrade.assay.acceptance import Acceptance, settle
 from truegrade.assay.building import ProblemBuilder
 from truegrade.assay.folder import OWN, PROBES, PROBLEMS, SUMMARY, AssayFolder, AssayManifest, BuiltProblem
-from truegrade.assay.in_order import in_order
 from truegrade.assay.measures import AssaySummary
 from truegrade.assay.measuring import measure
 from truegrade.assay.paying import UnearnedPrograms
@@ -27,6 +26,7 @@ from truegrade.assay.records import Dispatch, Probe, Said
 from truegrade.assay.sending import dry, send, wanted
 from truegrade.assay.targets import Target
 from truegrade.assay.targets.profile import ProfileTarget
+from truegrade.builders.in_order import in_order
 from truegrade.errors import UserError
 from truegrade.pipeline.progress import Progress
 from truegrade.profiles import find_profile

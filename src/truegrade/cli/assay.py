@@ -140,11 +140,10 @@ def measure(
 ) -> None:  # fmt: skip
     """Measure graders on benchmarks. The same command resumes."""
     from truegrade.assay.fail_if import read_condition
-    from truegrade.assay.findings import CODES
     from truegrade.assay.folder import PAGE
     from truegrade.assay.opening import assay as run
+    from truegrade.assay.records import CLASSES, CODES, Battery
     from truegrade.assay.reporting.text import print_assay
-    from truegrade.assay.settings import CLASSES, Battery
 
     condition = None if fail_if is None else read_condition(fail_if, CODES)
     battery = Battery(

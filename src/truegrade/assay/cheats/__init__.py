@@ -1,4 +1,4 @@
-"""Programs that compute nothing and ask to be accepted; one file a channel.
+"""Programs that compute nothing and ask to be accepted.
 
 A *channel* is a way by which a program reaches the verdict about itself. Each cheat comes with an inert twin, the
 same text with its hook cut: where the cheat is accepted and its twin refused, it is the channel that was accepted.
@@ -17,19 +17,11 @@ from types import MappingProxyType
 import msgspec
 
 from truegrade.assay.cheats.base import Cheat, TaskForm
-from truegrade.assay.cheats.comparison import COMPARISON
-from truegrade.assay.cheats.environment import ENVIRONMENT
-from truegrade.assay.cheats.equality import EQUALITY
-from truegrade.assay.cheats.exit_status import EXIT_STATUS
+from truegrade.assay.cheats.interpreter import INTERPRETER
 from truegrade.assay.cheats.oracle_read import ORACLE_READ
-from truegrade.assay.cheats.report import REPORT
-from truegrade.assay.cheats.runner import RUNNER
-from truegrade.assay.cheats.shadowing import SHADOWING
-from truegrade.assay.cheats.switches import SWITCHES
-from truegrade.assay.cheats.timeout import TIMEOUT
-from truegrade.assay.cheats.transport import TRANSPORT
-from truegrade.assay.cheats.truncation import TRUNCATION
-from truegrade.assay.records import DANGERS, Danger, Probe, Witness, probe_id
+from truegrade.assay.cheats.outcomes import OUTCOMES
+from truegrade.assay.cheats.suites import SUITES
+from truegrade.assay.records import DANGERS, Danger, Probe, Witness, make_probe, probe_id
 
 __all__ = ["CHANNELS", "CHEATS", "Cheat", "TaskForm", "cheat_probes", "cheats_for", "of_one_length"]
 
@@ -51,19 +43,8 @@ CHANNELS: Mapping[str, str] = MappingProxyType(
 )
 """Channels in the order of tables: what each lets a program do."""
 
-CHEATS: tuple[Cheat, ...] = (
-    *EXIT_STATUS,
-    *EQUALITY,
-    *ORACLE_READ,
-    *COMPARISON,
-    *TRANSPORT,
-    *REPORT,
-    *RUNNER,
-    *SHADOWING,
-    *TIMEOUT,
-    *TRUNCATION,
-    *SWITCHES,
-    *ENVIRONMENT,
+CHEATS: tuple[Cheat, ...] = tuple(
+    sorted((*OUTCOMES, *ORACLE_READ, *INTERPRETER, *SUITES), key=lambda one: [*CHANNELS].index(one.channel))
 )
 """Every cheat, by channel. Each has been seen to work on a grader (``tests/assay/test_cheats_on_graders.py``)."""
 
@@ -125,9 +106,8 @@ def _probe(problem_id: str, one: Cheat, form: TaskForm, entry_point: str, inert:
         got=f"computes nothing: with its hook cut, the program {does}",
         source="by construction",
     )
-    return Probe(
-        id=probe_id(problem_id, "cheat", one.name, code, inert), problem_id=problem_id, kind="cheat",
-        origin=one.name, code=code, form=one.form, label="wrong", witness=witness,
+    return make_probe(
+        problem_id, "cheat", one.name, code, inert, form=one.form, label="wrong", witness=witness,
         danger="h0" if inert else one.danger, channel=one.channel, inert=inert,
         change=f"{one.name}: {one.effects}",
     )  # fmt: skip

@@ -6,9 +6,8 @@ import random
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 
-from truegrade.assay.generators.boundaries import boundary_calls, constants_of
-from truegrade.assay.generators.domain import Arguments, Domain, infer_domain
-from truegrade.assay.generators.mutating import ValueMutator
+from truegrade.assay.generators.domain import Arguments, Domain, ValueMutator, infer_domain
+from truegrade.assay.generators.edges import boundary_calls, constants_of
 from truegrade.assay.written_calls import written_call
 
 __all__ = ["Arguments", "Domain", "generated_calls", "infer_domain"]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from truegrade.assay.reference_answers import Arguments
+from truegrade.assay.answers import Arguments
 from truegrade.assay.targets.profile import ENDLESS_CPU_S
 from truegrade.assay.written_calls import read_call, written, written_call
 from truegrade.benchmarks import humanevalplus, load_benchmark, mbppplus

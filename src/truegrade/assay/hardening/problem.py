@@ -7,9 +7,9 @@ from contextlib import suppress
 
 import msgspec
 
+from truegrade.assay.answers import Arguments, answers_of
 from truegrade.assay.building import reference_of
 from truegrade.assay.generators import infer_domain
-from truegrade.assay.generators.searching import find_witness
 from truegrade.assay.hardening.forms import (
     FORMS,
     STATED,
@@ -22,16 +22,13 @@ from truegrade.assay.hardening.forms import (
     exported_rows,
     with_tests,
 )
-from truegrade.assay.labelling import OracleLabeller
-from truegrade.assay.oracle import ProblemOracle
-from truegrade.assay.oracle_building import build_oracle, rule_of
-from truegrade.assay.probes.examples import examples_of
+from truegrade.assay.labelling import OracleLabeller, find_witness
+from truegrade.assay.oracle import ProblemOracle, build_oracle, rule_of
 from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.mutants import mutants
 from truegrade.assay.probes.right import rewrites
-from truegrade.assay.probes.stubs import stubs
+from truegrade.assay.probes.stubs import examples_of, stubs
 from truegrade.assay.records import Probe
-from truegrade.assay.reference_answers import Arguments, answers_of
 from truegrade.assay.targets.profile import is_endless
 from truegrade.assay.written_calls import is_plain, read_call, written, written_call
 from truegrade.grading.executor import Executor

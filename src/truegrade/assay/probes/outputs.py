@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import indent
 from typing import Any
 
-from truegrade.assay.records import Probe, probe_id
+from truegrade.assay.records import Probe, make_probe
 from truegrade.assay.written_calls import written
 from truegrade.builders.mutation.mutant_sources import NotAProgram, parse
 from truegrade.builders.mutation.preserving.names import all_names, fresh
@@ -168,16 +168,8 @@ def changed_outputs(
     for origin, chosen, body, change in _bodies(tests, place, stdin=not entry_point):
         code = wrapped.code(chosen, body)
         if code and code not in found:
-            found[code] = Probe(
-                id=probe_id(problem_id, "output", origin, code),
-                problem_id=problem_id,
-                kind="output",
-                origin=origin,
-                code=code,
-                label="undecided",
-                danger="h1" if origin in ENDLESS else "h0",
-                change=change,
-            )
+            danger = "h1" if origin in ENDLESS else "h0"
+            found[code] = make_probe(problem_id, "output", origin, code, danger=danger, change=change)
     return list(found.values())
 
 

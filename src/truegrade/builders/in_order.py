@@ -16,7 +16,7 @@ def in_order(
     work: Callable[[Piece], Result],
     *,
     workers: int,
-    stop: Callable[[], object],
+    stop: Callable[[], object] = lambda: None,
     late: Callable[[], bool] = lambda: False,
 ) -> Generator[Result, None, None]:
     """Work on pieces in threads, a few ahead of what is taken, and give the results in order.
@@ -31,7 +31,7 @@ def in_order(
     Raises:
         Exception: what ``work`` raises.
     """
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="assay")
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="in-order")
     waiting, under_way = iter(pieces), deque[Future[Result]]()
     try:
         while True:
