@@ -126,17 +126,16 @@ _main()
 """
 
 
-def in_turn(number: int, place: int, most: int = _MOST_TESTS) -> list[int]:
+def in_turn(number: int, place: int) -> list[int]:
     """Which of a problem's tests have their turn, 0-based: all of few, else the first two, the last and others.
 
     Args:
         number: of tests.
         place: of the problem among all: over the problems each test has its turn.
-        most: tests of one problem.
     """
-    if number <= most:
+    if number <= _MOST_TESTS:
         return list(range(number))
-    between = [2 + (place + step) % (number - 3) for step in range(most - 3)]
+    between = [2 + (place + step) % (number - 3) for step in range(_MOST_TESTS - 3)]
     return [0, 1, *sorted(between), number - 1]
 
 
