@@ -2,10 +2,6 @@
 
 A *channel* is a way by which a program reaches the verdict about itself. Each cheat comes with an inert twin, the
 same text with its hook cut: where the cheat is accepted and its twin refused, it is the channel that was accepted.
-
-    CHANNELS        name of a channel -> what it is
-    CHEATS          every cheat
-    cheat_probes    those of a problem, as probes
 """
 
 from __future__ import annotations
