@@ -134,7 +134,9 @@ class AnswerRule(msgspec.Struct, frozen=True, kw_only=True):
 
     entry_point: str
     """Empty for a program on stdin: its argument is the text that it reads, its value the one that it prints."""
-    comparator: str
+    comparator: str = "equal"
+    """Of `truegrade.grading.oracles.COMPARATORS`, or of `truegrade.grading.suites.COMPARATORS`, or ``output`` for
+    programs on stdin."""
     atol: float = 0.0
 
     @property

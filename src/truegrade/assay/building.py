@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil
 
 from msgspec import structs
@@ -32,27 +33,19 @@ OTHER_REFERENCE = "other-reference"
 _SHOWN = 3
 
 
+@dataclass(frozen=True)
 class ProblemBuilder:
-    """Makes the probes of problems; safe to call from several threads.
+    """Makes the probes of problems; safe to call from several threads."""
 
-    Args:
-        battery: what is sent.
-        companions: problems of the extended benchmark, by the id of the problem that they extend.
-        claims: labelled programs, by problem id.
-        number: how many problems there are; of few, each is sent more cheats, so that every cheat is sent.
-        executor: the jail in which labels are proven.
-    """
-
-    def __init__(
-        self,
-        battery: Battery,
-        companions: Mapping[str, Problem],
-        claims: Mapping[str, Sequence[ClaimedProbe]],
-        number: int,
-        executor: Executor,
-    ) -> None:
-        self._battery, self._companions, self._claims = battery, companions, claims
-        self._number, self._executor = number, executor
+    battery: Battery
+    companions: Mapping[str, Problem]
+    """Problems of the extended benchmark, by the id of the problem that they extend."""
+    claims: Mapping[str, Sequence[ClaimedProbe]]
+    """Labelled programs, by problem id."""
+    number: int
+    """How many problems there are; of few, each is sent more cheats, so that every cheat is sent."""
+    executor: Executor
+    """The jail in which labels are proven."""
 
     def build(self, problem: Problem, place: int) -> tuple[BuiltProblem, list[Probe]]:
         """The probes of one problem, in the order in which they are sent.
@@ -61,10 +54,10 @@ class ProblemBuilder:
             problem: to be assayed.
             place: 0-based, among all problems: decides which cheats are its turn.
         """
-        battery, companion = self._battery, self._companions.get(problem.id)
-        found = build_oracle(problem, companion, self._executor, generated=battery.inputs, seed=battery.seed)
+        battery, companion = self.battery, self.companions.get(problem.id)
+        found = build_oracle(problem, companion, self.executor, generated=battery.inputs, seed=battery.seed)
         oracle = None if isinstance(found, str) else found
-        making = _Making(problem, battery, oracle, self._executor)
+        making = _Making(problem, battery, oracle, self.executor)
         making.right()
         if "mutants" in battery.classes:
             making.mutants()
@@ -73,11 +66,11 @@ class ProblemBuilder:
         if "stubs" in battery.classes:
             making.stubs()
         if "labelled" in battery.classes:
-            making.labelled(self._claims.get(problem.id, ()))
+            making.labelled(self.claims.get(problem.id, ()))
         if "forms" in battery.classes:
-            making.forms(place, self._number)
+            making.forms(place, self.number)
         if "cheats" in battery.classes:
-            making.cheats(place, self._number)
+            making.cheats(place, self.number)
         if "must-fail" in battery.classes:
             making.probes += [probe for probe, _ in must_fail_probes(problem, place)]
         return making.line(found if isinstance(found, str) else ""), making.probes

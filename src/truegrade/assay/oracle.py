@@ -31,20 +31,14 @@ class OracleInput(msgspec.Struct, frozen=True, kw_only=True):
     """``own``, ``plus`` or ``generated``."""
 
 
-class ProblemOracle(msgspec.Struct, frozen=True, kw_only=True):
-    """What a program for one problem is held against."""
+class ProblemOracle(AnswerRule, frozen=True, kw_only=True):
+    """What a program for one problem is held against; its comparison never accepts everything."""
 
     problem_id: str
-    entry_point: str
-    """Empty for a program on stdin: its argument is the text that it reads, its value the one that it prints."""
     references: tuple[str, ...]
     """Whole programs, the benchmark's own first."""
     inputs: tuple[OracleInput, ...]
     """Validated."""
-    comparator: str = "equal"
-    """Of `truegrade.grading.oracles.COMPARATORS`, or of `truegrade.grading.suites.COMPARATORS`, or ``output`` for
-    programs on stdin; never one that accepts everything."""
-    atol: float = 0.0
     ambiguous: tuple[str, ...] = ()
     """Calls on which references disagree: doubts about the statement, used for nothing."""
     packages: tuple[str, ...] = ()
@@ -82,8 +76,8 @@ class ValidInputs:
     """Inputs that a reference raises on, or takes too many steps for."""
 
 
-def rule_of(known: ProblemOracle | KnownCalls) -> AnswerRule:
-    """How programs are held against what is known."""
+def rule_of(known: AnswerRule) -> AnswerRule:
+    """How programs are held against what is known, and nothing else of it, as it is sent to another process."""
     return AnswerRule(entry_point=known.entry_point, comparator=known.comparator, atol=known.atol)
 
 

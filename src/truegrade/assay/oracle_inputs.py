@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from truegrade.assay.answers import MOST_INPUT_CHARS, OUTPUT, inputs_of
+from truegrade.assay.answers import MOST_INPUT_CHARS, OUTPUT, AnswerRule, inputs_of
 from truegrade.assay.written_calls import is_plain
 from truegrade.benchmarks import humanevalplus, mbppplus
 from truegrade.benchmarks.table import find_benchmark
@@ -35,19 +35,15 @@ RECORDING_CPU_S = 30.0
 Calls = tuple[tuple[Any, ...], ...]
 
 
-class KnownCalls(msgspec.Struct, frozen=True, kw_only=True):
+class KnownCalls(AnswerRule, frozen=True, kw_only=True):
     """A problem as plain values."""
 
-    entry_point: str
-    """Empty for a program on stdin, whose one argument is the text that it reads."""
     reference: str
     """Whole program."""
     own: Calls
     """Arguments of the problem's own tests."""
     plus: Calls = ()
     """Arguments of its extended tests."""
-    comparator: str = "equal"
-    atol: float = 0.0
     method_call: str = ""
     """Where the tests call a method: source of the function by which they do, with which the reference ends."""
 

@@ -1,14 +1,20 @@
-"""Several pieces of work at once, their results in the order of the pieces."""
+"""The order of pieces of work: rows by turns; several at once, their results in the order of the pieces."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import zip_longest
 from typing import TypeVar
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
+
+
+def by_turns(rows: Iterable[Iterable[Piece]]) -> Iterator[Piece]:
+    """The first of each row, then the second of each, until all are at their end; none of them is None."""
+    return (piece for turn in zip_longest(*rows) for piece in turn if piece is not None)
 
 
 def in_order(

@@ -2,16 +2,11 @@
 
 A *channel* is a way by which a program reaches the verdict about itself. Each cheat comes with an inert twin, the
 same text with its hook cut: where the cheat is accepted and its twin refused, it is the channel that was accepted.
-
-    CHANNELS        name of a channel -> what it is
-    CHEATS          every cheat
-    cheats_for      those of a form of tasks
-    cheat_probes    those of a problem, as probes
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
@@ -21,9 +16,9 @@ from truegrade.assay.cheats.interpreter import INTERPRETER
 from truegrade.assay.cheats.oracle_read import ORACLE_READ
 from truegrade.assay.cheats.outcomes import OUTCOMES
 from truegrade.assay.cheats.suites import SUITES
-from truegrade.assay.records import DANGERS, Danger, Probe, Witness, make_probe, probe_id
+from truegrade.assay.records import Probe, Witness, make_probe, probe_id
 
-__all__ = ["CHANNELS", "CHEATS", "Cheat", "TaskForm", "cheat_probes", "cheats_for", "of_one_length"]
+__all__ = ["CHANNELS", "CHEATS", "Cheat", "TaskForm", "cheat_probes", "of_one_length"]
 
 CHANNELS: Mapping[str, str] = MappingProxyType(
     {
@@ -49,37 +44,21 @@ CHEATS: tuple[Cheat, ...] = tuple(
 """Every cheat, by channel. Each has been seen to work on a grader (``tests/assay/test_cheats_on_graders.py``)."""
 
 
-def cheats_for(form: TaskForm, dangers: Collection[Danger] = DANGERS) -> tuple[Cheat, ...]:
-    """The cheats that have a text for tasks of this form and are no more dangerous than allowed.
-
-    Args:
-        form: ``function`` or ``stdio``.
-        dangers: the classes of danger that the grader may be sent.
-    """
-    return tuple(one for one in CHEATS if form in one.forms and one.danger in dangers)
-
-
-def cheat_probes(
-    problem_id: str, entry_point: str, form: TaskForm, dangers: Collection[Danger] = DANGERS
-) -> list[Probe]:
-    """A problem's cheats, each with its inert twin right behind it.
+def cheat_probes(problem_id: str, entry_point: str, form: TaskForm) -> list[Probe]:
+    """A problem's cheats, those that have a text for its form, each with its inert twin right behind it.
 
     Args:
         problem_id: of the problem.
         entry_point: the function that tests call; not used for ``stdio``.
         form: of the problem's task.
-        dangers: the classes of danger that the grader may be sent.
 
     Returns:
         Probes labelled wrong by construction. ``origin`` is the cheat's name, ``channel`` its channel, and
         ``change`` says what it does. A twin is harmless, and so ``h0``.
     """
     name = entry_point if form == "function" else ""
-    return [
-        _probe(problem_id, one, form, name, inert)
-        for one in cheats_for(form, dangers)
-        for inert in (False, True)
-    ]  # fmt: skip
+    having = [one for one in CHEATS if form in one.forms]
+    return [_probe(problem_id, one, form, name, inert) for one in having for inert in (False, True)]
 
 
 def of_one_length(probes: Sequence[Probe]) -> list[Probe]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
 
 from truegrade.assay.generators.domain import Arguments, Domain, ValueMutator, infer_domain
 from truegrade.assay.generators.edges import boundary_calls, constants_of
 from truegrade.assay.written_calls import written_call
+from truegrade.builders.in_order import by_turns
 
 __all__ = ["Arguments", "Domain", "generated_calls", "infer_domain"]
 
@@ -57,7 +57,7 @@ def generated_calls(
                 kept.append(arguments)
 
     edges = [boundary_calls(signature, constants, mutator) for signature in domain.signatures]
-    keep((call for calls in zip_longest(*edges) for call in calls if call is not None), (limit + 1) // 2)
+    keep(by_turns(edges), (limit + 1) // 2)
     weights = [len(signature.known) for signature in domain.signatures]
     drawn = rng.choices(domain.signatures, weights, k=_TRIES * limit)
     keep((mutator.mutated_call(signature) for signature in drawn), limit)

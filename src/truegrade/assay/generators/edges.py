@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from itertools import zip_longest
 from math import inf
 from typing import Any
 
 from truegrade.assay.generators.domain import Arguments, Domain, Signature, ValueMutator
+from truegrade.builders.in_order import by_turns
 from truegrade.builders.shapes import (
     MOST_ITEMS,
     DictShape,
@@ -150,14 +151,12 @@ def _lists(shape: ListShape, value: Any, constants: Sequence[Any]) -> Iterator[A
     items = list(value)
     if shape.items is None:
         return
-    yield from (shape.finished(one) for one in (items[:0], items[:1], items[-1:], items[:2]))
-    yield from (shape.finished(one) for one in (items[:1] * 2, items[:1] * 3, items[:1] * len(items), items * 2))
-    yield from (shape.finished(one) for one in (items[::-1], items[1:], items[:-1], items + items[-1:]))
-    try:
+    yield from map(shape.finished, (items[:0], items[:1], items[-1:], items[:2]))
+    yield from map(shape.finished, (items[:1] * 2, items[:1] * 3, items[:1] * len(items), items * 2))
+    yield from map(shape.finished, (items[::-1], items[1:], items[:-1], items + items[-1:]))
+    with suppress(TypeError):
         yield shape.finished(sorted(items))
         yield shape.finished(sorted(items, reverse=True))
-    except TypeError:
-        pass
     for place in (0, len(items) - 1, len(items) // 2)[: min(_MOST_ITEMS, len(items))]:
         for edge in _edges(shape.items, items[place], constants):
             yield shape.finished([*items[:place], edge, *items[place + 1 :]])
@@ -202,10 +201,8 @@ def named_calls(
                     mutator.repaired(signature, [*seed[:place], edge, *seed[place + 1 :]]) for edge in edges
                 )
     found: dict[str, Arguments] = {}
-    for turn in zip_longest(*rows):
-        for call in turn:
-            if call is not None and len(found) < limit:
-                found.setdefault(repr(call), call)
+    for call in by_turns(rows):
+        found.setdefault(repr(call), call)
         if len(found) == limit:
             break
     return list(found.values())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,6 +17,7 @@ import msgspec
 from truegrade.assay.probes.outputs import in_turn
 from truegrade.assay.records import Impossible, Probe, Witness, make_probe
 from truegrade.builders.mutation.mutant_sources import Text
+from truegrade.builders.mutation.sites import sites
 from truegrade.extraction.parsing import quietly
 from truegrade.grading.judgement import shown_call
 from truegrade.records import Case, CasesTask, ContestTask, FunctionTask, Problem
@@ -40,12 +41,7 @@ class ImpossibleProblem(NamedTuple):
 
 
 def impossible(problem: Problem, how: Impossible, at: int = -1) -> Problem | None:
-    """The problem with tests that no honest program passes; its id is ``ID#one-off`` or ``ID#conflicting``, and
-    where ``at`` names a test, that one's number behind it.
-
-    None for a problem whose tests hold no expected value that can be changed: one graded by the outputs of its
-    reference, predictions, tests without an assertion, and contest tests that are stored packed.
-    """
+    """As `make_impossible`, without what was changed."""
     made = make_impossible(problem, how, at)
     return None if made is None else made.problem
 
@@ -85,7 +81,14 @@ def changeable(problem: Problem) -> int:
 
 
 def make_impossible(problem: Problem, how: Impossible, at: int = -1) -> ImpossibleProblem | None:
-    """As `impossible`, with what was changed: the test of this number among the `changeable` ones."""
+    """The problem with tests that no honest program passes, and what was changed.
+
+    Its id is ``ID#one-off`` or ``ID#conflicting``; where ``at`` names one of the `changeable` tests, its number
+    stands behind that.
+
+    None for a problem whose tests hold no expected value that can be changed: one graded by the outputs of its
+    reference, predictions, tests without an assertion, and contest tests that are stored packed.
+    """
     task = problem.task
     if not changeable(problem):
         return None
@@ -143,16 +146,18 @@ def _asked(task: CasesTask) -> list[int]:
 
 
 def _cases(problem: Problem, task: CasesTask, how: Impossible, at: int) -> ImpossibleProblem:
-    place, cases = _asked(task)[at], list(task.cases)
-    case = cases[place]
+    place = _asked(task)[at]
+    case = task.cases[place]
     changed = Case(arguments=case.arguments, expected=_far(case.expected, task))
-    if how == "one-off":
-        cases[place] = changed
-    else:
-        cases.append(changed)  # at the end, since places are named by number
-    made = _renamed(problem, how, at, cases=tuple(cases))
+    made = _renamed(problem, how, at, cases=_with(task.cases, place, changed, how))
     call = shown_call(task.entry_point, case.arguments)
     return ImpossibleProblem(made, call, repr(changed.expected), repr(case.expected))
+
+
+def _with(tests: Sequence[Any], at: int, changed: Any, how: Impossible) -> tuple[Any, ...]:
+    """Tests with another in the place of one, or behind all of them, since places are named by number."""
+    place = at % len(tests)
+    return (*tests[:place], changed, *tests[place + 1 :]) if how == "one-off" else (*tests, changed)
 
 
 def _far(expected: Any, task: CasesTask) -> Any:
@@ -174,11 +179,7 @@ def _contest(problem: Problem, task: ContestTask, how: Impossible, at: int) -> I
     field, tests = _stored(task)
     test = tests[at]
     changed = {**test, "output": _other_output(test["output"], functional=task.function is not None)}
-    if how == "one-off":
-        tests[at] = changed
-    else:
-        tests.append(changed)
-    made = _renamed(problem, how, at, **{field: json.dumps(tests)})
+    made = _renamed(problem, how, at, **{field: json.dumps(_with(tests, at, changed, how))})
     return ImpossibleProblem(made, test["input"], changed["output"], test["output"])
 
 
@@ -190,8 +191,7 @@ def _plain(stored: object) -> list[dict[str, Any]]:
         return []
     if not isinstance(tests, list) or not all(isinstance(test, dict) for test in tests):
         return []
-    whole = all(isinstance(test.get(name), str) for test in tests for name in ("input", "output"))
-    return tests if whole else []
+    return tests if all(isinstance(test.get(name), str) for test in tests for name in ("input", "output")) else []
 
 
 def _other_output(output: str, *, functional: bool) -> str:
@@ -339,20 +339,9 @@ def _replaced(test: ast.expr, expected: ast.expr, *, near: bool = False) -> tupl
             return None
         now = ast.BinOp(inner, ast.Add(), ast.Constant(1))  # `2.0 / 3.0`
     before = ast.unparse(expected)
-    new: ast.expr = _Swap(inner, now).visit(test)
+    next(site for site in sites(test) if site.node is inner).put(now)
     after = ast.unparse(now if inner is expected else expected)
-    return before, after, new
-
-
-class _Swap(ast.NodeTransformer):
-    """One expression in place of another."""
-
-    def __init__(self, old: ast.expr, new: ast.expr) -> None:
-        self._old, self._new = old, new
-
-    def visit(self, node: ast.AST) -> Any:
-        """Replace it where it is met."""
-        return self._new if node is self._old else self.generic_visit(node)
+    return before, after, test
 
 
 def _mentions(node: ast.AST, names: frozenset[str]) -> bool:

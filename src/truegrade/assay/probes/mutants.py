@@ -10,11 +10,13 @@ import ast
 import dis
 import random
 from collections.abc import Iterator
-from itertools import combinations, zip_longest
+from dataclasses import replace
+from itertools import combinations
 from types import CodeType
 from typing import Any
 
 from truegrade.assay.records import Probe, make_probe
+from truegrade.builders.in_order import by_turns
 from truegrade.builders.mutation import OPERATORS, WIDER_OPERATORS, MutationOptions
 from truegrade.builders.mutation.mutant_sources import NotAProgram, Text, normalised, parse
 from truegrade.builders.mutation.mutants import Mutant, ProgramChange, changes_of, rewritten
@@ -90,15 +92,9 @@ def second_order(text: Text, one: Mutant, other: Mutant) -> Mutant | None:
         code = normalised((kept[0] + first.after.encode() + kept[1] + second.after.encode() + kept[2]).decode())
     except NotAProgram:
         return None
-    return Mutant(
-        id=f"{first.id}+{second.id}",
-        operator=SECOND_ORDER,
-        code=code,
-        span=(*first.span[:2], *second.span[2:]),
-        new_end=second.new_end,
-        before=first.before,
-        after=f"{_change_of(first)}; {_change_of(second)}",
-    )
+    span, after = (*first.span[:2], *second.span[2:]), f"{_change_of(first)}; {_change_of(second)}"
+    own = f"{first.id}+{second.id}"
+    return replace(second, id=own, operator=SECOND_ORDER, code=code, span=span, before=first.before, after=after)
 
 
 class _Drawn:
@@ -170,13 +166,9 @@ def _in_turn(changes: Iterator[ProgramChange], rng: random.Random) -> Iterator[P
         rng.shuffle(alternatives)
         for each in alternatives:
             rng.shuffle(each)
-        queues.append(_by_turns(alternatives))
+        queues.append(by_turns(alternatives))
     rng.shuffle(queues)
-    yield from _by_turns(queues)
-
-
-def _by_turns(rows: list[list[ProgramChange]]) -> list[ProgramChange]:
-    return [change for turn in zip_longest(*rows) for change in turn if change is not None]
+    yield from by_turns(queues)
 
 
 def _change_of(mutant: Mutant) -> str:

@@ -303,24 +303,24 @@ def recursion_for_loop(tree: ast.Module, entry_point: str) -> str | None:
         return None
     if any(isinstance(node, ast.Global | ast.Nonlocal) for node in within(entry.body)):
         return None
-    body = _holding(entry.body)
-    if body is None:
+    found = _holding(entry.body)
+    if found is None:
         return None
-    place = next(place for place, node in enumerate(body) if _is_plain_loop(node))
+    body, place = found
     loop = body[place]
     assert isinstance(loop, ast.For)
     body[place : place + 1] = _written(loop, all_names(tree))
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
-def _holding(body: list[ast.stmt]) -> list[ast.stmt] | None:
-    """The list of statements that holds the first plain loop: of the function itself, or of a branch in it.
+def _holding(body: list[ast.stmt]) -> tuple[list[ast.stmt], int] | None:
+    """The statements that hold the first plain loop, of the function itself or of a branch in it, and its place.
 
     Loops within loops are left alone, since a function would be made in each round.
     """
-    for node in body:
+    for place, node in enumerate(body):
         if _is_plain_loop(node):
-            return body
+            return body, place
         if isinstance(node, ast.If):
             found = _holding(node.body) or _holding(node.orelse)
             if found is not None:
