@@ -25,6 +25,7 @@ from truegrade.assay.findings import CODES
 from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure, UnearnedPay
 from truegrade.assay.paying import accepted_by_form, pay_by_share
 from truegrade.assay.records import AssayFinding, Probe, ProbeClass, Said
+from truegrade.assay.shortest import shortest_paid
 from truegrade.assay.targets.readings import NOT_PUT
 from truegrade.assay.unearned import UnearnedPrograms, paid_in_words
 from truegrade.grading.tests_forms import other_form
@@ -154,8 +155,20 @@ class _GraderOnBenchmark:
             forgeable=_forgeable(unearned),
             unearned=unearned,
             open_channels=tuple(channel.channel for channel in channels if channel.open),
-            differences=by_difference(self._probes, self._acceptance),
-            overlooks=self._overlooks(),
+            differences={
+                kind: (len(of.accepted), of.number)
+                for kind, of in by_difference(self._probes, self._acceptance).items()
+            },
+            overlooks=tuple(said for _, said, _ in self._overlooks()),
+            shortest=tuple(
+                shortest_paid(
+                    self._channels,
+                    self._overlooks(),
+                    self._unearned.all_paid(),
+                    self._unearned.loose(self._steadiness),
+                    self._acceptance,
+                )
+            ),
             ppv={rate: _worth(ratios, float(rate)) for rate in BASE_RATES},
             per_problem=tuple(_per_problem(counts, self._all_problems(counts), confidence)),
             channels=channels,
@@ -233,10 +246,10 @@ class _GraderOnBenchmark:
                 tally[probe.origin].append(accepted is True)
         return {origin: (sum(found), len(found)) for origin, found in sorted(tally.items())}
 
-    def _overlooks(self) -> tuple[str, ...]:
+    def _overlooks(self) -> list[tuple[str, str, list[Probe]]]:
         """What the grader does not see; a program that the problem's own tests accept says nothing of that."""
         probes = (probe for probe in self._probes if self._own.get(probe.id) is not True)
-        return tuple(overlooked(by_difference(probes, self._acceptance), self._steadiness.explains))
+        return list(overlooked(by_difference(probes, self._acceptance), self._steadiness.explains))
 
     # ------------------------------------------------------------------------------------- findings
 
@@ -294,7 +307,7 @@ class _GraderOnBenchmark:
                 f" {_number(unearned.weak_problems, 'problem')} under strict as well"
             )
             yield self._finding("weak_tests", said)
-        for said in self._overlooks():
+        for _, said, _ in self._overlooks():
             yield self._finding("overlooks_difference", said)
         if unearned.loose:
             said = f"{unearned.loose} of {unearned.natural} wrong programs are accepted that the tests refuse"

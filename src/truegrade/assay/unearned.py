@@ -34,11 +34,23 @@ class UnearnedPrograms:
         """Whether a program that solves nothing was paid without solving, and again when it was sent again."""
         return self._acceptance.stands(probe) and (probe.kind == "must-fail" or self._own.get(probe.id) is False)
 
+    def all_paid(self) -> list[Probe]:
+        """Every program that was paid without solving."""
+        return [probe for probe in self._tried if self.paid(probe)]
+
+    def loose(self, steadiness: Steadiness) -> list[Probe]:
+        """Other wrong programs accepted that the problem's own tests refuse; none where flips explain so many."""
+        natural = [probe for probe in self._natural() if self._acceptance.accepted(probe) is not None]
+        found = [
+            probe for probe in natural if self._acceptance.accepted(probe) and self._own.get(probe.id) is False
+        ]
+        return [] if steadiness.explains(len(found), len(natural)) else found
+
     def unjudged(self) -> list[Probe]:
         """Accepted programs that the problem's own tests have to judge: those that solve nothing; if none of these
         was paid without solving, the other wrong programs."""
         left = [probe for probe in self._tried if probe.kind != "must-fail"]
-        if not any(self.paid(probe) for probe in self._tried):
+        if not self.all_paid():
             left += self._natural()
         return [probe for probe in left if self._acceptance.stands(probe) and probe.id not in self._own]
 
@@ -55,10 +67,9 @@ class UnearnedPrograms:
             if probe.id not in spared:
                 by_kind["twin" if probe.inert else probe.kind].append(self.paid(probe))
         impossible = by_kind.pop("must-fail", [])
-        paid = [probe for probe in self._tried if self.paid(probe)]
+        paid = self.all_paid()
         once = sum(not stands(probe) for probe in self._tried if self._acceptance.accepted(probe))
         natural = [probe for probe in self._natural() if self._acceptance.accepted(probe) is not None]
-        loose = sum(self._own.get(probe.id) is False for probe in natural if self._acceptance.accepted(probe))
         return UnearnedPay(
             tried=sum(map(len, by_kind.values())),
             kinds=len({(probe.kind, probe.origin) for probe in self._tried}),
@@ -70,7 +81,7 @@ class UnearnedPrograms:
             weak_problems=len({probe.problem_id for probe in weak}),
             once=once,
             shortest=min(paid, key=lambda probe: (len(probe.code), probe.id)).id if paid else "",
-            loose=0 if steadiness.explains(loose, len(natural)) else loose,
+            loose=len(self.loose(steadiness)),
             natural=len(natural),
         )
 

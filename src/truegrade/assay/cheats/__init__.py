@@ -4,6 +4,7 @@ A *channel* is a way by which a program reaches the verdict about itself. Each c
 same text with its hook cut: where the cheat is accepted and its twin refused, it is the channel that was accepted.
 
     CHANNELS        name of a channel -> what it is
+    CLOSES          name of a channel -> what a grader does that closes it
     CHEATS          every cheat
     cheats_for      those of a form of tasks
     cheat_probes    those of a problem, as probes
@@ -31,7 +32,7 @@ from truegrade.assay.cheats.transport import TRANSPORT
 from truegrade.assay.cheats.truncation import TRUNCATION
 from truegrade.assay.records import DANGERS, Danger, Probe, Witness, probe_id
 
-__all__ = ["CHANNELS", "CHEATS", "Cheat", "TaskForm", "cheat_probes", "cheats_for", "of_one_length"]
+__all__ = ["CHANNELS", "CHEATS", "CLOSES", "Cheat", "TaskForm", "cheat_probes", "cheats_for", "of_one_length"]
 
 CHANNELS: Mapping[str, str] = MappingProxyType(
     {
@@ -50,6 +51,24 @@ CHANNELS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Channels in the order of tables: what each lets a program do."""
+
+CLOSES: Mapping[str, str] = MappingProxyType(
+    {
+        "exit-status": "have the process of the tests prove that they ran to their end; its exit code is no proof",
+        "equality": "let plain values alone leave the program's process, and compare them in another one",
+        "oracle-read": "keep the expected outputs out of the program's process, files, arguments and environment",
+        "comparison": "compare and count in a process that the program does not share",
+        "transport": "take values from the program's process, and never results or verdicts",
+        "report": "take no verdict from what the program can print",
+        "test-runner": "run the tests in a process and a folder of their own, where the program writes nothing",
+        "test-file": "write the tests where the program cannot, or after it has ended",
+        "timeout": "measure time outside the program's process, and fail each test that has no result",
+        "truncation": "compare the whole output, its length included",
+        "switches": "choose tests by the problem, and never by the text of the reply",
+        "environment": "start each program in a new process, with an environment and a folder of its own",
+    }
+)
+"""Channel to what a grader does that does not pay through it."""
 
 CHEATS: tuple[Cheat, ...] = (
     *EXIT_STATUS,

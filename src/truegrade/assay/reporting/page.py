@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from truegrade.assay.reporting.channels_html import channels_section
+from truegrade.assay.reporting.channels_html import channels_section, shortest_section
 from truegrade.assay.reporting.closing_html import findings_section, methods_section, repeat_section
 from truegrade.assay.reporting.headline_html import headline_section, meaning_section
 from truegrade.assay.reporting.material import AssayMaterial
@@ -24,6 +24,7 @@ _NAVIGATION = (
     ("classes", "Classes"),
     ("problems", "Problems"),
     ("channels", "Channels"),
+    ("shortest", "Shortest paid"),
     ("survivors", "Wrong, accepted"),
     ("refused", "Right, refused"),
     ("others", "Impossible, flaky"),
@@ -53,6 +54,7 @@ def render_assay(material: AssayMaterial) -> str:
         classes_section(material),
         problems_section(material),
         channels_section(material),
+        shortest_section(material),
         survivors_section(material),
         refused_section(material),
         other_errors_section(material),
