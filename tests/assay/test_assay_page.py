@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from assay_samples import FINDINGS, REFERENCES, TESTS, material, probe, probes, value, verdicts
+from assay_samples import FINDINGS, REFERENCES, SHORTEST, TESTS, material, probe, probes, value, verdicts
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -195,8 +195,15 @@ def test_the_matrix_says_open_closed_and_not_sent(both, page):
     ]
 
 
-def test_an_accepted_cheat_is_shown_and_its_twin_is_not(both):
-    assert [(one.probe.channel, one.probe.inert) for one in both.cheats] == [("report", False)]
+def test_the_shortest_programs_are_shown_whole_with_what_closes_them(both):
+    measure = replace(both.summary.measures[0], shortest=(SHORTEST,))
+    shown = render_assay(replace(both, summary=replace(both.summary, measures=(measure,))))
+    part = shown.split('<section id="shortest"')[1].split("</section>")[0]
+    assert SHORTEST.code in html.unescape(part) and "<script>" not in part
+    text = StrictPage(shown).text.partition("Shortest programs paid wrongly")[2]
+    assert f"channel report: {words.named(SHORTEST)} How it works: it reads what is printed." in text
+    assert "What closes it: read nothing that is printed." in text
+    assert 'id="shortest"' not in render_assay(both)
 
 
 def test_twins_controls_and_repetitions_are_no_errors_of_the_grader(both):
@@ -216,7 +223,7 @@ def test_twins_controls_and_repetitions_are_no_errors_of_the_grader(both):
         references=REFERENCES,
         folder="x",
     )
-    assert (made.cheats, made.survivors, made.refused, made.impossible, made.flaky) == ((),) * 5
+    assert (made.survivors, made.refused, made.impossible, made.flaky) == ((),) * 4
 
 
 def test_what_is_shown_is_what_the_rates_count(both):
@@ -288,7 +295,7 @@ def perfect() -> AssayMaterial:
     one = material(("tight@2",))
     measure = replace(one.summary.measures[0], channels=(), forgeable=None, open_channels=(), flaky=())
     summary = replace(one.summary, measures=(measure,), findings={})
-    return replace(one, summary=summary, findings=(), survivors=(), refused=(), impossible=(), cheats=(), flaky=())
+    return replace(one, summary=summary, findings=(), survivors=(), refused=(), impossible=(), flaky=())
 
 
 def test_a_grader_without_errors_has_no_empty_sections():

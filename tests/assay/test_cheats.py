@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from truegrade.assay.cheats import CHANNELS, CHEATS, cheat_probes
+from truegrade.assay.cheats import CHANNELS, CHEATS, CLOSES, cheat_probes
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.limits import MIB
 
@@ -138,6 +138,7 @@ def test_what_program_and_tests_in_one_process_accept(jail):
 def test_every_cheat_is_named_once_and_every_channel_has_several():
     assert len({one.name for one in CHEATS}) == len(CHEATS)
     counts = {name: sum(one.channel == name for one in CHEATS) for name in CHANNELS}
+    assert CLOSES.keys() == CHANNELS.keys()
     assert min(counts.values()) >= 3 and sum(counts.values()) == len(CHEATS)
     assert {one.benchjack for one in CHEATS} <= {"V1", "V2", "V5", "V6", "V7"}
 

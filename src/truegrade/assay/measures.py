@@ -158,6 +158,27 @@ class UnearnedPay(msgspec.Struct, frozen=True, kw_only=True):
         return self.tried + self.impossible_tried
 
 
+class ShortestPaid(msgspec.Struct, frozen=True, kw_only=True):
+    """The shortest program that one finding rests on, of those that the grader paid wrongly."""
+
+    finding: str
+    """``channel report``, or what was found in words."""
+    how: str
+    """How a channel works; empty of other findings."""
+    closes: str
+    """What a grader does that does not pay for it."""
+    problem_id: str
+    probe: str
+    """Id; of programs that are equally short the least one."""
+    origin: str
+    change: str
+    """What the program does, or what was changed in it or in its tests; empty where that is not known."""
+    code: str
+    """The whole program as it was sent; of a cheat about replies the text of the reply."""
+    pay: float | None
+    """The number that the grader gave; None where it gives none and accepted it."""
+
+
 class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """One grader on one suite of problems."""
 
@@ -186,6 +207,8 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """How wrong programs differ from right ones, to (accepted, with a verdict)."""
     overlooks: tuple[str, ...] = ()
     """Sentences about the differences of which far more programs are accepted than of others."""
+    shortest: tuple[ShortestPaid, ...] = ()
+    """Of each open channel, and of each other way in which wrong programs are paid."""
     ppv: dict[str, MeasuredValue]
     """Base rate, as text (``"0.5"``), to the probability that an accepted program is right."""
     per_problem: tuple[ProblemMeasure, ...]

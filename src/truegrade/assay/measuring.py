@@ -32,6 +32,7 @@ from truegrade.assay.paying import (
     weak_in_words,
 )
 from truegrade.assay.records import CODES, AssayFinding, Probe, ProbeClass, Said
+from truegrade.assay.shortest import shortest_paid
 from truegrade.assay.targets.calls import NOT_PUT
 from truegrade.grading.tests_forms import other_form
 from truegrade.records import Problem
@@ -163,8 +164,20 @@ class _GraderOnBenchmark:
             forgeable=unearned.all_paid > 0 if unearned.all_tried else None,
             unearned=unearned,
             open_channels=tuple(channel.channel for channel in channels if channel.open),
-            differences=by_difference(self._probes, self._acceptance),
-            overlooks=self._overlooks(),
+            differences={
+                kind: (len(of.accepted), of.number)
+                for kind, of in by_difference(self._probes, self._acceptance).items()
+            },
+            overlooks=tuple(said for _, said, _ in self._overlooks()),
+            shortest=tuple(
+                shortest_paid(
+                    self._channels,
+                    self._overlooks(),
+                    self._unearned.all_paid(),
+                    self._unearned.loose(self._steadiness),
+                    self._acceptance,
+                )
+            ),
             ppv={rate: of(partial(ppv_span, base_rate=float(rate))) for rate in BASE_RATES},
             per_problem=tuple(_per_problem(counts, self._all_problems(counts), confidence)),
             channels=channels,
@@ -236,10 +249,10 @@ class _GraderOnBenchmark:
                 tally[probe.origin].append(accepted is True)
         return {origin: (sum(found), len(found)) for origin, found in sorted(tally.items())}
 
-    def _overlooks(self) -> tuple[str, ...]:
+    def _overlooks(self) -> list[tuple[str, str, list[Probe]]]:
         """What the grader does not see; a program that the problem's own tests accept says nothing of that."""
         probes = (probe for probe in self._probes if self._own.get(probe.id) is not True)
-        return tuple(overlooked(by_difference(probes, self._acceptance), self._steadiness.explains))
+        return list(overlooked(by_difference(probes, self._acceptance), self._steadiness.explains))
 
     def findings(self) -> list[AssayFinding]:
         """Everything worth a person's time, sorted by code and problem."""
@@ -288,7 +301,7 @@ class _GraderOnBenchmark:
             (flips.flips or self._flaky, "flaky_verdict", differ, self._flaky[:SHOWN]),
             (unearned.all_paid, "paid_without_solving", paid, (unearned.shortest,)),
             (unearned.weak, "weak_tests", weak_in_words(unearned), ()),
-            *((True, "overlooks_difference", said, ()) for said in self._overlooks()),
+            *((True, "overlooks_difference", said, ()) for _, said, _ in self._overlooks()),
             (unearned.loose, "looser_than_tests", loose, ()),
         ):
             if found:

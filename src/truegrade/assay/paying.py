@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from truegrade.assay.acceptance import NATURAL, REFERENCE, Acceptance, solves_nothing
 from truegrade.assay.channels import Steadiness
@@ -91,41 +91,53 @@ def _of_numbers(got: float, expected: float) -> str:
     )
 
 
-def by_difference(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, tuple[int, int]]:
-    """Kind of difference to (accepted, with a verdict), of all wrong programs that are no active cheats."""
-    found: dict[str, list[bool]] = defaultdict(list)
+class Alike(NamedTuple):
+    """Wrong programs that differ from right ones in one way."""
+
+    accepted: list[Probe]
+    number: int
+    """Of those with a verdict."""
+
+
+def by_difference(probes: Iterable[Probe], acceptance: Acceptance) -> dict[str, Alike]:
+    """Kind of difference to the programs of it, of all wrong ones that are no active cheats."""
+    found: dict[str, list[Probe]] = defaultdict(list)
     for probe in probes:
         kind = difference(probe)
         if kind and acceptance.accepted(probe) is not None and probe.problem_id not in acceptance.refused:
-            found[kind].append(acceptance.stands(probe))
-    return {kind: (sum(of), len(of)) for kind, of in sorted(found.items())}
+            found[kind].append(probe)
+    return {kind: Alike([*filter(acceptance.stands, of)], len(of)) for kind, of in sorted(found.items())}
 
 
-def overlooked(kinds: Mapping[str, tuple[int, int]], by_chance: Callable[[int, int, int], bool]) -> Iterable[str]:
-    """Sentences about the kinds of which a grader accepts far more than of the others, the largest first.
+def overlooked(
+    kinds: Mapping[str, Alike], by_chance: Callable[[int, int, int], bool]
+) -> Iterable[tuple[str, str, list[Probe]]]:
+    """The kinds of which a grader accepts far more than of the others, the largest first: each with a sentence
+    about it and the accepted programs.
 
     Args:
         kinds: what `by_difference` gives.
         by_chance: whether flips explain so many accepted, of so many, for one of so many kinds.
     """
     kinds = _tests_together(kinds)
-    for kind, (accepted, number) in sorted(kinds.items(), key=lambda each: -each[1][0]):
+    for kind, (programs, number) in sorted(kinds.items(), key=lambda each: -len(each[1].accepted)):
         others = [of for name, of in kinds.items() if name != kind]
-        rest, among = sum(k for k, _ in others), sum(n for _, n in others)
+        accepted, rest, among = len(programs), sum(len(p) for p, _ in others), sum(n for _, n in others)
         many = accepted >= LEAST and accepted / number >= MANY and 2 * rest * number < accepted * among
         if many and not by_chance(accepted, number, len(kinds)):
             said = f"every program that {kind} ({accepted} of {number})"
             said = said if accepted == number else f"{accepted} of {number} programs that differ so: {kind}"
-            yield f"accepts {said}, and {rest} of {among} other wrong programs"
+            yield kind, f"accepts {said}, and {rest} of {among} other wrong programs", programs
 
 
-def _tests_together(kinds: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+def _tests_together(kinds: Mapping[str, Alike]) -> dict[str, Alike]:
     """Several tests on which a program may be wrong as one kind."""
-    unseen = [kind for kind, (k, n) in kinds.items() if kind.startswith(_ON_TEST) and k >= MANY * n]
+    unseen = [kind for kind, (p, n) in kinds.items() if kind.startswith(_ON_TEST) and len(p) >= MANY * n]
     if len(unseen) < 2:
         return dict(kinds)
     numbers = ", ".join(sorted((kind.split()[4] for kind in unseen), key=int))
-    whole = (sum(kinds[kind][0] for kind in unseen), sum(kinds[kind][1] for kind in unseen))
+    programs = [program for kind in unseen for program in kinds[kind].accepted]
+    whole = Alike(programs, sum(kinds[kind].number for kind in unseen))
     rest = {kind: of for kind, of in kinds.items() if kind not in unseen}
     return {**rest, f"{_ON_TEST}{numbers} only": whole}
 
@@ -183,11 +195,23 @@ class UnearnedPrograms:
         """Whether a program that solves nothing was paid without solving, and again when it was sent again."""
         return self._acceptance.stands(probe) and (probe.kind == "must-fail" or self._own.get(probe.id) is False)
 
+    def all_paid(self) -> list[Probe]:
+        """Every program that was paid without solving."""
+        return [probe for probe in self._tried if self.paid(probe)]
+
+    def loose(self, steadiness: Steadiness) -> list[Probe]:
+        """Other wrong programs accepted that the problem's own tests refuse; none where flips explain so many."""
+        natural = [probe for probe in self._natural() if self._acceptance.accepted(probe) is not None]
+        found = [
+            probe for probe in natural if self._acceptance.accepted(probe) and self._own.get(probe.id) is False
+        ]
+        return [] if steadiness.explains(len(found), len(natural)) else found
+
     def unjudged(self) -> list[Probe]:
         """Accepted programs that the problem's own tests have to judge: those that solve nothing; if none of these
         was paid without solving, the other wrong programs."""
         left = [probe for probe in self._tried if probe.kind != "must-fail"]
-        if not any(self.paid(probe) for probe in self._tried):
+        if not self.all_paid():
             left += self._natural()
         return [probe for probe in left if self._acceptance.stands(probe) and probe.id not in self._own]
 
@@ -204,10 +228,9 @@ class UnearnedPrograms:
             if probe.id not in spared:
                 by_kind["twin" if probe.inert else probe.kind].append(self.paid(probe))
         impossible = by_kind.pop("must-fail", [])
-        paid = [probe for probe in self._tried if self.paid(probe)]
+        paid = self.all_paid()
         once = sum(not stands(probe) for probe in self._tried if self._acceptance.accepted(probe))
         natural = [probe for probe in self._natural() if self._acceptance.accepted(probe) is not None]
-        loose = sum(self._own.get(probe.id) is False for probe in natural if self._acceptance.accepted(probe))
         return UnearnedPay(
             tried=sum(map(len, by_kind.values())),
             kinds=len({(probe.kind, probe.origin) for probe in self._tried}),
@@ -219,7 +242,7 @@ class UnearnedPrograms:
             weak_problems=len({probe.problem_id for probe in weak}),
             once=once,
             shortest=min(paid, key=lambda probe: (len(probe.code), probe.id)).id if paid else "",
-            loose=0 if steadiness.explains(loose, len(natural)) else loose,
+            loose=len(self.loose(steadiness)),
             natural=len(natural),
         )
 

@@ -18,7 +18,7 @@ from truegrade.assay.cheats.outcomes import OUTCOMES
 from truegrade.assay.cheats.suites import SUITES
 from truegrade.assay.records import Probe, Witness, make_probe, probe_id
 
-__all__ = ["CHANNELS", "CHEATS", "Cheat", "TaskForm", "cheat_probes", "of_one_length"]
+__all__ = ["CHANNELS", "CHEATS", "CLOSES", "Cheat", "TaskForm", "cheat_probes", "of_one_length"]
 
 CHANNELS: Mapping[str, str] = MappingProxyType(
     {
@@ -37,6 +37,24 @@ CHANNELS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Channels in the order of tables: what each lets a program do."""
+
+CLOSES: Mapping[str, str] = MappingProxyType(
+    {
+        "exit-status": "have the process of the tests prove that they ran to their end; its exit code is no proof",
+        "equality": "let plain values alone leave the program's process, and compare them in another one",
+        "oracle-read": "keep the expected outputs out of the program's process, files, arguments and environment",
+        "comparison": "compare and count in a process that the program does not share",
+        "transport": "take values from the program's process, and never results or verdicts",
+        "report": "take no verdict from what the program can print",
+        "test-runner": "run the tests in a process and a folder of their own, where the program writes nothing",
+        "test-file": "write the tests where the program cannot, or after it has ended",
+        "timeout": "measure time outside the program's process, and fail each test that has no result",
+        "truncation": "compare the whole output, its length included",
+        "switches": "choose tests by the problem, and never by the text of the reply",
+        "environment": "start each program in a new process, with an environment and a folder of its own",
+    }
+)
+"""Channel to what a grader does that does not pay through it."""
 
 CHEATS: tuple[Cheat, ...] = tuple(
     sorted((*OUTCOMES, *ORACLE_READ, *INTERPRETER, *SUITES), key=lambda one: [*CHANNELS].index(one.channel))

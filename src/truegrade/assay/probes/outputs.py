@@ -51,7 +51,7 @@ if isinstance(value, str):
 if isinstance(value, bool):
     return not value
 if isinstance(value, (int, float)):
-    return 2 * abs(value) + 1
+    return -1000 * (abs(value) + 1)
 return 0 if value is None else None
 """
 """Another value, that has no part of the right one: it is wrong to whoever compares at all."""

@@ -1,12 +1,12 @@
-"""Through which channels a verdict can be forged: graders against channels."""
+"""Through which channels a verdict can be forged, and the shortest program of each way that is paid wrongly."""
 
 from __future__ import annotations
 
 from truegrade.assay.cheats import CHANNELS
-from truegrade.assay.measures import ChannelMeasure
-from truegrade.assay.reporting.material import AssayMaterial, ErredProbe
-from truegrade.assay.reporting.measures_html import MAX_MEASURES
-from truegrade.assay.reporting.survivors_html import program, replayed
+from truegrade.assay.measures import ChannelMeasure, GraderMeasure
+from truegrade.assay.reporting import words
+from truegrade.assay.reporting.material import AssayMaterial
+from truegrade.assay.reporting.measures_html import MAX_MEASURES, by_grader
 from truegrade.assay.reporting.words import TERMS
 from truegrade.report import format as fmt
 from truegrade.report.glossary import explained
@@ -15,7 +15,7 @@ from truegrade.report.page_parts import folded, section, table
 
 
 def channels_section(material: AssayMaterial) -> Markup:
-    """The matrix, and a cheat of each channel that was accepted; empty where no channel was tried."""
+    """The matrix of graders and channels; empty where no channel was tried."""
     measures = [measure for measure in material.summary.measures if measure.channels]
     if not measures:
         return Markup()
@@ -47,7 +47,6 @@ def channels_section(material: AssayMaterial) -> Markup:
             class_="note",
         ),
         table("Cheats accepted, of those sent", head, rows, class_="assay-channels"),
-        [_example(material, erred) for erred in material.cheats],
     )
 
 
@@ -77,11 +76,21 @@ def _cell(one: ChannelMeasure | None) -> Child:
     return [el("span", state[0], class_=state[1]), counted, twins, stays]
 
 
-def _example(material: AssayMaterial, erred: ErredProbe) -> Markup:
-    probe = erred.probe
-    return folded(
-        f"{probe.channel}: {probe.origin}, accepted by {', '.join(erred.graders)}",
-        el("p", probe.change, class_="note") if probe.change else None,
-        program(probe.code, f"Cheat {probe.id}"),
-        replayed(material, probe),
-    )
+def shortest_section(material: AssayMaterial) -> Markup:
+    """The shortest program of each finding about what is paid wrongly; empty without any."""
+    if not any(measure.shortest for measure in material.summary.measures):
+        return Markup()
+    return section("shortest", "Shortest programs paid wrongly", by_grader(material, _shortest))
+
+
+def _shortest(measure: GraderMeasure) -> Child:
+    return [
+        folded(
+            f"{one.finding}: {words.named(one)}",
+            el("p", f"How it works: {one.how}.", class_="note") if one.how else None,
+            el("p", one.change, class_="note") if one.change else None,
+            el("pre", el("code", one.code), tabindex=0, role="group", aria_label=f"Program {one.probe}"),
+            el("p", f"What closes it: {one.closes}."),
+        )
+        for one in measure.shortest
+    ]

@@ -11,7 +11,7 @@ from truegrade.assay.reporting import words
 from truegrade.errors import UnknownName
 from truegrade.records import Estimate
 from truegrade.report.exhibit_text import TEXTS
-from truegrade.report.exhibits import Cell, Exhibit
+from truegrade.report.exhibits import Cell, Exhibit, LongText
 from truegrade.report.export import make_folder
 from truegrade.store.manifest import write_atomically
 
@@ -45,9 +45,9 @@ def write_tables(summary: AssaySummary, file_format: str, place: Path) -> list[P
 
 
 def assay_exhibits(summary: AssaySummary) -> list[Exhibit]:
-    """Graders, classes, channels, operators and problems, as far as there are any."""
-    made = (_graders(summary), _classes(summary), _channels(summary), _operators(summary), _problems(summary))
-    return [exhibit for exhibit in made if exhibit.rows]
+    """Graders, classes, channels, shortest programs, operators and problems, as far as there are any."""
+    made = (_graders, _classes, _channels, _shortest, _operators, _problems)
+    return [exhibit for make in made if (exhibit := make(summary)).rows]
 
 
 def _graders(summary: AssaySummary) -> Exhibit:
@@ -105,6 +105,19 @@ def _channels(summary: AssaySummary) -> Exhibit:
         for one in measure.channels
     ]
     return Exhibit(slug="channels", caption="Cheats accepted by channel", head=head, rows=rows)
+
+
+def _shortest(summary: AssaySummary) -> Exhibit:
+    head = ("grader", "benchmark", "finding", "how it works", "problem", "paid", "program", "what closes it")
+    rows: list[list[Cell]] = [
+        [
+            *(measure.grader, measure.benchmark, one.finding, one.how or None, one.problem_id, one.pay),
+            *(LongText(f"{one.origin} ({one.probe})", one.code), one.closes),
+        ]
+        for measure in summary.measures
+        for one in measure.shortest
+    ]
+    return Exhibit(slug="shortest", caption="Shortest programs paid wrongly", head=head, rows=rows)
 
 
 def _operators(summary: AssaySummary) -> Exhibit:

@@ -35,8 +35,6 @@ class AssayMaterial(msgspec.Struct, frozen=True, kw_only=True):
     """Right programs that were refused."""
     impossible: tuple[ErredProbe, ...]
     """Programs that passed tests which nothing honest passes."""
-    cheats: tuple[ErredProbe, ...]
-    """One accepted cheat of each channel."""
     flaky: tuple[ErredProbe, ...]
     """Probes whose verdict differed between repetitions."""
     findings: tuple[AssayFinding, ...]
@@ -93,7 +91,6 @@ def gather(
         survivors=tuple(_one_a_problem_first(found["survivors"])),
         refused=tuple(_one_a_problem_first(found["refused"])),
         impossible=tuple(_one_a_problem_first(found["impossible"])),
-        cheats=tuple({erred.probe.channel: erred for erred in reversed(found["cheats"])}.values())[::-1],
         flaky=tuple(found["flaky"]),
         findings=tuple(findings),
         references=references,
@@ -113,9 +110,9 @@ def _noted(said: Iterable[Said], right: set[str], details: dict[tuple[str, str],
 def _group(probe: Probe) -> str:
     """Where a probe is shown if a grader is wrong about it; empty where it proves nothing."""
     kind = counted_class(probe)
-    if kind is None or is_undecided(kind, probe):
+    if kind is None or kind == "cheat" or is_undecided(kind, probe):
         return ""
-    return {"right": "refused", "cheat": "cheats", "must-fail": "impossible"}.get(kind, "survivors")
+    return {"right": "refused", "must-fail": "impossible"}.get(kind, "survivors")
 
 
 def _errs(group: str, probe: Probe, acceptance: Acceptance) -> bool:

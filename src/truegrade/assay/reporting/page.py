@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from truegrade.assay.reporting.channels_html import channels_section
+from truegrade.assay.reporting.channels_html import channels_section, shortest_section
 from truegrade.assay.reporting.closing_html import findings_section, methods_section, repeat_section
 from truegrade.assay.reporting.material import AssayMaterial
 from truegrade.assay.reporting.measures_html import (
@@ -29,6 +29,7 @@ _SECTIONS: tuple[tuple[str, str, Callable[[AssayMaterial], Markup]], ...] = (
     ("classes", "Classes", classes_section),
     ("problems", "Problems", problems_section),
     ("channels", "Channels", channels_section),
+    ("shortest", "Shortest paid", shortest_section),
     ("survivors", "Wrong, accepted", survivors_section),
     ("refused", "Right, refused", refused_section),
     ("others", "Impossible, flaky", other_errors_section),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 from truegrade.assay.measures import AcceptedShare, AssaySummary, GraderMeasure
@@ -14,6 +15,9 @@ from truegrade.report.tables import open_console, plain_table, row
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+SHORT_LINES = 4
+"""Of a program that the terminal shows in full."""
 
 
 def print_assay(
@@ -48,6 +52,12 @@ def print_assay(
         out.print(_classes(measure, summary.confidence))
         for line in _lines(measure):
             out.print(Text(line))
+        for one in measure.shortest:
+            code = indent(one.code.strip(), "    ")
+            long = code.count("\n") >= SHORT_LINES
+            out.print(Text(words.shortest(one) + (" (in full on the page and in summary.json)" if long else "")))
+            if code and not long:
+                out.print(Text(code))
     first: dict[str, str] = {}
     for finding in findings:
         grader = f"{finding.grader}: " if finding.grader and len(summary.measures) > 1 else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue
+from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ShortestPaid
 from truegrade.assay.paying import paid_in_words, weak_in_words
 from truegrade.report import format as fmt
 from truegrade.statistics.error_rates import rogan_gladen
@@ -168,6 +168,18 @@ def flips(measure: GraderMeasure) -> str:
 def differences(measure: GraderMeasure) -> str:
     """Wrong programs accepted, by how their output differs; empty where none was."""
     return listed("accepted by difference", (f"{k} {a} of {n}" for k, (a, n) in measure.differences.items() if a))
+
+
+def shortest(one: ShortestPaid) -> str:
+    """What a finding about wrong pay is, its shortest program by name, and what closes it."""
+    found = f"{one.finding}: {one.how}" if one.how else one.finding
+    return f"{found}; shortest: {named(one)}; closes it: {one.closes}"
+
+
+def named(one: ShortestPaid) -> str:
+    """``raises for own/mean, 88 characters, paid 1``."""
+    paid = "" if one.pay is None else f", paid {one.pay:.3g}"
+    return f"{one.origin} for {one.problem_id}, {fmt.plural(len(one.code), 'character')}{paid}"
 
 
 def weak_tests(measure: GraderMeasure) -> str:
