@@ -18,7 +18,7 @@ from support.listening import listening
 from truegrade.assay.records import Said, Witness
 from truegrade.assay.reporting import survivors_html, words
 from truegrade.assay.reporting.material import AssayMaterial, gather
-from truegrade.assay.reporting.measures_html import _ends
+from truegrade.assay.reporting.measures_html import _j_interval
 from truegrade.assay.reporting.page import render_assay, write_assay_page
 
 sys.path.append(str(Path(__file__).parents[1] / "report"))
@@ -66,7 +66,7 @@ def test_the_headline_is_that_of_the_summary():
     one = material(("loose@1",))
     measure = one.summary.measures[0]
     tiles = StrictPage(render_assay(one)).text.partition("What the numbers mean")[0]
-    right = words.share_of(measure, "right")
+    right = measure.right
     for shown in (words.rate(right.value), words.rate(measure.fpr.value), words.unit(measure.j.value), "1 of 1"):
         assert shown in tiles
     assert "[52.1, 62.1] *" in tiles and "undecided" in tiles
@@ -263,7 +263,7 @@ def test_the_chart_is_bounded_and_begins_with_the_worst_problem(both):
 
 def test_the_intervals_of_the_chart_are_those_of_fpr_turned_round(both):
     one = both.summary.measures[0].per_problem[0]
-    low, high = _ends(one)
+    low, high = _j_interval(one)
     tpr = one.right_accepted / one.right
     assert (low, high) == pytest.approx((tpr - one.fpr_high, tpr - one.fpr_low))
     assert low <= one.j <= high

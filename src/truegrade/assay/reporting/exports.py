@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from truegrade.assay.folder import open_assay
 from truegrade.assay.measures import AcceptedShare, AssaySummary, GraderMeasure, MeasuredValue
@@ -14,6 +16,50 @@ from truegrade.report.exhibit_text import TEXTS
 from truegrade.report.exhibits import Cell, Exhibit, LongText
 from truegrade.report.export import make_folder
 from truegrade.store.manifest import write_atomically
+
+_Columns = Mapping[str, str | Callable[[Any], Cell]]
+"""Title of a column to the field that stands in it, or what makes it of a row."""
+_CLASSES: _Columns = {
+    "class": lambda one: words.NAMES[one.kind],
+    "accepted": "accepted",
+    "of": "probes",
+    "rate": "value",
+    "rate, undecided wrong": lambda one: None if one.upper is None else words.rate(one.upper),
+    "problems hit": "problems_hit",
+}
+_CHANNELS: _Columns = {
+    "channel": "channel",
+    "danger": "danger",
+    "state": lambda one: "open" if one.open else "closed" if one.probes else "not sent",
+    "accepted": "accepted",
+    "of": "probes",
+    "twins accepted": "inert_accepted",
+    "stays": "stays",
+}
+_SHORTEST: _Columns = {
+    "finding": "finding",
+    "how it works": lambda one: one.how or None,
+    "problem": "problem_id",
+    "paid": "pay",
+    "program": lambda one: LongText(f"{one.origin} ({one.probe})", one.code),
+    "what closes it": "closes",
+}
+_OPERATORS: _Columns = {
+    "operator": lambda one: one[0],
+    "accepted": lambda one: one[1][0],
+    "proven wrong": lambda one: one[1][1],
+}
+_PROBLEMS: _Columns = {
+    "problem": "problem_id",
+    "J": lambda one: words.unit(one.j),
+    "right accepted": "right_accepted",
+    "right": "right",
+    "wrong accepted": "wrong_accepted",
+    "wrong": "wrong",
+    "undecided": "undecided",
+    "FPR shrunken": "fpr_shrunken",
+    "doubtful": lambda one: "yes" if one.doubtful else "no",
+}
 
 
 def export_assay(folder: str | Path, file_format: str = "markdown", out: str | Path | None = None) -> list[Path]:
@@ -46,133 +92,65 @@ def write_tables(summary: AssaySummary, file_format: str, place: Path) -> list[P
 
 def assay_exhibits(summary: AssaySummary) -> list[Exhibit]:
     """Graders, classes, channels, shortest programs, operators and problems, as far as there are any."""
-    made = (_graders, _classes, _channels, _shortest, _operators, _problems)
-    return [exhibit for make in made if (exhibit := make(summary)).rows]
 
+    def ppv(base: str) -> Callable[[GraderMeasure], Estimate | None]:
+        return lambda one: estimate("PPV", one.ppv.get(base), one)
 
-def _graders(summary: AssaySummary) -> Exhibit:
+    estimate = partial(_estimate, summary.confidence)
     bases = dict.fromkeys(base for measure in summary.measures for base in measure.ppv)
-    head = ("grader", "benchmark", "problems", "TPR", "FPR", "J", "J interval", "forgeable", "open channels")
-    rows: list[list[Cell]] = [
-        [
-            measure.grader,
-            measure.benchmark,
-            measure.problems,
-            _share(words.share_of(measure, "right"), summary),
-            _value("FPR", measure.fpr, summary, measure),
-            words.unit(measure.j.value),
-            "" if measure.j.value is None else words.unit_interval(measure.j).partition(" ")[2],
-            words.paid_cell(measure),
-            ", ".join(measure.open_channels) or "none",
-            *(
-                _value("PPV", value, summary, measure) if (value := measure.ppv.get(base)) else None
-                for base in bases
-            ),
-        ]
-        for measure in summary.measures
-    ]
+    graders: _Columns = {
+        "problems": "problems",
+        "TPR": lambda one: estimate("right", one.right, one.right),
+        "FPR": lambda one: estimate("FPR", one.fpr, one),
+        "J": lambda one: words.unit(one.j.value),
+        "J interval": lambda one: "" if one.j.value is None else words.unit_interval(one.j).partition(" ")[2],
+        "forgeable": words.paid_cell,
+        "open channels": lambda one: ", ".join(one.open_channels) or "none",
+        **{f"PPV at {base}": ppv(base) for base in bases},
+    }
+    classes = {**_CLASSES, "rate": lambda one: estimate(one.kind, one, one)}
     caption = f"Error rates of graders, with {100 * summary.confidence:g} % intervals by problem"
-    return Exhibit(slug="graders", caption=caption, head=(*head, *(f"PPV at {base}" for base in bases)), rows=rows)
-
-
-def _classes(summary: AssaySummary) -> Exhibit:
-    head = ("grader", "benchmark", "class", "accepted", "of", "rate", "rate, undecided wrong", "problems hit")
-    rows: list[list[Cell]] = [
-        [
-            *(measure.grader, measure.benchmark, words.NAMES[share.kind], share.accepted, share.probes),
-            _share(share, summary),
-            None if share.upper is None else words.rate(share.upper),
-            share.problems_hit,
-        ]
-        for measure, share in _shares(summary)
-    ]
-    return Exhibit(slug="classes", caption="Programs accepted by class", head=head, rows=rows)
-
-
-def _shares(summary: AssaySummary) -> Iterator[tuple[GraderMeasure, AcceptedShare]]:
-    return ((measure, share) for measure in summary.measures for share in measure.shares)
-
-
-def _channels(summary: AssaySummary) -> Exhibit:
-    head = ("grader", "benchmark", "channel", "danger", "state", "accepted", "of", "twins accepted", "stays")
-    rows: list[list[Cell]] = [
-        [
-            *(measure.grader, measure.benchmark, one.channel, one.danger),
-            "open" if one.open else "closed" if one.probes else "not sent",
-            *(one.accepted, one.probes, one.inert_accepted, one.stays),
-        ]
-        for measure in summary.measures
-        for one in measure.channels
-    ]
-    return Exhibit(slug="channels", caption="Cheats accepted by channel", head=head, rows=rows)
-
-
-def _shortest(summary: AssaySummary) -> Exhibit:
-    head = ("grader", "benchmark", "finding", "how it works", "problem", "paid", "program", "what closes it")
-    rows: list[list[Cell]] = [
-        [
-            *(measure.grader, measure.benchmark, one.finding, one.how or None, one.problem_id, one.pay),
-            *(LongText(f"{one.origin} ({one.probe})", one.code), one.closes),
-        ]
-        for measure in summary.measures
-        for one in measure.shortest
-    ]
-    return Exhibit(slug="shortest", caption="Shortest programs paid wrongly", head=head, rows=rows)
-
-
-def _operators(summary: AssaySummary) -> Exhibit:
-    head = ("grader", "benchmark", "operator", "accepted", "proven wrong")
-    rows: list[list[Cell]] = [
-        [measure.grader, measure.benchmark, name, *counted]
-        for measure in summary.measures
-        for name, counted in measure.operators.items()
-    ]
-    return Exhibit(slug="operators", caption="Wrong programs accepted by operator", head=head, rows=rows)
-
-
-def _problems(summary: AssaySummary) -> Exhibit:
-    counts = ("right accepted", "right", "wrong accepted", "wrong", "undecided")
-    head = ("grader", "benchmark", "problem", "J", *counts, "FPR shrunken", "doubtful")
-    rows: list[list[Cell]] = [
-        [
-            *(measure.grader, measure.benchmark, one.problem_id, words.unit(one.j)),
-            *(one.right_accepted, one.right, one.wrong_accepted, one.wrong, one.undecided),
-            one.fpr_shrunken,
-            "yes" if one.doubtful else "no",
-        ]
-        for measure in summary.measures
-        for one in measure.per_problem
-    ]
-    return Exhibit(slug="problems", caption="J by problem", head=head, rows=rows)
-
-
-def _share(share: AcceptedShare | None, summary: AssaySummary) -> Estimate | None:
-    if share is None or share.value is None:
-        return None
-    return Estimate(
-        metric=share.kind,
-        value=share.value,
-        low=share.low,
-        high=share.high,
-        confidence=summary.confidence,
-        method=share.method,
-        samples=share.probes,
-        tasks=share.problems,
-        clusters=share.problems,
+    made: tuple[tuple[str, str, Callable[[GraderMeasure], Iterable[Any]], _Columns], ...] = (
+        ("graders", caption, lambda measure: [measure], graders),
+        ("classes", "Programs accepted by class", lambda measure: measure.shares, classes),
+        ("channels", "Cheats accepted by channel", lambda measure: measure.channels, _CHANNELS),
+        ("shortest", "Shortest programs paid wrongly", lambda measure: measure.shortest, _SHORTEST),
+        ("operators", "Wrong programs accepted by operator", lambda one: one.operators.items(), _OPERATORS),
+        ("problems", "J by problem", lambda measure: measure.per_problem, _PROBLEMS),
     )
+    tables = (
+        Exhibit(
+            slug=slug,
+            caption=title,
+            head=("grader", "benchmark", *columns),
+            rows=[
+                [measure.grader, measure.benchmark, *(_cell(one, of) for of in columns.values())]
+                for measure in summary.measures
+                for one in rows_of(measure)
+            ],
+        )
+        for slug, title, rows_of, columns in made
+    )
+    return [exhibit for exhibit in tables if exhibit.rows]
 
 
-def _value(name: str, value: MeasuredValue, summary: AssaySummary, measure: GraderMeasure) -> Estimate | None:
-    if value.value is None:
+def _cell(one: Any, of: str | Callable[[Any], Cell]) -> Cell:
+    cell: Cell = getattr(one, of) if isinstance(of, str) else of(one)
+    return cell
+
+
+def _estimate(level: float, metric: str, value: AcceptedShare | MeasuredValue | None, of: Any) -> Estimate | None:
+    """A value of so many programs and problems, at a level of confidence."""
+    if value is None or value.value is None:
         return None
     return Estimate(
-        metric=name,
+        metric=metric,
         value=value.value,
         low=value.low,
         high=value.high,
-        confidence=summary.confidence,
+        confidence=level,
         method=value.method,
-        samples=measure.probes,
-        tasks=measure.problems,
-        clusters=measure.problems,
+        samples=of.probes,
+        tasks=of.problems,
+        clusters=of.problems,
     )

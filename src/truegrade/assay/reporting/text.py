@@ -94,21 +94,8 @@ def class_cells(share: AcceptedShare) -> tuple[str, str, str, str, str, str]:
 
 def _lines(measure: GraderMeasure) -> list[str]:
     """What stands under the table of one grader."""
-    j = f"J = {words.unit_interval(measure.j)}"
-    lines = [
-        " · ".join(filter(None, (j, words.right_passes(measure)))),
-        f"forgeable: {words.forgeable(measure)}",
-        words.weak_tests(measure),
-        words.differences(measure),
-        f"unsteady: {words.flips(measure)}" if words.flips(measure) else "",
-        words.star(measure),
-        words.mean_scores(measure),
-        words.partial_credit(measure),
-        words.by_form(measure),
-        words.no_verdict(measure),
-        words.references_refused(measure),
-    ]
-    return [line for line in lines if line]
+    j = " · ".join(filter(None, (f"J = {words.unit_interval(measure.j)}", words.right_passes(measure))))
+    return [j, f"forgeable: {words.forgeable(measure)}", *words.notes(measure)]
 
 
 def _compared(measures: Sequence[GraderMeasure]) -> Table:
@@ -129,7 +116,7 @@ def _compared(measures: Sequence[GraderMeasure]) -> Table:
 
 def compared_cells(measure: GraderMeasure) -> tuple[str, str, str, str]:
     """TPR, FPR, J with their intervals, and whether one grader is forgeable."""
-    right, fpr = words.share_of(measure, "right"), measure.fpr
+    right, fpr = measure.right, measure.fpr
     return (
         "–"
         if right is None or right.value is None

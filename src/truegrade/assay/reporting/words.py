@@ -42,11 +42,6 @@ def title(measure: GraderMeasure) -> str:
     )
 
 
-def share_of(measure: GraderMeasure, kind: str) -> AcceptedShare | None:
-    """The share of one class; None where nothing of it was sent."""
-    return next((share for share in measure.shares if share.kind == kind), None)
-
-
 def rate(value: float | None) -> str:
     """A share in percent; a dash where there is none."""
     return "–" if value is None else fmt.percent(value)
