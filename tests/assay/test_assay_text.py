@@ -12,8 +12,7 @@ from assay_samples import FINDINGS, SHORTEST, material
 from rich.console import Console
 
 from truegrade.assay.reporting import words
-from truegrade.assay.reporting.exports import assay_exhibits, write_tables
-from truegrade.assay.reporting.text import print_assay
+from truegrade.assay.reporting.text import assay_exhibits, print_assay, write_tables
 from truegrade.errors import UnknownName
 
 replace = msgspec.structs.replace

@@ -29,10 +29,10 @@ from truegrade.assay.paying import (
     overlooked,
     paid_in_words,
     pay_by_share,
+    shortest_paid,
     weak_in_words,
 )
 from truegrade.assay.records import CODES, AssayFinding, Probe, ProbeClass, Said
-from truegrade.assay.shortest import shortest_paid
 from truegrade.assay.targets.calls import NOT_PUT
 from truegrade.grading.tests_forms import other_form
 from truegrade.records import Problem

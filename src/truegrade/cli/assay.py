@@ -278,7 +278,7 @@ def replay(as_json: bool, **options: Any) -> None:
 @json_option
 def export(as_json: bool, **options: Any) -> None:
     """Write the tables of a finished assay: graders, classes, channels, operators, problems."""
-    from truegrade.assay.reporting.exports import export_assay
+    from truegrade.assay.reporting.text import export_assay
 
     files = export_assay(**options)
     if as_json:

@@ -1,4 +1,4 @@
-"""The programs that a grader was wrong about, each with its evidence and the command that replays it."""
+"""The programs that a grader was wrong about, each with its evidence, and the channels that are open."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import shlex
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher, unified_diff
 
+from truegrade.assay.cheats import CHANNELS
+from truegrade.assay.measures import ChannelMeasure, GraderMeasure
 from truegrade.assay.records import Probe, Witness
 from truegrade.assay.reporting import words
 from truegrade.assay.reporting.material import AssayMaterial, ErredProbe
-from truegrade.assay.reporting.words import TERMS
+from truegrade.assay.reporting.measures_html import MAX_MEASURES, by_grader, note
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.report import format as fmt
-from truegrade.report.glossary import explained
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.page_parts import facts, folded, section, table
 
@@ -55,7 +56,7 @@ def survivors_section(material: AssayMaterial) -> Markup:
     return section(
         "survivors",
         title,
-        el("p", explained(said, TERMS), class_="note"),
+        note(said),
         [_survivor(material, erred, open_=place == 0) for place, erred in enumerate(found[:IN_FULL])],
         _rest(found[IN_FULL:]),
     )
@@ -223,3 +224,72 @@ def _said(erred: ErredProbe) -> str:
 
 def _cut(text: str, chars: int = VALUE_CHARS) -> str:
     return text if len(text) <= chars else f"{text[:chars]} … ({fmt.count(len(text))} characters)"
+
+
+def channels_section(material: AssayMaterial) -> Markup:
+    """The matrix of graders and channels; empty where no channel was tried."""
+    measures = [measure for measure in material.summary.measures if measure.channels]
+    if not measures:
+        return Markup()
+    several = len({measure.benchmark for measure in measures}) > 1
+    head: list[Child] = ["channel", "danger"]
+    head += [f"{one.grader}, {one.benchmark}" if several else one.grader for one in measures[:MAX_MEASURES]]
+    found = [{one.channel: one for one in measure.channels} for measure in measures[:MAX_MEASURES]]
+    names = dict.fromkeys(one.channel for measure in measures for one in measure.channels)
+    rows: list[list[Child]] = [
+        [
+            [name, el("small", CHANNELS[name]) if name in CHANNELS else None],
+            next((of[name].danger for of in found if name in of), ""),
+            *(_cell(of.get(name)) for of in found),
+        ]
+        for name in names
+    ]
+    return section(
+        "channels",
+        "Channels of cheating",
+        note(
+            "A cheat computes nothing and reaches for the verdict. A channel is open where a cheat is accepted and its"
+            " inert twin, the same text with the hook cut, is refused. Against a policy that is rewarded by this"
+            " grader one open channel is as bad as all. Danger: h0 is harmless anywhere, h1 touches the interpreter"
+            " that it runs in, h2 writes files in its working folder."
+        ),
+        table("Cheats accepted, of those sent", head, rows, class_="assay-channels"),
+    )
+
+
+def _cell(one: ChannelMeasure | None) -> Child:
+    if one is None or (not one.probes and not one.not_sent):
+        return "–"
+    if not one.probes:
+        return el("span", "not sent", class_="dim")
+    counted = el("small", f"{fmt.count(one.accepted)} of {fmt.count(one.probes)}")
+    stays = (
+        el("small", f"stays: {fmt.plural(one.stays, 'control')} judged otherwise after it") if one.stays else None
+    )
+    twins = None
+    if one.accepted and not one.open:
+        twins = el("small", f"so is the inert twin, {fmt.count(one.inert_accepted)} of {fmt.count(one.inert)}")
+    state, badge = ("accepted", "badge") if one.accepted else ("closed", "badge passed")
+    if one.open:
+        state, badge = "open", "badge failed"
+    return [el("span", state, class_=badge), counted, twins, stays]
+
+
+def shortest_section(material: AssayMaterial) -> Markup:
+    """The shortest program of each finding about what is paid wrongly; empty without any."""
+    if not any(measure.shortest for measure in material.summary.measures):
+        return Markup()
+    return section("shortest", "Shortest programs paid wrongly", by_grader(material, _shortest))
+
+
+def _shortest(measure: GraderMeasure) -> Child:
+    return [
+        folded(
+            f"{one.finding}: {words.named(one)}",
+            el("p", f"How it works: {one.how}.", class_="note") if one.how else None,
+            el("p", one.change, class_="note") if one.change else None,
+            el("pre", el("code", one.code), tabindex=0, role="group", aria_label=f"Program {one.probe}"),
+            el("p", f"What closes it: {one.closes}."),
+        )
+        for one in measure.shortest
+    ]
