@@ -36,19 +36,12 @@ ALIKE = 0.5
 
 def survivors_section(material: AssayMaterial) -> Markup:
     """Wrong programs that were accepted."""
-    found = material.survivors
-    title = "Wrong programs accepted"
+    found, title = material.survivors, "Wrong programs accepted"
     if not found:
-        return section(
-            "survivors",
-            title,
-            el("p", "None: no mutant, stub, labelled program or reply was accepted that is proven wrong."),
-        )
-    more = (
-        f" The first {IN_FULL} are shown with their evidence, one of every problem first."
-        if found[IN_FULL:]
-        else ""
-    )
+        none = "None: no mutant, stub, labelled program or reply was accepted that is proven wrong."
+        return section("survivors", title, el("p", none))
+    more = f" The first {IN_FULL} are shown with their evidence, one of every problem first."
+    more = more if found[IN_FULL:] else ""
     said = (
         f"{fmt.plural(len(found), 'program')} that a witness proves wrong passed at least one grader.{more} A test"
         " with the call of the witness would have refused the program."
@@ -248,10 +241,10 @@ def channels_section(material: AssayMaterial) -> Markup:
         "channels",
         "Channels of cheating",
         note(
-            "A cheat computes nothing and reaches for the verdict. A channel is open where a cheat is accepted and its"
-            " inert twin, the same text with the hook cut, is refused. Against a policy that is rewarded by this"
-            " grader one open channel is as bad as all. Danger: h0 is harmless anywhere, h1 touches the interpreter"
-            " that it runs in, h2 writes files in its working folder."
+            "A cheat computes nothing and reaches for the verdict. A channel is open where a cheat is accepted and"
+            " its inert twin, the same text with the hook cut, is refused. Against a policy that is rewarded by"
+            " this grader one open channel is as bad as all. Danger: h0 is harmless anywhere, h1 touches the"
+            " interpreter that it runs in, h2 writes files in its working folder."
         ),
         table("Cheats accepted, of those sent", head, rows, class_="assay-channels"),
     )

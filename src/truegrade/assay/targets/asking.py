@@ -23,6 +23,7 @@ from truegrade.assay.records import DANGERS, Danger, Dispatch, Said
 from truegrade.assay.targets import host
 from truegrade.assay.targets.calls import (
     DIED,
+    EXAMPLE,
     HUNG,
     NOT_PUT,
     NOT_SENT,
@@ -268,8 +269,7 @@ class CallableTarget(OneByOneTarget):
     ) -> None:
         super().__init__(asker)
         self._function, self._adapter = function, adapter
-        if adapter is None and asker.call.arguments is None:
-            raise UserError(f"`call`: {asker.call.name} is no way to call a Python function")
+        asker.call.payload(EXAMPLE, adapted=adapter is not None)
 
     def close(self) -> None:
         """Nothing was started."""
@@ -279,7 +279,8 @@ class CallableTarget(OneByOneTarget):
 
         def call() -> None:
             try:
-                answered.put((host.called(self._function, self._payload(question), self._adapter), None))
+                payload = self._asker.call.payload(question, adapted=self._adapter is not None)
+                answered.put((host.called(self._function, payload, self._adapter), None))
             except BaseException as error:
                 answered.put((None, error))
 
@@ -291,10 +292,3 @@ class CallableTarget(OneByOneTarget):
         if error is not None:
             return no_verdict(RAISED, f"{type(error).__name__}: {error}")
         return self._asker.call.reading(value)
-
-    def _payload(self, question: ProbeQuestion) -> dict[str, Any]:
-        if self._adapter is not None:
-            return {"problem": msgspec.to_builtins(question.problem), "reply": question.reply}
-        assert self._asker.call.arguments is not None
-        args, kwargs = self._asker.call.arguments(question)
-        return {"args": list(args), "kwargs": kwargs}

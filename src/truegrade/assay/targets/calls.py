@@ -51,8 +51,9 @@ from typing import Any
 
 import msgspec
 
+from truegrade.errors import UserError
 from truegrade.grading.tests_forms import TestsForm, entry_point_of, words_of
-from truegrade.records import Problem, Reason
+from truegrade.records import FunctionTask, Problem, Reason
 from truegrade.web.service.messages import GradeRequest, InlineProblem, Submission
 
 TEXT, RAISED, HUNG, DIED, SCORE = "grader_text:", "grader_raised:", "grader_hung:", "grader_died:", "grader_score:"
@@ -159,12 +160,38 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     needs_tests: bool = True
     """Whether they are sent in a shape at all."""
 
+    def payload(self, asked: ProbeQuestion, *, adapted: bool) -> dict[str, Any]:
+        """What the host calls a function with: arguments, or for an adapter the problem and the reply.
+
+        Raises:
+            UserError: functions are not called so.
+        """
+        if adapted:
+            return {"problem": msgspec.to_builtins(asked.problem), "reply": asked.reply}
+        if self.arguments is None:
+            raise UserError(f"`call`: {self.name} is no way to call a Python function")
+        args, kwargs = self.arguments(asked)
+        return {"args": list(args), "kwargs": kwargs}
+
     def reading(self, value: Any) -> Reading:
         """What the answer means, of which nothing is known but that it is plain values; never raises."""
         try:
             return self.reads(value)
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             return no_verdict(SCORE, f"an answer that cannot be read ({type(error).__name__})")
+
+
+_TASK = FunctionTask(prompt="", entry_point="f", tests="", reference="")
+EXAMPLE = ProbeQuestion(
+    problem=Problem(id="", benchmark="", dataset_sha256="", cluster="", task=_TASK),
+    program="",
+    reply="",
+    tests=[],
+    form="asserts",
+    timeout_s=1.0,
+    fields={},
+)
+"""Shows how many arguments a way to call hands over, and their names."""
 
 
 def _sources(asked: ProbeQuestion) -> dict[str, Any]:

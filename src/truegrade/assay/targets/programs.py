@@ -17,9 +17,8 @@ from typing import Any
 
 import msgspec
 
-from truegrade.assay.targets.calls import DIED, TEXT, Arguments, Call, ProbeQuestion, Reading, no_verdict
+from truegrade.assay.targets.calls import DIED, EXAMPLE, TEXT, Call, ProbeQuestion, Reading, no_verdict
 from truegrade.errors import UserError
-from truegrade.records import FunctionTask, Problem
 
 TOOLS = (
     "sh bash dash env true false test [ echo printf cat tee head tail cut tr wc sort uniq diff cmp grep sed awk"
@@ -167,24 +166,21 @@ class FunctionProgram:
     def __init__(self, located: Located, call: Call, adapter: Located | None, *, jailed: bool) -> None:
         self._located, self._call, self._adapter = located, call, adapter
         path = [folder for one in (located, adapter) if one is not None for folder in one.path]
-        given, named = ((), {}) if adapter is not None else _arguments(call, _EXAMPLE)
+        example = {} if adapter is not None else call.payload(EXAMPLE, adapted=False)
         self.settings: dict[str, Any] = {
             "path": list(dict.fromkeys(path)) + ([] if jailed else [one for one in sys.path if one]),
             "environment": environment(jailed=jailed),
             "folder": "" if jailed else str(Path.cwd()),
             "grader": [located.module, located.file, located.attribute],
             "adapter": adapter and [adapter.module, adapter.file, adapter.attribute],
-            "given": len(given),
-            "named": list(named),
+            "given": len(example.get("args", ())),
+            "named": list(example.get("kwargs", ())),
             "checked": adapter is None,
         }
 
     def payload(self, asked: ProbeQuestion) -> dict[str, Any]:
         """Arguments, or for an adapter the problem and the reply."""
-        if self._adapter is not None:
-            return {"problem": msgspec.to_builtins(asked.problem), "reply": asked.reply}
-        args, kwargs = _arguments(self._call, asked)
-        return {"args": list(args), "kwargs": kwargs}
+        return self._call.payload(asked, adapted=self._adapter is not None)
 
     def reading(self, value: Any) -> Reading:
         """What it returned means."""
@@ -202,25 +198,6 @@ class FunctionProgram:
         else:
             advice = "correct it"
         return UserError(f"`grader`: {spec}: {why}; {advice}")
-
-
-def _arguments(call: Call, asked: ProbeQuestion) -> Arguments:
-    if call.arguments is None:
-        raise UserError(f"`call`: {call.name} is no way to call a Python function")
-    return call.arguments(asked)
-
-
-_TASK = FunctionTask(prompt="", entry_point="f", tests="", reference="")
-_EXAMPLE = ProbeQuestion(
-    problem=Problem(id="", benchmark="", dataset_sha256="", cluster="", task=_TASK),
-    program="",
-    reply="",
-    tests=[],
-    form="asserts",
-    timeout_s=1.0,
-    fields={},
-)
-"""Shows how many arguments a way to call hands over, and their names."""
 
 
 CANNOT_RUN, NOT_FOUND = 126, 127
