@@ -59,7 +59,8 @@ def print_assay(
             out.print(Text(words.silent(measure)))
             continue
         out.print(_classes(measure, summary.confidence))
-        for line in _lines(measure):
+        j = " · ".join(filter(None, (f"J = {words.unit_interval(measure.j)}", words.right_passes(measure))))
+        for line in (j, f"forgeable: {words.forgeable(measure)}", *words.notes(measure)):
             out.print(Text(line))
         for one in measure.shortest:
             code = indent(one.code.strip(), "    ")
@@ -99,12 +100,6 @@ def class_cells(share: AcceptedShare) -> tuple[str, str, str, str, str, str]:
         words.interval(share),
         fmt.count(share.problems_hit),
     )
-
-
-def _lines(measure: GraderMeasure) -> list[str]:
-    """What stands under the table of one grader."""
-    j = " · ".join(filter(None, (f"J = {words.unit_interval(measure.j)}", words.right_passes(measure))))
-    return [j, f"forgeable: {words.forgeable(measure)}", *words.notes(measure)]
 
 
 def _compared(measures: Sequence[GraderMeasure]) -> Table:
