@@ -120,16 +120,13 @@ def _quoted(measure: GraderMeasure) -> Child:
     if rates is None:
         return None
     tpr, fpr = rates
-    rows = [[f"{100 * rate:.0f} %", _true(rate, tpr, fpr)] for rate in words.QUOTED]
+    rows = []
+    for rate in words.QUOTED:
+        beyond = " (less than it accepts of wrong programs)" if rate < fpr else ""
+        beyond = " (more than it accepts of right programs)" if rate > tpr else beyond
+        rows.append([f"{100 * rate:.0f} %", f"{fmt.percent(words.corrected(rate, tpr, fpr))}{beyond}"])
     caption = f"If {measure.grader} errs on a model's answers as often as on these programs"
     return table(caption, ["pass@1 measured", "right programs"], rows, class_="numeric")
-
-
-def _true(measured: float, tpr: float, fpr: float) -> str:
-    true = fmt.percent(words.corrected(measured, tpr, fpr))
-    if measured < fpr:
-        return f"{true} (less than it accepts of wrong programs)"
-    return f"{true} (more than it accepts of right programs)" if measured > tpr else true
 
 
 DRAWN = 25

@@ -93,7 +93,7 @@ def headline(measure: GraderMeasure) -> str:
     loose = f"accepts {paid.loose} of {paid.natural} wrong programs that the problems' own tests refuse"
     alone = (
         silent(measure),
-        "; ".join(filter(None, (f"forgeable: yes, {paid_in_words(paid)}", overlooks))) * bool(measure.forgeable),
+        listed("forgeable", (f"yes, {paid_in_words(paid)}", overlooks), "; ") if measure.forgeable else "",
         listed("a cheat stays in it and changes later verdicts", _staying(measure)),
         refused if right is not None and (right.value or 0.0) < MANY_RIGHT else "",
     )
