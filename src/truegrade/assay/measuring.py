@@ -164,10 +164,7 @@ class _GraderOnBenchmark:
             forgeable=unearned.all_paid > 0 if unearned.all_tried else None,
             unearned=unearned,
             open_channels=tuple(channel.channel for channel in channels if channel.open),
-            differences={
-                kind: (len(of.accepted), of.number)
-                for kind, of in by_difference(self._probes, self._acceptance).items()
-            },
+            differences={k: (len(of), n) for k, (of, n) in by_difference(self._probes, self._acceptance).items()},
             overlooks=tuple(said for _, said, _ in self._overlooks()),
             shortest=tuple(
                 shortest_paid(

@@ -74,9 +74,8 @@ def gather(
     verdicts = settle(_noted(said, {probe.id for probe in battery if probe.label == "right"}, details))
     graders = {name: Acceptance(battery, given, pass_at) for name, given in verdicts.items()}
     unsteady: dict[str, list[str]] = defaultdict(list)
-    for measure in summary.measures:
-        for name in measure.flaky:
-            unsteady[name].append(measure.grader)
+    for name, grader in ((name, measure.grader) for measure in summary.measures for name in measure.flaky):
+        unsteady[name].append(grader)
     found: dict[str, list[ErredProbe]] = defaultdict(list)
     for probe in battery:
         if probe.id in unsteady:
