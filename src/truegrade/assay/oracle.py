@@ -51,6 +51,11 @@ class ProblemOracle(AnswerRule, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     """What was left aside while it was built, and why: a second reference, inputs without an answer."""
 
+    @property
+    def own(self) -> list[Arguments]:
+        """The inputs of the problem's own tests."""
+        return [one.arguments for one in self.inputs if one.source == "own"]
+
 
 OWN_CPU_S, FURTHER_CPU_S, STDIN_CPU_S = 10.0, 2.0, 0.1
 """CPU seconds of a reference on one input: of its own tests, of others, and of others on stdin. Those of others
