@@ -12,7 +12,7 @@ from msgspec import structs
 from truegrade.assay.acceptance import REFERENCE
 from truegrade.assay.cheats import TaskForm, cheat_probes, of_one_length
 from truegrade.assay.folder import BuiltProblem
-from truegrade.assay.generators import infer_domain
+from truegrade.assay.generators.domain import infer_domain
 from truegrade.assay.labelling import Labelled, OracleLabeller, find_witness
 from truegrade.assay.oracle import STRICTER, ProblemOracle, build_oracle
 from truegrade.assay.probes.labelled import ClaimedProbe

@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from truegrade.assay.answers import AnswerRule, Arguments, ReferenceAnswers, affordable, answers_of, inputs_of
-from truegrade.assay.generators import Domain, generated_calls
+from truegrade.assay.generators.domain import Domain
+from truegrade.assay.generators.edges import generated_calls
 from truegrade.assay.generators.stdin_texts import MOST_TEXTS, generated_texts
 from truegrade.assay.oracle_inputs import KnownCalls, known_calls
 from truegrade.assay.written_calls import is_plain

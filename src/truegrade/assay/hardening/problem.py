@@ -8,7 +8,7 @@ import msgspec
 
 from truegrade.assay.answers import AnswerRule, Arguments, answers_of
 from truegrade.assay.building import reference_of
-from truegrade.assay.generators import infer_domain
+from truegrade.assay.generators.domain import infer_domain
 from truegrade.assay.hardening.choosing import choose_inputs, victims
 from truegrade.assay.hardening.forms import (
     AcceptedPrograms,
