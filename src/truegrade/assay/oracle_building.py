@@ -10,13 +10,17 @@ from truegrade.assay.generators.stdin_texts import MOST_TEXTS, generated_texts
 from truegrade.assay.oracle import OracleInput, ProblemOracle
 from truegrade.assay.oracle_inputs import KnownCalls, known_calls
 from truegrade.assay.reference_answers import AnswerRule, Arguments, ReferenceAnswers, answers_of
-from truegrade.assay.reference_steps import affordable
+from truegrade.assay.reference_steps import ALL_SIZE, ALL_STEPS, CALL_SIZE, CALL_STEPS, affordable
 from truegrade.assay.stdin_programs import inputs_of
 from truegrade.assay.written_calls import is_plain
 from truegrade.grading.executor import Executor
 from truegrade.records import Problem
 from truegrade.sandbox.outcome import CallResult
 
+_COSTLY = (
+    f"the reference executes over {CALL_STEPS:,} lines, or input and output hold over {CALL_SIZE:,} items and "
+    f"characters, or those taken before come to {ALL_STEPS:,} or {ALL_SIZE:,}"
+)
 OWN_CPU_S, FURTHER_CPU_S, STDIN_CPU_S = 10.0, 2.0, 0.1
 """CPU seconds of a reference on one input: of its own tests, of others, and of others on stdin. Those of others
 that take many steps are left out before (`truegrade.assay.reference_steps`), so that seconds decide little."""
@@ -38,7 +42,9 @@ class ValidInputs:
     ambiguous: list[str] = field(default_factory=list)
     """Calls on which they do not."""
     refused: int = 0
-    """Inputs that a reference raises on, or takes too many steps for."""
+    """Inputs that a reference raises on."""
+    costly: int = 0
+    """Inputs that take it too many steps, or whose values are too large (`truegrade.assay.reference_steps`)."""
 
 
 def rule_of(oracle: ProblemOracle) -> AnswerRule:
@@ -114,7 +120,7 @@ def valid_inputs(
     """Ask the references; the first is asked twice, in both orders, so that one that keeps a state is noticed."""
     valid, tried, call_cpu_s = ValidInputs(), len(inputs), STDIN_CPU_S
     if rule.entry_point and inputs:
-        inputs = affordable(references[0], rule, inputs, executor)
+        inputs, valid.costly = affordable(references[0], rule, inputs, executor)
         call_cpu_s = FURTHER_CPU_S
     if not inputs:
         return valid
@@ -134,7 +140,7 @@ def valid_inputs(
             valid.inputs.append(arguments)
         else:
             valid.ambiguous.append(rule.written(arguments))
-    valid.refused += tried - len(answered)
+    valid.refused += tried - valid.costly - len(answered)
     return valid
 
 
@@ -255,6 +261,8 @@ class _Builder:
         self.ambiguous += valid.ambiguous
         if valid.refused:
             self.notes.append(f"a reference gives no answer on {valid.refused} of {len(inputs)} {source} inputs")
+        if valid.costly:
+            self.notes.append(f"{valid.costly} of {len(inputs)} {source} inputs are cut: {_COSTLY}")
 
     def _add(self, arguments: Arguments, source: str) -> None:
         self.inputs.append(OracleInput(arguments=arguments, source=source))

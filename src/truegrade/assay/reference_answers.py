@@ -23,6 +23,8 @@ MOST_LATE = 20
 TIMES_CALL = 30
 """The same holds once a process has used this many times the CPU seconds of a call: every program that is labelled
 takes as long as the reference on all inputs."""
+TOO_LONG, TOO_LARGE = "takes too long", "returns too much"
+"""How the errors of calls end that were given up."""
 MOST_STOPS = 3
 """Calls that may end a reference's process; what stands behind the last of them is not asked."""
 _RUN_CPU_S = 150.0
@@ -59,6 +61,7 @@ class AnswerRule(msgspec.Struct, frozen=True, kw_only=True):
         *,
         cpu_s: float = _RUN_CPU_S,
         call_cpu_s: float | None = None,
+        most_size: int = 0,
     ) -> Outcome:
         """Ask a program inputs, in one process; of a program on stdin each in its own, which ``cpu_s`` is for.
 
@@ -70,6 +73,8 @@ class AnswerRule(msgspec.Struct, frozen=True, kw_only=True):
             cpu_s: CPU seconds of a process.
             call_cpu_s: CPU seconds of one call, of a program that is trusted; what takes more counts as raising,
                 and ends the run of a program on stdin.
+            most_size: of the value of one such call of a function, in items and characters, nested ones too; a
+                larger one counts as raising, and so does every value behind `MOST_LATE` times as much; 0 for any.
         """
         if not self.entry_point:
             cpu_s = cpu_s if call_cpu_s is None else max(call_cpu_s, _STDIN_CPU_S)
@@ -77,7 +82,9 @@ class AnswerRule(msgspec.Struct, frozen=True, kw_only=True):
         program, asked = self.adapted(program)
         if call_cpu_s is not None:
             timed = _TIMED.replace("ASKED", asked).replace("CALL_CPU_S", str(call_cpu_s))
-            program += timed.replace("MOST_LATE", str(MOST_LATE)).replace("TIMES_CALL", str(TIMES_CALL))
+            timed = timed.replace("MOST_LATE", str(MOST_LATE)).replace("TIMES_CALL", str(TIMES_CALL))
+            timed = timed.replace("TOO_LONG", repr(TOO_LONG)).replace("TOO_LARGE", repr(TOO_LARGE))
+            program += SIZE + timed.replace("MOST_SIZE", str(most_size))
             asked = "_truegrade_timed"
         return executor.call(program, asked, inputs, on_result, cpu_s=cpu_s)
 
@@ -123,6 +130,25 @@ _LISTED = """def _truegrade_listed(*args):
 """
 """For problems whose answers are generators, which equal nothing once they are carried over."""
 
+SIZE = """
+
+def _truegrade_size(value, most):
+    size, left = 1, [value]
+    while left and size <= most:
+        value = left.pop()
+        if isinstance(value, (str, bytes)):
+            size += len(value)
+        elif isinstance(value, dict):
+            size += 2 * len(value)
+            left += *value, *value.values()
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            size += len(value)
+            left += value
+    return size
+"""
+"""Items and characters of a value, nested ones too, counted until there are more than the most. A part that stands
+in it several times counts each time, as it is sent: a value of thirty lists may hold a billion items."""
+
 _TIMED = """
 
 class _TruegradeLate(BaseException):
@@ -130,18 +156,24 @@ class _TruegradeLate(BaseException):
 
 
 def _truegrade_ring(*_):
-    raise _TruegradeLate("takes too long")
+    raise _TruegradeLate(TOO_LONG)
 
 
 def _truegrade_timed(*args):
-    global _truegrade_left
+    global _truegrade_left, _truegrade_held
     import signal
     import time
     signal.signal(signal.SIGVTALRM, _truegrade_ring)
     in_time = _truegrade_left > 0 and time.process_time() < TIMES_CALL * CALL_CPU_S
     signal.setitimer(signal.ITIMER_VIRTUAL, CALL_CPU_S if in_time else CALL_CPU_S / 10)
     try:
-        return ASKED(*args)
+        value = ASKED(*args)
+        if MOST_SIZE:
+            size = _truegrade_size(value, MOST_SIZE)
+            if size > MOST_SIZE or _truegrade_held + size > MOST_LATE * MOST_SIZE:
+                raise _TruegradeLate(TOO_LARGE)
+            _truegrade_held += size
+        return value
     except _TruegradeLate:
         _truegrade_left -= 1
         raise
@@ -149,9 +181,9 @@ def _truegrade_timed(*args):
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
-_truegrade_left = MOST_LATE
+_truegrade_left, _truegrade_held = MOST_LATE, 0
 """
-"""Has a reference give a call up that takes long, without the process and the calls behind it."""
+"""Has a program give a call up that takes long or returns much, without the process and the calls behind it."""
 
 
 def _difference(got: Any, expected: Any, arguments: Arguments, rule: AnswerRule) -> tuple[str, str] | None:
@@ -176,9 +208,15 @@ class ReferenceAnswers:
 
 
 def answers_of(
-    program: str, rule: AnswerRule, inputs: Sequence[Arguments], executor: Executor, *, call_cpu_s: float
+    program: str,
+    rule: AnswerRule,
+    inputs: Sequence[Arguments],
+    executor: Executor,
+    *,
+    call_cpu_s: float,
+    most_size: int = 0,
 ) -> ReferenceAnswers:
-    """Ask a reference every input, going on in another process behind one that ends it.
+    """Ask a program every input, going on in another process behind one that ends it.
 
     Args:
         program: whole.
@@ -186,6 +224,7 @@ def answers_of(
         inputs: argument tuples.
         executor: the jail.
         call_cpu_s: CPU seconds of one call; one that takes more counts as raising.
+        most_size: of one value, as `AnswerRule.ask` has it.
     """
     answers, first = ReferenceAnswers(), 0
     while first < len(inputs):
@@ -195,7 +234,7 @@ def answers_of(
             arrived.append(result)
             return True
 
-        outcome = rule.ask(program, inputs[first:], keep, executor, call_cpu_s=call_cpu_s)
+        outcome = rule.ask(program, inputs[first:], keep, executor, call_cpu_s=call_cpu_s, most_size=most_size)
         answers.cpu_s += outcome.cpu_s
         answers.results.update(enumerate(arrived, first))
         first += len(arrived)

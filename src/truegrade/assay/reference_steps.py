@@ -1,6 +1,7 @@
-"""Which inputs a reference answers in few steps: programs that are labelled are asked these.
+"""Which inputs a reference answers in few steps and with small values: programs that are labelled are asked these.
 
-Steps are counted and not seconds, so that another machine, or another load of this one, uses the same inputs.
+Steps and sizes are counted and not seconds, so that another machine, or another load of this one, uses the same
+inputs.
 """
 
 from __future__ import annotations
@@ -8,17 +9,22 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from truegrade.assay.reference_answers import AnswerRule, Arguments
+from truegrade.assay.reference_answers import SIZE, AnswerRule, Arguments
 from truegrade.grading.executor import Executor
 from truegrade.sandbox.outcome import CallResult
 
 CALL_STEPS, ALL_STEPS = 50_000, 500_000
 """Lines that a reference may execute for one input, and for all inputs of one source together."""
-_MOST_ITEMS = 50_000
-"""Of a value: dozens of programs are to send it and have it compared."""
+CALL_SIZE, ALL_SIZE = 50_000, 1_000_000
+"""Items and characters, nested ones too, that an input and its output may hold, and all of one source together:
+dozens of programs are to be sent the one and to have the other compared."""
 _LONG_CPU_S, _CPU_S = 0.1, 60.0
 """CPU seconds of one input, and of all: for calls that take long without executing lines, many times what lines
 take."""
+_BOUNDS = {
+    "CALL_STEPS": CALL_STEPS, "ALL_STEPS": ALL_STEPS, "CALL_SIZE": CALL_SIZE, "ALL_SIZE": ALL_SIZE,
+    "LONG_CPU_S": _LONG_CPU_S,
+}  # fmt: skip
 _COUNTED = '''
 
 class _TruegradeLate(BaseException):
@@ -26,19 +32,19 @@ class _TruegradeLate(BaseException):
 
 
 def _truegrade_counted(*args):
-    """Lines executed; -1 where they are too many or the call raises, -2 where no more are to be counted."""
+    """Lines executed; -1 where the call raises, 0 where it, or those before it, take too much."""
     import sys
     import time
-    global _truegrade_all
-    if _truegrade_all > MOST_IN_ALL:
-        return -2
-    steps = 0
+    global _truegrade_steps, _truegrade_sizes
+    if _truegrade_steps > ALL_STEPS or _truegrade_sizes > ALL_SIZE:
+        return 0
+    steps, size = 0, _truegrade_size(args, CALL_SIZE)
 
     def local(frame, event, arg):
         nonlocal steps
         if event == "line":
             steps += 1
-            if steps > MOST_A_CALL:
+            if steps > CALL_STEPS:
                 raise _TruegradeLate
         return local
 
@@ -46,29 +52,32 @@ def _truegrade_counted(*args):
     sys.settrace(lambda frame, event, arg: local)
     try:
         value = ASKED(*args)
-        large = isinstance(value, (list, tuple, set, dict, str)) and len(value) > MOST_ITEMS
-        if large or time.process_time() - began > LONG_CPU_S:  # in C, where no lines are counted
+        sys.settrace(None)
+        size += _truegrade_size(value, CALL_SIZE)
+        if size > CALL_SIZE or time.process_time() - began > LONG_CPU_S:  # in C, where no lines are counted
             raise _TruegradeLate
+        _truegrade_sizes += size
+        return max(steps, 1)
     except _TruegradeLate:
-        steps = -max(steps, MOST_IN_ALL // 10)
+        steps = max(steps, ALL_STEPS // 10)
+        return 0
     except BaseException:
-        steps = -steps
+        return -1
     finally:
         sys.settrace(None)
-        _truegrade_all += abs(steps)
-    return steps if steps > 0 else -1
+        _truegrade_steps += steps
 
 
-_truegrade_all = 0
+_truegrade_steps = _truegrade_sizes = 0
 '''
 
 
 def affordable(
     reference: str, rule: AnswerRule, inputs: Sequence[Arguments], executor: Executor
-) -> list[Arguments]:
-    """The inputs that a reference answers within its steps, in their order.
+) -> tuple[list[Arguments], int]:
+    """The inputs that a reference answers within its steps and size, in their order, and how many take too much.
 
-    Where all of them together take too many, those are kept that come first in an order drawn by lot.
+    Where all of them together take too much, those are kept that come first in an order drawn by lot.
 
     Args:
         reference: whole program, trusted.
@@ -78,16 +87,21 @@ def affordable(
     """
     order = random.Random(0).sample(range(len(inputs)), len(inputs))
     kept: list[int] = []
+    raising = 0
 
     def keep(place: int, result: CallResult) -> bool:
+        nonlocal raising
         steps = result.whole if result.error is None else -1
-        if steps >= 0:
+        raising += steps < 0
+        if steps > 0:
             kept.append(order[place])
-        return bool(steps != -2)
+        return True
 
     program, asked = rule.adapted(reference)
     counted = _COUNTED.replace("ASKED", asked)
-    counted = counted.replace("MOST_A_CALL", str(CALL_STEPS)).replace("MOST_IN_ALL", str(ALL_STEPS))
-    counted = counted.replace("LONG_CPU_S", str(_LONG_CPU_S)).replace("MOST_ITEMS", str(_MOST_ITEMS))
-    executor.call(program + counted, "_truegrade_counted", [inputs[each] for each in order], keep, cpu_s=_CPU_S)
-    return [inputs[each] for each in sorted(kept)]
+    for name, most in _BOUNDS.items():
+        counted = counted.replace(name, str(most))
+    executor.call(
+        program + SIZE + counted, "_truegrade_counted", [inputs[each] for each in order], keep, cpu_s=_CPU_S
+    )
+    return [inputs[each] for each in sorted(kept)], len(inputs) - len(kept) - raising
