@@ -30,8 +30,8 @@ from truegrade.sandbox import Sandbox
 from truegrade.store.journal import Journal, Notice, ignore, read_journal
 
 JOURNAL_ENDING = ".journal.jsonl"
-_LINES = "2"
-"""Version of the journal's lines: those without measured rows belong to other settings."""
+_LINES = "3"
+"""Version of the journal's lines: those made by other rules belong to other settings."""
 
 
 class Hardened(msgspec.Struct, frozen=True, kw_only=True):
