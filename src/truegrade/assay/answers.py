@@ -1,15 +1,11 @@
-"""What programs answer on inputs, call by call, in how many steps, and whether two answers are the same one.
+"""What programs answer on inputs, call by call, and whether two answers are the same one.
 
 Programs on stdin are asked as if they were functions from the text of an input to the text of an output. Each
 input has a process of its own, as under `strict`, whose preamble is offered here too.
-
-Which inputs a reference answers in few steps is decided by steps and not by seconds, so that another machine, or
-another load of this one, uses the same inputs.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -121,6 +117,8 @@ MOST_LATE = 20
 TIMES_CALL = 30
 """The same holds once a process has used this many times the CPU seconds of a call: every program that is labelled
 takes as long as the reference on all inputs."""
+TOO_LONG, TOO_LARGE = "takes too long", "returns too much"
+"""How the errors of calls end that were given up."""
 MOST_STOPS = 3
 """Calls that may end a reference's process; what stands behind the last of them is not asked."""
 _RUN_CPU_S = 150.0
@@ -159,6 +157,7 @@ class AnswerRule(msgspec.Struct, frozen=True, kw_only=True):
         *,
         cpu_s: float = _RUN_CPU_S,
         call_cpu_s: float | None = None,
+        most_size: int = 0,
     ) -> Outcome:
         """Ask a program inputs, in one process; of a program on stdin each in its own, which ``cpu_s`` is for.
 
@@ -170,6 +169,8 @@ class AnswerRule(msgspec.Struct, frozen=True, kw_only=True):
             cpu_s: CPU seconds of a process.
             call_cpu_s: CPU seconds of one call, of a program that is trusted; what takes more counts as raising,
                 and ends the run of a program on stdin.
+            most_size: of the value of one such call of a function, in items and characters, nested ones too; a
+                larger one counts as raising, and so does every value behind `MOST_LATE` times as much; 0 for any.
         """
         if not self.entry_point:
             cpu_s = cpu_s if call_cpu_s is None else max(call_cpu_s, _STDIN_CPU_S)
@@ -177,7 +178,9 @@ class AnswerRule(msgspec.Struct, frozen=True, kw_only=True):
         program, asked = self.adapted(program)
         if call_cpu_s is not None:
             timed = _TIMED.replace("ASKED", asked).replace("CALL_CPU_S", str(call_cpu_s))
-            program += timed.replace("MOST_LATE", str(MOST_LATE)).replace("TIMES_CALL", str(TIMES_CALL))
+            timed = timed.replace("MOST_LATE", str(MOST_LATE)).replace("TIMES_CALL", str(TIMES_CALL))
+            timed = timed.replace("TOO_LONG", repr(TOO_LONG)).replace("TOO_LARGE", repr(TOO_LARGE))
+            program += SIZE + timed.replace("MOST_SIZE", str(most_size))
             asked = "_truegrade_timed"
         return executor.call(program, asked, inputs, on_result, cpu_s=cpu_s)
 
@@ -223,6 +226,25 @@ _LISTED = """def _truegrade_listed(*args):
 """
 """For problems whose answers are generators, which equal nothing once they are carried over."""
 
+SIZE = """
+
+def _truegrade_size(value, most):
+    size, left = 1, [value]
+    while left and size <= most:
+        value = left.pop()
+        if isinstance(value, (str, bytes)):
+            size += len(value)
+        elif isinstance(value, dict):
+            size += 2 * len(value)
+            left += *value, *value.values()
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            size += len(value)
+            left += value
+    return size
+"""
+"""Items and characters of a value, nested ones too, counted until there are more than the most. A part that stands
+in it several times counts each time, as it is sent: a value of thirty lists may hold a billion items."""
+
 _TIMED = """
 
 class _TruegradeLate(BaseException):
@@ -230,18 +252,24 @@ class _TruegradeLate(BaseException):
 
 
 def _truegrade_ring(*_):
-    raise _TruegradeLate("takes too long")
+    raise _TruegradeLate(TOO_LONG)
 
 
 def _truegrade_timed(*args):
-    global _truegrade_left
+    global _truegrade_left, _truegrade_held
     import signal
     import time
     signal.signal(signal.SIGVTALRM, _truegrade_ring)
     in_time = _truegrade_left > 0 and time.process_time() < TIMES_CALL * CALL_CPU_S
     signal.setitimer(signal.ITIMER_VIRTUAL, CALL_CPU_S if in_time else CALL_CPU_S / 10)
     try:
-        return ASKED(*args)
+        value = ASKED(*args)
+        if MOST_SIZE:
+            size = _truegrade_size(value, MOST_SIZE)
+            if size > MOST_SIZE or _truegrade_held + size > MOST_LATE * MOST_SIZE:
+                raise _TruegradeLate(TOO_LARGE)
+            _truegrade_held += size
+        return value
     except _TruegradeLate:
         _truegrade_left -= 1
         raise
@@ -249,9 +277,9 @@ def _truegrade_timed(*args):
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
-_truegrade_left = MOST_LATE
+_truegrade_left, _truegrade_held = MOST_LATE, 0
 """
-"""Has a reference give a call up that takes long, without the process and the calls behind it."""
+"""Has a program give a call up that takes long or returns much, without the process and the calls behind it."""
 
 
 def _difference(got: Any, expected: Any, arguments: Arguments, rule: AnswerRule) -> tuple[str, str] | None:
@@ -288,8 +316,9 @@ def answers_of(
     *,
     call_cpu_s: float,
     numbers: Sequence[int] | None = None,
+    most_size: int = 0,
 ) -> ReferenceAnswers:
-    """Ask a reference inputs, going on in another process behind one that ends it.
+    """Ask a program inputs, going on in another process behind one that ends it.
 
     Args:
         program: whole.
@@ -298,6 +327,7 @@ def answers_of(
         executor: the jail.
         call_cpu_s: CPU seconds of one call; one that takes more counts as raising.
         numbers: of the inputs to ask, in this order; every one where it is None.
+        most_size: of one value, as `AnswerRule.ask` has it.
     """
     order = range(len(inputs)) if numbers is None else numbers
     answers, first = ReferenceAnswers(), 0
@@ -309,7 +339,7 @@ def answers_of(
             return True
 
         asked = [inputs[number] for number in order[first:]]
-        outcome = rule.ask(program, asked, keep, executor, call_cpu_s=call_cpu_s)
+        outcome = rule.ask(program, asked, keep, executor, call_cpu_s=call_cpu_s, most_size=most_size)
         answers.cpu_s += outcome.cpu_s
         answers.results.update(zip(order[first:], arrived, strict=False))
         first += len(arrived)
@@ -321,84 +351,3 @@ def answers_of(
             answers.stopped.update(dict.fromkeys(order[first:], "not asked"))
             break
     return answers
-
-
-CALL_STEPS, ALL_STEPS = 50_000, 500_000
-"""Lines that a reference may execute for one input, and for all inputs of one source together."""
-_MOST_ITEMS = 50_000
-"""Of a value: dozens of programs are to send it and have it compared."""
-_LONG_CPU_S, _CPU_S = 0.1, 60.0
-"""CPU seconds of one input, and of all: for calls that take long without executing lines, many times what lines
-take."""
-_COUNTED = '''
-
-class _TruegradeLate(BaseException):
-    pass
-
-
-def _truegrade_counted(*args):
-    """Lines executed; -1 where they are too many or the call raises, -2 where no more are to be counted."""
-    import sys
-    import time
-    global _truegrade_all
-    if _truegrade_all > MOST_IN_ALL:
-        return -2
-    steps = 0
-
-    def local(frame, event, arg):
-        nonlocal steps
-        if event == "line":
-            steps += 1
-            if steps > MOST_A_CALL:
-                raise _TruegradeLate
-        return local
-
-    began = time.process_time()
-    sys.settrace(lambda frame, event, arg: local)
-    try:
-        value = ASKED(*args)
-        large = isinstance(value, (list, tuple, set, dict, str)) and len(value) > MOST_ITEMS
-        if large or time.process_time() - began > LONG_CPU_S:  # in C, where no lines are counted
-            raise _TruegradeLate
-    except _TruegradeLate:
-        steps = -max(steps, MOST_IN_ALL // 10)
-    except BaseException:
-        steps = -steps
-    finally:
-        sys.settrace(None)
-        _truegrade_all += abs(steps)
-    return steps if steps > 0 else -1
-
-
-_truegrade_all = 0
-'''
-
-
-def affordable(
-    reference: str, rule: AnswerRule, inputs: Sequence[Arguments], executor: Executor
-) -> list[Arguments]:
-    """The inputs that a reference answers within its steps, in their order.
-
-    Where all of them together take too many, those are kept that come first in an order drawn by lot.
-
-    Args:
-        reference: whole program, trusted.
-        rule: how it is asked; not for programs on stdin.
-        inputs: argument tuples.
-        executor: the jail.
-    """
-    order = random.Random(0).sample(range(len(inputs)), len(inputs))
-    kept: list[int] = []
-
-    def keep(place: int, result: CallResult) -> bool:
-        steps = result.whole if result.error is None else -1
-        if steps >= 0:
-            kept.append(order[place])
-        return bool(steps != -2)
-
-    program, asked = rule.adapted(reference)
-    counted = _COUNTED.replace("ASKED", asked)
-    counted = counted.replace("MOST_A_CALL", str(CALL_STEPS)).replace("MOST_IN_ALL", str(ALL_STEPS))
-    counted = counted.replace("LONG_CPU_S", str(_LONG_CPU_S)).replace("MOST_ITEMS", str(_MOST_ITEMS))
-    executor.call(program + counted, "_truegrade_counted", [inputs[each] for each in order], keep, cpu_s=_CPU_S)
-    return [inputs[each] for each in sorted(kept)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -12,7 +12,7 @@ from msgspec import structs
 from truegrade.assay.acceptance import REFERENCE
 from truegrade.assay.cheats import TaskForm, cheat_probes, of_one_length
 from truegrade.assay.folder import BuiltProblem
-from truegrade.assay.generators import infer_domain
+from truegrade.assay.generators.domain import infer_domain
 from truegrade.assay.labelling import Labelled, OracleLabeller, find_witness
 from truegrade.assay.oracle import STRICTER, ProblemOracle, build_oracle
 from truegrade.assay.probes.labelled import ClaimedProbe
@@ -54,26 +54,17 @@ class ProblemBuilder:
             problem: to be assayed.
             place: 0-based, among all problems: decides which cheats are its turn.
         """
-        battery, companion = self.battery, self.companions.get(problem.id)
-        found = build_oracle(problem, companion, self.executor, generated=battery.inputs, seed=battery.seed)
-        oracle = None if isinstance(found, str) else found
-        making = _Making(problem, battery, oracle, self.executor)
+        making = _Making(self, problem, place)
         making.right()
-        if "mutants" in battery.classes:
-            making.mutants()
-        if "outputs" in battery.classes:
-            making.outputs(place)
-        if "stubs" in battery.classes:
-            making.stubs()
-        if "labelled" in battery.classes:
-            making.labelled(self.claims.get(problem.id, ()))
-        if "forms" in battery.classes:
-            making.forms(place, self.number)
-        if "cheats" in battery.classes:
-            making.cheats(place, self.number)
-        if "must-fail" in battery.classes:
-            making.probes += [probe for probe, _ in must_fail_probes(problem, place)]
-        return making.line(found if isinstance(found, str) else ""), making.probes
+        steps = {
+            "mutants": making.mutants, "outputs": making.outputs, "stubs": making.stubs,
+            "labelled": making.labelled, "forms": making.forms, "cheats": making.cheats,
+            "must-fail": making.must_fail,
+        }  # fmt: skip
+        for name, step in steps.items():
+            if name in self.battery.classes:
+                step()
+        return making.line(), making.probes
 
 
 def reference_of(problem: Problem) -> str:
@@ -85,12 +76,15 @@ def reference_of(problem: Problem) -> str:
 class _Making:
     """The probes of one problem as they come together."""
 
-    def __init__(
-        self, problem: Problem, battery: Battery, oracle: ProblemOracle | None, executor: Executor
-    ) -> None:
-        self._problem, self._battery, self._oracle = problem, battery, oracle
-        self._labeller = None if oracle is None else OracleLabeller(oracle, executor)
-        self._executor = executor
+    def __init__(self, builder: ProblemBuilder, problem: Problem, place: int) -> None:
+        self._problem, self._place, self._problems = problem, place, builder.number
+        self._battery, self._executor = builder.battery, builder.executor
+        self._claims, companion = builder.claims.get(problem.id, ()), builder.companions.get(problem.id)
+        most, seed = self._battery.inputs, self._battery.seed
+        found = build_oracle(problem, companion, self._executor, generated=most, seed=seed)
+        self._oracle: ProblemOracle | None = None if isinstance(found, str) else found
+        self._no_oracle = found if isinstance(found, str) else ""
+        self._labeller = None if self._oracle is None else OracleLabeller(self._oracle, self._executor)
         self._reference = reference_of(problem)
         task = problem.task
         self._entry_point: str = getattr(task, "entry_point", None) or getattr(task, "function", None) or ""
@@ -128,7 +122,7 @@ class _Making:
         for probe in made:
             self._add(self._searched(probe))
 
-    def outputs(self, place: int) -> None:
+    def outputs(self) -> None:
         """The reference's outputs, changed: those programs that the problem's own comparison refuses."""
         if self._oracle is None or getattr(self._problem.task, "comparator", "") in STRICTER:
             return
@@ -136,8 +130,8 @@ class _Making:
             self._problem.id,
             self._entry_point,
             self._reference,
-            [one.arguments for one in self._oracle.inputs if one.source == "own"],
-            place=place,
+            self._oracle.own,
+            place=self._place,
             owner=self._owner,
         )
         if not made or not self._label(made[0].code).agrees:
@@ -167,9 +161,9 @@ class _Making:
             if labelled.label == "wrong":
                 self._add(labelled)
 
-    def labelled(self, claims: Iterable[ClaimedProbe]) -> None:
+    def labelled(self) -> None:
         """Programs that somebody labelled, and replies of models, as far as the oracle bears the label out."""
-        for claimed in claims:
+        for claimed in self._claims:
             search = claimed.claim == "wrong" and claimed.probe.form == "program"
             probe = self._searched(claimed.probe) if search else self._labelled(claimed.probe)
             if claimed.claim == "right" and probe.label == "wrong":
@@ -182,22 +176,26 @@ class _Making:
                 self._find("labelled_unproven", f"{claimed.source}: no input shows that it is wrong", probe.id)
             self._add(probe)
 
-    def forms(self, place: int, problems: int) -> None:
+    def forms(self) -> None:
         """The reference as replies of the forms whose turn it is."""
         if self._oracle is not None:
-            name, entry = self._problem.id, self._entry_point
+            name, entry, place, problems = self._problem.id, self._entry_point, self._place, self._problems
             self.probes += form_probes(name, entry, self._reference, place=place, problems=problems)
 
-    def cheats(self, place: int, problems: int) -> None:
+    def must_fail(self) -> None:
+        """The reference against its tests made impossible."""
+        self.probes += [probe for probe, _ in must_fail_probes(self._problem, self._place)]
+
+    def cheats(self) -> None:
         """The cheats whose turn it is: each, an honest and a wrong program again, its inert twin."""
         task = self._problem.task
         form: TaskForm = "stdio" if isinstance(task, ContestTask) and not task.function else "function"
         probes = of_one_length(cheat_probes(self._problem.id, self._entry_point, form))
         every = [self._as_asked(probe) for probe in probes]
         active = [probe for probe in every if not probe.inert]
-        count = min(max(self._battery.cheats_per_problem, ceil(len(active) / problems)), len(active))
+        count = min(max(self._battery.cheats_per_problem, ceil(len(active) / self._problems)), len(active))
         self._controls()
-        turn = {active[(place * count + step) % len(active)].origin for step in range(count)}
+        turn = {active[(self._place * count + step) % len(active)].origin for step in range(count)}
         for probe in every:
             if probe.origin in turn:
                 self._add(probe)
@@ -215,11 +213,11 @@ class _Making:
         for control in (right, wrong):
             self.probes.append(structs.replace(control, code=f"{control.code.rstrip()}\n\n# {control.id[:8]}\n"))
 
-    def line(self, no_oracle: str) -> BuiltProblem:
+    def line(self) -> BuiltProblem:
         """What is written down when all probes are on the disk."""
         oracle = self._oracle
-        if no_oracle:
-            self._find("no_oracle", f"no label can be proven by running programs: {no_oracle}")
+        if self._no_oracle:
+            self._find("no_oracle", f"no label can be proven by running programs: {self._no_oracle}")
         return BuiltProblem(
             problem_id=self._problem.id,
             probes=len(self.probes),
@@ -227,7 +225,7 @@ class _Making:
             inputs={} if oracle is None else dict(sorted(Counter(one.source for one in oracle.inputs).items())),
             references=0 if oracle is None else len(oracle.references),
             comparator="" if oracle is None else oracle.comparator,
-            no_oracle=no_oracle,
+            no_oracle=self._no_oracle,
             notes=() if oracle is None else oracle.notes,
             findings=tuple(self.findings),
         )
@@ -251,16 +249,11 @@ class _Making:
 
     def _searched(self, probe: Probe) -> Probe:
         """As `_labelled`, with inputs searched for where the oracle's show no difference."""
-        found, battery = self._label(probe.code), self._battery
-        if found.agrees and battery.inputs and self._oracle is not None:
+        found, oracle, most = self._label(probe.code), self._oracle, self._battery.inputs
+        if found.agrees and most and oracle is not None:
+            domain, seed = infer_domain(oracle.own), self._battery.seed
             shown = find_witness(
-                self._oracle,
-                infer_domain([one.arguments for one in self._oracle.inputs if one.source == "own"]),
-                probe.code,
-                self._executor,
-                budget_inputs=battery.inputs,
-                seed=battery.seed,
-                beyond=True,
+                oracle, domain, probe.code, self._executor, budget_inputs=most, seed=seed, beyond=True
             )
             if shown is not None:
                 found = Labelled(label="wrong", witness=shown.witness)

@@ -6,14 +6,16 @@ generators; an input decides nothing before every reference has answered it and 
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from truegrade.assay.answers import AnswerRule, Arguments, ReferenceAnswers, affordable, answers_of, inputs_of
-from truegrade.assay.generators import Domain, generated_calls
+from truegrade.assay.answers import SIZE, AnswerRule, Arguments, ReferenceAnswers, answers_of, inputs_of
+from truegrade.assay.generators.domain import Domain
+from truegrade.assay.generators.edges import generated_calls
 from truegrade.assay.generators.stdin_texts import MOST_TEXTS, generated_texts
 from truegrade.assay.oracle_inputs import KnownCalls, known_calls
 from truegrade.assay.written_calls import is_plain
@@ -51,10 +53,31 @@ class ProblemOracle(AnswerRule, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     """What was left aside while it was built, and why: a second reference, inputs without an answer."""
 
+    @property
+    def own(self) -> list[Arguments]:
+        """The inputs of the problem's own tests."""
+        return [one.arguments for one in self.inputs if one.source == "own"]
 
+
+CALL_STEPS, ALL_STEPS = 50_000, 500_000
+"""Lines that a reference may execute for one input, and for all inputs of one source together."""
+CALL_SIZE, ALL_SIZE = 50_000, 1_000_000
+"""Items and characters, nested ones too, that an input and its output may hold, and all of one source together:
+dozens of programs are to be sent the one and to have the other compared."""
+_LONG_CPU_S, _CPU_S = 0.1, 60.0
+"""CPU seconds of one input, and of all: for calls that take long without executing lines, many times what lines
+take."""
+_BOUNDS = {
+    "CALL_STEPS": CALL_STEPS, "ALL_STEPS": ALL_STEPS, "CALL_SIZE": CALL_SIZE, "ALL_SIZE": ALL_SIZE,
+    "LONG_CPU_S": _LONG_CPU_S,
+}  # fmt: skip
+_COSTLY = (
+    f"the reference executes over {CALL_STEPS:,} lines, or input and output hold over {CALL_SIZE:,} items and "
+    f"characters, or those taken before come to {ALL_STEPS:,} or {ALL_SIZE:,}"
+)
 OWN_CPU_S, FURTHER_CPU_S, STDIN_CPU_S = 10.0, 2.0, 0.1
 """CPU seconds of a reference on one input: of its own tests, of others, and of others on stdin. Those of others
-that take many steps are left out before (`truegrade.assay.answers`), so that seconds decide little."""
+that take many steps are left out before (`affordable`), so that seconds decide little."""
 
 SLOW_CPU_S = 1.0
 """A problem on whose own tests the reference takes longer has no oracle: dozens of programs would take as long."""
@@ -73,7 +96,9 @@ class ValidInputs:
     ambiguous: list[str] = field(default_factory=list)
     """Calls on which they do not."""
     refused: int = 0
-    """Inputs that a reference raises on, or takes too many steps for."""
+    """Inputs that a reference raises on."""
+    costly: int = 0
+    """Inputs that take it too many steps, or whose values are too large (`affordable`)."""
 
 
 def rule_of(known: AnswerRule) -> AnswerRule:
@@ -138,6 +163,89 @@ def _agreed_rule(
     return rule_of(extended or known), extended
 
 
+_COUNTED = '''
+
+class _TruegradeLate(BaseException):
+    pass
+
+
+def _truegrade_counted(*args):
+    """Lines executed; -1 where the call raises, 0 where it, or those before it, take too much."""
+    import sys
+    import time
+    global _truegrade_steps, _truegrade_sizes
+    if _truegrade_steps > ALL_STEPS or _truegrade_sizes > ALL_SIZE:
+        return 0
+    steps, size = 0, _truegrade_size(args, CALL_SIZE)
+
+    def local(frame, event, arg):
+        nonlocal steps
+        if event == "line":
+            steps += 1
+            if steps > CALL_STEPS:
+                raise _TruegradeLate
+        return local
+
+    began = time.process_time()
+    sys.settrace(lambda frame, event, arg: local)
+    try:
+        value = ASKED(*args)
+        sys.settrace(None)
+        size += _truegrade_size(value, CALL_SIZE)
+        if size > CALL_SIZE or time.process_time() - began > LONG_CPU_S:  # in C, where no lines are counted
+            raise _TruegradeLate
+        _truegrade_sizes += size
+        return max(steps, 1)
+    except _TruegradeLate:
+        steps = max(steps, ALL_STEPS // 10)
+        return 0
+    except BaseException:
+        return -1
+    finally:
+        sys.settrace(None)
+        _truegrade_steps += steps
+
+
+_truegrade_steps = _truegrade_sizes = 0
+'''
+
+
+def affordable(
+    reference: str, rule: AnswerRule, inputs: Sequence[Arguments], executor: Executor
+) -> tuple[list[Arguments], int]:
+    """The inputs that a reference answers within its steps and size, in their order, and how many take too much.
+
+    Where all of them together take too much, those are kept that come first in an order drawn by lot. Steps
+    and sizes are counted and not seconds, so that another machine, or another load of it, uses the same inputs.
+
+    Args:
+        reference: whole program, trusted.
+        rule: how it is asked; not for programs on stdin.
+        inputs: argument tuples.
+        executor: the jail.
+    """
+    order = random.Random(0).sample(range(len(inputs)), len(inputs))
+    kept: list[int] = []
+    raising = 0
+
+    def keep(place: int, result: CallResult) -> bool:
+        nonlocal raising
+        steps = result.whole if result.error is None else -1
+        raising += steps < 0
+        if steps > 0:
+            kept.append(order[place])
+        return True
+
+    program, asked = rule.adapted(reference)
+    counted = _COUNTED.replace("ASKED", asked)
+    for name, most in _BOUNDS.items():
+        counted = counted.replace(name, str(most))
+    executor.call(
+        program + SIZE + counted, "_truegrade_counted", [inputs[each] for each in order], keep, cpu_s=_CPU_S
+    )
+    return [inputs[each] for each in sorted(kept)], len(inputs) - len(kept) - raising
+
+
 def valid_inputs(
     references: Sequence[str],
     rule: AnswerRule,
@@ -147,7 +255,7 @@ def valid_inputs(
     """Ask the references; the first is asked twice, in both orders, so that one that keeps a state is noticed."""
     valid, tried, call_cpu_s = ValidInputs(), len(inputs), STDIN_CPU_S
     if rule.entry_point and inputs:
-        inputs = affordable(references[0], rule, inputs, executor)
+        inputs, valid.costly = affordable(references[0], rule, inputs, executor)
         call_cpu_s = FURTHER_CPU_S
     if not inputs:
         return valid
@@ -166,7 +274,7 @@ def valid_inputs(
             valid.inputs.append(arguments)
         else:
             valid.ambiguous.append(rule.written(arguments))
-    valid.refused += tried - len(answered)
+    valid.refused += tried - valid.costly - len(answered)
     return valid
 
 
@@ -256,6 +364,8 @@ class _Builder:
         self.ambiguous += valid.ambiguous
         if valid.refused:
             self.notes.append(f"a reference gives no answer on {valid.refused} of {len(inputs)} {source} inputs")
+        if valid.costly:
+            self.notes.append(f"{valid.costly} of {len(inputs)} {source} inputs are cut: {_COSTLY}")
 
     def _asked(
         self, reference: str, inputs: Sequence[Arguments], numbers: Sequence[int] | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -105,8 +104,7 @@ def _recorded(task: FunctionTask, reference: str, called: str, executor: Executo
     tests = task.tests.removeprefix(called)  # which would hide what records
     asked = (reference, f"{task.setup}\n{tests}", task.entry_point)
     cpu_s = task.cpu_s or RECORDING_CPU_S
-    recorder = files("truegrade.assay").joinpath("call_recorder.py").read_text(encoding="utf-8")
-    outcome = executor.call(recorder, "recorded_calls", [asked], keep, cpu_s=cpu_s)
+    outcome = executor.call(_RECORDER, "recorded_calls", [asked], keep, cpu_s=cpu_s)
     if outcome.status != Reason.PASSED or not answers:
         return f"its tests could not be run with the reference ({outcome.status}: {outcome.detail})"
     if answers[0].error is not None:
@@ -117,6 +115,51 @@ def _recorded(task: FunctionTask, reference: str, called: str, executor: Executo
     if not is_plain(calls):
         return "its tests pass arguments that are not plain values"
     return tuple(map(tuple, calls))
+
+
+_RECORDER = """
+import copy
+import inspect
+import random
+import sys
+
+
+def recorded_calls(program, tests, entry_point):
+    random.seed(0)
+    namespace = {"__name__": "program"}
+    # The encoder of answers looks the classes of values up; a module of that name has to exist.
+    sys.modules["program"] = type(sys)("program")
+    exec(compile(program, "<program>", "exec", dont_inherit=True), namespace)
+    function, calls, depth = namespace[entry_point], [], 0
+
+    def recording(*args, **kwargs):
+        nonlocal depth
+        if depth == 0:  # a recursive function reaches this wrapper by its own name
+            calls.append(copy.deepcopy(_positional(function, args, kwargs)))
+        depth += 1
+        try:
+            return function(*args, **kwargs)
+        finally:
+            depth -= 1
+
+    namespace[entry_point] = recording
+    try:
+        exec(compile(tests, "<tests>", "exec", dont_inherit=True), namespace)
+    except Exception as error:
+        return calls, f"{type(error).__name__}: {error}"
+    return calls, ""
+
+
+def _positional(function, args, kwargs):
+    if not kwargs:
+        return args
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    if bound.kwargs:
+        raise TypeError("the tests pass arguments by name")
+    return bound.args
+"""
+"""Runs tests behind a program, and gives the arguments of each call of its function, by position and copied before
+the function could change them; and the exception that ended the tests, ``TypeName: message``, or an empty text."""
 
 
 def _with_published_rule(problem: Problem, known: KnownCalls) -> KnownCalls:

@@ -7,9 +7,9 @@ from contextlib import suppress
 
 import msgspec
 
-from truegrade.assay.answers import Arguments, answers_of
+from truegrade.assay.answers import MOST_LATE, TOO_LARGE, TOO_LONG, Arguments, answers_of
 from truegrade.assay.building import reference_of
-from truegrade.assay.generators import infer_domain
+from truegrade.assay.generators.domain import infer_domain
 from truegrade.assay.hardening.forms import (
     FORMS,
     STATED,
@@ -23,7 +23,7 @@ from truegrade.assay.hardening.forms import (
     with_tests,
 )
 from truegrade.assay.labelling import OracleLabeller, find_witness
-from truegrade.assay.oracle import ProblemOracle, build_oracle, rule_of
+from truegrade.assay.oracle import CALL_SIZE, ProblemOracle, build_oracle, rule_of
 from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.mutants import mutants
 from truegrade.assay.probes.right import rewrites
@@ -44,6 +44,10 @@ MOST_CPU = 2.0
 _LEAST_CPU_S = 0.02
 """Below it the start of a process is all that is measured."""
 _CALL_CPU_S = 0.1
+_LARGE = (
+    "{} wrong programs are not judged on every generated input: a value holds over "
+    f"{CALL_SIZE:,} items and characters, or all of one program's over {MOST_LATE * CALL_SIZE:,}"
+)
 
 
 class HardenedProblem(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +62,8 @@ class HardenedProblem(msgspec.Struct, frozen=True, kw_only=True):
     comparator: str = "equal"
     ambiguous: tuple[str, ...] = ()
     """Calls on which references disagree: doubts about the statement."""
+    notes: tuple[str, ...] = ()
+    """What was cut while inputs were taken, and why."""
     seen: AcceptedPrograms | None = None
     """Wrong mutants that the choice was made by."""
     held_out: AcceptedPrograms | None = None
@@ -145,6 +151,7 @@ class HardeningWork:
         self._right, self._right_held = _halves(right)
         self._others = oracle.references[1:]
         self._verdicts: dict[tuple[str, str], bool] = {}
+        self._large: set[str] = set()
         made_stubs = stubs(problem.id, oracle.entry_point, reference, examples_of(problem))
         self._stubs = [probe for probe in made_stubs if self._labeller.label(probe.code).label == "wrong"]
         # A stub that the present tests accept is refused by a new one, as a mutant is.
@@ -192,6 +199,7 @@ class HardeningWork:
             comparison=STATED.get(comparator, ""),
             comparator=comparator,
             ambiguous=self._oracle.ambiguous,
+            notes=(*self._oracle.notes, *([_LARGE.format(len(self._large))] if self._large else ())),
             seen=self._side(hardened, [probe.code for probe in self._wrong]),
             held_out=self._side(hardened, [probe.code for probe in self._wrong_held]),
             right=self._side(hardened, [*(probe.code for probe in self._right_held), *self._others]),
@@ -232,10 +240,12 @@ class HardeningWork:
         for probe in self._choosing:
             if probe.code in self._endless:
                 continue  # its present tests refuse it, after as long as they wait
-            got = self._answers(probe.code, inputs)
+            got = self._answers(probe.code, inputs, most_size=CALL_SIZE)
+            if any((one.error or "").endswith(TOO_LARGE) for one in got.values()):
+                self._large.add(probe.id)
             for number, right in expected.items():
                 one = got.get(number)
-                late = one is None or (one.error or "").endswith("takes too long")
+                late = one is None or (one.error or "").endswith((TOO_LONG, TOO_LARGE))
                 if one is None or late or right.error is not None:
                     continue  # what did not end in time says nothing that another machine would say too
                 if one.error is not None or not self._rule.same(right, one, inputs[number], self._executor):
@@ -254,8 +264,10 @@ class HardeningWork:
                     found[number] = written(value)
         return found
 
-    def _answers(self, program: str, inputs: Sequence[Arguments]) -> Mapping[int, CallResult]:
-        return answers_of(program, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S).results
+    def _answers(self, program: str, inputs: Sequence[Arguments], most_size: int = 0) -> Mapping[int, CallResult]:
+        return answers_of(
+            program, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S, most_size=most_size
+        ).results
 
     def _harmless(self, tests: list[NewTest]) -> tuple[list[NewTest], list[str]]:
         """Leave out tests that refuse a right program, and the last ones where all together take too long."""

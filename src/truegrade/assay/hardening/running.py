@@ -252,8 +252,8 @@ def hardened_lines(found: Hardened) -> Iterator[str]:
 
 
 JOURNAL_ENDING = ".journal.jsonl"
-_LINES = "2"
-"""Version of the journal's lines: those without measured rows belong to other settings."""
+_LINES = "3"
+"""Version of the journal's lines: those made by other rules belong to other settings."""
 
 
 def harden(
