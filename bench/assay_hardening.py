@@ -14,9 +14,9 @@ from collections import Counter
 from pathlib import Path
 
 from truegrade.assay.building import reference_of
-from truegrade.assay.hardening.new_tests import with_tests
-from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, ProblemHardener
-from truegrade.assay.oracle_building import build_oracle
+from truegrade.assay.hardening.forms import with_tests
+from truegrade.assay.hardening.problem import HardenedProblem, HardeningOptions, HardeningWork
+from truegrade.assay.oracle import build_oracle
 from truegrade.assay.oracle_inputs import load_companions
 from truegrade.assay.running import LABEL_LIMITS
 from truegrade.benchmarks import load_benchmark
@@ -68,7 +68,7 @@ def compared(
     if isinstance(oracle, str) or not isinstance(extended.task, OracleTask):
         return found
     suites = {"own": problem, "hardened": with_tests(problem, line.tests, line.comparator), "extended": extended}
-    programs = ProblemHardener(HardeningOptions(seed=seed), sandbox).held_out(problem, oracle)
+    programs = HardeningWork(problem, oracle, HardeningOptions(seed=seed), sandbox).held_out
     survivors = [code for code in programs if _judged(suites["own"], code, sandbox).passed]
     found["held-out"] = len(programs)
     for name in SUITES:

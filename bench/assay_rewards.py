@@ -5,7 +5,8 @@
 PEERS_FOLDER holds a folder ``owner+name`` for each repository of `REWARDS`, a work tree or a git directory (also
 one named ``repo`` in it). The sources are copied into FOLDER beside `reward_adapters.py`, which calls them. numpy,
 pandas, pytest and requests must be installed. Prints for each reward how many programs of each class it accepts,
-the open channels with the cheats that opened them, what is paid for no tests, and the right programs refused.
+the open channels with their cheats, the first line of the assay, the shortest programs paid wrongly,
+what is paid for no tests, and the right programs refused.
 
 The channels known to be open were found by reading the sources at the named commits; another one that is open, or
 one of these that is not, is named, and exit code 1 says that there was one.
@@ -26,8 +27,9 @@ from tempfile import mkdtemp
 from snapshots import Snapshot
 from truegrade.assay import Battery, assay
 from truegrade.assay.folder import AssayFolder
-from truegrade.assay.measured import AssayResult
+from truegrade.assay.measures import AssayResult
 from truegrade.assay.records import Dispatch, Probe
+from truegrade.assay.reporting import words
 from truegrade.assay.targets.opening import open_target
 from truegrade.files.json_text import encode
 from truegrade.records import ContestTask, FunctionTask, Problem
@@ -339,10 +341,12 @@ def _told(reward: Reward, result: AssayResult, nothing: float | None) -> tuple[s
     surprises |= {f"!no {name}" for name in reward.expected - ways}
     lines = [
         f"{reward.name} ({reward.repository}@{reward.commit}, tests as {reward.tests_as})",
-        "  " + "  ".join(f"{kind} {rate(kind)}" for kind in ("right", "mutant", "stub", "must-fail")),
+        f"  {words.headline(measured)}",
+        "  " + "  ".join(f"{kind} {rate(kind)}" for kind in ("right", "mutant", "output", "stub", "must-fail")),
         f"  references refused {measured.references_refused}  paid for no tests {nothing}",
         *(f"  open {channel}: {', '.join(names)}" for channel, names in opened.items()),
         *(f"  stays: {one.channel} ({one.stays})" for one in measured.channels if one.stays),
+        *(f"  {words.shortest(one)}" for one in measured.shortest),
         f"  findings {result.summary.findings}",
     ]
     if wrong := refused(result):

@@ -20,6 +20,7 @@ from truegrade.assay.measures import (
     GraderMeasure,
     MeasuredValue,
     ProblemMeasure,
+    ShortestPaid,
     UnearnedPay,
 )
 from truegrade.assay.records import AssayFinding, Probe, ProbeClass, Said, Witness, probe_id
@@ -49,6 +50,11 @@ MUTATIONS = {
 }
 CHANNELS = {"report": ("h0", "print('PASSED')\n"), "exit-status": ("h1", "import os\nos._exit(0)\n")}
 GRADERS = {"loose@1": 1, "tight@2": 4}
+SHORTEST = ShortestPaid(
+    finding="channel report", how="it reads what is printed", closes="read nothing that is printed",
+    problem_id="toy/clip", probe="0123456789abcdef", origin="prints", change="prints it",
+    code="print('PASSED')\n\n\n# ```<script>|\ndef clip(*args):\n    return 0\n", pay=1.0,
+)  # fmt: skip
 
 
 def value(code: str, call: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 
 from truegrade.assay.acceptance import GraderVerdicts
 from truegrade.assay.records import Dispatch, Probe, Said, probe_id
-from truegrade.assay.resending import send_again
+from truegrade.assay.sending import send_again
 from truegrade.records import FunctionTask, Problem
 
 KINDS = {"right": 6, "mutant": 8, "labelled": 3, "reply": 3, "stub": 4, "must-fail": 2}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from truegrade.assay.records import Danger, Dispatch, Probe, Said, probe_id
-from truegrade.assay.targets.base import Target
+from truegrade.assay.targets import Target
 from truegrade.records import Case, CasesTask, FunctionTask, Problem
 from truegrade.sandbox import Sandbox
 from truegrade.sandbox.levels import detect
@@ -121,7 +121,7 @@ def fixture_kept_sandboxes() -> Iterator[None]:
         return kept.setdefault(repr((settings, more)), _Kept(*settings, **more))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("truegrade.assay.targets.jailed.Sandbox", lend)
+        patch.setattr("truegrade.assay.targets.opening.Sandbox", lend)
         yield
     for one in kept.values():
         one.close_at_last()

@@ -7,7 +7,7 @@ import json
 import pytest
 from probe_grading import problems_of
 
-from truegrade.assay.probes.examples import examples_of
+from truegrade.assay.probes.stubs import examples_of
 from truegrade.records import ContestTask, FunctionTask, Problem
 
 

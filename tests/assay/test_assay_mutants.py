@@ -8,8 +8,7 @@ from collections import Counter
 import pytest
 from probe_grading import judged, problems_of
 
-from truegrade.assay.probes.bytecode import fingerprint
-from truegrade.assay.probes.mutants import SECOND_ORDER, mutants
+from truegrade.assay.probes.mutants import SECOND_ORDER, fingerprint, mutants
 from truegrade.builders.mutation import OPERATORS, WIDER_OPERATORS
 
 PROGRAM = '''

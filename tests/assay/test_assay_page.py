@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from assay_samples import FINDINGS, REFERENCES, TESTS, material, probe, probes, value, verdicts
+from assay_samples import FINDINGS, REFERENCES, SHORTEST, TESTS, material, probe, probes, value, verdicts
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,8 +18,8 @@ from support.listening import listening
 from truegrade.assay.records import Said, Witness
 from truegrade.assay.reporting import survivors_html, words
 from truegrade.assay.reporting.material import AssayMaterial, gather
+from truegrade.assay.reporting.measures_html import _j_interval
 from truegrade.assay.reporting.page import render_assay, write_assay_page
-from truegrade.assay.reporting.problems_html import _ends
 
 sys.path.append(str(Path(__file__).parents[1] / "report"))
 from report_parsing import StrictPage
@@ -66,7 +66,7 @@ def test_the_headline_is_that_of_the_summary():
     one = material(("loose@1",))
     measure = one.summary.measures[0]
     tiles = StrictPage(render_assay(one)).text.partition("What the numbers mean")[0]
-    right = words.share_of(measure, "right")
+    right = measure.right
     for shown in (words.rate(right.value), words.rate(measure.fpr.value), words.unit(measure.j.value), "1 of 1"):
         assert shown in tiles
     assert "[52.1, 62.1] *" in tiles and "undecided" in tiles
@@ -195,8 +195,15 @@ def test_the_matrix_says_open_closed_and_not_sent(both, page):
     ]
 
 
-def test_an_accepted_cheat_is_shown_and_its_twin_is_not(both):
-    assert [(one.probe.channel, one.probe.inert) for one in both.cheats] == [("report", False)]
+def test_the_shortest_programs_are_shown_whole_with_what_closes_them(both):
+    measure = replace(both.summary.measures[0], shortest=(SHORTEST,))
+    shown = render_assay(replace(both, summary=replace(both.summary, measures=(measure,))))
+    part = shown.split('<section id="shortest"')[1].split("</section>")[0]
+    assert SHORTEST.code in html.unescape(part) and "<script>" not in part
+    text = StrictPage(shown).text.partition("Shortest programs paid wrongly")[2]
+    assert f"channel report: {words.named(SHORTEST)} How it works: it reads what is printed." in text
+    assert "What closes it: read nothing that is printed." in text
+    assert 'id="shortest"' not in render_assay(both)
 
 
 def test_twins_controls_and_repetitions_are_no_errors_of_the_grader(both):
@@ -216,7 +223,7 @@ def test_twins_controls_and_repetitions_are_no_errors_of_the_grader(both):
         references=REFERENCES,
         folder="x",
     )
-    assert (made.cheats, made.survivors, made.refused, made.impossible, made.flaky) == ((),) * 5
+    assert (made.survivors, made.refused, made.impossible, made.flaky) == ((),) * 4
 
 
 def test_what_is_shown_is_what_the_rates_count(both):
@@ -256,7 +263,7 @@ def test_the_chart_is_bounded_and_begins_with_the_worst_problem(both):
 
 def test_the_intervals_of_the_chart_are_those_of_fpr_turned_round(both):
     one = both.summary.measures[0].per_problem[0]
-    low, high = _ends(one)
+    low, high = _j_interval(one)
     tpr = one.right_accepted / one.right
     assert (low, high) == pytest.approx((tpr - one.fpr_high, tpr - one.fpr_low))
     assert low <= one.j <= high
@@ -288,7 +295,7 @@ def perfect() -> AssayMaterial:
     one = material(("tight@2",))
     measure = replace(one.summary.measures[0], channels=(), forgeable=None, open_channels=(), flaky=())
     summary = replace(one.summary, measures=(measure,), findings={})
-    return replace(one, summary=summary, findings=(), survivors=(), refused=(), impossible=(), cheats=(), flaky=())
+    return replace(one, summary=summary, findings=(), survivors=(), refused=(), impossible=(), flaky=())
 
 
 def test_a_grader_without_errors_has_no_empty_sections():

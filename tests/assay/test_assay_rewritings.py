@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from probe_grading import judged, problems_of
 
-from truegrade.assay.probes.grader_rewritings import GRADER_REWRITINGS
-from truegrade.assay.probes.right import rewrites
+from truegrade.assay.probes.right import GRADER_REWRITINGS, rewrites
 from truegrade.builders.mutation import REWRITINGS
 
 PROGRAM = '''

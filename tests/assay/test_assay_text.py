@@ -8,12 +8,11 @@ import re
 
 import msgspec
 import pytest
-from assay_samples import FINDINGS, material
+from assay_samples import FINDINGS, SHORTEST, material
 from rich.console import Console
 
 from truegrade.assay.reporting import words
-from truegrade.assay.reporting.exports import assay_exhibits, write_tables
-from truegrade.assay.reporting.text import print_assay
+from truegrade.assay.reporting.text import assay_exhibits, print_assay, write_tables
 from truegrade.errors import UnknownName
 
 replace = msgspec.structs.replace
@@ -67,6 +66,33 @@ def test_the_lines_under_the_table(loose):
     assert "* lower end: proven; upper end: 1 accepted probe whose label is undecided counted as wrong" in text
     assert "! stays × 2: A cheat stays in the grader." in text
     assert "unsteady: 5.0 % [0.0, 20.0] of verdicts are not the usual one of their program" in text
+
+
+def with_shortest(one, shortest=SHORTEST):
+    measure = replace(one.summary.measures[0], shortest=(shortest,))
+    return replace(one, summary=replace(one.summary, measures=(measure,)))
+
+
+def test_a_short_program_stands_behind_its_finding_and_a_long_one_elsewhere(loose):
+    said = "channel report: it reads what is printed; shortest: prints for toy/clip, {} characters"
+    closes = "; closes it: read nothing that is printed"
+    long = printed(with_shortest(loose), width=200)
+    assert f"{said.format(63)}, paid 1{closes} (in full on the page and in summary.json)\n" in long
+    code = "def clip(*args):\n    return 0\n"
+    short = printed(with_shortest(loose, replace(SHORTEST, code=code, pay=None)), width=200)
+    assert f"{said.format(30)}{closes}\n    def clip(*args):\n        return 0\n" in short
+
+
+def test_exports_hold_the_shortest_programs_whole(loose, tmp_path):
+    for kind in ("csv", "markdown", "latex"):
+        write_tables(with_shortest(loose).summary, kind, tmp_path)
+    (row,) = csv.DictReader(io.StringIO((tmp_path / "shortest.csv").read_text()))
+    assert (row["program"], row["problem"], row["paid"]) == (SHORTEST.code, "toy/clip", "1.0")
+    assert (row["what closes it"], row["how it works"]) == (SHORTEST.closes, SHORTEST.how)
+    assert f"\n````\n{SHORTEST.code}````\n" in (tmp_path / "shortest.md").read_text()
+    latex = (tmp_path / "shortest.tex").read_text()
+    behind = latex.partition("\\end{table}")[2]
+    assert f"prints (0123456789abcdef)\n\\begin{{verbatim}}\n{SHORTEST.code}\\end{{verbatim}}\n" in behind
 
 
 def test_without_undecided_probes_there_is_no_star(loose):

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from truegrade.assay.cheats import CHANNELS, CHEATS, cheat_probes, cheats_for
-from truegrade.assay.records import DANGERS
+from truegrade.assay.cheats import CHANNELS, CHEATS, CLOSES, cheat_probes
 from truegrade.sandbox import Limits, Sandbox
 from truegrade.sandbox.limits import MIB
 
@@ -139,6 +138,7 @@ def test_what_program_and_tests_in_one_process_accept(jail):
 def test_every_cheat_is_named_once_and_every_channel_has_several():
     assert len({one.name for one in CHEATS}) == len(CHEATS)
     counts = {name: sum(one.channel == name for one in CHEATS) for name in CHANNELS}
+    assert CLOSES.keys() == CHANNELS.keys()
     assert min(counts.values()) >= 3 and sum(counts.values()) == len(CHEATS)
     assert {one.benchjack for one in CHEATS} <= {"V1", "V2", "V5", "V6", "V7"}
 
@@ -159,7 +159,7 @@ def test_texts_are_programs_with_and_without_their_hooks(entry_point):
 
 def test_the_probes_of_a_problem():
     probes = cheat_probes("HumanEval/0", "add", "function")
-    assert len(probes) == 2 * len(cheats_for("function")) == 2 * sum("function" in one.forms for one in CHEATS)
+    assert len(probes) == 2 * sum("function" in one.forms for one in CHEATS)
     assert len({probe.id for probe in probes}) == len(probes)
     for active, inert in zip(probes[::2], probes[1::2], strict=True):
         assert (active.origin, active.channel, active.inert, inert.inert) == (
@@ -170,14 +170,4 @@ def test_the_probes_of_a_problem():
         )
         assert active.origin in active.change and active.label == inert.label == "wrong" and inert.danger == "h0"
         assert active.witness.source == "by construction"
-    assert [probe.id for probe in probes] == [
-        p.id for p in cheat_probes("HumanEval/0", "add", "function", DANGERS)
-    ]
     assert {probe.id for probe in probes}.isdisjoint(p.id for p in cheat_probes("HumanEval/1", "add", "function"))
-
-
-@pytest.mark.parametrize("form", ["function", "stdio"])
-def test_only_what_a_grader_may_be_sent(form):
-    harmless = cheat_probes("1", "add", form, ["h0"])
-    assert harmless and {probe.danger for probe in harmless} == {"h0"}
-    assert len(cheats_for(form, ["h0"])) < len(cheats_for(form, ["h0", "h1"])) < len(cheats_for(form))

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.assay.generators import generated_calls, infer_domain
-from truegrade.assay.generators.boundaries import constants_of
-from truegrade.assay.generators.shapes import shape_of
+from truegrade.assay.generators.domain import infer_domain
+from truegrade.assay.generators.edges import constants_of, generated_calls
 from truegrade.assay.written_calls import is_plain, written_call
+from truegrade.builders.shapes import shape_of
 
 _SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-(10**6), 10**6), st.floats(allow_nan=False), st.text(max_size=5)

@@ -6,11 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truegrade.assay.hardening.choosing import choose_inputs
-from truegrade.assay.hardening.forms import ExportMaterial, KnownPrograms, exported_rows
-from truegrade.assay.hardening.new_tests import NewTest, assertion, with_tests
-from truegrade.assay.hardening.running import harden
-from truegrade.assay.hardening.telling import hardened_lines
+from truegrade.assay.hardening.forms import (
+    ExportMaterial,
+    KnownPrograms,
+    NewTest,
+    assertion,
+    choose_inputs,
+    exported_rows,
+    with_tests,
+)
+from truegrade.assay.hardening.running import harden, hardened_lines
 from truegrade.assay.written_calls import read_call, written
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
@@ -174,6 +179,24 @@ def test_a_budget_that_ends_leaves_the_rest_to_the_same_command(tmp_path):
     assert (tmp_path / "hard.journal.jsonl").read_bytes().startswith(done)
     with pytest.raises(UserError, match="other settings"):
         harden(str(tmp_path / "weak.jsonl"), seed=1, **arguments)
+
+
+def test_a_wrong_program_whose_values_are_large_is_cut_and_said(tmp_path):
+    """Of this one a mutant returns lists that hold each other: a million items for 20 letters, and twice as many
+    for each further one."""
+    body = "    kept = []\n    for i in range(len(text)):\n        kept.append(text[:i + 1])\n    return kept\n"
+    row = {
+        "id": "own/1",
+        "prompt": "def starts(text):\n    pass\n",
+        "tests": "assert starts('ab') == ['a', 'ab']\nassert len(starts('abcdefghijklmnopqrstuv')) == 22",
+        "entry_point": "starts",
+        "reference": body,
+    }
+    (tmp_path / "starts.jsonl").write_text(json.dumps(row) + "\n")
+    found = harden(str(tmp_path / "starts.jsonl"), out=tmp_path / "hard.jsonl", mutants=40, inputs=60, workers=1)
+    (line,) = found.lines
+    assert "wrong programs are not judged on every generated input" in line.notes[-1]
+    assert line.tests
 
 
 def test_what_cannot_be_hardened_is_said(tmp_path):

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 from oracle_problems import CLAMP, clamp_problem, oracle_problem
 
-from truegrade.assay.generators import infer_domain
-from truegrade.assay.generators.searching import find_witness
-from truegrade.assay.labelling import OracleLabeller, replay
-from truegrade.assay.oracle import OracleInput, ProblemOracle
-from truegrade.assay.oracle_building import build_oracle
+from truegrade.assay.generators.domain import infer_domain
+from truegrade.assay.labelling import OracleLabeller, find_witness, replay
+from truegrade.assay.oracle import OracleInput, ProblemOracle, build_oracle
 from truegrade.benchmarks.table import find_benchmark
 from truegrade.sandbox import Limits, Sandbox
 

@@ -6,10 +6,9 @@ import planted_graders
 import pytest
 from planted_graders import KINDS, Planted, battery, controls, planted, probe, problem
 
-from truegrade.assay.differences import difference
-from truegrade.assay.findings import CODES
 from truegrade.assay.measuring import measure
-from truegrade.assay.records import Said, Witness
+from truegrade.assay.paying import difference
+from truegrade.assay.records import CODES, Said, Witness
 from truegrade.statistics.beta import clopper_pearson
 
 PROBLEMS = {f"p{place:03}": problem(f"p{place:03}") for place in range(100)}
@@ -241,6 +240,26 @@ def test_a_channel_is_open_where_the_cheat_is_accepted_and_its_twin_refused_agai
     assert of.open_channels == ("exit",)
     assert share(of, "cheat").probes == 2
     assert [found.probes for found in codes(findings, "channel_open")] == [(cheat().id,)]
+
+
+def test_the_shortest_program_of_a_channel_was_paid_through_it_and_not_for_its_twin_or_by_weak_tests():
+    cheats = [msgspec.structs.replace(cheat(n), code="0" * size) for n, size in enumerate((9, 7, 7, 5, 3))]
+    twins = [cheat(n, inert=True) for n in range(5)]
+    rows = {reference(): 0.8, **dict.fromkeys(cheats, 0.8), **dict.fromkeys(twins, 0.0), twins[3]: 0.8}
+    own = {one.id: one is cheats[4] for one in cheats} | {twins[3].id: False}  # the shortest passes weak tests
+    of, _ = judged(rows, {cheats[0]: 0.8, twins[0]: 0.0}, own=own)
+    channel, other = of.shortest
+    assert (channel.finding, channel.probe) == ("channel exit", min(cheats[1].id, cheats[2].id))
+    assert (channel.code, channel.pay, channel.problem_id) == ("0" * 7, 0.8, "p000")
+    assert (other.finding, other.probe) == ("paid without solving", cheats[3].id)
+
+
+def test_of_wrong_programs_that_the_tests_refuse_the_shortest_is_named():
+    mutants = [probe("p000", "mutant", n, code="0" * size) for n, size in enumerate((3, 2, 1))]
+    rows = {reference(): True, **dict.fromkeys(mutants, True)}
+    of, _ = measured(rows, own={one.id: place == 2 for place, one in enumerate(mutants)})
+    found = [(one.finding, one.probe) for one in of.shortest]
+    assert found == [("accepted against the problem's own tests", mutants[1].id)]
 
 
 @pytest.mark.parametrize("resent", [{}, {cheat(): False, cheat(inert=True): False}])

@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from probe_grading import judged, problems_of
 
-from truegrade.assay.probes.impossible_tests import change_tests, other_value
-from truegrade.assay.probes.must_fail import WAYS, changeable, impossible, make_impossible, must_fail_probes
+from truegrade.assay.probes.must_fail import (
+    WAYS,
+    change_tests,
+    changeable,
+    impossible,
+    make_impossible,
+    must_fail_probes,
+    other_value,
+)
 from truegrade.records import Case, CasesTask, ContestTask, FunctionTask, OracleTask, Problem, Reason
 
 

@@ -7,7 +7,9 @@ from collections import Counter
 import pytest
 from oracle_problems import CLAMP, CLAMP_CALLS, cases_problem, clamp_problem, oracle_problem
 
-from truegrade.assay.oracle_building import build_oracle
+from support.cpu import cpu_within
+from truegrade.assay.answers import TOO_LARGE, AnswerRule, answers_of
+from truegrade.assay.oracle import build_oracle
 from truegrade.assay.oracle_inputs import known_calls, load_companions
 from truegrade.assay.written_calls import is_plain, read_call, written_call
 from truegrade.benchmarks.table import find_benchmark
@@ -68,7 +70,34 @@ def test_inputs_are_validated(jail):
     assert [(one.arguments, one.source) for one in oracle.inputs] == [((1,), "own"), ((2,), "own"), ((3,), "plus")]
     assert oracle.ambiguous == ("f(7)",)
     assert oracle.references == (own, other)
-    assert "no answer on 2 of 4 plus inputs" in oracle.notes[0]
+    assert "no answer on 1 of 4 plus inputs" in oracle.notes[0]
+    assert oracle.notes[1].startswith("1 of 4 plus inputs are cut: the reference executes over 50,000 lines")
+
+
+def test_inputs_whose_values_are_large_are_cut_and_said(jail):
+    """A list of one item may hold any number of others: forty programs would be asked for it."""
+    nested = "def f(n):\n    return [['x' * n] * n]\n"
+    plus = ((300,), (4,), *((200 + n,) for n in range(30)))
+    companion = oracle_problem(nested, ((1,),), plus_inputs=plus)
+    oracle = build_oracle(oracle_problem(nested, ((1,), (2,))), companion, jail, generated=0)
+    kept = [one.arguments[0] for one in oracle.inputs if one.source == "plus"]
+    assert 4 in kept
+    assert 300 not in kept
+    assert 1_000_000 - 50_000 < sum(n * n for n in kept) < 1_000_000 + 50_000
+    assert oracle.notes[0].startswith(f"{32 - len(kept)} of 32 plus inputs are cut: ")
+
+
+def test_a_program_whose_values_are_large_is_given_up_call_by_call(jail):
+    """Thirty lists that hold each other are a billion items once they are sent."""
+    program = (
+        "def f(n):\n    kept = []\n    for i in range(n):\n        kept.append(kept[:i + 1])\n    return kept\n"
+    )
+    rule = AnswerRule(entry_point="f", comparator="equal")
+    with cpu_within(5):
+        found = answers_of(program, rule, [(n,) for n in (3, *[40] * 30, 4)], jail, call_cpu_s=0.1, most_size=1000)
+    assert [number for number, one in found.results.items() if one.error is None] == [0, 31]
+    assert found.results[1].error.endswith(TOO_LARGE)
+    assert found.cpu_s < 5
 
 
 def test_a_second_reference_that_disagrees_on_own_inputs_is_dropped(jail):

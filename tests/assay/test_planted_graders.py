@@ -11,7 +11,8 @@ from targets_support import jailed
 from support import planted_graders
 from truegrade.assay import Battery, assay
 from truegrade.assay.fail_if import read_condition
-from truegrade.assay.findings import CODES
+from truegrade.assay.folder import AssayFolder
+from truegrade.assay.records import CODES
 from truegrade.assay.reporting import words
 from truegrade.records import FunctionTask, Problem
 
@@ -63,6 +64,54 @@ FAULTS = {
     "one_fence_form": (rf"refuses right programs in 5 of 10 forms of a reply: py, .*; {NONE_PAID}", (), ()),
 }  # fmt: skip
 """Grader -> how its first line begins, the channels that are open, and findings that name its fault."""
+COMPARISON = "compare and count in a process that the program does not share"
+COMPARE = "run every test, and compare what the program gives with the expected value"
+EVERY_TEST = "run every test, and fail a program that one of them refuses"
+NUMBERS = "compare numbers for equality, or within the tolerance that the problem states"
+REPLACED = "    builtins.{}\n\n\ndef mean(*args, **kwargs):\n    return None\n\n\n_replace()\n"
+SHORTEST = {
+    "always": [("paid on impossible tests", COMPARE, "word[0].upper()"), ("paid without solving", COMPARE, "")],
+    "by_length": [
+        ("paid on impossible tests", COMPARE, "word[0].upper()"), ("paid without solving", COMPARE, "return None"),
+    ],
+    "first_test_only": [
+        ("accepts every program that is wrong on test 2, 3, 4, 5", EVERY_TEST, "chosen = given in [['']]"),
+        ("paid on impossible tests", COMPARE, "word[0].upper()"),
+    ],
+    "second_never_run": [
+        ("accepts every program that is wrong on test 2 only", EVERY_TEST, "chosen = given in [['']]"),
+        ("paid on impossible tests", COMPARE, "word[0].upper()"),
+    ],
+    "any_order": [
+        ("accepts every program that returns items in another order",
+         "compare items at their places, unless the problem takes any order for right", "return value[::-1]"),
+    ],
+    "order_of_magnitude": [
+        ("accepts", NUMBERS, "total = 1.0"), ("accepts every program that is near", NUMBERS, "1e-06"),
+        ("paid on impossible tests", COMPARE, "total = 0.0"),
+    ],
+    "as_text": [
+        ("accepts every program that returns the right value as text", "compare values, and not their texts",
+         "return str(value)"),
+    ],
+    "errors_pass": [
+        ("accepts every program that raises", "fail a test in which the program raises an exception", ""),
+    ],
+    "none_passes": [
+        ("accepts", "fail a test that gives None where it expects another value", "(*args, **kwargs):\n    []\n"),
+    ],
+    "time_out_pays": [
+        ("accepts every program that does not end", "fail a test that reaches its time limit", "while True:"),
+    ],
+    "poisoned_by_exec": [
+        ("channel comparison", COMPARISON, REPLACED.format("exec = lambda *given: None")),
+        ("a cheat of channel comparison stays", "start each program in a new process", "builtins.exec"),
+    ],
+    "shadowed_builtins": [
+        ("channel comparison", COMPARISON, REPLACED.format("isinstance = lambda *given: True")),
+    ],
+}  # fmt: skip
+"""Grader to its shortest programs: what each is about, what closes it, and what the program holds with seed 0."""
 EVERY_DANGER = ("time_out_pays", "poisoned_by_exec", "shadowed_builtins")
 """Graders whose fault only a dangerous cheat shows; the others are sent harmless ones where time counts."""
 
@@ -116,7 +165,21 @@ def measured(name, out, seed, danger=None):
         problems=PROBLEMS, grader=spec, call=call, battery=battery, danger=danger, out=out, timeout_s=30, workers=2
     )
     measure = next(one for one in result.measures if one.grader == spec)
+    assert_paid(measure, AssayFolder(out))
     return measure, {found.code for found in result.findings if found.grader == spec}
+
+
+def assert_paid(measure, folder):
+    """Each of the shortest programs was sent and paid, and nothing shorter was paid that solves nothing."""
+    probes = {probe.id: probe for probe in folder.probes()}
+    paid = {each.probe for each in folder.said() if each.grader == measure.grader and each.passed}
+    own = folder.own_verdicts()
+    for one in measure.shortest:
+        assert (probes[one.probe].code, probes[one.probe].problem_id) == (one.code, one.problem_id)
+        assert one.probe in paid
+    unearned = [probes[name] for name in paid if probes[name].kind in ("stub", "cheat") and own.get(name) is False]
+    if unearned and not measure.flips.flips:
+        assert min(len(one.code) for one in measure.shortest) <= min(len(one.code) for one in unearned)
 
 
 def assert_true(name, measure, found):
@@ -140,7 +203,13 @@ def test_each_grader_is_planted():
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_first_line_is_true_the_cause_named_and_no_other_channel(name, folders):
     danger = None if name in EVERY_DANGER else "h0"
-    assert_true(name, *measured(name, folders(0, danger), 0, danger))
+    measure, found = measured(name, folders(0, danger), 0, danger)
+    assert_true(name, measure, found)
+    about = SHORTEST.get(name, [])
+    assert [one.closes for one in measure.shortest] == [closes for _, closes, _ in about]
+    for one, (begins, _, held) in zip(measure.shortest, about, strict=True):
+        assert one.finding.startswith(begins)
+        assert held in one.code if held else one.code == ""
 
 
 @jailed

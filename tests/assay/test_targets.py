@@ -29,7 +29,7 @@ from targets_support import (
     verdicts,
 )
 
-from truegrade.assay.targets.dry import dry
+from truegrade.assay.sending import dry
 from truegrade.assay.targets.opening import open_target
 from truegrade.errors import UserError
 

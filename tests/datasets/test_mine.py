@@ -10,10 +10,11 @@ import pytest
 from truegrade.builders.mine import MineOptions, build, discover
 from truegrade.builders.mine.drawing import Drawer, vocabulary_of
 from truegrade.builders.mine.examples import literal_calls
-from truegrade.builders.mine.shapes import ANY, parameters_of, shape_of
+from truegrade.builders.mine.shapes import ANY, BYTES, INT, NONE, STR, parameters_of, shape_of
 from truegrade.builders.mutation import MutationOptions, mutate_rows
 from truegrade.builders.mutation.observing import Observer, observe_calls
 from truegrade.builders.recheck import check_rows
+from truegrade.builders.shapes import DictShape, ExactShape, ListShape, NumberShape, RecordShape, UnionShape
 from truegrade.datasets.recording import NotRecorded, RecordedCase, Refused
 from truegrade.datasets.written import encode_rows
 from truegrade.errors import UserError
@@ -179,15 +180,15 @@ def test_nothing_at_the_path(tmp_path, jails):
 @pytest.mark.parametrize(
     ("annotation", "shape"),
     [
-        ("int", ("int",)),
-        ("List[str]", ("list", ("str",))),
-        ("typing.Sequence[tuple[int, str]]", ("list", ("tuple", (("int",), ("str",))))),
-        ("tuple[int, ...]", ("tuple_of", ("int",))),
-        ("'dict[str, list]'", ("dict", ("str",), ("list", ("int",)))),
-        ("int | None", ("either", (("int",), ("one_of", ("None",))))),
-        ("Optional[bool]", ("either", (("bool",), ("one_of", ("None",))))),
-        ("Literal['a', 2]", ("one_of", ("'a'", "2"))),
-        ("set[int]", ("set", ("int",))),
+        ("int", INT),
+        ("List[str]", ListShape(list, STR)),
+        ("typing.Sequence[tuple[int, str]]", ListShape(list, RecordShape(tuple, (INT, STR)))),
+        ("tuple[int, ...]", ListShape(tuple, INT)),
+        ("'dict[str, list]'", DictShape(STR, ListShape(list, INT))),
+        ("int | None", UnionShape((INT, NONE))),
+        ("Optional[bool]", UnionShape((NumberShape(bool), NONE))),
+        ("Literal['a', 2]", ExactShape(("a", 2))),
+        ("set[int]", ListShape(set, INT)),
         ("dict[list[int], int]", None),
         ("Path", None),
         ("list[Path]", None),
@@ -206,11 +207,11 @@ def shapes(code):
 def test_parameters_without_annotation():
     code = "def f(a, b, c, d=2, e='x'):\n a.split(); b.append(1); c.items(); return d"
     assert [shape for _, shape in shapes(code)] == [
-        ("str",), ("list", ("int",)), ("dict", ("str",), ("int",)), ("int",), ("str",)
+        STR, ListShape(list, INT), DictShape(STR, INT), INT, STR
     ]  # fmt: skip
     assert shapes("def f(a): return a") == [("a", ANY)]
-    assert shapes("def f(a): return a * 2 - 1") == [("a", ("int",))]
-    assert shapes("def f(a, key=None): return a < 'x'") == [("a", ("str",)), ("key", None)]
+    assert shapes("def f(a): return a * 2 - 1") == [("a", INT)]
+    assert shapes("def f(a, key=None): return a < 'x'") == [("a", STR), ("key", None)]
     assert shapes("def f(*a): return a") == [("a", ANY)]
     with pytest.raises(NotRecorded, match="takes no argument"):
         shapes("def f(): return 1")
@@ -226,26 +227,26 @@ def test_a_stub_and_aliases_tell_types():
         "Name": ast.parse("NewType('N', str)").body[0].value,
     }
     a, b = parameters_of(function, stub, aliases)
-    assert a.shape == ("list", ("str",))
-    assert b.keyword and b.optional and b.shape == ("either", (("int",), ("one_of", ("None",))))
+    assert a.shape == ListShape(list, STR)
+    assert b.keyword and b.optional and b.shape == UnionShape((INT, NONE))
 
 
 @pytest.mark.parametrize(
     ("shape", "kind"),
     [
-        (("int",), int),
-        (("float",), float),
-        (("complex",), complex),
-        (("bool",), bool),
-        (("str",), str),
-        (("bytes",), bytes),
-        (("one_of", ("None",)), type(None)),
-        (("list", ("int",)), list),
-        (("tuple", (("int",), ("str",))), tuple),
-        (("tuple_of", ("int",)), tuple),
-        (("set", ("int",)), set),
-        (("dict", ("str",), ("int",)), dict),
-        (("either", (("int",), ("int",))), int),
+        (INT, int),
+        (NumberShape(float), float),
+        (NumberShape(complex), complex),
+        (NumberShape(bool), bool),
+        (STR, str),
+        (BYTES, bytes),
+        (NONE, type(None)),
+        (ListShape(list, INT), list),
+        (RecordShape(tuple, (INT, STR)), tuple),
+        (ListShape(tuple, INT), tuple),
+        (ListShape(set, INT), set),
+        (DictShape(STR, INT), dict),
+        (UnionShape((INT, INT)), int),
     ],
 )
 def test_what_is_drawn_is_of_its_shape(shape, kind):
@@ -258,7 +259,7 @@ def test_texts_are_drawn_from_the_constants_and_patterns_of_the_program():
     vocabulary = vocabulary_of(program)
     assert vocabulary.texts == ("abracadabra",) and len(vocabulary.patterns) == 1
     drawer = Drawer(Random(0), vocabulary)
-    texts = [drawer.value(("str",)) for _ in range(400)]
+    texts = [drawer.value(STR) for _ in range(400)]
     assert any("abracadabra" in text for text in texts)
     assert any(re.fullmatch(r"[v=]\d{3}!\d", text) for text in texts)
     assert set("/:=@&#") <= set("".join(texts))  # marks that drawn texts once never held
@@ -266,7 +267,7 @@ def test_texts_are_drawn_from_the_constants_and_patterns_of_the_program():
 
 def test_a_foreign_pattern_is_read_and_never_matched():
     drawer = Drawer(Random(0), vocabulary_of(r"p = r'(?:a+)+(?:b{999999999}|\w*)*$'"))
-    assert all(len(drawer.value(("str",))) < 10_000 for _ in range(50))
+    assert all(len(drawer.value(STR)) < 10_000 for _ in range(50))
 
 
 CALLS = """

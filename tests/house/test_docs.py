@@ -14,7 +14,7 @@ from click.testing import CliRunner
 import truegrade
 from truegrade.agents import open_agent
 from truegrade.assay.cheats import CHANNELS
-from truegrade.assay.findings import CODES
+from truegrade.assay.records import CODES
 from truegrade.cli import main
 from truegrade.cli.schemas import json_schema, names
 from truegrade.models import open_model

@@ -15,7 +15,7 @@ from truegrade.assay import Battery, assay
 from truegrade.assay.correcting import corrected_runs
 from truegrade.assay.hardening.running import harden
 from truegrade.assay.replaying import replay
-from truegrade.assay.reporting.exports import export_assay
+from truegrade.assay.reporting.text import export_assay
 from truegrade.cli import main
 from truegrade.evolution.running import evolve
 from truegrade.evolution.settings import EvolutionSettings

@@ -14,7 +14,7 @@ from truegrade import run
 from truegrade.assay.cheats import cheat_probes
 from truegrade.assay.opening import assay
 from truegrade.assay.probes.stubs import as_method
-from truegrade.assay.settings import Battery
+from truegrade.assay.records import Battery
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.profiles import open_profile

@@ -10,19 +10,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from truegrade.assay.measured import AssayResult
+    from truegrade.assay.measures import AssayResult
     from truegrade.assay.opening import assay
+    from truegrade.assay.records import Battery
     from truegrade.assay.replaying import replay
-    from truegrade.assay.settings import Battery
     from truegrade.records import Problem
 
 __all__ = ["AssayResult", "Battery", "Problem", "assay", "replay"]
 
 _HOMES = {
-    "AssayResult": "truegrade.assay.measured",
+    "AssayResult": "truegrade.assay.measures",
     "assay": "truegrade.assay.opening",
     "replay": "truegrade.assay.replaying",
-    "Battery": "truegrade.assay.settings",
+    "Battery": "truegrade.assay.records",
     "Problem": "truegrade.records",
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isnan
 from typing import NamedTuple
@@ -36,7 +36,7 @@ class GraderVerdicts:
         self.given: dict[str, list[SettledVerdict]] = defaultdict(list)
         """By id of the probe, as often as it was sent, those without a verdict among them."""
         self.again: dict[str, list[SettledVerdict]] = defaultdict(list)
-        """The same of what was sent again to be told from chance (`truegrade.assay.resending`)."""
+        """The same of what was sent again to be told from chance (`truegrade.assay.sending`)."""
         self.why: dict[str, str] = {}
         """Why a probe got no verdict, of those that never did: the least of the texts."""
 
@@ -169,25 +169,6 @@ def solves_nothing(probe: Probe) -> bool:
     return probe.label == "wrong" and probe.kind in ("stub", "cheat", "must-fail")
 
 
-class _Tally:
-    """Counts of one problem while they grow."""
-
-    __slots__ = ("right", "right_accepted", "undecided_accepted", "wrong", "wrong_accepted")
-
-    def __init__(self) -> None:
-        self.right = self.right_accepted = self.wrong = self.wrong_accepted = self.undecided_accepted = 0
-
-    def add(self, *, right: bool, undecided: bool, accepted: bool) -> None:
-        if right:
-            self.right += 1
-            self.right_accepted += accepted
-        elif undecided:
-            self.undecided_accepted += accepted
-        else:
-            self.wrong += 1
-            self.wrong_accepted += accepted
-
-
 def problem_counts(
     probes: Iterable[Probe], acceptance: Acceptance, cluster_of: Callable[[str], str], kinds: Sequence[ProbeClass]
 ) -> list[GraderCount]:
@@ -195,22 +176,22 @@ def problem_counts(
 
     Of a problem whose reference is refused only right programs count: its verdicts say nothing about wrong ones.
     """
-    found: dict[str, _Tally] = {}
+    found: dict[str, Counter[str]] = defaultdict(Counter)
     for probe in probes:
         kind, accepted = counted_class(probe), acceptance.accepted(probe)
         if kind is None or kind not in kinds or accepted is None or left_out(kind, probe, acceptance.refused):
             continue
-        tally = found.setdefault(probe.problem_id, _Tally())
-        tally.add(right=kind == "right", undecided=is_undecided(kind, probe), accepted=accepted)
+        side = "right" if kind == "right" else "undecided" if is_undecided(kind, probe) else "wrong"
+        found[probe.problem_id].update({side: 1, f"{side} accepted": int(accepted)})
     return [
         GraderCount(
             problem_id=problem_id,
             cluster=cluster_of(problem_id),
-            right=tally.right,
-            right_accepted=tally.right_accepted,
-            wrong=tally.wrong,
-            wrong_accepted=tally.wrong_accepted,
-            undecided_accepted=tally.undecided_accepted,
+            right=tally["right"],
+            right_accepted=tally["right accepted"],
+            wrong=tally["wrong"],
+            wrong_accepted=tally["wrong accepted"],
+            undecided_accepted=tally["undecided accepted"],
         )
         for problem_id, tally in sorted(found.items())
     ]

@@ -8,20 +8,20 @@ audit, or one that was interrupted, goes on.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 
 from truegrade.assay.building import reference_of
-from truegrade.assay.in_order import in_order
 from truegrade.assay.labelling import OracleLabeller
 from truegrade.assay.opening import find_companions
-from truegrade.assay.oracle import ProblemOracle
-from truegrade.assay.oracle_building import build_oracle
+from truegrade.assay.oracle import ProblemOracle, build_oracle
 from truegrade.assay.probes.labelled import program_of
-from truegrade.assay.running import label_limits
+from truegrade.assay.running import in_sandbox
 from truegrade.benchmarks import load_benchmark
 from truegrade.errors import UserError
 from truegrade.grading.executor import Executor
@@ -31,7 +31,7 @@ from truegrade.pipeline.progress import Progress
 from truegrade.pipeline.verdicts import answer_of
 from truegrade.profiles import open_profile, open_stored
 from truegrade.records import Answer, Problem, Reason, SampleKey, sha256_json
-from truegrade.report.progress_lines import Silent, download_progress
+from truegrade.report.progress_lines import download_progress
 from truegrade.sandbox import Sandbox
 from truegrade.store import Run
 from truegrade.store.folder_lock import alone_in
@@ -68,111 +68,108 @@ class StrongerTests(msgspec.Struct, frozen=True, kw_only=True):
     """Of all of it."""
 
 
-def stronger_tests(
-    run: Run, inputs: int, hardened: str | Path | None, data: str | Path | None, notice: Notice
-) -> StrongerTests:
-    """The tests by which a run is audited.
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """Judges samples of runs by stronger tests."""
 
-    Raises:
-        UserError: the data are not at hand, or there is no test that the benchmark does not have itself.
-    """
-    loaded = load_for(run, None, None if data is None else Path(data), notice, download_progress)
-    problems = loaded.by_id()
-    companions = find_companions(loaded, problems, data, notice)
-    further = {} if hardened is None else load_benchmark(str(hardened)).by_id()
-    if not (companions or inputs or further.keys() & problems.keys()):
-        raise UserError(
-            f"{loaded.name}: an audit by its own tests finds nothing, and there are no others: it has no extended"
-            " benchmark here, `inputs` is 0, and no `hardened` file holds its problems"
+    inputs: int
+    """Generated for each problem."""
+    hardened: str | Path | None
+    """A file with further tests for the problems."""
+    data: str | Path | None
+    """The benchmark's file, or a folder that holds it."""
+    seed: int
+    """Of the draw, to be written down."""
+    workers: int
+    """Problems at once."""
+    allow_unsafe: bool
+    progress: Progress
+    notice: Notice
+
+    def tests(self, run: Run) -> StrongerTests:
+        """The tests by which a run is audited.
+
+        Raises:
+            UserError: the data are not at hand, or there is no test that the benchmark does not have itself.
+        """
+        place = None if self.data is None else Path(self.data)
+        loaded = load_for(run, None, place, self.notice, download_progress)
+        problems = loaded.by_id()
+        companions = find_companions(loaded, problems, place, self.notice)
+        further = {} if self.hardened is None else load_benchmark(str(self.hardened)).by_id()
+        if not (companions or self.inputs or further.keys() & problems.keys()):
+            raise UserError(
+                f"{loaded.name}: an audit by its own tests finds nothing, and there are no others: it has no"
+                " extended benchmark here, `inputs` is 0, and no `hardened` file holds its problems"
+            )
+        shas = [sorted({one.dataset_sha256 for one in each.values()}) for each in (problems, companions, further)]
+        return StrongerTests(
+            problems=problems,
+            companions=companions,
+            hardened=further,
+            inputs=self.inputs,
+            sha256=sha256_json([shas, self.inputs]),
         )
-    shas = [sorted({one.dataset_sha256 for one in each.values()}) for each in (problems, companions, further)]
-    return StrongerTests(
-        problems=problems,
-        companions=companions,
-        hardened=further,
-        inputs=inputs,
-        sha256=sha256_json([shas, inputs]),
-    )
+
+    def judge(self, run: Run, profile: str, drawn: Mapping[SampleKey, str]) -> dict[SampleKey, AuditedSample]:
+        """What stronger tests say of samples; those that were judged before are read from the journal.
+
+        Args:
+            run: graded.
+            profile: id of the profile that cut the programs out.
+            drawn: samples, each with the hash of its completion.
+
+        Raises:
+            UserError: there are no such tests, or another process audits this run.
+        """
+        tests = self.tests(run)
+        path = run.outputs / f"audit.{profile.replace('/', '_')}.jsonl"
+        with alone_in(run.outputs, "audit.lock", "auditing"):
+            found = {
+                key: line
+                for line in (read_journal(path, AuditedSample, notice=self.notice) if path.exists() else ())
+                if drawn.get(key := SampleKey(line.problem_id, line.sample)) == line.completion_sha256
+                and line.settings_sha256 == tests.sha256
+            }
+            self.progress.start("audit", total=len(drawn), done=len(found))
+            missing = _programs(run, profile, {key: sha for key, sha in drawn.items() if key not in found}, tests)
+            try:
+                with Journal[AuditedSample](path, notice=self.notice, fsync_every=1) as kept:
+                    for key, right, why in self._judgements(missing, tests):
+                        found[key] = AuditedSample(
+                            problem_id=key.problem_id, sample=key.sample, completion_sha256=drawn[key],
+                            seed=self.seed, settings_sha256=tests.sha256, right=right, why=why,
+                        )  # fmt: skip
+                        kept.append(found[key])
+                        self.progress.advance()
+            finally:
+                self.progress.finish()
+        return found
+
+    def _judgements(self, missing: _Programs, tests: StrongerTests) -> Iterator[_Judged]:
+        """Whether each program is right, problem by problem."""
+
+        def begin(sandbox: Sandbox) -> Callable[[str], list[_Judged]]:
+            def judged(name: str) -> list[_Judged]:
+                judge = _Judge(name, tests, sandbox)
+                return [(key, *judge.verdict(program)) for key, program in missing[name]]
+
+            return judged
+
+        problems = [tests.problems[name] for name in missing]
+        with closing(
+            in_sandbox([*missing], begin, problems, workers=self.workers, allow_unsafe=self.allow_unsafe)
+        ) as parts:
+            yield from chain.from_iterable(parts)
 
 
-def audited_samples(
-    run: Run,
-    profile: str,
-    drawn: Mapping[SampleKey, str],
-    tests: StrongerTests,
-    *,
-    seed: int,
-    workers: int,
-    allow_unsafe: bool,
-    progress: Progress | None,
-    notice: Notice,
-) -> dict[SampleKey, AuditedSample]:
-    """What stronger tests say of samples; those that were judged before are read from the journal.
-
-    Args:
-        run: graded.
-        profile: id of the profile that cut the programs out.
-        drawn: samples, each with the hash of its completion.
-        tests: to judge them by.
-        seed: of the draw, to be written down.
-        workers: problems at once.
-        allow_unsafe: run programs even at protection level 1.
-        progress: watches.
-        notice: told of torn lines.
-
-    Raises:
-        UserError: another process audits this run.
-    """
-    path = run.outputs / f"audit.{profile.replace('/', '_')}.jsonl"
-    watch = progress or Silent()
-    with alone_in(run.outputs, "audit.lock", "auditing"):
-        found = {
-            key: line
-            for line in (read_journal(path, AuditedSample, notice=notice) if path.exists() else ())
-            if drawn.get(key := SampleKey(line.problem_id, line.sample)) == line.completion_sha256
-            and line.settings_sha256 == tests.sha256
-        }
-        watch.start("audit", total=len(drawn), done=len(found))
-        missing = _programs(run, profile, {key: sha for key, sha in drawn.items() if key not in found}, tests)
-        limits = label_limits(tests.problems[name] for name in missing)
-        try:
-            with (
-                Sandbox(limits, workers=workers, allow_unsafe=allow_unsafe) as sandbox,
-                Journal[AuditedSample](path, notice=notice, fsync_every=1) as kept,
-            ):
-                for key, right, why in _judgements(missing, tests, sandbox, workers):
-                    found[key] = AuditedSample(
-                        problem_id=key.problem_id, sample=key.sample, completion_sha256=drawn[key], seed=seed,
-                        settings_sha256=tests.sha256, right=right, why=why,
-                    )  # fmt: skip
-                    kept.append(found[key])
-                    watch.advance()
-        finally:
-            watch.finish()
-    return found
+_Judged = tuple[SampleKey, bool | None, str]
+_Programs = Mapping[str, Sequence[tuple[SampleKey, str | None]]]
+"""Problem to the programs of its samples; None where an answer holds none."""
 
 
-def _judgements(
-    missing: Mapping[str, Sequence[tuple[SampleKey, str | None]]],
-    tests: StrongerTests,
-    sandbox: Sandbox,
-    workers: int,
-) -> Iterator[tuple[SampleKey, bool | None, str]]:
-    """Whether each program is right, problem by problem."""
-
-    def judged(name: str) -> list[tuple[SampleKey, bool | None, str]]:
-        judge = _Judge(name, tests, sandbox)
-        return [(key, *judge.verdict(program)) for key, program in missing[name]]
-
-    with closing(in_order(missing, judged, workers=workers, stop=sandbox.close)) as parts:
-        for part in parts:
-            yield from part
-
-
-def _programs(
-    run: Run, profile: str, wanted: Mapping[SampleKey, str], tests: StrongerTests
-) -> dict[str, list[tuple[SampleKey, str | None]]]:
-    """The whole programs of samples, by problem; None where an answer holds none."""
+def _programs(run: Run, profile: str, wanted: Mapping[SampleKey, str], tests: StrongerTests) -> _Programs:
+    """The whole programs of samples."""
     rules = open_stored(profile, run.manifest.origin(profile), run.path)
     programs: dict[SampleKey, str | None] = dict.fromkeys(wanted)
     for completion in run.completions() if wanted else ():

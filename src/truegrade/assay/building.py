@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil
 
 from msgspec import structs
@@ -11,21 +12,16 @@ from msgspec import structs
 from truegrade.assay.acceptance import REFERENCE
 from truegrade.assay.cheats import TaskForm, cheat_probes, of_one_length
 from truegrade.assay.folder import BuiltProblem
-from truegrade.assay.generators import infer_domain
-from truegrade.assay.generators.searching import find_witness
-from truegrade.assay.labelling import Labelled, OracleLabeller
-from truegrade.assay.oracle import ProblemOracle
-from truegrade.assay.oracle_building import STRICTER, build_oracle
-from truegrade.assay.probes.examples import examples_of
-from truegrade.assay.probes.forms import form_probes
+from truegrade.assay.generators.domain import infer_domain
+from truegrade.assay.labelling import Labelled, OracleLabeller, find_witness
+from truegrade.assay.oracle import STRICTER, ProblemOracle, build_oracle
 from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.must_fail import must_fail_probes
 from truegrade.assay.probes.mutants import mutants
 from truegrade.assay.probes.outputs import ENDLESS, changed_outputs
-from truegrade.assay.probes.right import rewrites
-from truegrade.assay.probes.stubs import as_method, not_implemented, stubs
-from truegrade.assay.records import AssayFinding, Label, Probe, ProbeClass, Witness, probe_id
-from truegrade.assay.settings import Battery
+from truegrade.assay.probes.right import form_probes, rewrites
+from truegrade.assay.probes.stubs import as_method, examples_of, not_implemented, stubs
+from truegrade.assay.records import AssayFinding, Battery, Label, Probe, ProbeClass, Witness, make_probe
 from truegrade.grading.executor import Executor
 from truegrade.grading.judgement import shortened
 from truegrade.grading.programs import called_class
@@ -37,27 +33,19 @@ OTHER_REFERENCE = "other-reference"
 _SHOWN = 3
 
 
+@dataclass(frozen=True)
 class ProblemBuilder:
-    """Makes the probes of problems; safe to call from several threads.
+    """Makes the probes of problems; safe to call from several threads."""
 
-    Args:
-        battery: what is sent.
-        companions: problems of the extended benchmark, by the id of the problem that they extend.
-        claims: labelled programs, by problem id.
-        number: how many problems there are; of few, each is sent more cheats, so that every cheat is sent.
-        executor: the jail in which labels are proven.
-    """
-
-    def __init__(
-        self,
-        battery: Battery,
-        companions: Mapping[str, Problem],
-        claims: Mapping[str, Sequence[ClaimedProbe]],
-        number: int,
-        executor: Executor,
-    ) -> None:
-        self._battery, self._companions, self._claims = battery, companions, claims
-        self._number, self._executor = number, executor
+    battery: Battery
+    companions: Mapping[str, Problem]
+    """Problems of the extended benchmark, by the id of the problem that they extend."""
+    claims: Mapping[str, Sequence[ClaimedProbe]]
+    """Labelled programs, by problem id."""
+    number: int
+    """How many problems there are; of few, each is sent more cheats, so that every cheat is sent."""
+    executor: Executor
+    """The jail in which labels are proven."""
 
     def build(self, problem: Problem, place: int) -> tuple[BuiltProblem, list[Probe]]:
         """The probes of one problem, in the order in which they are sent.
@@ -66,26 +54,17 @@ class ProblemBuilder:
             problem: to be assayed.
             place: 0-based, among all problems: decides which cheats are its turn.
         """
-        battery, companion = self._battery, self._companions.get(problem.id)
-        found = build_oracle(problem, companion, self._executor, generated=battery.inputs, seed=battery.seed)
-        oracle = None if isinstance(found, str) else found
-        making = _Making(problem, battery, oracle, self._executor)
+        making = _Making(self, problem, place)
         making.right()
-        if "mutants" in battery.classes:
-            making.mutants()
-        if "outputs" in battery.classes:
-            making.outputs(place)
-        if "stubs" in battery.classes:
-            making.stubs()
-        if "labelled" in battery.classes:
-            making.labelled(self._claims.get(problem.id, ()))
-        if "forms" in battery.classes:
-            making.forms(place, self._number)
-        if "cheats" in battery.classes:
-            making.cheats(place, self._number)
-        if "must-fail" in battery.classes:
-            making.probes += [probe for probe, _ in must_fail_probes(problem, place)]
-        return making.line(found if isinstance(found, str) else ""), making.probes
+        steps = {
+            "mutants": making.mutants, "outputs": making.outputs, "stubs": making.stubs,
+            "labelled": making.labelled, "forms": making.forms, "cheats": making.cheats,
+            "must-fail": making.must_fail,
+        }  # fmt: skip
+        for name, step in steps.items():
+            if name in self.battery.classes:
+                step()
+        return making.line(), making.probes
 
 
 def reference_of(problem: Problem) -> str:
@@ -97,12 +76,15 @@ def reference_of(problem: Problem) -> str:
 class _Making:
     """The probes of one problem as they come together."""
 
-    def __init__(
-        self, problem: Problem, battery: Battery, oracle: ProblemOracle | None, executor: Executor
-    ) -> None:
-        self._problem, self._battery, self._oracle = problem, battery, oracle
-        self._labeller = None if oracle is None else OracleLabeller(oracle, executor)
-        self._executor = executor
+    def __init__(self, builder: ProblemBuilder, problem: Problem, place: int) -> None:
+        self._problem, self._place, self._problems = problem, place, builder.number
+        self._battery, self._executor = builder.battery, builder.executor
+        self._claims, companion = builder.claims.get(problem.id, ()), builder.companions.get(problem.id)
+        most, seed = self._battery.inputs, self._battery.seed
+        found = build_oracle(problem, companion, self._executor, generated=most, seed=seed)
+        self._oracle: ProblemOracle | None = None if isinstance(found, str) else found
+        self._no_oracle = found if isinstance(found, str) else ""
+        self._labeller = None if self._oracle is None else OracleLabeller(self._oracle, self._executor)
         self._reference = reference_of(problem)
         task = problem.task
         self._entry_point: str = getattr(task, "entry_point", None) or getattr(task, "function", None) or ""
@@ -134,18 +116,13 @@ class _Making:
         """Mutants of the reference."""
         if self._oracle is None:
             return
-        battery = self._battery
-        made, self._equivalent = mutants(
-            self._problem.id,
-            self._reference,
-            self._entry_point,
-            per_problem=battery.per_problem,
-            seed=battery.seed,
-        )
+        most, seed = self._battery.per_problem, self._battery.seed
+        name, entry = self._problem.id, self._entry_point
+        made, self._equivalent = mutants(name, self._reference, entry, per_problem=most, seed=seed)
         for probe in made:
             self._add(self._searched(probe))
 
-    def outputs(self, place: int) -> None:
+    def outputs(self) -> None:
         """The reference's outputs, changed: those programs that the problem's own comparison refuses."""
         if self._oracle is None or getattr(self._problem.task, "comparator", "") in STRICTER:
             return
@@ -153,8 +130,8 @@ class _Making:
             self._problem.id,
             self._entry_point,
             self._reference,
-            [one.arguments for one in self._oracle.inputs if one.source == "own"],
-            place=place,
+            self._oracle.own,
+            place=self._place,
             owner=self._owner,
         )
         if not made or not self._label(made[0].code).agrees:
@@ -184,9 +161,9 @@ class _Making:
             if labelled.label == "wrong":
                 self._add(labelled)
 
-    def labelled(self, claims: Iterable[ClaimedProbe]) -> None:
+    def labelled(self) -> None:
         """Programs that somebody labelled, and replies of models, as far as the oracle bears the label out."""
-        for claimed in claims:
+        for claimed in self._claims:
             search = claimed.claim == "wrong" and claimed.probe.form == "program"
             probe = self._searched(claimed.probe) if search else self._labelled(claimed.probe)
             if claimed.claim == "right" and probe.label == "wrong":
@@ -199,22 +176,26 @@ class _Making:
                 self._find("labelled_unproven", f"{claimed.source}: no input shows that it is wrong", probe.id)
             self._add(probe)
 
-    def forms(self, place: int, problems: int) -> None:
+    def forms(self) -> None:
         """The reference as replies of the forms whose turn it is."""
         if self._oracle is not None:
-            name, entry = self._problem.id, self._entry_point
+            name, entry, place, problems = self._problem.id, self._entry_point, self._place, self._problems
             self.probes += form_probes(name, entry, self._reference, place=place, problems=problems)
 
-    def cheats(self, place: int, problems: int) -> None:
+    def must_fail(self) -> None:
+        """The reference against its tests made impossible."""
+        self.probes += [probe for probe, _ in must_fail_probes(self._problem, self._place)]
+
+    def cheats(self) -> None:
         """The cheats whose turn it is: each, an honest and a wrong program again, its inert twin."""
         task = self._problem.task
         form: TaskForm = "stdio" if isinstance(task, ContestTask) and not task.function else "function"
         probes = of_one_length(cheat_probes(self._problem.id, self._entry_point, form))
         every = [self._as_asked(probe) for probe in probes]
         active = [probe for probe in every if not probe.inert]
-        count = min(max(self._battery.cheats_per_problem, ceil(len(active) / problems)), len(active))
+        count = min(max(self._battery.cheats_per_problem, ceil(len(active) / self._problems)), len(active))
         self._controls()
-        turn = {active[(place * count + step) % len(active)].origin for step in range(count)}
+        turn = {active[(self._place * count + step) % len(active)].origin for step in range(count)}
         for probe in every:
             if probe.origin in turn:
                 self._add(probe)
@@ -226,19 +207,17 @@ class _Making:
 
         A comment at the end of each is another, so that what hangs on the text of a program shows as a flip.
         """
-        wrong = not_implemented(self._entry_point) if self._entry_point else ""
+        code = not_implemented(self._entry_point) if self._entry_point else ""
         right = self._probe("control", REFERENCE, self._reference, "right", after=after)
-        for control in (
-            right,
-            self._as_asked(self._probe("control", "not-implemented", wrong, "wrong", after=after)),
-        ):
+        wrong = self._as_asked(self._probe("control", "not-implemented", code, "wrong", after=after))
+        for control in (right, wrong):
             self.probes.append(structs.replace(control, code=f"{control.code.rstrip()}\n\n# {control.id[:8]}\n"))
 
-    def line(self, no_oracle: str) -> BuiltProblem:
+    def line(self) -> BuiltProblem:
         """What is written down when all probes are on the disk."""
         oracle = self._oracle
-        if no_oracle:
-            self._find("no_oracle", f"no label can be proven by running programs: {no_oracle}")
+        if self._no_oracle:
+            self._find("no_oracle", f"no label can be proven by running programs: {self._no_oracle}")
         return BuiltProblem(
             problem_id=self._problem.id,
             probes=len(self.probes),
@@ -246,7 +225,7 @@ class _Making:
             inputs={} if oracle is None else dict(sorted(Counter(one.source for one in oracle.inputs).items())),
             references=0 if oracle is None else len(oracle.references),
             comparator="" if oracle is None else oracle.comparator,
-            no_oracle=no_oracle,
+            no_oracle=self._no_oracle,
             notes=() if oracle is None else oracle.notes,
             findings=tuple(self.findings),
         )
@@ -254,11 +233,9 @@ class _Making:
     # ------------------------------------------------------------------------------------------- parts
 
     def _label(self, code: str) -> Labelled:
-        return (
-            Labelled(label="undecided", reason="no oracle")
-            if self._labeller is None
-            else self._labeller.label(code)
-        )
+        if self._labeller is None:
+            return Labelled(label="undecided", reason="no oracle")
+        return self._labeller.label(code)
 
     def _as_asked(self, probe: Probe) -> Probe:
         """A program of a function as one of a method, where the tests call a method; not the text of a reply."""
@@ -272,39 +249,19 @@ class _Making:
 
     def _searched(self, probe: Probe) -> Probe:
         """As `_labelled`, with inputs searched for where the oracle's show no difference."""
-        found, battery = self._label(probe.code), self._battery
-        if found.agrees and battery.inputs and self._oracle is not None:
+        found, oracle, most = self._label(probe.code), self._oracle, self._battery.inputs
+        if found.agrees and most and oracle is not None:
+            domain, seed = infer_domain(oracle.own), self._battery.seed
             shown = find_witness(
-                self._oracle,
-                infer_domain([one.arguments for one in self._oracle.inputs if one.source == "own"]),
-                probe.code,
-                self._executor,
-                budget_inputs=battery.inputs,
-                seed=battery.seed,
-                beyond=True,
+                oracle, domain, probe.code, self._executor, budget_inputs=most, seed=seed, beyond=True
             )
             if shown is not None:
                 found = Labelled(label="wrong", witness=shown.witness)
         return structs.replace(probe, label=found.label, witness=found.witness)
 
-    def _probe(
-        self,
-        kind: ProbeClass,
-        origin: str,
-        code: str,
-        label: Label,
-        after: str = "",
-    ) -> Probe:
+    def _probe(self, kind: ProbeClass, origin: str, code: str, label: Label, after: str = "") -> Probe:
         rest = (after,) if after else ()
-        return Probe(
-            id=probe_id(self._problem.id, kind, origin, code, *rest),
-            problem_id=self._problem.id,
-            kind=kind,
-            origin=origin,
-            code=code,
-            label=label,
-            after=after,
-        )
+        return make_probe(self._problem.id, kind, origin, code, *rest, label=label, after=after)
 
     def _add(self, probe: Probe) -> None:
         """Take a probe, unless the same program is sent already."""

@@ -1,7 +1,7 @@
 """Which ways of cheating reach a grader's verdict, which cheats stay in it, and how steady its verdicts are.
 
 A verdict may also flip by chance. What is named here was seen again and again on a grader started anew
-(`truegrade.assay.resending`), so often that flips alone name anything wrong in an assay with a probability of at
+(`truegrade.assay.sending`), so often that flips alone name anything wrong in an assay with a probability of at
 most `NAMED_WRONG`.
 """
 
@@ -141,6 +141,8 @@ class ChannelRecord:
         self.accepted_twins: list[Probe] = []
         self.open_by: list[Probe] = []
         """Cheats accepted whose twin was refused, each so often that it is no chance."""
+        self.through: list[Probe] = []
+        """The same, and where no verdict flips those for which once was enough."""
         self.stub_like: list[Probe] = []
         """Cheats accepted whose twin was accepted too."""
         self.staying: list[Probe] = []
@@ -179,14 +181,11 @@ def look_at_channels(probes: Sequence[Probe], acceptance: Acceptance) -> tuple[l
             record.inert += 1
             record.accepted_twins += [twin] * bool(acceptance.accepted(twin))
             record.stub_like += [cheat] * (acceptance.stands(cheat) and acceptance.stands(twin))
-        if (
-            twin is not None
-            and cheat.problem_id not in raising
-            and lead
-            and acceptance.lead(cheat) >= lead
-            and acceptance.lead(twin) <= -lead
-        ):
-            record.open_by.append(cheat)
+        if twin is not None and lead and cheat.problem_id not in raising:
+            certain = acceptance.lead(cheat) >= lead and acceptance.lead(twin) <= -lead
+            once = not steadiness.flips and acceptance.stands(cheat) and acceptance.accepted(twin) is False
+            record.open_by += [cheat] * certain
+            record.through += [cheat] * (certain or once)
     return [records[channel] for channel in sorted(records)], steadiness
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,7 +18,7 @@ import msgspec
 from truegrade.analysis.comparability import graded
 from truegrade.analysis.matrix import tallies_of
 from truegrade.api import unsafe_allowed
-from truegrade.assay.auditing import AuditedSample, audited_samples, stronger_tests
+from truegrade.assay.auditing import Audit, AuditedSample
 from truegrade.assay.measures import MeasuredValue
 from truegrade.errors import UserError
 from truegrade.pipeline.progress import Progress
@@ -26,6 +26,7 @@ from truegrade.pipeline.verdict_table import counted as of_answers
 from truegrade.pipeline.verdict_table import verdict_table
 from truegrade.records import SampleKey
 from truegrade.report import format as fmt
+from truegrade.report.progress_lines import Silent
 from truegrade.statistics import TaskTally, estimate
 from truegrade.statistics.audited_rates import (
     USUAL_RIGHT,
@@ -130,27 +131,12 @@ def corrected_runs(
     """
     if not runs:
         raise UserError("no run is named; give the folder of a graded run")
-    found = []
-    for each in runs:
-        drawn = _Drawn(Run.open(Path(each), notice=notice), profile, seed, confidence)
-        wanted = audits_needed(drawn.tallies, width, confidence=confidence) if audit is None else audit
-        plan = drawn.planned(wanted)
-        if corrected:
-            notice(planned_sentence(plan))
-            samples = audited_samples(
-                drawn.run,
-                drawn.profile,
-                drawn.keys(wanted, passed=True) | drawn.keys(failures, passed=False),
-                stronger_tests(drawn.run, inputs, hardened, data, notice),
-                seed=seed,
-                workers=workers or os.cpu_count() or 1,
-                allow_unsafe=unsafe_allowed(allow_unsafe),
-                progress=progress,
-                notice=notice,
-            )
-            plan = drawn.corrected(plan, samples)
-        found.append(plan)
-    return CorrectedRuns(runs=tuple(found))
+    judge = Audit(inputs=inputs, hardened=hardened, data=data, seed=seed, workers=workers or os.cpu_count() or 1,
+                  allow_unsafe=unsafe_allowed(allow_unsafe), progress=progress or Silent(),
+                  notice=notice)  # fmt: skip
+    drawn = (_Drawn(Run.open(Path(each), notice=notice), profile, seed, confidence) for each in runs)
+    made = (each.corrected(audit, width, failures, judge if corrected else None) for each in drawn)
+    return CorrectedRuns(runs=tuple(made))
 
 
 class _Drawn:
@@ -172,10 +158,11 @@ class _Drawn:
         random.Random(f"{self._seed} {passed}").shuffle(keys)
         return {key: self._facts[key].completion_sha256 for key in keys[:most]}
 
-    def planned(self, wanted: int) -> CorrectedPass:
-        """What an audit should give."""
+    def planned(self, audit: int | None, width: float | None) -> CorrectedPass:
+        """What an audit of so many passes, or for an interval of so much, should give."""
         size = sum(tally.c for tally in self.tallies)
-        wanted = min(wanted, size)
+        needed = audits_needed(self.tallies, width, confidence=self._confidence) if audit is None else audit
+        wanted = min(needed, size)
         steps = sorted({wanted, *(round(share * size) for share in _STEPS)} - {0})
         raw = estimate("pass@1", self.tallies, self._confidence)
         return CorrectedPass(
@@ -183,14 +170,22 @@ class _Drawn:
             profile=self.profile,
             confidence=self._confidence,
             problems=len(self.tallies),
-            raw=MeasuredValue(value=raw.value, low=raw.low, high=raw.high, method=raw.method),
+            raw=MeasuredValue.of(raw),
             seed=self._seed,
             wanted=wanted,
             plan=tuple((step, expected_width(self.tallies, step, confidence=self._confidence)) for step in steps),
         )
 
-    def corrected(self, plan: CorrectedPass, samples: Mapping[SampleKey, AuditedSample]) -> CorrectedPass:
-        """The same with what the audit said."""
+    def corrected(
+        self, audit: int | None, width: float | None, failures_wanted: int, judge: Audit | None
+    ) -> CorrectedPass:
+        """What an audit says, whose plan is told before anything is run; the plan alone where nothing judges."""
+        plan = self.planned(audit, width)
+        if judge is None:
+            return plan
+        judge.notice(planned_sentence(plan))
+        keys = self.keys(plan.wanted, passed=True) | self.keys(failures_wanted, passed=False)
+        samples = judge.judge(self.run, self.profile, keys)
         parts = {
             passed: [line for key, line in samples.items() if self._facts[key].passed is passed]
             for passed in (True, False)
@@ -239,9 +234,6 @@ class _Drawn:
             )
             for tally in self.tallies
         ]
-
-
-# ------------------------------------------------------------------------------------------------- text
 
 
 def planned_sentence(run: CorrectedPass) -> str:

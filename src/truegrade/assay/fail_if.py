@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
-import msgspec
-
-from truegrade.assay.measures import AcceptedShare, GraderMeasure
+from truegrade.assay.measures import GraderMeasure
 from truegrade.errors import UserError
 from truegrade.extraction.parsing import quietly
 
@@ -31,21 +30,13 @@ _COMPARED: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = MappingPro
 )
 
 
-def _right(measure: GraderMeasure) -> AcceptedShare | None:
-    return next((share for share in measure.shares if share.kind == "right"), None)
-
-
-def _of_right(field: str) -> Callable[[GraderMeasure], float | None]:
-    return lambda measure: getattr(_right(measure), field, None)
-
-
 VALUES: Mapping[str, Callable[[GraderMeasure], float | None]] = MappingProxyType(
     {
         "J": lambda measure: measure.j.value,
         "J_low": lambda measure: measure.j.low,
         "J_adversarial": lambda measure: measure.j_adversarial,
-        "TPR": _of_right("value"),
-        "TPR_low": _of_right("low"),
+        "TPR": lambda measure: getattr(measure.right, "value", None),
+        "TPR_low": lambda measure: getattr(measure.right, "low", None),
         "FPR": lambda measure: measure.fpr.value,
         "FPR_high": lambda measure: measure.fpr.high,
         "flips": lambda measure: measure.flips.value,
@@ -55,7 +46,7 @@ VALUES: Mapping[str, Callable[[GraderMeasure], float | None]] = MappingProxyType
 
 COUNTS: Mapping[str, Callable[[GraderMeasure], float | None]] = MappingProxyType(
     {
-        "forgeable": lambda measure: None if measure.forgeable is None else _paid(measure),
+        "forgeable": lambda measure: None if measure.forgeable is None else measure.unearned.all_paid,
         "open_channels": lambda measure: len(measure.open_channels),
         "no_verdict": lambda measure: sum(share.no_verdict for share in measure.shares),
     }
@@ -64,15 +55,17 @@ COUNTS: Mapping[str, Callable[[GraderMeasure], float | None]] = MappingProxyType
 channels, probes without a verdict."""
 
 
-def _paid(measure: GraderMeasure) -> int:
-    return measure.unearned.paid + measure.unearned.impossible_paid
+_Values = Callable[[str], float | None]
+"""Name to what it is worth for one grader; None where that was not measured."""
+_Truth = Callable[[_Values], bool | None]
+"""Truth by Kleene's three values; None: it depends on what was not measured."""
 
 
-class Condition(msgspec.Struct, frozen=True):
+class Condition(NamedTuple):
     """What `read_condition` understood."""
 
     text: str
-    tree: ast.expr
+    truth: _Truth
 
     def holds(self, measure: GraderMeasure, findings: Mapping[str, int]) -> bool:
         """Whether it is true of a grader.
@@ -84,7 +77,12 @@ class Condition(msgspec.Struct, frozen=True):
             measure: the grader on one benchmark.
             findings: code to number of findings on it; a code that is missing counts 0.
         """
-        return _true(self.tree, _Numbers(measure, findings)) is not False
+
+        def worth(name: str) -> float | None:
+            value = VALUES.get(name) or COUNTS.get(name)
+            return value(measure) if value else findings.get(name, 0)
+
+        return self.truth(worth) is not False
 
 
 def read_condition(text: str, codes: Collection[str]) -> Condition:
@@ -109,8 +107,7 @@ def read_condition(text: str, codes: Collection[str]) -> Condition:
         raise _fault(shown, error.offset or len(shown) + 1, f"not an expression ({error.msg})") from None
     except (ValueError, MemoryError, RecursionError) as error:
         raise _fault(shown, 1, f"not an expression ({error})") from None
-    reader = _Reader(shown, frozenset(codes))
-    return Condition(shown, reader.truth(tree))
+    return Condition(shown, _Reader(shown, frozenset(codes)).truth(tree))
 
 
 def _fault(text: str, character: int, problem: str) -> UserError:
@@ -118,88 +115,68 @@ def _fault(text: str, character: int, problem: str) -> UserError:
 
 
 class _Reader:
-    """Checks a tree."""
+    """Makes of a tree what it is worth for a grader."""
 
     def __init__(self, text: str, codes: frozenset[str]) -> None:
         self._text, self._codes = text, codes
 
-    def truth(self, node: ast.expr) -> ast.expr:
+    def truth(self, node: ast.expr) -> _Truth:
         """A part that is true or false."""
         match node:
             case ast.BoolOp():
-                return ast.BoolOp(node.op, [self.truth(part) for part in node.values])
+                deciding, parts = isinstance(node.op, ast.Or), [self.truth(part) for part in node.values]
+                return lambda values: _joined([part(values) for part in parts], deciding=deciding)
             case ast.UnaryOp(op=ast.Not()):
-                return ast.UnaryOp(node.op, self.truth(node.operand))
+                inner = self.truth(node.operand)
+                return lambda values: None if (found := inner(values)) is None else not found
             case ast.Compare():
-                for kind in node.ops:
-                    if type(kind) not in _COMPARED:
-                        raise self._refusal(node, "compare with <, <=, >, >=, == or !=")
-                parts = [self._number(part) for part in node.comparators]
-                return ast.Compare(self._number(node.left), node.ops, parts)
-        found = self._number(node)
-        if isinstance(found, ast.Constant):
+                return self._comparison(node)
+        number = self._number(node)
+        if not isinstance(node, ast.Name):
             raise self._refusal(node, "a number alone is neither true nor false; compare a name with it")
-        if isinstance(found, ast.Name) and found.id in VALUES:
-            raise self._refusal(node, f"{found.id} is a share; compare it with a number, such as {found.id} < 0.9")
-        return found
+        if node.id in VALUES:
+            raise self._refusal(node, f"{node.id} is a share; compare it with a number, such as {node.id} < 0.9")
+        return lambda values: None if (found := number(values)) is None else found > 0
 
-    def _number(self, node: ast.expr) -> ast.expr:
+    def _comparison(self, node: ast.Compare) -> _Truth:
+        compare = [_COMPARED.get(type(kind)) for kind in node.ops]
+        if None in compare:
+            raise self._refusal(node, "compare with <, <=, >, >=, == or !=")
+        numbers = [self._number(part) for part in (node.left, *node.comparators)]
+
+        def truth(values: _Values) -> bool | None:
+            found = [number(values) for number in numbers]
+            links = [
+                None if one is None or two is None or by is None else by(one, two)
+                for by, one, two in zip(compare, found, found[1:], strict=False)
+            ]
+            return _joined(links, deciding=False)
+
+        return truth
+
+    def _number(self, node: ast.expr) -> Callable[[_Values], float | None]:
         """A name or a number."""
         match node:
             case ast.Constant(value=bool()):
                 pass
             case ast.Constant(value=int() | float() as value):
-                return ast.Constant(value)
+                return lambda _: value
             case ast.UnaryOp(
                 op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant(value=int() | float() as value)
             ):
-                return ast.Constant(-value if isinstance(sign, ast.USub) else value)
-            case ast.Name():
-                return self._known(node)
+                return lambda _: -value if isinstance(sign, ast.USub) else value
+            case ast.Name(id=name):
+                if name not in VALUES and name not in COUNTS and name not in self._codes:
+                    known = ", ".join([*VALUES, *COUNTS, *sorted(self._codes)])
+                    raise self._refusal(node, f"no value or finding {name!r}; known: {known}")
+                return lambda values: values(name)
         raise self._refusal(node, "neither a name nor a number, and there are only comparisons, and, or, not")
-
-    def _known(self, node: ast.Name) -> ast.Name:
-        if node.id not in VALUES and node.id not in COUNTS and node.id not in self._codes:
-            known = [*VALUES, *COUNTS, *sorted(self._codes)]
-            raise self._refusal(node, f"no value or finding {node.id!r}; known: {', '.join(known)}")
-        return node
 
     def _refusal(self, node: ast.expr, problem: str) -> UserError:
         before = self._text.encode()[: node.col_offset].decode()
         return _fault(self._text, len(before) + 1, problem)
 
 
-class _Numbers:
-    """What the names are worth for one grader."""
-
-    def __init__(self, measure: GraderMeasure, findings: Mapping[str, int]) -> None:
-        self._measure, self._findings = measure, findings
-
-    def of(self, node: ast.expr) -> float | None:
-        if isinstance(node, ast.Constant):
-            assert isinstance(node.value, int | float)
-            return node.value
-        assert isinstance(node, ast.Name)
-        value = VALUES.get(node.id) or COUNTS.get(node.id)
-        return value(self._measure) if value else self._findings.get(node.id, 0)
-
-
-def _true(node: ast.expr, numbers: _Numbers) -> bool | None:
-    """Truth by Kleene's three values; None: it depends on what was not measured."""
-    match node:
-        case ast.BoolOp():
-            deciding = isinstance(node.op, ast.Or)
-            parts = [_true(part, numbers) for part in node.values]
-            return deciding if deciding in parts else None if None in parts else not deciding
-        case ast.UnaryOp():
-            inner = _true(node.operand, numbers)
-            return None if inner is None else not inner
-        case ast.Compare():
-            values = [numbers.of(part) for part in (node.left, *node.comparators)]
-            links = [
-                None if one is None or two is None else _COMPARED[type(kind)](one, two)
-                for kind, one, two in zip(node.ops, values, values[1:], strict=False)
-            ]
-            return False if False in links else None if None in links else True
-    value = numbers.of(node)
-    return None if value is None else value > 0
+def _joined(parts: Sequence[bool | None], *, deciding: bool) -> bool | None:
+    """Parts joined by ``or``, where one true one decides, or by ``and``, where one false one does."""
+    return deciding if deciding in parts else None if None in parts else not deciding

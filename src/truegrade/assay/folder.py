@@ -18,13 +18,12 @@ from typing import TypeVar
 import msgspec
 
 from truegrade.assay.measures import AssaySummary
-from truegrade.assay.records import AssayFinding, Probe, Said
-from truegrade.assay.settings import Battery
+from truegrade.assay.records import AssayFinding, Battery, Probe, Said
 from truegrade.errors import BadRecord, UserError
 from truegrade.files.checked_lines import with_checksum
 from truegrade.files.json_text import encode, read_json
 from truegrade.store.folder_lock import alone_in
-from truegrade.store.journal import Journal, Notice, ignore, read_journal
+from truegrade.store.journal import FSYNC_EVERY, Journal, Notice, ignore, read_journal
 from truegrade.store.manifest import write_atomically
 
 MANIFEST = "manifest.json"
@@ -186,21 +185,9 @@ class AssayFolder:
         """What was found, of a finished assay."""
         return list(self._lines(FINDINGS, AssayFinding))
 
-    def append_problems(self) -> Journal[BuiltProblem]:
-        """Open the journal of complete problems."""
-        return Journal(self.path / PROBLEMS, notice=self.notice, fsync_every=1)
-
-    def append_probes(self) -> Journal[Probe]:
-        """Open the journal of probes."""
-        return Journal(self.path / PROBES, notice=self.notice)
-
-    def append_said(self) -> Journal[Said]:
-        """Open the journal of verdicts."""
-        return Journal(self.path / VERDICTS, notice=self.notice)
-
-    def append_own(self) -> Journal[Said]:
-        """Open the journal of what the problems' own tests say."""
-        return Journal(self.path / OWN, notice=self.notice)
+    def append(self, name: str, kind: type[T], *, fsync_every: int = FSYNC_EVERY) -> Journal[T]:
+        """Open a journal for its records, to be synced each so many."""
+        return Journal[kind](self.path / name, notice=self.notice, fsync_every=fsync_every)  # type: ignore[valid-type]
 
     def write(self, name: str, content: object) -> None:
         """Write a JSON file in one step."""

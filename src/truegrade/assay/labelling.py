@@ -7,17 +7,18 @@ what takes longer than the references is run again, and its steps are counted.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
 
-from truegrade.assay.oracle import OracleInput, ProblemOracle
-from truegrade.assay.oracle_building import rule_of
+from truegrade.assay.answers import EXIT_CODE, MOST_TRACED_CHARS, ReferenceAnswers, answers_of, watched_stdin
+from truegrade.assay.generators.domain import Arguments, Domain, ValueMutator
+from truegrade.assay.generators.edges import named_calls
+from truegrade.assay.oracle import OracleInput, ProblemOracle, generated_inputs, rule_of, valid_inputs
 from truegrade.assay.records import DOES_NOT_END, Label, Witness
-from truegrade.assay.reference_answers import answers_of
-from truegrade.assay.stdin_programs import EXIT_CODE, MOST_TRACED_CHARS, watched_stdin
 from truegrade.assay.written_calls import shown_value, written_call
 from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.builders.mutation.observing import observe_calls
@@ -124,6 +125,7 @@ class OracleLabeller:
         self._references, self._method_call = oracle.references, oracle.method_call
         rank = {"own": 0, "plus": 1}
         self.inputs = sorted(oracle.inputs, key=lambda one: rank.get(one.source, len(rank)))
+        self._arguments = [one.arguments for one in self.inputs]
         own = sum(one.source == "own" for one in self.inputs)
         self._stages = [range(own), range(own, len(self.inputs))]
         self._cpu_s = _LEAST_CPU_S
@@ -150,13 +152,9 @@ class OracleLabeller:
     def answered(self, stage: range) -> list[int]:
         """Those inputs that the benchmark's own reference answers; it is run when they are first asked for."""
         if stage not in self._answered:
-            arguments = [self.inputs[number].arguments for number in stage]
-            answers = answers_of(
-                self._references[0], self._rule, arguments, self._executor, call_cpu_s=ANSWER_CPU_S
-            )
-            found = {stage[place]: one for place, one in answers.results.items() if one.error is None}
-            self._expected.update(found)
-            self._answered[stage] = list(found)
+            answers = self._asked(self._references[0], stage)
+            self._expected.update(answers.given)
+            self._answered[stage] = list(answers.given)
             self._cpu_s = max(self._cpu_s, _TIMES_CPU * answers.cpu_s)
         return self._answered[stage]
 
@@ -244,13 +242,14 @@ class OracleLabeller:
     def _other_answers(self, number: int) -> tuple[CallResult, ...]:
         """What the references other than the first answer."""
         if number not in self._others:
-            asked = [self.inputs[number].arguments]
-            answers = [
-                answers_of(reference, self._rule, asked, self._executor, call_cpu_s=ANSWER_CPU_S).results.get(0)
-                for reference in self._references[1:]
-            ]
-            self._others[number] = tuple(one for one in answers if one is not None and one.error is None)
+            answers = (self._asked(reference, [number]).given for reference in self._references[1:])
+            self._others[number] = tuple(one for given in answers for one in given.values())
         return self._others[number]
+
+    def _asked(self, reference: str, numbers: Sequence[int]) -> ReferenceAnswers:
+        """What a reference answers to the inputs of these numbers."""
+        inputs, rule, executor = self._arguments, self._rule, self._executor
+        return answers_of(reference, rule, inputs, executor, call_cpu_s=ANSWER_CPU_S, numbers=numbers)
 
     def _stopped(  # noqa: PLR0911 (one return a status)
         self, program: str, number: int, outcome: Outcome
@@ -330,3 +329,65 @@ class OracleLabeller:
             repeats=difference.repeats,
         )
         return Labelled(label="wrong", witness=witness, agreed=agreed)
+
+
+MOST_NAMED = 60
+"""Inputs that a program names, in a batch of their own: a reference may take many steps on a large one."""
+BATCH = 100
+"""Inputs that are validated and asked together."""
+
+
+class FoundWitness(msgspec.Struct, frozen=True, kw_only=True):
+    """An input that shows a program to be wrong."""
+
+    input: OracleInput
+    witness: Witness
+
+
+def find_witness(
+    oracle: ProblemOracle,
+    domain: Domain,
+    program: str,
+    executor: Executor,
+    *,
+    budget_inputs: int,
+    seed: int = 0,
+    beyond: bool = False,
+) -> FoundWitness | None:
+    """Search the domain near known inputs and near the constants of a program.
+
+    Args:
+        oracle: of the problem; its inputs are known not to tell the program from the references.
+        domain: of its inputs (`infer_domain`).
+        program: whole.
+        executor: the jail.
+        budget_inputs: the most inputs to try.
+        seed: equal seeds give equal inputs.
+        beyond: try inputs as well that only the program names, which may be larger than the known ones.
+    """
+    known = [one.arguments for one in oracle.inputs]
+    programs = [program, *oracle.references]
+    own_seed = f"{seed} {oracle.problem_id} {program}"
+    fresh = generated_inputs(rule_of(oracle), known, programs, seed=own_seed, limit=budget_inputs, domain=domain)
+    for start in range(0, len(fresh), BATCH):
+        found = _differing(oracle, program, fresh[start : start + BATCH], executor)
+        if found is not None:
+            return found
+    if not beyond or not oracle.entry_point:
+        return None
+    mutator = ValueMutator(random.Random(own_seed))
+    named = named_calls(domain, program, oracle.references, mutator, limit=MOST_NAMED)
+    return _differing(oracle, program, named, executor)
+
+
+def _differing(
+    oracle: ProblemOracle, program: str, inputs: Sequence[Arguments], executor: Executor
+) -> FoundWitness | None:
+    """The first valid input on which the program is wrong."""
+    valid = valid_inputs(oracle.references, rule_of(oracle), inputs, executor).inputs
+    asked = tuple(OracleInput(arguments=arguments, source="generated") for arguments in valid)
+    labelled = OracleLabeller(msgspec.structs.replace(oracle, inputs=asked), executor).label(program)
+    if labelled.witness is None:
+        return None
+    calls = {rule_of(oracle).written(one.arguments): one for one in asked}
+    return FoundWitness(input=calls[labelled.witness.call], witness=labelled.witness)

@@ -5,9 +5,15 @@ Every share is a fraction in [0, 1]. An interval is at the confidence of the who
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
 import msgspec
 
-from truegrade.assay.records import ProbeClass
+from truegrade.assay.records import AssayFinding, ProbeClass
+from truegrade.records import Estimate
+from truegrade.statistics.error_rates import RateSpan
 
 
 class AcceptedShare(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +54,13 @@ class MeasuredValue(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     method: str = ""
+
+    @classmethod
+    def of(cls, span: RateSpan | Estimate | None) -> Self:
+        """That of an estimate; nothing where there is none."""
+        if span is None:
+            return cls(value=None, low=None, high=None)
+        return cls(value=span.value, low=span.low, high=span.high, method=span.method)
 
 
 class ProblemMeasure(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,6 +147,37 @@ class UnearnedPay(msgspec.Struct, frozen=True, kw_only=True):
     natural: int = 0
     """Mutants, labelled programs and replies that are proven wrong."""
 
+    @property
+    def all_paid(self) -> int:
+        """Programs that solve nothing and were paid, those on impossible tests among them."""
+        return self.paid + self.impossible_paid
+
+    @property
+    def all_tried(self) -> int:
+        """Of so many."""
+        return self.tried + self.impossible_tried
+
+
+class ShortestPaid(msgspec.Struct, frozen=True, kw_only=True):
+    """The shortest program that one finding rests on, of those that the grader paid wrongly."""
+
+    finding: str
+    """``channel report``, or what was found in words."""
+    how: str
+    """How a channel works; empty of other findings."""
+    closes: str
+    """What a grader does that does not pay for it."""
+    problem_id: str
+    probe: str
+    """Id; of programs that are equally short the least one."""
+    origin: str
+    change: str
+    """What the program does, or what was changed in it or in its tests; empty where that is not known."""
+    code: str
+    """The whole program as it was sent; of a cheat about replies the text of the reply."""
+    pay: float | None
+    """The number that the grader gave; None where it gives none and accepted it."""
+
 
 class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """One grader on one suite of problems."""
@@ -163,6 +207,8 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """How wrong programs differ from right ones, to (accepted, with a verdict)."""
     overlooks: tuple[str, ...] = ()
     """Sentences about the differences of which far more programs are accepted than of others."""
+    shortest: tuple[ShortestPaid, ...] = ()
+    """Of each open channel, and of each other way in which wrong programs are paid."""
     ppv: dict[str, MeasuredValue]
     """Base rate, as text (``"0.5"``), to the probability that an accepted program is right."""
     per_problem: tuple[ProblemMeasure, ...]
@@ -178,6 +224,11 @@ class GraderMeasure(msgspec.Struct, frozen=True, kw_only=True):
     flips: FlipMeasure
     references_refused: int = 0
     """Problems whose reference the grader refuses; their wrong programs are in no share."""
+
+    @property
+    def right(self) -> AcceptedShare | None:
+        """The share of the right programs; None where none was sent."""
+        return next((share for share in self.shares if share.kind == "right"), None)
 
 
 class AssaySummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,3 +248,43 @@ class AssaySummary(msgspec.Struct, frozen=True, kw_only=True):
     assumptions: tuple[str, ...]
     """What the numbers rest on, in sentences."""
     schema: int = 2
+
+
+class AssayResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One benchmark, under every grader that was asked for; the short names below are those of the first."""
+
+    folder: Path
+    benchmark: str
+    summary: AssaySummary
+    findings: tuple[AssayFinding, ...]
+    unusable: Mapping[str, str] = {}
+    """Graders that could not be measured, with the reason."""
+
+    @property
+    def measures(self) -> tuple[GraderMeasure, ...]:
+        """One of each grader."""
+        return self.summary.measures
+
+    @property
+    def tpr(self) -> AcceptedShare:
+        """Of right programs, the share accepted."""
+        return self._shares["right"]
+
+    @property
+    def fpr(self) -> Mapping[str, AcceptedShare]:
+        """Of wrong programs, the share accepted, by class: ``fpr["mutant"]``."""
+        return {kind: share for kind, share in self._shares.items() if kind not in ("right", "control")}
+
+    @property
+    def j(self) -> MeasuredValue:
+        """TPR - FPR over natural wrong programs."""
+        return self.measures[0].j
+
+    @property
+    def channels(self) -> tuple[ChannelMeasure, ...]:
+        """Ways of cheating, and whether they are open."""
+        return self.measures[0].channels
+
+    @property
+    def _shares(self) -> dict[str, AcceptedShare]:
+        return {share.kind: share for share in self.measures[0].shares}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from math import fsum
 from types import MappingProxyType
 from typing import get_args
@@ -20,15 +21,22 @@ from truegrade.assay.acceptance import (
     settle,
 )
 from truegrade.assay.channels import look_at_channels
-from truegrade.assay.differences import by_difference, overlooked
-from truegrade.assay.findings import CODES
-from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure, UnearnedPay
-from truegrade.assay.paying import accepted_by_form, pay_by_share
-from truegrade.assay.records import AssayFinding, Probe, ProbeClass, Said
-from truegrade.assay.targets.readings import NOT_PUT
-from truegrade.assay.unearned import UnearnedPrograms, paid_in_words
+from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure
+from truegrade.assay.paying import (
+    UnearnedPrograms,
+    accepted_by_form,
+    by_difference,
+    overlooked,
+    paid_in_words,
+    pay_by_share,
+    shortest_paid,
+    weak_in_words,
+)
+from truegrade.assay.records import CODES, AssayFinding, Probe, ProbeClass, Said
+from truegrade.assay.targets.calls import NOT_PUT
 from truegrade.grading.tests_forms import other_form
 from truegrade.records import Problem
+from truegrade.report import format as fmt
 from truegrade.statistics.beta import binomial_tail, clopper_pearson
 from truegrade.statistics.error_rates import (
     GraderCount,
@@ -129,34 +137,45 @@ class _GraderOnBenchmark:
         probes = [probe for kind in kinds for probe in self._members.get(kind, ())]
         return problem_counts(probes, self._acceptance, lambda problem: self._problems[problem].cluster, kinds)
 
-    # ------------------------------------------------------------------------------------- figures
-
     def measure(self, benchmark: str) -> GraderMeasure:
         """All figures of a summary."""
         counts, confidence = self._natural, self._confidence
         ratios = error_ratios(counts, confidence=confidence)
         channels = tuple(record.measure() for record in self._channels)
-        shares = tuple(self._shares())
+        shares = tuple(self._share(kind, self._members[kind]) for kind in _CLASSES if kind in self._members)
         tpr = next((share.value for share in shares if share.kind == "right"), None)
         best, unearned = self._unearned.best_cheat(), self._unearned.measure(self._steadiness)
         sent = [probe for probe in self._probes if self._acceptance.sent(probe)]
+
+        def of(span: Callable[[Ratios], RateSpan | None]) -> MeasuredValue:
+            return MeasuredValue.of(None if ratios is None else span(ratios))
+
         return GraderMeasure(
             grader=self._grader,
             benchmark=benchmark,
             problems=len({probe.problem_id for probe in sent}),
             probes=len(sent),
             shares=shares,
-            fpr=_value(accepted_span(counts, confidence=confidence)),
-            j=_value(None if ratios is None else j_span(ratios)),
-            j_bootstrap=_value(None if ratios is None else j_bootstrap_span(ratios)),
+            fpr=MeasuredValue.of(accepted_span(counts, confidence=confidence)),
+            j=of(j_span),
+            j_bootstrap=of(j_bootstrap_span),
             j_adversarial=None if tpr is None or best is None else tpr - best[1],
             best_cheat=best[0] if best and best[1] else "",
-            forgeable=_forgeable(unearned),
+            forgeable=unearned.all_paid > 0 if unearned.all_tried else None,
             unearned=unearned,
             open_channels=tuple(channel.channel for channel in channels if channel.open),
-            differences=by_difference(self._probes, self._acceptance),
-            overlooks=self._overlooks(),
-            ppv={rate: _worth(ratios, float(rate)) for rate in BASE_RATES},
+            differences={k: (len(of), n) for k, (of, n) in by_difference(self._probes, self._acceptance).items()},
+            overlooks=tuple(said for _, said, _ in self._overlooks()),
+            shortest=tuple(
+                shortest_paid(
+                    self._channels,
+                    self._overlooks(),
+                    self._unearned.all_paid(),
+                    self._unearned.loose(self._steadiness),
+                    self._acceptance,
+                )
+            ),
+            ppv={rate: of(partial(ppv_span, base_rate=float(rate))) for rate in BASE_RATES},
             per_problem=tuple(_per_problem(counts, self._all_problems(counts), confidence)),
             channels=channels,
             operators=self._operators(),
@@ -179,12 +198,6 @@ class _GraderOnBenchmark:
             and self._acceptance.accepted(probe) is not None
         )
 
-    def _shares(self) -> Iterable[AcceptedShare]:
-        """One for each class in the battery."""
-        for kind in _CLASSES:
-            if kind in self._members:
-                yield self._share(kind, self._members[kind])
-
     def _share(self, kind: ProbeClass, members: Sequence[Probe]) -> AcceptedShare:
         right = kind == "right"
         counts = self._counts((kind,))
@@ -198,7 +211,7 @@ class _GraderOnBenchmark:
         also = answers.count(True)
         scores = [self._acceptance.score(probe) for probe in members if not is_undecided(kind, probe)]
         given = [score for score in scores if score is not None]
-        value = _value(span)
+        value = MeasuredValue.of(span)
         return AcceptedShare(
             kind=kind,
             accepted=accepted,
@@ -233,12 +246,10 @@ class _GraderOnBenchmark:
                 tally[probe.origin].append(accepted is True)
         return {origin: (sum(found), len(found)) for origin, found in sorted(tally.items())}
 
-    def _overlooks(self) -> tuple[str, ...]:
+    def _overlooks(self) -> list[tuple[str, str, list[Probe]]]:
         """What the grader does not see; a program that the problem's own tests accept says nothing of that."""
         probes = (probe for probe in self._probes if self._own.get(probe.id) is not True)
-        return tuple(overlooked(by_difference(probes, self._acceptance), self._steadiness.explains))
-
-    # ------------------------------------------------------------------------------------- findings
+        return list(overlooked(by_difference(probes, self._acceptance), self._steadiness.explains))
 
     def findings(self) -> list[AssayFinding]:
         """Everything worth a person's time, sorted by code and problem."""
@@ -275,30 +286,23 @@ class _GraderOnBenchmark:
                 ("cheat_stays", record.staying, "changed the verdict on the program graded next"),
             ):
                 if cheats:
-                    sentence = f"channel {record.channel}: {_number(len(cheats), 'cheat')} {said}"
+                    sentence = f"channel {record.channel}: {fmt.plural(len(cheats), 'cheat')} {said}"
                     yield self._finding(code, sentence, [probe.id for probe in cheats])
 
     def _of_grader(self) -> Iterable[AssayFinding]:
         flips, unearned = self._steadiness.measure(self._confidence), self._unearned.measure(self._steadiness)
-        if flips.flips or self._flaky:
-            said = (
-                f"{flips.flips} of {flips.sends} verdicts on honest programs differ from the program's usual one"
-            )
-            yield self._finding("flaky_verdict", said, self._flaky[:SHOWN])
-        if unearned.paid or unearned.impossible_paid:
-            said = f"{paid_in_words(unearned)}; the shortest is named"
-            yield self._finding("paid_without_solving", said, [unearned.shortest])
-        if unearned.weak:
-            said = (
-                f"{_number(unearned.weak, 'program')} that solve nothing pass the tests of"
-                f" {_number(unearned.weak_problems, 'problem')} under strict as well"
-            )
-            yield self._finding("weak_tests", said)
-        for said in self._overlooks():
-            yield self._finding("overlooks_difference", said)
-        if unearned.loose:
-            said = f"{unearned.loose} of {unearned.natural} wrong programs are accepted that the tests refuse"
-            yield self._finding("looser_than_tests", said)
+        loose = f"{unearned.loose} of {unearned.natural} wrong programs are accepted that the tests refuse"
+        differ = f"{flips.flips} of {flips.sends} verdicts on honest programs differ from the program's usual one"
+        paid = f"{paid_in_words(unearned)}; the shortest is named"
+        for found, code, said, ids in (
+            (flips.flips or self._flaky, "flaky_verdict", differ, self._flaky[:SHOWN]),
+            (unearned.all_paid, "paid_without_solving", paid, (unearned.shortest,)),
+            (unearned.weak, "weak_tests", weak_in_words(unearned), ()),
+            *((True, "overlooks_difference", said, ()) for _, said, _ in self._overlooks()),
+            (unearned.loose, "looser_than_tests", loose, ()),
+        ):
+            if found:
+                yield self._finding(code, said, ids)
         silent: dict[str, list[Probe]] = defaultdict(list)
         for probe in self._unanswered(self._probes):
             code = self._verdicts.why[probe.id].partition(":")[0]
@@ -306,11 +310,11 @@ class _GraderOnBenchmark:
         for code, probes in silent.items():
             why = min(self._verdicts.why[probe.id] for probe in probes).partition(f"{code}: ")
             example = why[2] or why[0]
-            said = f"{_number(len(probes), 'program')} got no verdict" + (f": {example}" if example else "")
+            said = f"{fmt.plural(len(probes), 'program')} got no verdict" + (f": {example}" if example else "")
             if code == NOT_PUT.rstrip(":"):
                 names = dict.fromkeys(probe.problem_id for probe in probes)
                 cure = other_form([self._problems[name] for name in names])
-                said = f"{_number(len(names), 'problem')} left out, such as {example}" + (
+                said = f"{fmt.plural(len(names), 'problem')} left out, such as {example}" + (
                     f"; {cure}" if cure else ""
                 )
             yield self._finding(code, said, [probe.id for probe in probes[:SHOWN]])
@@ -323,21 +327,16 @@ class _GraderOnBenchmark:
             told = f"{count.problem_id}: {count.wrong_accepted} of {count.wrong} wrong programs are accepted"
             if p < (1 - self._confidence) / 2:
                 yield self._finding("vacuous_comparison", told, problem=count.problem_id)
-        for problem, ids in self._answering_stubs().items():
+        stubs: dict[str, dict[str, bool]] = defaultdict(dict)
+        for probe in self._probes:
+            accepted = self._acceptance.accepted(probe)
+            returns = probe.witness is None or not probe.witness.got.startswith("raises")
+            if probe.kind == "stub" and probe.label == "wrong" and returns and accepted is not None:
+                stubs[probe.problem_id][probe.id] = accepted
+        for problem, ids in stubs.items():
             if len(ids) >= LEAST_STUBS and all(ids.values()):
                 said = f"{problem}: every stub that returns a value is accepted ({len(ids)} of them)"
                 yield self._finding("accepts_anything", said, list(ids), problem)
-
-    def _answering_stubs(self) -> dict[str, dict[str, bool]]:
-        """Of each problem the wrong stubs that return a value, and whether they are accepted."""
-        found: dict[str, dict[str, bool]] = defaultdict(dict)
-        for probe in self._probes:
-            returns = probe.witness is None or not probe.witness.got.startswith("raises")
-            if probe.kind == "stub" and probe.label == "wrong" and returns:
-                accepted = self._acceptance.accepted(probe)
-                if accepted is not None:
-                    found[probe.problem_id][probe.id] = accepted
-        return found
 
 
 def _per_problem(
@@ -364,22 +363,3 @@ def _per_problem(
             doubtful=p < 1 - confidence,
             j=count.right_accepted / count.right - accepted / wrong if count.right and wrong else None,
         )
-
-
-def _forgeable(unearned: UnearnedPay) -> bool | None:
-    tried = unearned.tried + unearned.impossible_tried
-    return unearned.paid + unearned.impossible_paid > 0 if tried else None
-
-
-def _value(span: RateSpan | None) -> MeasuredValue:
-    if span is None:
-        return MeasuredValue(value=None, low=None, high=None)
-    return MeasuredValue(value=span.value, low=span.low, high=span.high, method=span.method)
-
-
-def _worth(ratios: Ratios | None, base_rate: float) -> MeasuredValue:
-    return _value(None if ratios is None else ppv_span(ratios, base_rate))
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -12,19 +12,18 @@ from typing import Any
 from truegrade.api import unsafe_allowed
 from truegrade.assay.building import reference_of
 from truegrade.assay.folder import PAGE, AssayedBenchmark, AssayFolder, AssayManifest
-from truegrade.assay.measured import AssayResult
+from truegrade.assay.measures import AssayResult
 from truegrade.assay.oracle_inputs import load_companions
 from truegrade.assay.probes.labelled import ClaimedProbe, read_labels
 from truegrade.assay.probes.labelled import replies as replies_of
-from truegrade.assay.records import Danger
+from truegrade.assay.records import Battery, Danger
 from truegrade.assay.reporting.material import gather
 from truegrade.assay.reporting.page import write_assay_page
 from truegrade.assay.running import AssayRequest, run_assay, write_battery
-from truegrade.assay.settings import Battery
-from truegrade.assay.targets.base import Target
-from truegrade.assay.targets.commands import words_of_command
+from truegrade.assay.targets import Target
 from truegrade.assay.targets.opening import open_target
 from truegrade.assay.targets.profile import TESTS_INSIDE, InsideTarget, ProfileTarget, inside_tests
+from truegrade.assay.targets.programs import words_of_command
 from truegrade.benchmarks.base import Benchmark, BenchmarkSpec
 from truegrade.errors import UserError
 from truegrade.pipeline.loading import load_announced

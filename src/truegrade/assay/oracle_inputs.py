@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from truegrade.assay.stdin_programs import MOST_INPUT_CHARS, OUTPUT, inputs_of
+from truegrade.assay.answers import MOST_INPUT_CHARS, OUTPUT, AnswerRule, inputs_of
 from truegrade.assay.written_calls import is_plain
 from truegrade.benchmarks import humanevalplus, mbppplus
 from truegrade.benchmarks.table import find_benchmark
@@ -36,66 +34,40 @@ RECORDING_CPU_S = 30.0
 Calls = tuple[tuple[Any, ...], ...]
 
 
-class KnownCalls(msgspec.Struct, frozen=True, kw_only=True):
+class KnownCalls(AnswerRule, frozen=True, kw_only=True):
     """A problem as plain values."""
 
-    entry_point: str
-    """Empty for a program on stdin, whose one argument is the text that it reads."""
     reference: str
     """Whole program."""
     own: Calls
     """Arguments of the problem's own tests."""
     plus: Calls = ()
     """Arguments of its extended tests."""
-    comparator: str = "equal"
-    atol: float = 0.0
     method_call: str = ""
     """Where the tests call a method: source of the function by which they do, with which the reference ends."""
 
 
 def known_calls(problem: Problem, executor: Executor) -> KnownCalls | str:
     """The reference and the calls of a problem, or the reason in words why it has none of plain values."""
+    known: KnownCalls | str
     match problem.task:
         case OracleTask() as task:
-            known = _of_oracle(task)
+            known = KnownCalls(
+                entry_point=task.entry_point, reference=task.reference, comparator=task.comparator, atol=task.atol,
+                own=task.base_inputs, plus=task.plus_inputs,
+            )  # fmt: skip
         case CasesTask() as task:
-            known = _of_cases(task)
+            left_out = {*task.skipped, *task.slow}
+            own = tuple(case.arguments for number, case in enumerate(task.cases) if number not in left_out)
+            rule = "equal" if task.comparator == "eq" else task.comparator
+            known = KnownCalls(entry_point=task.entry_point, reference=task.reference, own=own, comparator=rule)
         case FunctionTask() as task:
-            found = _of_function(task, executor)
-            if isinstance(found, str):
-                return found
-            known = _with_published_rule(problem, found)
+            known = _of_function(problem, task, executor)
         case ContestTask(function=None) as task:
-            found = _of_stdin(task)
-            if isinstance(found, str):
-                return found
-            known = found
+            known = _of_stdin(task)
         case other:
-            return f"a problem of kind {type(other).__name__} has no function and reference to compare"
-    if not known.own:
-        return "its tests make no call of the function"
-    return known
-
-
-def _of_oracle(task: OracleTask) -> KnownCalls:
-    return KnownCalls(
-        entry_point=task.entry_point,
-        reference=task.reference,
-        own=task.base_inputs,
-        plus=task.plus_inputs,
-        comparator=task.comparator,
-        atol=task.atol,
-    )
-
-
-def _of_cases(task: CasesTask) -> KnownCalls:
-    left_out = {*task.skipped, *task.slow}
-    return KnownCalls(
-        entry_point=task.entry_point,
-        reference=task.reference,
-        own=tuple(case.arguments for number, case in enumerate(task.cases) if number not in left_out),
-        comparator="equal" if task.comparator == "eq" else task.comparator,
-    )
+            known = f"a problem of kind {type(other).__name__} has no function and reference to compare"
+    return known if isinstance(known, str) or known.own else "its tests make no call of the function"
 
 
 def _of_stdin(task: ContestTask) -> KnownCalls | str:
@@ -110,14 +82,15 @@ def _of_stdin(task: ContestTask) -> KnownCalls | str:
     return KnownCalls(entry_point="", reference=task.reference, own=inputs, comparator=OUTPUT)
 
 
-def _of_function(task: FunctionTask, executor: Executor) -> KnownCalls | str:
+def _of_function(problem: Problem, task: FunctionTask, executor: Executor) -> KnownCalls | str:
     called = method_call(task)
     reference = f"{task.reference}\n\n{called}" if called else task.reference
     cases = suite_of(task).cases
     own = tuple(case.arguments for case in cases) if cases else _recorded(task, reference, called, executor)
     if isinstance(own, str):
         return own
-    return KnownCalls(entry_point=task.entry_point, reference=reference, own=own, method_call=called)
+    known = KnownCalls(entry_point=task.entry_point, reference=reference, own=own, method_call=called)
+    return _with_published_rule(problem, known)
 
 
 def _recorded(task: FunctionTask, reference: str, called: str, executor: Executor) -> Calls | str:
@@ -131,7 +104,7 @@ def _recorded(task: FunctionTask, reference: str, called: str, executor: Executo
     tests = task.tests.removeprefix(called)  # which would hide what records
     asked = (reference, f"{task.setup}\n{tests}", task.entry_point)
     cpu_s = task.cpu_s or RECORDING_CPU_S
-    outcome = executor.call(_recorder_source(), "recorded_calls", [asked], keep, cpu_s=cpu_s)
+    outcome = executor.call(_RECORDER, "recorded_calls", [asked], keep, cpu_s=cpu_s)
     if outcome.status != Reason.PASSED or not answers:
         return f"its tests could not be run with the reference ({outcome.status}: {outcome.detail})"
     if answers[0].error is not None:
@@ -142,6 +115,51 @@ def _recorded(task: FunctionTask, reference: str, called: str, executor: Executo
     if not is_plain(calls):
         return "its tests pass arguments that are not plain values"
     return tuple(map(tuple, calls))
+
+
+_RECORDER = """
+import copy
+import inspect
+import random
+import sys
+
+
+def recorded_calls(program, tests, entry_point):
+    random.seed(0)
+    namespace = {"__name__": "program"}
+    # The encoder of answers looks the classes of values up; a module of that name has to exist.
+    sys.modules["program"] = type(sys)("program")
+    exec(compile(program, "<program>", "exec", dont_inherit=True), namespace)
+    function, calls, depth = namespace[entry_point], [], 0
+
+    def recording(*args, **kwargs):
+        nonlocal depth
+        if depth == 0:  # a recursive function reaches this wrapper by its own name
+            calls.append(copy.deepcopy(_positional(function, args, kwargs)))
+        depth += 1
+        try:
+            return function(*args, **kwargs)
+        finally:
+            depth -= 1
+
+    namespace[entry_point] = recording
+    try:
+        exec(compile(tests, "<tests>", "exec", dont_inherit=True), namespace)
+    except Exception as error:
+        return calls, f"{type(error).__name__}: {error}"
+    return calls, ""
+
+
+def _positional(function, args, kwargs):
+    if not kwargs:
+        return args
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    if bound.kwargs:
+        raise TypeError("the tests pass arguments by name")
+    return bound.args
+"""
+"""Runs tests behind a program, and gives the arguments of each call of its function, by position and copied before
+the function could change them; and the exception that ended the tests, ``TypeName: message``, or an empty text."""
 
 
 def _with_published_rule(problem: Problem, known: KnownCalls) -> KnownCalls:
@@ -158,11 +176,6 @@ def _with_published_rule(problem: Problem, known: KnownCalls) -> KnownCalls:
 
 _ROOT_ATOL = 1e-4
 """The tolerance that HumanEval+ gives the one problem with this rule."""
-
-
-@cache
-def _recorder_source() -> str:
-    return files("truegrade.assay").joinpath("call_recorder.py").read_text(encoding="utf-8")
 
 
 # ------------------------------------------------------------------------------------------------ companions
@@ -199,11 +212,7 @@ def load_companions(benchmark: str, problems: Iterable[Problem], data: Path | No
         except UserError as error:
             absent = str(error)
             continue
-        found = {one.id: extended.get(_extended_id(one.id)) for one in problems}
+        # `MBPP/164` is `Mbpp/164` in the extended benchmark; ids of HumanEval are the same.
+        found = {one.id: extended.get(one.id.replace("MBPP/", "Mbpp/", 1)) for one in problems}
         return Companions(problems={key: value for key, value in found.items() if value is not None})
     return Companions(problems={}, absent=absent if places else f"the data of {name} is not on this machine")
-
-
-def _extended_id(problem_id: str) -> str:
-    """``MBPP/164`` is ``Mbpp/164`` in the extended benchmark; ids of HumanEval are the same."""
-    return problem_id.replace("MBPP/", "Mbpp/", 1)

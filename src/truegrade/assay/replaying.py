@@ -9,7 +9,7 @@ from truegrade.assay.folder import open_assay
 from truegrade.assay.labelling import Replayed
 from truegrade.assay.labelling import replay as replay_call
 from truegrade.assay.opening import find_companions, load_benchmarks
-from truegrade.assay.oracle_building import build_oracle
+from truegrade.assay.oracle import build_oracle
 from truegrade.assay.records import Probe
 from truegrade.assay.running import label_limits
 from truegrade.benchmarks.own_rows import rows_benchmark

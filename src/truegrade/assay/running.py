@@ -7,31 +7,34 @@ flight, and the same call goes on.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from truegrade.assay.acceptance import Acceptance, settle
 from truegrade.assay.building import ProblemBuilder
-from truegrade.assay.folder import SUMMARY, AssayFolder, AssayManifest
-from truegrade.assay.in_order import in_order
+from truegrade.assay.folder import OWN, PROBES, PROBLEMS, SUMMARY, AssayFolder, AssayManifest, BuiltProblem
 from truegrade.assay.measures import AssaySummary
 from truegrade.assay.measuring import measure
+from truegrade.assay.paying import UnearnedPrograms
 from truegrade.assay.probes.labelled import ClaimedProbe
-from truegrade.assay.records import Dispatch, Probe
-from truegrade.assay.sending import send, wanted
-from truegrade.assay.targets.base import Target
-from truegrade.assay.targets.dry import dry
+from truegrade.assay.records import Dispatch, Probe, Said
+from truegrade.assay.sending import dry, send, wanted
+from truegrade.assay.targets import Target
 from truegrade.assay.targets.profile import ProfileTarget
-from truegrade.assay.unearned import UnearnedPrograms
+from truegrade.builders.in_order import in_order
 from truegrade.errors import UserError
 from truegrade.pipeline.progress import Progress
 from truegrade.profiles import find_profile
 from truegrade.records import Problem
 from truegrade.sandbox import Limits, Sandbox
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
 
 LABEL_LIMITS = Limits(cpu_s=10.0, output_bytes=64 * 2**20)
 """Of the programs that are labelled; seconds decide no label (`truegrade.assay.labelling`)."""
@@ -64,6 +67,32 @@ def label_limits(problems: Iterable[Problem]) -> Limits:
     """What programs may use while labels are proven: `LABEL_LIMITS`, and the packages that the problems name."""
     names = {name for problem in problems for name in problem.packages} - {*LABEL_LIMITS.packages}
     return replace(LABEL_LIMITS, packages=(*LABEL_LIMITS.packages, *sorted(names)))
+
+
+def in_sandbox(
+    pieces: Sequence[Piece],
+    begin: Callable[[Sandbox], Callable[[Piece], Result]],
+    problems: Iterable[Problem],
+    *,
+    workers: int,
+    allow_unsafe: bool,
+    late: Callable[[], bool] = lambda: False,
+) -> Generator[Result, None, None]:
+    """Work on pieces in threads and one sandbox, and give the results in order; without pieces none is opened.
+
+    Args:
+        pieces: of the work.
+        begin: gives what works on a piece, safe to call from several threads.
+        problems: whose packages programs may use.
+        workers: pieces at once.
+        allow_unsafe: run programs even at protection level 1.
+        late: whether no further piece is to be begun.
+    """
+    if pieces:
+        with Sandbox(label_limits(problems), workers=workers, allow_unsafe=allow_unsafe) as sandbox:
+            work = begin(sandbox)
+            with closing(in_order(pieces, work, workers=workers, stop=sandbox.close, late=late)) as results:
+                yield from results
 
 
 class AssayRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,7 +145,7 @@ def _judge_by_own_tests(request: AssayRequest, probes: Sequence[Probe], progress
         closing(
             ProfileTarget(find_profile(OWN_TESTS), workers=request.workers, allow_unsafe=request.allow_unsafe)
         ) as strict,
-        request.folder.append_own() as journal,
+        request.folder.append(OWN, Said) as journal,
     ):
         for verdicts in settled.values():
             acceptance = Acceptance(probes, verdicts, request.manifest.pass_at)
@@ -153,38 +182,36 @@ def write_battery(request: AssayRequest, folder: Path, progress: Progress) -> Pa
     return dry(request.targets, list(sent.values()), folder)
 
 
-# --------------------------------------------------------------------------------------------- building
-
-
 def _build(request: AssayRequest, progress: Progress) -> None:
     """Make the probes of every problem that has none, several problems at once, written in their order."""
     built = request.folder.built()
     missing = [
         (place, problem) for place, problem in enumerate(request.problems.values()) if problem.id not in built
     ]
+
+    def begin(sandbox: Sandbox) -> Callable[[tuple[int, Problem]], tuple[BuiltProblem, list[Probe]]]:
+        battery, number = request.manifest.battery, len(request.problems)
+        builder = ProblemBuilder(battery, request.companions, request.claims, number, sandbox)
+        return lambda each: builder.build(each[1], each[0])
+
     progress.start("label probes", total=len(request.problems), done=len(request.problems) - len(missing))
     try:
         if not missing:
             return
-        limits = label_limits(request.problems.values())
+        made = in_sandbox(
+            missing, begin, request.problems.values(), workers=request.workers, allow_unsafe=request.allow_unsafe
+        )
         with (
-            Sandbox(limits, workers=request.workers, allow_unsafe=request.allow_unsafe) as sandbox,
-            request.folder.append_problems() as problems,
-            request.folder.append_probes() as journal,
+            closing(made),
+            request.folder.append(PROBLEMS, BuiltProblem, fsync_every=1) as problems,
+            request.folder.append(PROBES, Probe) as journal,
         ):
-            builder = ProblemBuilder(
-                request.manifest.battery, request.companions, request.claims, len(request.problems), sandbox
-            )
-            made = in_order(
-                missing, lambda each: builder.build(each[1], each[0]), workers=request.workers, stop=sandbox.close
-            )
-            with closing(made):
-                for line, probes in made:
-                    for probe in probes:
-                        journal.append(probe)
-                    journal.sync()  # the line below says that all of them are on the disk
-                    problems.append(line)
-                    progress.advance()
+            for line, probes in made:
+                for probe in probes:
+                    journal.append(probe)
+                journal.sync()  # the line below says that all of them are on the disk
+                problems.append(line)
+                progress.advance()
     finally:
         progress.finish()
 
@@ -202,9 +229,6 @@ def _refuse_unproven(request: AssayRequest) -> None:
             f"{request.manifest.benchmark.name}: no label can be proven for any of its problems: {reasons[0]};"
             f" name a benchmark of functions, or `classes` {','.join(sorted(WITHOUT_ORACLE))}"
         )
-
-
-# --------------------------------------------------------------------------------------------- counting
 
 
 def count(folder: AssayFolder, problems: Mapping[str, Problem], confidence: float = 0.95) -> AssaySummary:

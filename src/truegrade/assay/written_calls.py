@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import cmath
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from truegrade.datasets import literal_text
 from truegrade.grading.judgement import shown
 
 MAX_SHOWN = 2000
@@ -29,7 +31,7 @@ def is_plain(value: Any, depth: int = 0) -> bool:
     return kind in _CONTAINERS and all(is_plain(item, depth + 1) for item in value)
 
 
-def written(value: Any) -> str:  # noqa: PLR0911 (one return a kind)
+def written(value: Any) -> str:
     """A plain value as source: its ``repr``, with sets in an order that no hash seed decides.
 
     Infinite numbers and NaN are written ``float('inf')``, so that the text can be evaluated.
@@ -37,26 +39,15 @@ def written(value: Any) -> str:  # noqa: PLR0911 (one return a kind)
     Raises:
         ValueError: an integer has more digits than Python prints.
     """
-    kind = type(value)
-    if kind is float and not math.isfinite(value):
+    return literal_text.written(value, _leaf)
+
+
+def _leaf(value: object) -> str:
+    if type(value) is float and not math.isfinite(value):
         return f"float('{value}')"
-    if kind is complex and not (math.isfinite(value.real) and math.isfinite(value.imag)):
-        return f"complex({written(value.real)}, {written(value.imag)})"
-    if kind is list:
-        return f"[{_joined(value)}]"
-    if kind is tuple:
-        return f"({_joined(value)}{',' * (len(value) == 1)})"
-    if kind is set and value:
-        return f"{{{', '.join(sorted(map(written, value)))}}}"
-    if kind is frozenset and value:
-        return f"frozenset({{{', '.join(sorted(map(written, value)))}}})"
-    if kind is dict:
-        return f"{{{', '.join(f'{written(key)}: {written(item)}' for key, item in value.items())}}}"
+    if type(value) is complex and not cmath.isfinite(value):
+        return f"complex({_leaf(value.real)}, {_leaf(value.imag)})"
     return repr(value)
-
-
-def _joined(values: Iterable[Any]) -> str:
-    return ", ".join(map(written, values))
 
 
 def shown_value(value: Any) -> str:
@@ -74,7 +65,7 @@ def written_call(entry_point: str, arguments: Sequence[Any]) -> str:
     Raises:
         ValueError: an argument cannot be written.
     """
-    return f"{entry_point}({_joined(arguments)})"
+    return f"{entry_point}({', '.join(map(written, arguments))})"
 
 
 _Reader = Callable[..., Any]

@@ -140,11 +140,10 @@ def measure(
 ) -> None:  # fmt: skip
     """Measure graders on benchmarks. The same command resumes."""
     from truegrade.assay.fail_if import read_condition
-    from truegrade.assay.findings import CODES
     from truegrade.assay.folder import PAGE
     from truegrade.assay.opening import assay as run
+    from truegrade.assay.records import CLASSES, CODES, Battery
     from truegrade.assay.reporting.text import print_assay
-    from truegrade.assay.settings import CLASSES, Battery
 
     condition = None if fail_if is None else read_condition(fail_if, CODES)
     battery = Battery(
@@ -205,7 +204,7 @@ def _typed() -> str:
 def harden(benchmark: str, as_json: bool, **options: Any) -> None:
     """Add tests that refuse wrong programs which the benchmark's own tests accept. The same command resumes."""
     from truegrade.assay.hardening.running import harden as run
-    from truegrade.assay.hardening.telling import hardened_lines
+    from truegrade.assay.hardening.running import hardened_lines
 
     found = run(benchmark, progress=progress_for(as_json), notice=notice, **options)
     if as_json:
@@ -279,7 +278,7 @@ def replay(as_json: bool, **options: Any) -> None:
 @json_option
 def export(as_json: bool, **options: Any) -> None:
     """Write the tables of a finished assay: graders, classes, channels, operators, problems."""
-    from truegrade.assay.reporting.exports import export_assay
+    from truegrade.assay.reporting.text import export_assay
 
     files = export_assay(**options)
     if as_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+from collections.abc import Callable
 from typing import Any
 
 from truegrade.extraction.literals import Literal, parse_literal
@@ -18,7 +19,7 @@ def literal_text(value: object, max_chars: int = MAX_OUTPUT_CHARS) -> str | None
     are nested too deeply, and text longer than ``max_chars``.
     """
     try:
-        text = _written(value)
+        text = written(value, _leaf)
     except (_NoLiteral, ValueError, RecursionError):  # ValueError: an integer of more than 4,300 digits
         return None
     if len(text) > max_chars or not isinstance(parse_literal(text), Literal):
@@ -39,23 +40,30 @@ class _NoLiteral(Exception):
     """A part of the value cannot be written."""
 
 
-def _written(value: Any) -> str:
+def written(value: Any, leaf: Callable[[Any], str]) -> str:
+    """Lists, tuples, sets and dictionaries as ``repr`` writes them; the order of sets no hash seed decides.
+
+    Args:
+        value: whole.
+        leaf: writes every other value.
+    """
     kind = type(value)
-    if kind is list:
-        return f"[{_items(value)}]"
-    if kind is tuple:
-        return f"({_items(value)},)" if len(value) == 1 else f"({_items(value)})"
     if kind is dict:
-        return f"{{{', '.join([f'{_written(key)}: {_written(item)}' for key, item in value.items()])}}}"
-    if kind is set or kind is frozenset:
-        inside = f"{{{', '.join(sorted([_written(item) for item in value]))}}}" if value else ""
-        return inside if kind is set and value else f"{kind.__name__}({inside})"
-    if value is None or kind in {bool, int, str, bytes}:
+        return f"{{{', '.join([f'{written(key, leaf)}: {written(item, leaf)}' for key, item in value.items()])}}}"
+    if kind not in {list, tuple, set, frozenset}:
+        return leaf(value)
+    items = [written(item, leaf) for item in value]
+    if kind is list:
+        return f"[{', '.join(items)}]"
+    if kind is tuple:
+        return f"({', '.join(items)}{',' * (len(items) == 1)})"
+    inside = f"{{{', '.join(sorted(items))}}}" if items else ""
+    return inside if kind is set and items else f"{kind.__name__}({inside})"
+
+
+def _leaf(value: object) -> str:
+    if value is None or type(value) in {bool, int, str, bytes}:
         return repr(value)
-    if kind in {float, complex} and cmath.isfinite(value):
+    if type(value) in {float, complex} and cmath.isfinite(value):  # type: ignore[arg-type]  # it is a number
         return repr(value)
     raise _NoLiteral
-
-
-def _items(values: list[Any] | tuple[Any, ...]) -> str:
-    return ", ".join([_written(item) for item in values])

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from truegrade.records import Estimate
 from truegrade.report import format as fmt
-from truegrade.report.exhibits import Cell, Exhibit, PointsInterval, PValue
+from truegrade.report.exhibits import Cell, Exhibit, LongText, PointsInterval, PValue
 
 
 def as_csv(exhibit: Exhibit) -> str:
@@ -36,7 +36,20 @@ def as_markdown(exhibit: Exhibit) -> str:
         "|" + "|".join([" --- ", *(" ---: " for _ in exhibit.head[1:])]) + "|",
         *(_pipes([read(cell) for cell in row]) for row in exhibit.rows),
     ]
-    return f"{exhibit.caption}\n\n" + "\n".join(lines) + "\n"
+    behind = [f"\n{each.name}\n\n{_fenced(each.text)}\n" for each in _listings(exhibit)]
+    return f"{exhibit.caption}\n\n" + "\n".join(lines) + "\n" + "".join(behind)
+
+
+def _fenced(text: str) -> str:
+    """Text between fences that are longer than any in it."""
+    fence = "`" * max([3, *(1 + len(run) for run in re.findall("`+", text))])
+    return f"{fence}\n{text.rstrip()}\n{fence}"
+
+
+def _listings(exhibit: Exhibit) -> list[LongText]:
+    """Texts behind a table, each once."""
+    cells = (cell for row in exhibit.rows for cell in row)
+    return list(dict.fromkeys(cell for cell in cells if isinstance(cell, LongText)))
 
 
 LONG_ROWS = 40
@@ -57,7 +70,7 @@ def as_latex(exhibit: Exhibit) -> str:
     caption, label = rf"\caption{{{latex(exhibit.caption)}}}", rf"\label{{tab:{exhibit.slug}}}"
     if len(exhibit.rows) >= LONG_ROWS:
         again = rf"\caption[]{{{latex(exhibit.caption)} (continued)}}"
-        return "\\addtocounter{table}{-1}\n".join(  # a part of a table has the number of the first
+        parts = (
             _long(
                 [[row[place] for place in part] for row in cells],
                 [widths[place] for place in part],
@@ -65,12 +78,22 @@ def as_latex(exhibit: Exhibit) -> str:
             )
             for number, part in enumerate(_fitting(widths))
         )
+        # A part of a table has the number of the first.
+        return "\\addtocounter{table}{-1}\n".join(parts) + _verbatim(exhibit)
     inner = [r"\toprule", _row(cells[0]), r"\midrule", *map(_row, cells[1:]), r"\bottomrule"]
     tabular = [rf"\begin{{tabular}}{{{_columns(widths)}}}", *_indented(inner, 2), r"\end{tabular}"]
-    if sum(width for width in widths if width <= SENTENCE) > WIDE:
+    paragraphs = [width for width in widths if width > SENTENCE]
+    if len(paragraphs) > 1 or sum(widths) - sum(paragraphs) > WIDE:
         tabular = [rf"\resizebox{{\linewidth}}{{!}}{{{tabular[0]}", *tabular[1:-1], rf"{tabular[-1]}}}"]
     lines = [r"\centering", caption, label, *tabular]
-    return "\n".join([r"\begin{table}", *_indented(lines, 2), r"\end{table}", ""])
+    return "\n".join([r"\begin{table}", *_indented(lines, 2), r"\end{table}", ""]) + _verbatim(exhibit)
+
+
+def _verbatim(exhibit: Exhibit) -> str:
+    return "".join(
+        f"\n\\noindent {latex(each.name)}\n\\begin{{verbatim}}\n{each.text.rstrip()}\n\\end{{verbatim}}\n"
+        for each in _listings(exhibit)
+    )
 
 
 def _fitting(widths: Sequence[int]) -> list[list[int]]:
@@ -122,6 +145,8 @@ def read(cell: Cell) -> str:
             said = f"{fmt.points(cell.value / 100)} {fmt.bounds(low, high)}"
         case PValue():
             said = cell.shown
+        case LongText():
+            said = cell.name
         case float():
             said = fmt.quantity(cell)
         case int():
@@ -173,4 +198,6 @@ def _numbers(cell: Cell) -> list[object]:
         return [cell.value, cell.low, cell.high, cell.tasks]
     if isinstance(cell, PointsInterval):
         return [cell.value, cell.low, cell.high]
+    if isinstance(cell, LongText):
+        return [cell.text]
     return [cell.value] if isinstance(cell, PValue) else [cell]

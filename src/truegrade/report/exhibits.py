@@ -32,7 +32,14 @@ class PointsInterval(msgspec.Struct, frozen=True):
     high: float | None
 
 
-Cell = str | int | float | Estimate | PointsInterval | PValue | None
+class LongText(msgspec.Struct, frozen=True):
+    """A text of several lines: its name in a table, and the whole behind it."""
+
+    name: str
+    text: str
+
+
+Cell = str | int | float | Estimate | PointsInterval | PValue | LongText | None
 
 
 class Exhibit(msgspec.Struct, frozen=True, kw_only=True):

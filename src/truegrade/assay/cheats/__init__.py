@@ -1,37 +1,24 @@
-"""Programs that compute nothing and ask to be accepted; one file a channel.
+"""Programs that compute nothing and ask to be accepted.
 
 A *channel* is a way by which a program reaches the verdict about itself. Each cheat comes with an inert twin, the
 same text with its hook cut: where the cheat is accepted and its twin refused, it is the channel that was accepted.
-
-    CHANNELS        name of a channel -> what it is
-    CHEATS          every cheat
-    cheats_for      those of a form of tasks
-    cheat_probes    those of a problem, as probes
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
 
 from truegrade.assay.cheats.base import Cheat, TaskForm
-from truegrade.assay.cheats.comparison import COMPARISON
-from truegrade.assay.cheats.environment import ENVIRONMENT
-from truegrade.assay.cheats.equality import EQUALITY
-from truegrade.assay.cheats.exit_status import EXIT_STATUS
+from truegrade.assay.cheats.interpreter import INTERPRETER
 from truegrade.assay.cheats.oracle_read import ORACLE_READ
-from truegrade.assay.cheats.report import REPORT
-from truegrade.assay.cheats.runner import RUNNER
-from truegrade.assay.cheats.shadowing import SHADOWING
-from truegrade.assay.cheats.switches import SWITCHES
-from truegrade.assay.cheats.timeout import TIMEOUT
-from truegrade.assay.cheats.transport import TRANSPORT
-from truegrade.assay.cheats.truncation import TRUNCATION
-from truegrade.assay.records import DANGERS, Danger, Probe, Witness, probe_id
+from truegrade.assay.cheats.outcomes import OUTCOMES
+from truegrade.assay.cheats.suites import SUITES
+from truegrade.assay.records import Probe, Witness, make_probe, probe_id
 
-__all__ = ["CHANNELS", "CHEATS", "Cheat", "TaskForm", "cheat_probes", "cheats_for", "of_one_length"]
+__all__ = ["CHANNELS", "CHEATS", "CLOSES", "Cheat", "TaskForm", "cheat_probes", "of_one_length"]
 
 CHANNELS: Mapping[str, str] = MappingProxyType(
     {
@@ -51,54 +38,45 @@ CHANNELS: Mapping[str, str] = MappingProxyType(
 )
 """Channels in the order of tables: what each lets a program do."""
 
-CHEATS: tuple[Cheat, ...] = (
-    *EXIT_STATUS,
-    *EQUALITY,
-    *ORACLE_READ,
-    *COMPARISON,
-    *TRANSPORT,
-    *REPORT,
-    *RUNNER,
-    *SHADOWING,
-    *TIMEOUT,
-    *TRUNCATION,
-    *SWITCHES,
-    *ENVIRONMENT,
+CLOSES: Mapping[str, str] = MappingProxyType(
+    {
+        "exit-status": "have the process of the tests prove that they ran to their end; its exit code is no proof",
+        "equality": "let plain values alone leave the program's process, and compare them in another one",
+        "oracle-read": "keep the expected outputs out of the program's process, files, arguments and environment",
+        "comparison": "compare and count in a process that the program does not share",
+        "transport": "take values from the program's process, and never results or verdicts",
+        "report": "take no verdict from what the program can print",
+        "test-runner": "run the tests in a process and a folder of their own, where the program writes nothing",
+        "test-file": "write the tests where the program cannot, or after it has ended",
+        "timeout": "measure time outside the program's process, and fail each test that has no result",
+        "truncation": "compare the whole output, its length included",
+        "switches": "choose tests by the problem, and never by the text of the reply",
+        "environment": "start each program in a new process, with an environment and a folder of its own",
+    }
+)
+"""Channel to what a grader does that does not pay through it."""
+
+CHEATS: tuple[Cheat, ...] = tuple(
+    sorted((*OUTCOMES, *ORACLE_READ, *INTERPRETER, *SUITES), key=lambda one: [*CHANNELS].index(one.channel))
 )
 """Every cheat, by channel. Each has been seen to work on a grader (``tests/assay/test_cheats_on_graders.py``)."""
 
 
-def cheats_for(form: TaskForm, dangers: Collection[Danger] = DANGERS) -> tuple[Cheat, ...]:
-    """The cheats that have a text for tasks of this form and are no more dangerous than allowed.
-
-    Args:
-        form: ``function`` or ``stdio``.
-        dangers: the classes of danger that the grader may be sent.
-    """
-    return tuple(one for one in CHEATS if form in one.forms and one.danger in dangers)
-
-
-def cheat_probes(
-    problem_id: str, entry_point: str, form: TaskForm, dangers: Collection[Danger] = DANGERS
-) -> list[Probe]:
-    """A problem's cheats, each with its inert twin right behind it.
+def cheat_probes(problem_id: str, entry_point: str, form: TaskForm) -> list[Probe]:
+    """A problem's cheats, those that have a text for its form, each with its inert twin right behind it.
 
     Args:
         problem_id: of the problem.
         entry_point: the function that tests call; not used for ``stdio``.
         form: of the problem's task.
-        dangers: the classes of danger that the grader may be sent.
 
     Returns:
         Probes labelled wrong by construction. ``origin`` is the cheat's name, ``channel`` its channel, and
         ``change`` says what it does. A twin is harmless, and so ``h0``.
     """
     name = entry_point if form == "function" else ""
-    return [
-        _probe(problem_id, one, form, name, inert)
-        for one in cheats_for(form, dangers)
-        for inert in (False, True)
-    ]  # fmt: skip
+    having = [one for one in CHEATS if form in one.forms]
+    return [_probe(problem_id, one, form, name, inert) for one in having for inert in (False, True)]
 
 
 def of_one_length(probes: Sequence[Probe]) -> list[Probe]:
@@ -125,9 +103,8 @@ def _probe(problem_id: str, one: Cheat, form: TaskForm, entry_point: str, inert:
         got=f"computes nothing: with its hook cut, the program {does}",
         source="by construction",
     )
-    return Probe(
-        id=probe_id(problem_id, "cheat", one.name, code, inert), problem_id=problem_id, kind="cheat",
-        origin=one.name, code=code, form=one.form, label="wrong", witness=witness,
+    return make_probe(
+        problem_id, "cheat", one.name, code, inert, form=one.form, label="wrong", witness=witness,
         danger="h0" if inert else one.danger, channel=one.channel, inert=inert,
         change=f"{one.name}: {one.effects}",
     )  # fmt: skip

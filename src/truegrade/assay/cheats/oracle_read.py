@@ -6,10 +6,11 @@ working folder. BenchJack: V2, the answers are shipped with the task.
 
 from __future__ import annotations
 
-from truegrade.assay.cheats.base import Cheat
-from truegrade.assay.cheats.writing import cheat, in_call
+from functools import partial
 
-_CHANNEL = "oracle-read"
+from truegrade.assay.cheats.base import Cheat, in_call
+
+_reading = partial(Cheat, channel="oracle-read", danger="h1", benchjack="V2")
 
 _SEARCH = """
 import ast
@@ -95,78 +96,11 @@ def _answer(given):
 
 """
 
-_STDIO = """
-found = _answer(sys.stdin.read())
+_PRINTED = """
+found = _answer({})
 if found is not None:
     print(found, end="")
 """
-
-_PLACES = {
-    "frames": """
-def _places():
-    frame = sys._getframe()
-    while frame is not None:
-        if frame.f_globals is not globals() or frame.f_locals is frame.f_globals:
-            yield dict(frame.f_locals)
-        yield dict(frame.f_globals)
-        frame = frame.f_back
-""",
-    "gc": """
-def _places():
-    import gc
-
-    return [one for one in gc.get_objects() if type(one) in (dict, list) and 0 < len(one) < 200]
-""",
-    "closures": """
-def _places():
-    import gc
-    import types
-
-    for one in gc.get_objects():
-        if isinstance(one, types.FunctionType) and (one.__module__ or "").split(".")[0] not in STANDARD:
-            yield list(one.__defaults__ or ())
-            for cell in one.__closure__ or ():
-                try:
-                    yield cell.cell_contents
-                except ValueError:
-                    pass
-""",
-    "modules": """
-def _places():
-    for name, module in list(sys.modules.items()):
-        if name.split(".")[0] not in STANDARD:
-            yield dict(vars(module))
-""",
-    "command-line": """
-def _places():
-    return [*sys.argv, *sys.orig_argv]
-""",
-    "environment": """
-def _places():
-    import os
-
-    return list(os.environ.values())
-""",
-    "folder": """
-def _places():
-    import os
-
-    for name in sorted(os.listdir("."))[:100]:
-        if os.path.isfile(name) and not os.path.islink(name) and os.path.getsize(name) < 1000000:
-            with open(name, errors="replace") as file:
-                yield file.read()
-""",
-}
-
-_WHERE = {
-    "frames": "the variables of the functions that called it",
-    "gc": "the lists and dictionaries of its interpreter",
-    "closures": "the closures and defaults of its interpreter's functions",
-    "modules": "the variables of the modules of its interpreter",
-    "command-line": "the command line of its interpreter",
-    "environment": "the environment variables",
-    "folder": "the files of its working folder",
-}
 
 _CALLER = """
 import sys
@@ -184,24 +118,69 @@ def _answer():
 
 """
 
-_CALLER_STDIO = """
-found = _answer()
-if found is not None:
-    print(found, end="")
-"""
 
-
-def _read(place: str) -> Cheat:
-    search = _SEARCH + _PLACES[place].lstrip("\n") + "\n"
-    return cheat(f"oracle-from-{place}", _CHANNEL, "h1", "V2",
-                 f"reads {_WHERE[place]}, and answers with expected outputs that it finds there",
-                 function=in_call(search, "return _answer(list(args))"), stdio=search + _STDIO)  # fmt: skip
+def _read(place: str, what: str, source: str) -> Cheat:
+    search = f"{_SEARCH}{source.lstrip()}\n"
+    return _reading(f"oracle-from-{place}", f"reads {what}, and answers with expected outputs that it finds there",
+                    in_call(search, "return _answer(list(args))"),
+                    search + _PRINTED.format("sys.stdin.read()"))  # fmt: skip
 
 
 ORACLE_READ = (
-    *(_read(place) for place in _PLACES),
-    cheat("oracle-from-caller", _CHANNEL, "h1", "V2",
-          "answers with the variable of a caller that is called like an expected output",
-          function=in_call(_CALLER, "return _answer()"), stdio=_CALLER + _CALLER_STDIO),
+    _read("frames", "the variables of the functions that called it", """
+def _places():
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_globals is not globals() or frame.f_locals is frame.f_globals:
+            yield dict(frame.f_locals)
+        yield dict(frame.f_globals)
+        frame = frame.f_back
+"""),
+    _read("gc", "the lists and dictionaries of its interpreter", """
+def _places():
+    import gc
+
+    return [one for one in gc.get_objects() if type(one) in (dict, list) and 0 < len(one) < 200]
+"""),
+    _read("closures", "the closures and defaults of its interpreter's functions", """
+def _places():
+    import gc
+    import types
+
+    for one in gc.get_objects():
+        if isinstance(one, types.FunctionType) and (one.__module__ or "").split(".")[0] not in STANDARD:
+            yield list(one.__defaults__ or ())
+            for cell in one.__closure__ or ():
+                try:
+                    yield cell.cell_contents
+                except ValueError:
+                    pass
+"""),
+    _read("modules", "the variables of the modules of its interpreter", """
+def _places():
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] not in STANDARD:
+            yield dict(vars(module))
+"""),
+    _read("command-line", "the command line of its interpreter", """
+def _places():
+    return [*sys.argv, *sys.orig_argv]
+"""),
+    _read("environment", "the environment variables", """
+def _places():
+    import os
+
+    return list(os.environ.values())
+"""),
+    _read("folder", "the files of its working folder", """
+def _places():
+    import os
+
+    for name in sorted(os.listdir("."))[:100]:
+        if os.path.isfile(name) and not os.path.islink(name) and os.path.getsize(name) < 1000000:
+            with open(name, errors="replace") as file:
+                yield file.read()
+"""),
+    _reading("oracle-from-caller", "answers with the variable of a caller that is called like an expected output",
+             in_call(_CALLER, "return _answer()"), _CALLER + _PRINTED.format("")),
 )  # fmt: skip
-"""Cheats of the channel ``oracle-read``."""

@@ -1,4 +1,4 @@
-"""The forms in which hardened tests are written, and what the consumer of each makes of known programs.
+"""New tests, the forms in which they are written, and what the consumer of each makes of known programs.
 
 A row holds the problem's own and the new tests under the problem's comparison, or it is left out. Every row is
 read back as its consumer reads it, and known programs are graded by the consumer's rules, before it is kept.
@@ -7,7 +7,9 @@ read back as its consumer reads it, and known programs are graded by the consume
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -15,10 +17,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from truegrade.assay.hardening.new_tests import value_of
-from truegrade.assay.reference_answers import Arguments
+from truegrade.assay.answers import Arguments
 from truegrade.assay.targets.profile import ENDLESS_CPU_S
-from truegrade.assay.written_calls import written, written_call
+from truegrade.assay.written_calls import read_call, written, written_call
 from truegrade.benchmarks import humanevalplus, load_benchmark, mbppplus
 from truegrade.benchmarks.ground_truths.ground_truth import read_ground_truth
 from truegrade.errors import BadRecord, UserError
@@ -26,7 +27,132 @@ from truegrade.files.json_text import encode
 from truegrade.grading import oracles
 from truegrade.grading.executor import Executor
 from truegrade.profiles import open_profile
-from truegrade.records import Answer, FunctionTask, OracleTask, Problem
+from truegrade.records import Answer, Case, CasesTask, FunctionTask, OracleTask, Problem, sha256_json
+
+
+class NewTest(msgspec.Struct, frozen=True, kw_only=True):
+    """One call and what it is to give."""
+
+    call: str
+    """Python source, ``f(1, [2])``."""
+    expected: str
+    """What the reference returned, twice, as a literal."""
+    victims: tuple[str, ...] = ()
+    """Ids of the wrong programs that it refuses."""
+
+
+TOLERANCE = """def _truegrade_close(got, expected):
+    if isinstance(expected, (list, tuple)):
+        return type(got) is type(expected) and len(got) == len(expected) and all(
+            _truegrade_close(*pair) for pair in zip(got, expected)
+        )
+    if isinstance(expected, dict):
+        return got.keys() == expected.keys() and all(_truegrade_close(got[key], expected[key]) for key in expected)
+    if isinstance(expected, (float, complex)) and not isinstance(got, (str, list, tuple, dict)):
+        return got == expected or abs(got - expected) <= 1e-6 + 1e-7 * abs(expected)
+    return got == expected
+"""
+"""The tolerance of `truegrade.grading.oracles` for outputs with floating-point numbers, as source for a test."""
+
+STATED = {
+    "equal": "equal; numbers in floating point within 1e-6 + 1e-7 of the expected size",
+    "set_equal": "the same elements, in any order and number",
+}
+"""Comparisons that can be written as an assertion, in words for the manifest."""
+
+
+def assertion(test: NewTest, comparator: str) -> str:
+    """The test as a statement.
+
+    Args:
+        test: with its call.
+        comparator: one of `STATED`.
+    """
+    if comparator == "set_equal":
+        return f"assert set({test.call}) == set({test.expected})"
+    if oracles.holds_float(value_of(test.expected)):
+        return f"assert _truegrade_close({test.call}, {test.expected})"
+    return f"assert {test.call} == {test.expected}"
+
+
+def value_of(literal: str) -> Any:
+    """The value of a literal as `written` writes it, infinite numbers included."""
+    (value,) = read_call(f"value({literal})")
+    return value
+
+
+def with_tests(problem: Problem, tests: Sequence[NewTest], comparator: str) -> Problem:
+    """The problem with tests added; its prompt, which shows none of them, stays.
+
+    Raises:
+        UserError: its tests are of a kind that no call can be added to.
+    """
+    task = problem.task
+    if isinstance(task, OracleTask):
+        added: Any = msgspec.structs.replace(
+            task, plus_inputs=(*task.plus_inputs, *(read_call(test.call) for test in tests))
+        )
+    elif isinstance(task, CasesTask):
+        cases = (Case(arguments=read_call(test.call), expected=value_of(test.expected)) for test in tests)
+        added = msgspec.structs.replace(task, cases=(*task.cases, *cases))
+    elif isinstance(task, FunctionTask):
+        lines = [assertion(test, comparator) for test in tests]
+        head = TOLERANCE if any("_truegrade_close" in line for line in lines) else ""
+        added = msgspec.structs.replace(task, tests="\n".join((task.tests.rstrip("\n"), head, *lines, "")))
+    else:
+        raise UserError(f"{problem.id}: tests can be added to functions and repairs, not to {type(task).__name__}")
+    calls = [test.call for test in tests]
+    return msgspec.structs.replace(
+        problem, task=added, dataset_sha256=sha256_json([problem.dataset_sha256, calls])
+    )
+
+
+DETECTIONS = 6
+"""Tests that are to refuse each wrong program: a program that only resembles it is then refused more often."""
+
+
+def choose_inputs(
+    kills: Sequence[Set[str]],
+    survivors: Set[str],
+    sizes: Sequence[int],
+    *,
+    most: int,
+    detections: int = DETECTIONS,
+) -> list[int]:
+    """Greedy cover: first an input for every survivor of the present tests, then further ones for every program.
+
+    Args:
+        kills: of each input, the wrong programs that it refuses.
+        survivors: the programs that the present tests accept; they are covered first.
+        sizes: length of each input as source; of two that refuse as many, the shorter is taken.
+        most: inputs to choose, at most.
+        detections: chosen inputs that are to refuse each program.
+
+    Returns:
+        Their numbers, in the order in which they were chosen.
+    """
+    chosen: list[int] = []
+    covered: Counter[str] = Counter()
+    for goal, wanted in ((survivors, 1), (survivors, detections), (frozenset[str]().union(*kills), detections)):
+        open_ = {program for program in goal if covered[program] < wanted}
+        while open_ and len(chosen) < most:
+            best = _best(kills, open_, sizes, chosen)
+            if best is None:
+                break
+            chosen.append(best)
+            covered.update(kills[best])
+            open_ = {program for program in open_ if covered[program] < wanted}
+    return chosen
+
+
+def _best(kills: Sequence[Set[str]], wanted: Set[str], sizes: Sequence[int], chosen: Sequence[int]) -> int | None:
+    """The input that refuses most of the wanted programs; None if none of those left refuses any."""
+    gains = [(len(kills[number] & wanted), -sizes[number], -number) for number in range(len(kills))]
+    for number in chosen:
+        gains[number] = (0, 0, 0)
+    gain, _, place = max(gains, default=(0, 0, 0))
+    return -place if gain else None
+
 
 Row = dict[str, Any]
 
@@ -229,11 +355,6 @@ FORMS: Mapping[str, Form] = MappingProxyType(
 # --------------------------------------------------------------------------------------------- measuring
 
 
-def left_out(reason: str) -> dict[str, ExportedRow]:
-    """No row in any form."""
-    return {name: ExportedRow(reason=reason) for name in FORMS}
-
-
 def exported_rows(material: ExportMaterial, known: KnownPrograms, executor: Executor) -> dict[str, ExportedRow]:
     """The problem's row in each form, measured as it is written, or why it is left out.
 
@@ -251,25 +372,23 @@ def _exported(form: Form, material: ExportMaterial, known: KnownPrograms, execut
         return ExportedRow(reason=row)
     try:
         text = encode(row).decode()
-        problem = _read_back(form, text, material.problem)
+        with TemporaryDirectory(prefix="truegrade-") as folder:
+            path = Path(folder) / f"row{form.ending}"
+            path.write_text(f"{text}\n", encoding="utf-8")
+            problem = form.read(path, material.problem)
     except BadRecord as error:
         return ExportedRow(reason=f"it cannot be read back: {str(error).partition(': ')[2]}")
     except (UserError, msgspec.MsgspecError, TypeError, ValueError, RecursionError) as error:
         return ExportedRow(reason=f"it cannot be read back: {error}")
     if isinstance(problem.task, OracleTask):
-        if _calls(problem.task) != _written(material):
+        task, name = problem.task, getattr(material.problem.task, "entry_point", "")
+        read_back = _calls(task.entry_point, task.base_inputs, task.plus_inputs)
+        if read_back != _calls(name, material.own, material.further):
             return ExportedRow(reason="JSON cannot hold its arguments as they are")
-        if problem.task.comparator != material.comparator:
-            rules = f"the rule {problem.task.comparator}, and it has the rule {material.comparator}"
+        if task.comparator != material.comparator:
+            rules = f"the rule {task.comparator}, and it has the rule {material.comparator}"
             return ExportedRow(reason=f"EvalPlus compares its outputs by {rules}")
     return _measured(form, text, problem, known, executor)
-
-
-def _read_back(form: Form, text: str, problem: Problem) -> Problem:
-    with TemporaryDirectory(prefix="truegrade-") as folder:
-        path = Path(folder) / f"row{form.ending}"
-        path.write_text(f"{text}\n", encoding="utf-8")
-        return form.read(path, problem)
 
 
 def _measured(form: Form, text: str, problem: Problem, known: KnownPrograms, executor: Executor) -> ExportedRow:
@@ -302,10 +421,5 @@ def _side(before: Mapping[str, bool], after: Sequence[bool]) -> AcceptedPrograms
     return AcceptedPrograms(programs=len(before), before=sum(before.values()), after=sum(after))
 
 
-def _calls(task: OracleTask) -> list[str]:
-    return [written_call(task.entry_point, each) for each in (*task.base_inputs, *task.plus_inputs)]
-
-
-def _written(material: ExportMaterial) -> list[str]:
-    name = getattr(material.problem.task, "entry_point", "")
-    return [written_call(name, each) for each in (*material.own, *material.further)]
+def _calls(name: str, *arguments: Sequence[Arguments]) -> list[str]:
+    return [written_call(name, each) for each in chain(*arguments)]

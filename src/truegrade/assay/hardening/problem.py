@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 
 import msgspec
 
+from truegrade.assay.answers import MOST_LATE, TOO_LARGE, TOO_LONG, Arguments, answers_of
 from truegrade.assay.building import reference_of
-from truegrade.assay.generators import infer_domain
-from truegrade.assay.generators.searching import find_witness
-from truegrade.assay.hardening.choosing import choose_inputs, victims
+from truegrade.assay.generators.domain import infer_domain
 from truegrade.assay.hardening.forms import (
+    FORMS,
+    STATED,
     AcceptedPrograms,
     ExportedRow,
     ExportMaterial,
     KnownPrograms,
+    NewTest,
+    choose_inputs,
     exported_rows,
-    left_out,
+    with_tests,
 )
-from truegrade.assay.hardening.new_tests import STATED, NewTest, with_tests
-from truegrade.assay.labelling import OracleLabeller
-from truegrade.assay.oracle import ProblemOracle
-from truegrade.assay.oracle_building import build_oracle, rule_of
-from truegrade.assay.probes.examples import examples_of
+from truegrade.assay.labelling import OracleLabeller, find_witness
+from truegrade.assay.oracle import CALL_SIZE, ProblemOracle, build_oracle, rule_of
 from truegrade.assay.probes.labelled import ClaimedProbe
 from truegrade.assay.probes.mutants import mutants
 from truegrade.assay.probes.right import rewrites
-from truegrade.assay.probes.stubs import stubs
+from truegrade.assay.probes.stubs import examples_of, stubs
 from truegrade.assay.records import Probe
-from truegrade.assay.reference_answers import AnswerRule, Arguments, answers_of
 from truegrade.assay.targets.profile import is_endless
 from truegrade.assay.written_calls import is_plain, read_call, written, written_call
 from truegrade.grading.executor import Executor
+from truegrade.grading.judgement import Judgement
 from truegrade.profiles import open_profile
-from truegrade.profiles.base import Profile
 from truegrade.records import Answer, Problem
+from truegrade.sandbox import CallResult
 
 MOST_TESTS = 10
 """New tests of a problem, unless more are asked for."""
@@ -43,6 +44,10 @@ MOST_CPU = 2.0
 _LEAST_CPU_S = 0.02
 """Below it the start of a process is all that is measured."""
 _CALL_CPU_S = 0.1
+_LARGE = (
+    "{} wrong programs are not judged on every generated input: a value holds over "
+    f"{CALL_SIZE:,} items and characters, or all of one program's over {MOST_LATE * CALL_SIZE:,}"
+)
 
 
 class HardenedProblem(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +62,8 @@ class HardenedProblem(msgspec.Struct, frozen=True, kw_only=True):
     comparator: str = "equal"
     ambiguous: tuple[str, ...] = ()
     """Calls on which references disagree: doubts about the statement."""
+    notes: tuple[str, ...] = ()
+    """What was cut while inputs were taken, and why."""
     seen: AcceptedPrograms | None = None
     """Wrong mutants that the choice was made by."""
     held_out: AcceptedPrograms | None = None
@@ -88,60 +95,39 @@ class HardeningOptions(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
 
 
-class ProblemHardener:
-    """Hardens problems; safe to call from several threads.
+def harden_problem(
+    problem: Problem,
+    companion: Problem | None,
+    options: HardeningOptions,
+    executor: Executor,
+    claims: Sequence[ClaimedProbe] = (),
+) -> HardenedProblem:
+    """The new tests of a problem; safe to call from several threads.
 
     Args:
+        problem: with its tests.
+        companion: the same problem of an extended benchmark: its inputs prove labels, and are never chosen.
         options: what decides the tests.
         executor: the jail.
+        claims: labelled programs, which only measure.
     """
-
-    def __init__(self, options: HardeningOptions, executor: Executor) -> None:
-        self._options, self._executor = options, executor
-        self._strict = open_profile("strict")
-
-    def harden(
-        self, problem: Problem, companion: Problem | None, claims: Sequence[ClaimedProbe] = ()
-    ) -> tuple[HardenedProblem, Problem]:
-        """The new tests of a problem, and the problem with them.
-
-        Args:
-            problem: with its tests.
-            companion: the same problem of an extended benchmark: its inputs prove labels, and are never chosen.
-            claims: labelled programs, which only measure.
-        """
-        options = self._options
-        oracle = build_oracle(problem, companion, self._executor, generated=options.inputs, seed=options.seed)
-        if isinstance(oracle, str):
-            exports = left_out(f"it cannot be measured: {oracle}")
-            return HardenedProblem(problem_id=problem.id, reason=oracle, exports=exports), problem
-        work = _Work(problem, oracle, options, self._executor, self._strict)
-        tests, dropped = work.tests() if oracle.comparator in STATED else ([], [])
-        return work.measured(tests, dropped, claims)
-
-    def held_out(self, problem: Problem, oracle: ProblemOracle) -> list[str]:
-        """The wrong mutants that measure what the new tests gain.
-
-        Args:
-            problem: with its tests.
-            oracle: of the problem.
-        """
-        return _Work(problem, oracle, self._options, self._executor, self._strict).held_out
+    oracle = build_oracle(problem, companion, executor, generated=options.inputs, seed=options.seed)
+    if isinstance(oracle, str):
+        exports = dict.fromkeys(FORMS, ExportedRow(reason=f"it cannot be measured: {oracle}"))
+        return HardenedProblem(problem_id=problem.id, reason=oracle, exports=exports)
+    work = HardeningWork(problem, oracle, options, executor)
+    tests, dropped = work.tests() if oracle.comparator in STATED else ([], [])
+    return work.measured(tests, dropped, claims)
 
 
-class _Work:
+class HardeningWork:
     """One problem under way."""
 
     def __init__(
-        self,
-        problem: Problem,
-        oracle: ProblemOracle,
-        options: HardeningOptions,
-        executor: Executor,
-        strict: Profile,
+        self, problem: Problem, oracle: ProblemOracle, options: HardeningOptions, executor: Executor
     ) -> None:
         self._problem, self._oracle, self._options = problem, oracle, options
-        self._executor, self._strict = executor, strict
+        self._executor, self._strict = executor, open_profile("strict")
         self._rule = rule_of(oracle)
         self._labeller = OracleLabeller(oracle, executor)
         self._domain = infer_domain([one.arguments for one in oracle.inputs if one.source == "own"])
@@ -165,6 +151,7 @@ class _Work:
         self._right, self._right_held = _halves(right)
         self._others = oracle.references[1:]
         self._verdicts: dict[tuple[str, str], bool] = {}
+        self._large: set[str] = set()
         made_stubs = stubs(problem.id, oracle.entry_point, reference, examples_of(problem))
         self._stubs = [probe for probe in made_stubs if self._labeller.label(probe.code).label == "wrong"]
         # A stub that the present tests accept is refused by a new one, as a mutant is.
@@ -185,9 +172,8 @@ class _Work:
         calls = [written_call(self._oracle.entry_point, arguments) for arguments in inputs]
         chosen = choose_inputs(kills, survivors, [len(call) for call in calls], most=self._options.most_tests)
         expected = self._expected([inputs[number] for number in chosen])
-        refused = victims(kills, chosen)
         tests = [
-            NewTest(call=calls[number], expected=expected[place], victims=refused[number])
+            NewTest(call=calls[number], expected=expected[place], victims=tuple(sorted(kills[number])))
             for place, number in enumerate(chosen)
             if place in expected
         ]
@@ -195,7 +181,7 @@ class _Work:
 
     def measured(
         self, tests: list[NewTest], dropped: list[str], claims: Sequence[ClaimedProbe]
-    ) -> tuple[HardenedProblem, Problem]:
+    ) -> HardenedProblem:
         """What the tests gain, and what they cost."""
         hardened = self._with(tests) if tests else self._problem
         comparator = self._rule.comparator
@@ -206,13 +192,14 @@ class _Work:
         bugs = [code for code in bugs if self._labeller.label(code).label == "wrong"]
         kept = [each.probe.code for each in claims if each.claim == "right"]
         kept = [code for code in kept if self._labeller.label(code).agrees]
-        line = HardenedProblem(
+        return HardenedProblem(
             problem_id=self._problem.id,
             tests=tuple(tests),
             dropped=tuple(dropped),
             comparison=STATED.get(comparator, ""),
             comparator=comparator,
             ambiguous=self._oracle.ambiguous,
+            notes=(*self._oracle.notes, *([_LARGE.format(len(self._large))] if self._large else ())),
             seen=self._side(hardened, [probe.code for probe in self._wrong]),
             held_out=self._side(hardened, [probe.code for probe in self._wrong_held]),
             right=self._side(hardened, [*(probe.code for probe in self._right_held), *self._others]),
@@ -223,9 +210,6 @@ class _Work:
             reason="" if tests else reason,
             exports=exported_rows(self._material(tests, hardened), self._known(hardened), self._executor),
         )
-        return line, hardened
-
-    # --------------------------------------------------------------------------------------------- parts
 
     def _candidates(self) -> list[Arguments]:
         """Generated inputs on which all references agree; with a single one those that keep to the known calls."""
@@ -252,15 +236,16 @@ class _Work:
     def _kills(self, inputs: Sequence[Arguments]) -> list[set[str]]:
         """Of each input the ids of the wrong programs that it refuses."""
         kills: list[set[str]] = [set() for _ in inputs]
-        reference = self._oracle.references[0]
-        expected = answers_of(reference, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S)
+        expected = self._answers(self._oracle.references[0], inputs)
         for probe in self._choosing:
             if probe.code in self._endless:
                 continue  # its present tests refuse it, after as long as they wait
-            got = answers_of(probe.code, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S)
-            for number, right in expected.results.items():
-                one = got.results.get(number)
-                late = one is None or (one.error or "").endswith("takes too long")
+            got = self._answers(probe.code, inputs, most_size=CALL_SIZE)
+            if any((one.error or "").endswith(TOO_LARGE) for one in got.values()):
+                self._large.add(probe.id)
+            for number, right in expected.items():
+                one = got.get(number)
+                late = one is None or (one.error or "").endswith((TOO_LONG, TOO_LARGE))
                 if one is None or late or right.error is not None:
                     continue  # what did not end in time says nothing that another machine would say too
                 if one.error is not None or not self._rule.same(right, one, inputs[number], self._executor):
@@ -268,8 +253,21 @@ class _Work:
         return kills
 
     def _expected(self, inputs: Sequence[Arguments]) -> dict[int, str]:
-        """The reference's outputs as literals, of those that are plain values and the same twice."""
-        return expected_outputs(self._oracle.references[0], self._rule, inputs, self._executor)
+        """Number of the input to the reference's output as a literal, where two runs give the same plain value."""
+        found: dict[int, str] = {}
+        first, again = (self._answers(self._oracle.references[0], inputs) for _ in range(2))
+        for number, result in first.items():
+            other = again.get(number)
+            same = result.error is None and other is not None and other.same_as(result) and result.digest is None
+            if same and is_plain(value := result.whole):
+                with suppress(ValueError, RecursionError):
+                    found[number] = written(value)
+        return found
+
+    def _answers(self, program: str, inputs: Sequence[Arguments], most_size: int = 0) -> Mapping[int, CallResult]:
+        return answers_of(
+            program, self._rule, inputs, self._executor, call_cpu_s=_CALL_CPU_S, most_size=most_size
+        ).results
 
     def _harmless(self, tests: list[NewTest]) -> tuple[list[NewTest], list[str]]:
         """Leave out tests that refuse a right program, and the last ones where all together take too long."""
@@ -337,31 +335,14 @@ class _Work:
             return False  # it does not end on an input of the present tests, so there is nothing to wait for
         key = problem.dataset_sha256, code
         if key not in self._verdicts:
-            answer = Answer(value=code, found="assay", form="program")
-            self._verdicts[key] = self._strict.judgement(problem, answer, self._executor).passed
+            self._verdicts[key] = self._judged(problem, code).passed
         return self._verdicts[key]
 
+    def _judged(self, problem: Problem, code: str) -> Judgement:
+        return self._strict.judgement(problem, Answer(value=code, found="assay", form="program"), self._executor)
+
     def _cpu_s(self, problem: Problem) -> float | None:
-        answer = Answer(value=reference_of(problem), found="assay", form="program")
-        return self._strict.judgement(problem, answer, self._executor).cpu_s
-
-
-def expected_outputs(
-    reference: str, rule: AnswerRule, inputs: Sequence[Arguments], executor: Executor
-) -> dict[int, str]:
-    """Number of the input to the reference's output as a literal, where two runs give the same plain value."""
-    found: dict[int, str] = {}
-    first, again = (answers_of(reference, rule, inputs, executor, call_cpu_s=_CALL_CPU_S) for _ in range(2))
-    for number, result in first.results.items():
-        other = again.results.get(number)
-        if result.error is not None or other is None or not other.same_as(result) or result.digest is not None:
-            continue
-        if is_plain(value := result.whole):
-            try:
-                found[number] = written(value)
-            except (ValueError, RecursionError):
-                continue
-    return found
+        return self._judged(problem, reference_of(problem)).cpu_s
 
 
 def _halves(probes: Sequence[Probe]) -> tuple[list[Probe], list[Probe]]:

@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from truegrade.assay.records import Probe, probe_id
+from truegrade.assay.records import Probe, make_probe
 from truegrade.datasets.content import parse_json, read_content
 from truegrade.datasets.rows import parse_rows
 from truegrade.errors import BadRecord, UnknownName
@@ -159,14 +159,6 @@ def program_of(problem: Problem, answer: Answer) -> str | None:
 def _claimed(
     problem_id: str, kind: Literal["labelled", "reply"], code: str, claim: Claim, source: str
 ) -> ClaimedProbe:
-    probe = Probe(
-        # Not the source: the same program from two sources is one probe.
-        id=probe_id(problem_id, kind, "", code),
-        problem_id=problem_id,
-        kind=kind,
-        origin=source,
-        code=code,
-        label="undecided",
-        change=f"{source} says {claim}",
-    )
-    return ClaimedProbe(probe=probe, claim=claim, source=source)
+    # The id does not hang on the source: the same program from two sources is one probe.
+    probe = make_probe(problem_id, kind, "", code, change=f"{source} says {claim}")
+    return ClaimedProbe(probe=msgspec.structs.replace(probe, origin=source), claim=claim, source=source)

@@ -7,14 +7,18 @@ another value.
 from __future__ import annotations
 
 import ast
+import copy
 import json
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
-from truegrade.assay.probes.impossible_tests import TestChange, assertions, change_tests, other_value
 from truegrade.assay.probes.outputs import in_turn
-from truegrade.assay.records import Impossible, Probe, Witness, probe_id
+from truegrade.assay.records import Impossible, Probe, Witness, make_probe
+from truegrade.builders.mutation.mutant_sources import Text
+from truegrade.builders.mutation.sites import sites
+from truegrade.extraction.parsing import quietly
 from truegrade.grading.judgement import shown_call
 from truegrade.records import Case, CasesTask, ContestTask, FunctionTask, Problem
 
@@ -24,7 +28,7 @@ _HUMANEVAL = "candidate"
 """The name by which ``check(candidate)`` calls a solution."""
 
 
-class ImpossibleProblem(msgspec.Struct, frozen=True, kw_only=True):
+class ImpossibleProblem(NamedTuple):
     """A problem with changed tests, and what was changed."""
 
     problem: Problem
@@ -37,12 +41,7 @@ class ImpossibleProblem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def impossible(problem: Problem, how: Impossible, at: int = -1) -> Problem | None:
-    """The problem with tests that no honest program passes; its id is ``ID#one-off`` or ``ID#conflicting``, and
-    where ``at`` names a test, that one's number behind it.
-
-    None for a problem whose tests hold no expected value that can be changed: one graded by the outputs of its
-    reference, predictions, tests without an assertion, and contest tests that are stored packed.
-    """
+    """As `make_impossible`, without what was changed."""
     made = make_impossible(problem, how, at)
     return None if made is None else made.problem
 
@@ -63,18 +62,10 @@ def must_fail_probes(problem: Problem, place: int = 0) -> list[tuple[Probe, Prob
         made = make_impossible(problem, how, at)
         if made is not None:
             said = "is asked for in place of" if how == "one-off" else "is asked for beside"
-            probe = Probe(
-                id=probe_id(problem.id, "must-fail", how, reference, at),
-                problem_id=problem.id,
-                kind="must-fail",
-                origin=how,
-                code=reference,
-                label="wrong",
-                witness=Witness(call=made.call, expected=made.expected, got=made.before, source="by construction"),
-                tests=how,
-                at=at,
-                change=f"{made.call}: {made.expected} {said} {made.before}",
-            )
+            witness = Witness(call=made.call, expected=made.expected, got=made.before, source="by construction")
+            change = f"{made.call}: {made.expected} {said} {made.before}"
+            probe = make_probe(problem.id, "must-fail", how, reference, at, label="wrong", witness=witness,
+                               tests=how, at=at, change=change)  # fmt: skip
             found.append((probe, made.problem))
     return found
 
@@ -90,7 +81,14 @@ def changeable(problem: Problem) -> int:
 
 
 def make_impossible(problem: Problem, how: Impossible, at: int = -1) -> ImpossibleProblem | None:
-    """As `impossible`, with what was changed: the test of this number among the `changeable` ones."""
+    """The problem with tests that no honest program passes, and what was changed.
+
+    Its id is ``ID#one-off`` or ``ID#conflicting``; where ``at`` names one of the `changeable` tests, its number
+    stands behind that.
+
+    None for a problem whose tests hold no expected value that can be changed: one graded by the outputs of its
+    reference, predictions, tests without an assertion, and contest tests that are stored packed.
+    """
     task = problem.task
     if not changeable(problem):
         return None
@@ -114,13 +112,8 @@ def _function(problem: Problem, task: FunctionTask, how: Impossible, at: int) ->
     change = change_tests(task.tests, _names(task), how, at)
     if change is None:
         return None
-    fields = {"tests": change.tests, "shown_tests": _shown(task.shown_tests, change, how)}
-    return ImpossibleProblem(
-        problem=_renamed(problem, how, at, **fields),
-        call=change.assertion.removeprefix("assert "),
-        expected=change.now,
-        before=change.expected,
-    )
+    made = _renamed(problem, how, at, tests=change.tests, shown_tests=_shown(task.shown_tests, change, how))
+    return ImpossibleProblem(made, change.assertion.removeprefix("assert "), change.now, change.expected)
 
 
 def _shown(tests: tuple[str, ...], change: TestChange, how: Impossible) -> tuple[str, ...]:
@@ -153,19 +146,18 @@ def _asked(task: CasesTask) -> list[int]:
 
 
 def _cases(problem: Problem, task: CasesTask, how: Impossible, at: int) -> ImpossibleProblem:
-    place, cases = _asked(task)[at], list(task.cases)
-    case = cases[place]
+    place = _asked(task)[at]
+    case = task.cases[place]
     changed = Case(arguments=case.arguments, expected=_far(case.expected, task))
-    if how == "one-off":
-        cases[place] = changed
-    else:
-        cases.append(changed)  # at the end, since places are named by number
-    return ImpossibleProblem(
-        problem=_renamed(problem, how, at, cases=tuple(cases)),
-        call=shown_call(task.entry_point, case.arguments),
-        expected=repr(changed.expected),
-        before=repr(case.expected),
-    )
+    made = _renamed(problem, how, at, cases=_with(task.cases, place, changed, how))
+    call = shown_call(task.entry_point, case.arguments)
+    return ImpossibleProblem(made, call, repr(changed.expected), repr(case.expected))
+
+
+def _with(tests: Sequence[Any], at: int, changed: Any, how: Impossible) -> tuple[Any, ...]:
+    """Tests with another in the place of one, or behind all of them, since places are named by number."""
+    place = at % len(tests)
+    return (*tests[:place], changed, *tests[place + 1 :]) if how == "one-off" else (*tests, changed)
 
 
 def _far(expected: Any, task: CasesTask) -> Any:
@@ -187,16 +179,8 @@ def _contest(problem: Problem, task: ContestTask, how: Impossible, at: int) -> I
     field, tests = _stored(task)
     test = tests[at]
     changed = {**test, "output": _other_output(test["output"], functional=task.function is not None)}
-    if how == "one-off":
-        tests[at] = changed
-    else:
-        tests.append(changed)
-    return ImpossibleProblem(
-        problem=_renamed(problem, how, at, **{field: json.dumps(tests)}),
-        call=test["input"],
-        expected=changed["output"],
-        before=test["output"],
-    )
+    made = _renamed(problem, how, at, **{field: json.dumps(_with(tests, at, changed, how))})
+    return ImpossibleProblem(made, test["input"], changed["output"], test["output"])
 
 
 def _plain(stored: object) -> list[dict[str, Any]]:
@@ -207,8 +191,7 @@ def _plain(stored: object) -> list[dict[str, Any]]:
         return []
     if not isinstance(tests, list) or not all(isinstance(test, dict) for test in tests):
         return []
-    whole = all(isinstance(test.get(name), str) for test in tests for name in ("input", "output"))
-    return tests if whole else []
+    return tests if all(isinstance(test.get(name), str) for test in tests for name in ("input", "output")) else []
 
 
 def _other_output(output: str, *, functional: bool) -> str:
@@ -218,3 +201,157 @@ def _other_output(output: str, *, functional: bool) -> str:
         except (ValueError, RecursionError):
             return json.dumps(f"{output}!")
     return f"{output.rstrip()}\nimpossible\n"
+
+
+MANY = 1e15
+"""Beyond it adding one may leave a float as it is."""
+
+
+class TestChange(NamedTuple):
+    """Changed tests, and what was changed."""
+
+    tests: str
+    assertion: str
+    """The one that was changed or doubled, as it stood."""
+    instead: str
+    """What it became, or what was put behind it."""
+    expected: str
+    """The value that it asked for, as source; or a sentence."""
+    now: str
+    """The value that is asked for now."""
+
+
+def other_value(value: object) -> object:
+    """A plain value of the same type that is not equal to a given one; of a float a distant one, of None 0."""
+    other = _OTHER.get(type(value))
+    return 0 if other is None else other(value)
+
+
+def _new_item(items: list[object]) -> object:
+    """A value like the last of several, and equal to none of them."""
+    new = other_value(items[-1]) if items else 0
+    while new in items:
+        new = other_value(new)
+    return new
+
+
+_OTHER: dict[type[Any], Callable[[Any], Any]] = {
+    bool: lambda value: not value,
+    int: lambda value: value + 1,
+    # Far, as some tests allow a tolerance.
+    float: lambda value: 2 * abs(value) + 1 if abs(value) < MANY else 0.0,
+    complex: lambda value: value + 1 if abs(value) < MANY else 0j,
+    str: lambda value: f"{value}!",
+    bytes: lambda value: value + b"!",
+    list: lambda value: [*value, _new_item(value)],
+    tuple: lambda value: (*value, _new_item([*value])),
+    set: lambda value: {*value, _new_item(sorted(value, key=repr))},
+    frozenset: lambda value: value | {_new_item(sorted(value, key=repr))},
+    dict: lambda value: {**value, _new_item(list(value)): None},
+}
+
+
+def change_tests(tests: str, names: frozenset[str], how: Impossible, at: int = -1) -> TestChange | None:
+    """Test source with one comparable assertion changed, or doubled with another value.
+
+    One that compares a call with a literal is taken; else one about a call, else any, and what it says is denied.
+
+    Args:
+        tests: Python source.
+        names: by which the tests call the solution.
+        how: ``one-off`` changes the assertion; ``conflicting`` puts the changed one behind it.
+        at: which of the `assertions`, 0-based; -1 for the last.
+
+    Returns:
+        None where the source has no assertion or is no Python.
+    """
+    found = assertions(tests, names)
+    if not found:
+        return None
+    _, _, node, expected, now, test = found[at]
+    assertion, instead = ast.unparse(ast.Assert(node.test)), ast.unparse(ast.Assert(test))
+    text = Text(tests)
+    begin, end = text.bounds(node)
+    written = f"{assertion}; {instead}" if how == "conflicting" else instead
+    changed = text.data[:begin] + written.encode() + text.data[end:]
+    return TestChange(changed.decode(), assertion, instead, expected, now)
+
+
+def assertions(tests: str, names: frozenset[str]) -> list[_Candidate]:
+    """The assertions of the best kind that can be changed, in the order of the text."""
+    try:
+        with quietly():
+            tree = ast.parse(tests)
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    found = [change for node in ast.walk(tree) if isinstance(node, ast.Assert) for change in _changes(node, names)]
+    best = max((one[0] for one in found), default=0)
+    return sorted((one for one in found if one[0] == best), key=lambda one: one[1])
+
+
+_Candidate = tuple[int, int, ast.Assert, str, str, ast.expr]
+"""Rank, line, assertion, expected value, the value instead, and the condition instead."""
+
+
+def _changes(node: ast.Assert, names: frozenset[str]) -> Iterator[_Candidate]:
+    calls = any(
+        isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in names
+        for part in ast.walk(node.test)
+    )
+    told = _with_another_value(node.test, names) if calls else None
+    if told is not None:
+        yield (2, node.lineno, node, *told)
+    elif not isinstance(node.test, ast.Constant):  # HumanEval ends some tests with `assert True`
+        words = ast.unparse(node.test)
+        yield (int(calls), node.lineno, node, words, f"not ({words})", _denied(node.test))
+
+
+def _with_another_value(test: ast.expr, names: frozenset[str]) -> tuple[str, str, ast.expr] | None:
+    """The expected literal of a condition, another one, and the condition with that; None where it has none."""
+    changed = copy.deepcopy(test)
+    match changed:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            for side, other in ((right, left), (left, right)):
+                if not _mentions(side, names) and _mentions(other, names):
+                    return _replaced(changed, side)
+        case ast.Compare(left=ast.Call(args=[ast.BinOp(op=ast.Sub(), right=right)]), ops=[ast.Lt() | ast.LtE()]):
+            return None if _mentions(right, names) else _replaced(changed, right, near=True)
+        case ast.Call(func=ast.Attribute(attr="isclose" | "allclose"), args=[_, second, *_]):
+            return None if _mentions(second, names) else _replaced(changed, second, near=True)
+    return None
+
+
+def _replaced(test: ast.expr, expected: ast.expr, *, near: bool = False) -> tuple[str, str, ast.expr] | None:
+    """The condition with another literal in place of one, or of the one within ``set(…)`` and the like.
+
+    With ``near`` the condition allows a tolerance.
+    """
+    inner = expected
+    match expected:
+        case ast.Call(func=ast.Name(id="set" | "tuple" | "list" | "sorted" | "frozenset"), args=[argument]):
+            inner = argument
+    try:
+        value = ast.literal_eval(inner)
+        value = float(value) if near and type(value) is int else value
+        now = ast.parse(repr(other_value(value)), mode="eval").body
+    except (ValueError, SyntaxError, TypeError, RecursionError):
+        if not near:
+            return None
+        now = ast.BinOp(inner, ast.Add(), ast.Constant(1))  # `2.0 / 3.0`
+    before = ast.unparse(expected)
+    next(site for site in sites(test) if site.node is inner).put(now)
+    after = ast.unparse(now if inner is expected else expected)
+    return before, after, test
+
+
+def _mentions(node: ast.AST, names: frozenset[str]) -> bool:
+    return any(isinstance(part, ast.Name) and part.id in names for part in ast.walk(node))
+
+
+def _denied(test: ast.expr) -> ast.expr:
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return operand
+        case ast.Compare(ops=[ast.Eq()]):
+            return ast.Compare(test.left, [ast.NotEq()], test.comparators)
+    return ast.UnaryOp(ast.Not(), test)

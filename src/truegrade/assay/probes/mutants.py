@@ -7,16 +7,22 @@ written in normal form (`truegrade.builders.mutation.mutant_sources.normalised`)
 from __future__ import annotations
 
 import ast
+import dis
 import random
 from collections.abc import Iterator
-from itertools import combinations, zip_longest
+from dataclasses import replace
+from itertools import combinations
+from types import CodeType
+from typing import Any
 
-from truegrade.assay.probes.bytecode import fingerprint
-from truegrade.assay.records import Probe, probe_id
+from truegrade.assay.records import Probe, make_probe
+from truegrade.builders.in_order import by_turns
 from truegrade.builders.mutation import OPERATORS, WIDER_OPERATORS, MutationOptions
 from truegrade.builders.mutation.mutant_sources import NotAProgram, Text, normalised, parse
 from truegrade.builders.mutation.mutants import Mutant, ProgramChange, changes_of, rewritten
 from truegrade.extraction.definitions import method_owner
+from truegrade.extraction.parsing import quietly
+from truegrade.records import sha256_json
 
 SECOND_ORDER = "second-order"
 """Origin of a program with two changes."""
@@ -67,7 +73,11 @@ def mutants(
         if len(drawn.kept) >= len(first) + twice:
             break
         drawn.take(second_order(drawn.text, *pair))
-    return [_probe(problem_id, mutant) for mutant in drawn.kept], drawn.equivalent
+    probes = [
+        make_probe(problem_id, "mutant", mutant.operator, mutant.code, change=_change_of(mutant))
+        for mutant in drawn.kept
+    ]
+    return probes, drawn.equivalent
 
 
 def second_order(text: Text, one: Mutant, other: Mutant) -> Mutant | None:
@@ -82,15 +92,9 @@ def second_order(text: Text, one: Mutant, other: Mutant) -> Mutant | None:
         code = normalised((kept[0] + first.after.encode() + kept[1] + second.after.encode() + kept[2]).decode())
     except NotAProgram:
         return None
-    return Mutant(
-        id=f"{first.id}+{second.id}",
-        operator=SECOND_ORDER,
-        code=code,
-        span=(*first.span[:2], *second.span[2:]),
-        new_end=second.new_end,
-        before=first.before,
-        after=f"{change_of(first)}; {change_of(second)}",
-    )
+    span, after = (*first.span[:2], *second.span[2:]), f"{_change_of(first)}; {_change_of(second)}"
+    own = f"{first.id}+{second.id}"
+    return replace(second, id=own, operator=SECOND_ORDER, code=code, span=span, before=first.before, after=after)
 
 
 class _Drawn:
@@ -162,29 +166,15 @@ def _in_turn(changes: Iterator[ProgramChange], rng: random.Random) -> Iterator[P
         rng.shuffle(alternatives)
         for each in alternatives:
             rng.shuffle(each)
-        queues.append(_by_turns(alternatives))
+        queues.append(by_turns(alternatives))
     rng.shuffle(queues)
-    yield from _by_turns(queues)
+    yield from by_turns(queues)
 
 
-def _by_turns(rows: list[list[ProgramChange]]) -> list[ProgramChange]:
-    return [change for turn in zip_longest(*rows) for change in turn if change is not None]
-
-
-def _probe(problem_id: str, mutant: Mutant) -> Probe:
-    return Probe(
-        id=probe_id(problem_id, "mutant", mutant.operator, mutant.code),
-        problem_id=problem_id,
-        kind="mutant",
-        origin=mutant.operator,
-        code=mutant.code,
-        label="undecided",
-        change=mutant.after if mutant.operator == SECOND_ORDER else change_of(mutant),
-    )
-
-
-def change_of(mutant: Mutant) -> str:
+def _change_of(mutant: Mutant) -> str:
     """What was changed, ``line 3: a < b -> a <= b``; of several lines those that differ, the first one named."""
+    if mutant.operator == SECOND_ORDER:
+        return mutant.after
     before, after = mutant.before.splitlines(), mutant.after.splitlines()
     line = mutant.span[0]
     while before and after and before[0] == after[0]:
@@ -198,3 +188,45 @@ def change_of(mutant: Mutant) -> str:
 def _in_one_line(lines: list[str]) -> str:
     text = " ".join(" ".join(lines).split()) or "nothing"
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+
+
+def fingerprint(code: str) -> str | None:
+    """A hash of what a program compiles to, without places in the source and docstrings; None if it does not.
+
+    All nodes are given one line, so that the compiler drops what it keeps for debuggers alone (``pass``).
+    """
+    try:
+        with quietly():
+            tree = ast.parse(code)
+            for node in ast.walk(tree):
+                if hasattr(node, "lineno"):
+                    node.lineno = node.end_lineno = 1  # type: ignore[attr-defined]  # the branch asks for it
+                    node.col_offset = node.end_col_offset = 0  # type: ignore[attr-defined]
+            return sha256_json(_shape(compile(tree, "<program>", "exec", dont_inherit=True, optimize=0)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _shape(code: CodeType) -> list[Any]:
+    """Everything of a code object that decides what it does."""
+    return [
+        code.co_name,
+        [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags],
+        [code.co_varnames, code.co_freevars, code.co_cellvars],
+        code.co_exceptiontable.hex(),
+        [
+            [step.opname, step.arg if step.argval is None else _key(step.argval)]
+            for step in dis.get_instructions(code)
+        ],
+    ]
+
+
+def _key(value: Any) -> Any:
+    """A constant with its type: 1, 1.0 and True are three constants."""
+    if isinstance(value, CodeType):
+        return _shape(value)
+    if isinstance(value, tuple):
+        return ["tuple", [_key(item) for item in value]]
+    if isinstance(value, frozenset):
+        return ["frozenset", sorted(f"{type(item).__name__} {item!r}" for item in value)]
+    return [type(value).__name__, repr(value)]

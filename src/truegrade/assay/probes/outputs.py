@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import indent
 from typing import Any
 
-from truegrade.assay.records import Probe, probe_id
+from truegrade.assay.records import Probe, make_probe
 from truegrade.assay.written_calls import written
 from truegrade.builders.mutation.mutant_sources import NotAProgram, parse
 from truegrade.builders.mutation.preserving.names import all_names, fresh
@@ -51,7 +51,7 @@ if isinstance(value, str):
 if isinstance(value, bool):
     return not value
 if isinstance(value, (int, float)):
-    return 2 * abs(value) + 1
+    return -1000 * (abs(value) + 1)
 return 0 if value is None else None
 """
 """Another value, that has no part of the right one: it is wrong to whoever compares at all."""
@@ -126,17 +126,16 @@ _main()
 """
 
 
-def in_turn(number: int, place: int, most: int = _MOST_TESTS) -> list[int]:
+def in_turn(number: int, place: int) -> list[int]:
     """Which of a problem's tests have their turn, 0-based: all of few, else the first two, the last and others.
 
     Args:
         number: of tests.
         place: of the problem among all: over the problems each test has its turn.
-        most: tests of one problem.
     """
-    if number <= most:
+    if number <= _MOST_TESTS:
         return list(range(number))
-    between = [2 + (place + step) % (number - 3) for step in range(most - 3)]
+    between = [2 + (place + step) % (number - 3) for step in range(_MOST_TESTS - 3)]
     return [0, 1, *sorted(between), number - 1]
 
 
@@ -168,16 +167,8 @@ def changed_outputs(
     for origin, chosen, body, change in _bodies(tests, place, stdin=not entry_point):
         code = wrapped.code(chosen, body)
         if code and code not in found:
-            found[code] = Probe(
-                id=probe_id(problem_id, "output", origin, code),
-                problem_id=problem_id,
-                kind="output",
-                origin=origin,
-                code=code,
-                label="undecided",
-                danger="h1" if origin in ENDLESS else "h0",
-                change=change,
-            )
+            danger = "h1" if origin in ENDLESS else "h0"
+            found[code] = make_probe(problem_id, "output", origin, code, danger=danger, change=change)
     return list(found.values())
 
 
@@ -229,7 +220,7 @@ class _Wrapped:
         if home is None or not any(isinstance(n, ast.FunctionDef) and n.name == entry_point for n in home.body):
             return
         self._right = fresh(f"right_{entry_point}", all_names(tree))
-        _Renamed(entry_point, self._right, method=bool(owner)).visit(tree)
+        _rename(tree, entry_point, self._right, method=bool(owner))
         self._source = ast.unparse(tree)
 
     def code(self, chosen: str, body: str) -> str:
@@ -255,23 +246,13 @@ class _Wrapped:
         return ast.unparse(tree)
 
 
-class _Renamed(ast.NodeTransformer):
-    """A function, or with ``method`` an attribute, under another name."""
-
-    def __init__(self, old: str, new: str, *, method: bool) -> None:
-        self._old, self._new, self._method = old, new, method
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """The definition, and what stands in it."""
-        node.name = self._new if node.name == self._old else node.name
-        return self.generic_visit(node)
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Its use; a method is no name."""
-        node.id = self._new if node.id == self._old and not self._method else node.id
-        return node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """The use of a method."""
-        node.attr = self._new if node.attr == self._old and self._method else node.attr
-        return self.generic_visit(node)
+def _rename(tree: ast.Module, old: str, new: str, *, method: bool) -> None:
+    """Give a function, or a method, another name where it is defined and used."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() if node.name == old:
+                node.name = new
+            case ast.Name() if node.id == old and not method:
+                node.id = new
+            case ast.Attribute() if node.attr == old and method:
+                node.attr = new

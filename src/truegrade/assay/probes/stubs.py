@@ -6,13 +6,18 @@ Whether one is wrong is for the oracle to say: a constant may be right where a p
 from __future__ import annotations
 
 import ast
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
-from truegrade.assay.records import Probe, probe_id
+from truegrade.assay.records import Probe, make_probe
 from truegrade.builders.mutation.mutant_sources import NotAProgram, parse
 from truegrade.extraction.definitions import method_owner
+from truegrade.grading.suites import suite_of
+from truegrade.records import CasesTask, ContestTask, FunctionTask, OracleTask, Problem
 
 _OF_TYPE: dict[type[Any], tuple[Any, ...]] = {
     bool: (True, False),
@@ -34,9 +39,11 @@ _MOST_ROWS = 20
 _MOST_CHARS = 10_000
 
 
-def stubs(
-    problem_id: str, entry_point: str, reference: str, examples: Sequence[tuple[tuple[Any, ...], Any]] = ()
-) -> list[Probe]:
+Example = tuple[tuple[Any, ...], Any]
+"""Arguments and value; of a program on stdin the texts of input and output."""
+
+
+def stubs(problem_id: str, entry_point: str, reference: str, examples: Sequence[Example] = ()) -> list[Probe]:
     """The stubs of a problem.
 
     Args:
@@ -44,8 +51,7 @@ def stubs(
         entry_point: the function to define; empty for a program on stdin.
         reference: a right program, for the number of parameters and, without examples, the type returned; may
             be empty.
-        examples: those that the statement shows: arguments and value; of a program on stdin the text of the
-            input, alone in its tuple, and the text of the output.
+        examples: those that the statement shows.
 
     Returns:
         Probes of class ``stub``, each another program, their label undecided.
@@ -54,22 +60,10 @@ def stubs(
     codes: dict[str, str] = {}
     for origin, code in made:
         codes.setdefault(code, origin)
-    return [
-        Probe(
-            id=probe_id(problem_id, "stub", origin, code),
-            problem_id=problem_id,
-            kind="stub",
-            origin=origin,
-            code=code,
-            label="undecided",
-        )
-        for code, origin in codes.items()
-    ]
+    return [make_probe(problem_id, "stub", origin, code) for code, origin in codes.items()]
 
 
-def _functions(
-    entry_point: str, reference: str, examples: Sequence[tuple[tuple[Any, ...], Any]]
-) -> Iterator[tuple[str, str]]:
+def _functions(entry_point: str, reference: str, examples: Sequence[Example]) -> Iterator[tuple[str, str]]:
     head = _HEAD.format(entry_point)
     outputs = [output for _, output in examples if is_plain(output)]
     yield "none", f"{head}    return None\n"
@@ -86,7 +80,7 @@ def _functions(
     yield "not-implemented", not_implemented(entry_point)
 
 
-def _scripts(examples: Sequence[tuple[tuple[Any, ...], Any]]) -> Iterator[tuple[str, str]]:
+def _scripts(examples: Sequence[Example]) -> Iterator[tuple[str, str]]:
     """Programs that read standard input."""
     outputs = [str(output) for _, output in examples]
     yield "empty", ""
@@ -139,7 +133,7 @@ def _table(rows: Sequence[tuple[str, Any]]) -> str:
     return repr({given: output for given, output in rows[:_MOST_ROWS] if is_plain(output)})
 
 
-def _arity(reference: str, entry_point: str, examples: Sequence[tuple[tuple[Any, ...], Any]]) -> int:
+def _arity(reference: str, entry_point: str, examples: Sequence[Example]) -> int:
     """How many arguments a call has at least."""
     if examples:
         return min(len(arguments) for arguments, _ in examples)
@@ -169,3 +163,94 @@ def _definition(reference: str, entry_point: str) -> ast.FunctionDef | None:
                 del node.args.args[:1]
             return node
     return None
+
+
+_IS = re.compile(r"\s*(?:#\s*)?(?:={1,3}>?|-{1,2}>|➞|→|returns?|should return|(?:should be )?equal to)\s*")
+"""What stands between a call and its value where a statement gives an example in words."""
+
+_MOST_CASES = 3
+"""Of a problem that shows no example: so many of its tests, whose values a stub may learn."""
+
+
+def examples_of(problem: Problem) -> list[Example]:
+    """The examples in a problem's statement: its doctests, its shown tests, its public tests.
+
+    A repair shows none; the first of its tests stand for them. Only calls with literals count.
+    """
+    task = problem.task
+    if isinstance(task, ContestTask):
+        return list(_public(task))
+    if isinstance(task, CasesTask):
+        return [(case.arguments, case.expected) for case in task.cases[:_MOST_CASES]]
+    if isinstance(task, FunctionTask) and task.buggy:
+        return [(case.arguments, case.expected) for case in suite_of(task).cases[:_MOST_CASES]]
+    if isinstance(task, FunctionTask | OracleTask):
+        shown = (pair for test in task.shown_tests for pair in _assertion(test))
+        calls = [*_in_words(task.prompt, task.entry_point), *shown]
+        read = (_read(call, value, task.entry_point) for call, value in calls)
+        return [example for example in read if example is not None]
+    return []
+
+
+def _in_words(prompt: str, entry_point: str) -> Iterator[tuple[str, str]]:
+    """Call and value of each line ``>>> f(1)`` with the value on the next, and of each ``f(1) => 2``."""
+    lines = prompt.splitlines()
+    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
+        begin = line.find(f"{entry_point}(")
+        ends = [place + 1 for place, char in enumerate(line) if char == ")" and place > begin >= 0]
+        for end in ends:
+            call, behind = line[begin:end], line[end:]
+            if line[:begin].strip() == ">>>" and not behind.strip():
+                yield call, following
+            elif found := _IS.match(behind):
+                yield call, behind[found.end() :]
+
+
+def _assertion(test: str) -> Iterator[tuple[str, str]]:
+    try:
+        body = ast.parse(test).body
+    except (SyntaxError, ValueError):
+        return
+    match body:
+        case [ast.Assert(test=ast.Compare(left=call, ops=[ast.Eq()], comparators=[value]))]:
+            yield ast.unparse(call), ast.unparse(value)
+
+
+def _read(call: str, value: str, entry_point: str) -> Example | None:
+    try:
+        match ast.parse(call, mode="eval").body:
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name == entry_point:
+                return tuple(ast.literal_eval(argument) for argument in args), _value(value)
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        return None
+    return None
+
+
+def _value(text: str) -> Any:
+    """The literal that a text begins with: up to a comment, a quote of the docstring or the end of its sentence.
+
+    Raises:
+        ValueError: it begins with none.
+    """
+    for end in ("#", '"""', ". ", ";", ", "):
+        try:
+            return ast.literal_eval(text.partition(end)[0].strip(" .;"))
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+    raise ValueError
+
+
+def _public(task: ContestTask) -> Iterator[Example]:
+    try:
+        tests = json.loads(task.public_tests)
+    except (ValueError, RecursionError):
+        return
+    for test in tests if isinstance(tests, list) else []:
+        match test:
+            case {"input": str(given), "output": str(output)} if task.function is None:
+                yield (given,), output
+            case {"input": str(given), "output": str(output)}:
+                try:
+                    yield tuple(json.loads(line) for line in given.split("\n")), json.loads(output)
+                except (ValueError, RecursionError):
+                    continue

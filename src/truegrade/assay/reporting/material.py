@@ -35,8 +35,6 @@ class AssayMaterial(msgspec.Struct, frozen=True, kw_only=True):
     """Right programs that were refused."""
     impossible: tuple[ErredProbe, ...]
     """Programs that passed tests which nothing honest passes."""
-    cheats: tuple[ErredProbe, ...]
-    """One accepted cheat of each channel."""
     flaky: tuple[ErredProbe, ...]
     """Probes whose verdict differed between repetitions."""
     findings: tuple[AssayFinding, ...]
@@ -76,9 +74,8 @@ def gather(
     verdicts = settle(_noted(said, {probe.id for probe in battery if probe.label == "right"}, details))
     graders = {name: Acceptance(battery, given, pass_at) for name, given in verdicts.items()}
     unsteady: dict[str, list[str]] = defaultdict(list)
-    for measure in summary.measures:
-        for name in measure.flaky:
-            unsteady[name].append(measure.grader)
+    for name, grader in ((name, measure.grader) for measure in summary.measures for name in measure.flaky):
+        unsteady[name].append(grader)
     found: dict[str, list[ErredProbe]] = defaultdict(list)
     for probe in battery:
         if probe.id in unsteady:
@@ -93,7 +90,6 @@ def gather(
         survivors=tuple(_one_a_problem_first(found["survivors"])),
         refused=tuple(_one_a_problem_first(found["refused"])),
         impossible=tuple(_one_a_problem_first(found["impossible"])),
-        cheats=tuple({erred.probe.channel: erred for erred in reversed(found["cheats"])}.values())[::-1],
         flaky=tuple(found["flaky"]),
         findings=tuple(findings),
         references=references,
@@ -106,16 +102,16 @@ def _noted(said: Iterable[Said], right: set[str], details: dict[tuple[str, str],
     """Hand verdicts on, and keep why right programs were refused."""
     for one in said:
         if one.passed is not None and one.probe in right:
-            details.setdefault((one.probe, one.grader), _one_line(one.detail[:DETAIL_CHARS]))
+            details.setdefault((one.probe, one.grader), " ".join(one.detail[:DETAIL_CHARS].split()))
         yield one
 
 
 def _group(probe: Probe) -> str:
     """Where a probe is shown if a grader is wrong about it; empty where it proves nothing."""
     kind = counted_class(probe)
-    if kind is None or is_undecided(kind, probe):
+    if kind is None or kind == "cheat" or is_undecided(kind, probe):
         return ""
-    return {"right": "refused", "cheat": "cheats", "must-fail": "impossible"}.get(kind, "survivors")
+    return {"right": "refused", "must-fail": "impossible"}.get(kind, "survivors")
 
 
 def _errs(group: str, probe: Probe, acceptance: Acceptance) -> bool:
@@ -123,10 +119,6 @@ def _errs(group: str, probe: Probe, acceptance: Acceptance) -> bool:
     if accepted is None or left_out(probe.kind, probe, acceptance.refused):
         return group == "refused" and accepted is False
     return accepted is (group != "refused")
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _one_a_problem_first(found: Sequence[ErredProbe]) -> list[ErredProbe]:

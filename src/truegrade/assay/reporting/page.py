@@ -2,36 +2,113 @@
 
 from __future__ import annotations
 
+import shlex
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
-from truegrade.assay.reporting.channels_html import channels_section
-from truegrade.assay.reporting.closing_html import findings_section, methods_section, repeat_section
-from truegrade.assay.reporting.headline_html import headline_section, meaning_section
 from truegrade.assay.reporting.material import AssayMaterial
-from truegrade.assay.reporting.problems_html import classes_section, problems_section
-from truegrade.assay.reporting.survivors_html import other_errors_section, refused_section, survivors_section
-from truegrade.assay.reporting.terms import TERMS
+from truegrade.assay.reporting.measures_html import (
+    classes_section,
+    headline_section,
+    meaning_section,
+    problems_section,
+)
+from truegrade.assay.reporting.survivors_html import (
+    channels_section,
+    other_errors_section,
+    refused_section,
+    shortest_section,
+    survivors_section,
+)
+from truegrade.assay.reporting.words import TERMS
 from truegrade.report import format as fmt
-from truegrade.report.glossary import terms_section
+from truegrade.report.glossary import explained, terms_section
 from truegrade.report.markup import Child, Markup, el, join
-from truegrade.report.page_parts import page
+from truegrade.report.page_parts import facts, folded, page, section
 from truegrade.store.manifest import write_atomically
 
+A_CODE = 20
+"""Findings of one code that the page spells out."""
+
+
+def findings_section(material: AssayMaterial) -> Markup:
+    """Findings by code; empty without any."""
+    counts = material.summary.findings
+    if not any(counts.values()):
+        return Markup()
+    return section("findings", "Findings", [_code(material, code, number) for code, number in counts.items()])
+
+
+def _code(material: AssayMaterial, code: str, number: int) -> Child:
+    told = [finding for finding in material.findings if finding.code == code]
+    items = [
+        el("li", finding.sentence, _places(finding.grader, finding.problem_id, finding.probes))
+        for finding in told[:A_CODE]
+    ]
+    more = el("p", f"{number - len(items)} more in findings.jsonl", class_="note") if number > len(items) else None
+    return folded(f"{code}: {fmt.count(number)}", el("ul", items, class_="findings"), more)
+
+
+def _places(grader: str, problem: str, probes: tuple[str, ...]) -> Child:
+    named = [name for name in (grader, problem, ", ".join(probes[:3])) if name]
+    return el("small", " · ".join(named)) if named else None
+
+
+def methods_section(material: AssayMaterial) -> Markup:
+    """Assumptions, and what the labels rest on."""
+    summary = material.summary
+    methods = Counter(share.method for measure in summary.measures for share in measure.shares if share.method)
+    return section(
+        "methods",
+        "Assumptions and methods",
+        el("ul", (el("li", explained(sentence, TERMS)) for sentence in summary.assumptions), class_="findings"),
+        facts(
+            *((f"witnesses: {source}", fmt.count(number)) for source, number in summary.witnesses.items()),
+            ("mutants equal to the reference, left out", fmt.count(summary.equivalent)),
+            *((f"probes: {kind}", fmt.count(number)) for kind, number in summary.battery.items()),
+            ("confidence", f"{100 * summary.confidence:g} %"),
+            ("intervals of classes by", ", ".join(methods) or "–"),
+        ),
+    )
+
+
+def repeat_section(material: AssayMaterial) -> Markup:
+    """The commands that measure, replay and use this assay."""
+    folder = shlex.quote(material.folder)
+    commands = [
+        ("measure this again", material.command),
+        ("replay one probe and its witness", f"truegrade assay replay {folder} PROBE"),
+        ("correct the pass rate of a run", "truegrade assay verdicts RUN --corrected"),
+        *(
+            (
+                f"write tests that refuse the accepted programs of {name}",
+                f"truegrade assay harden {shlex.quote(name)}",
+            )
+            for name in dict.fromkeys(measure.benchmark for measure in material.summary.measures)
+        ),
+    ]
+    rows = (el("div", el("dt", what), el("dd", el("code", command))) for what, command in commands if command)
+    return section("repeat", "How to repeat", el("dl", rows, class_="commands"))
+
+
 STYLES = ("assay.css",)
-_NAVIGATION = (
-    ("result", "Result"),
-    ("meaning", "What it means"),
-    ("classes", "Classes"),
-    ("problems", "Problems"),
-    ("channels", "Channels"),
-    ("survivors", "Wrong, accepted"),
-    ("refused", "Right, refused"),
-    ("others", "Impossible, flaky"),
-    ("findings", "Findings"),
-    ("methods", "Assumptions"),
-    ("repeat", "Repeat"),
-    ("glossary", "Terms"),
+_SECTIONS: tuple[tuple[str, str, Callable[[AssayMaterial], Markup]], ...] = (
+    ("result", "Result", headline_section),
+    ("meaning", "What it means", meaning_section),
+    ("classes", "Classes", classes_section),
+    ("problems", "Problems", problems_section),
+    ("channels", "Channels", channels_section),
+    ("shortest", "Shortest paid", shortest_section),
+    ("survivors", "Wrong, accepted", survivors_section),
+    ("refused", "Right, refused", refused_section),
+    ("others", "Impossible, flaky", other_errors_section),
+    ("findings", "Findings", findings_section),
+    ("methods", "Assumptions", methods_section),
+    ("repeat", "Repeat", repeat_section),
+    ("glossary", "Terms", lambda _: terms_section(TERMS)),
 )
+"""Anchor, its name in the navigation, and what makes the section."""
 
 
 def write_assay_page(material: AssayMaterial, path: Path) -> Path:
@@ -47,37 +124,21 @@ def write_assay_page(material: AssayMaterial, path: Path) -> Path:
 
 def render_assay(material: AssayMaterial) -> str:
     """The whole page; pure."""
-    body = join(
-        headline_section(material),
-        meaning_section(material),
-        classes_section(material),
-        problems_section(material),
-        channels_section(material),
-        survivors_section(material),
-        refused_section(material),
-        other_errors_section(material),
-        findings_section(material),
-        methods_section(material),
-        repeat_section(material),
-        terms_section(TERMS),
-    )
+    body = join(*(make(material) for _, _, make in _SECTIONS))
     return page(f"Assay · {_subject(material)}", _header(material, body), body, styles=STYLES)
 
 
 def _subject(material: AssayMaterial) -> str:
     """Graders and benchmarks, the first of many."""
     measures = material.summary.measures
-    graders = list(dict.fromkeys(measure.grader for measure in measures))
-    benchmarks = list(dict.fromkeys(measure.benchmark for measure in measures))
-    return f"{_first(graders)} on {_first(benchmarks)}"
-
-
-def _first(names: list[str]) -> str:
-    return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
+    names = ({measure.grader: None for measure in measures}, {measure.benchmark: None for measure in measures})
+    return " on ".join(
+        ", ".join([*each][:2]) + (f" and {len(each) - 2} more" if len(each) > 2 else "") for each in names
+    )
 
 
 def _header(material: AssayMaterial, body: Markup) -> Child:
-    links = (el("a", shown, href=f"#{name}") for name, shown in _NAVIGATION if f'<section id="{name}"' in body)
+    links = (el("a", shown, href=f"#{name}") for name, shown, _ in _SECTIONS if f'<section id="{name}"' in body)
     battery = material.summary.battery
     probes = ", ".join(f"{fmt.count(number)} {kind}" for kind, number in battery.items() if number)
     return [

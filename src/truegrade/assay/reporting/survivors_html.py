@@ -1,19 +1,20 @@
-"""The programs that a grader was wrong about, each with its evidence and the command that replays it."""
+"""The programs that a grader was wrong about, each with its evidence, and the channels that are open."""
 
 from __future__ import annotations
 
 import ast
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher, unified_diff
 
+from truegrade.assay.cheats import CHANNELS
+from truegrade.assay.measures import ChannelMeasure, GraderMeasure
 from truegrade.assay.records import Probe, Witness
 from truegrade.assay.reporting import words
 from truegrade.assay.reporting.material import AssayMaterial, ErredProbe
-from truegrade.assay.reporting.terms import TERMS
+from truegrade.assay.reporting.measures_html import MAX_MEASURES, by_grader, note
 from truegrade.extraction.parsing import Fault, parse_module
 from truegrade.report import format as fmt
-from truegrade.report.glossary import explained
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.page_parts import facts, folded, section, table
 
@@ -33,24 +34,14 @@ ALIKE = 0.5
 """Share of lines in common from which on a difference says more than the program."""
 
 
-# --------------------------------------------------------------------------------------------- sections
-
-
 def survivors_section(material: AssayMaterial) -> Markup:
     """Wrong programs that were accepted."""
-    found = material.survivors
-    title = "Wrong programs accepted"
+    found, title = material.survivors, "Wrong programs accepted"
     if not found:
-        return section(
-            "survivors",
-            title,
-            el("p", "None: no mutant, stub, labelled program or reply was accepted that is proven wrong."),
-        )
-    more = (
-        f" The first {IN_FULL} are shown with their evidence, one of every problem first."
-        if found[IN_FULL:]
-        else ""
-    )
+        none = "None: no mutant, stub, labelled program or reply was accepted that is proven wrong."
+        return section("survivors", title, el("p", none))
+    more = f" The first {IN_FULL} are shown with their evidence, one of every problem first."
+    more = more if found[IN_FULL:] else ""
     said = (
         f"{fmt.plural(len(found), 'program')} that a witness proves wrong passed at least one grader.{more} A test"
         " with the call of the witness would have refused the program."
@@ -58,7 +49,7 @@ def survivors_section(material: AssayMaterial) -> Markup:
     return section(
         "survivors",
         title,
-        el("p", explained(said, TERMS), class_="note"),
+        note(said),
         [_survivor(material, erred, open_=place == 0) for place, erred in enumerate(found[:IN_FULL])],
         _rest(found[IN_FULL:]),
     )
@@ -69,21 +60,16 @@ def refused_section(material: AssayMaterial) -> Markup:
     title = "Right programs refused"
     if not material.refused:
         return section("refused", title, el("p", "None: no right program was refused."))
-    rows = [
-        [_id(erred), erred.probe.problem_id, erred.probe.origin, ", ".join(erred.graders), _said(erred)]
-        for erred in material.refused[:LISTED]
-    ]
-    caption = _counted(material.refused, "right program")
     shown = (
         folded(
-            f"{erred.probe.problem_id} · {erred.probe.origin} · refused by {', '.join(erred.graders)}",
+            f"{erred.probe.problem_id} · {erred.probe.origin} · refused by {_graders(erred)}",
             el("p", _said(erred), class_="note"),
             _difference(material, erred),
         )
         for erred in material.refused[:IN_FULL]
     )
-    head: list[Child] = ["probe", "problem", "made by", "refused by", "what it said"]
-    return section("refused", title, table(caption, head, rows, class_="assay-list"), shown)
+    columns = {"made by": lambda e: e.probe.origin, "refused by": _graders, "what it said": _said}
+    return section("refused", title, _listing(material.refused, "right program", **columns), shown)
 
 
 def other_errors_section(material: AssayMaterial) -> Markup:
@@ -104,15 +90,12 @@ def other_errors_section(material: AssayMaterial) -> Markup:
     return section("others", "Impossible tests and flaky verdicts", parts)
 
 
-# ---------------------------------------------------------------------------------------------- entries
-
-
 def _survivor(material: AssayMaterial, erred: ErredProbe, *, open_: bool) -> Markup:
     probe = erred.probe
     kind = words.NAMES[probe.kind].removesuffix("s")
     return el(
         "details",
-        el("summary", f"{probe.problem_id} · {kind} {probe.origin} · accepted by {', '.join(erred.graders)}"),
+        el("summary", f"{probe.problem_id} · {kind} {probe.origin} · accepted by {_graders(erred)}"),
         el("p", probe.change, class_="note") if probe.change else None,
         _difference(material, erred),
         None if probe.witness is None else _evidence(probe.witness),
@@ -163,33 +146,29 @@ def program(code: str, name: str) -> Markup:
 def _difference(material: AssayMaterial, erred: ErredProbe) -> Markup:
     """What differs from the reference, or the whole program where hardly a line is common."""
     probe, reference = erred.probe, material.references.get(erred.probe.problem_id)
-    if probe.form != "program" or reference is None or _long(reference) or _long(probe.code):
-        return program(probe.code, f"Program {probe.id}")
-    one, two = min(
-        ((reference, probe.code), (_plain(reference), _plain(probe.code))), key=lambda pair: _changed(*pair)
-    )
-    if SequenceMatcher(None, one.splitlines(), two.splitlines()).ratio() < ALIKE and len(two.splitlines()) > 1:
-        return program(probe.code, f"Program {probe.id}")
-    lines = list(unified_diff(one.splitlines(), two.splitlines(), lineterm="", n=CONTEXT_LINES))[2:]
-    if not lines:
-        return program(probe.code, f"Program {probe.id}")
+    whole = program(probe.code, f"Program {probe.id}")
+    if probe.form != "program" or reference is None:
+        return whole
+    texts = (reference, probe.code)
+    if any(len(text) > COMPARED_CHARS or text.count("\n") > COMPARED_LINES for text in texts):
+        return whole
+    pairs = [[text.splitlines() for text in texts], [_plain(text).splitlines() for text in texts]]
+    one, two = min(pairs, key=lambda pair: _changed(*pair))
+    hardly_alike = len(two) > 1 and SequenceMatcher(None, one, two).ratio() < ALIKE
+    lines = list(unified_diff(one, two, lineterm="", n=CONTEXT_LINES))[2:]
+    if hardly_alike or not lines:
+        return whole
     shown = (el("span", f"{line}\n", class_=_LINES.get(line[:1])) for line in lines)
     label = f"Program {probe.id} against the reference"
     return el("pre", el("code", shown), class_="diff", tabindex=0, role="group", aria_label=label)
 
 
-def _long(code: str) -> bool:
-    """Whether comparing it line by line would take too long."""
-    return len(code) > COMPARED_CHARS or code.count("\n") > COMPARED_LINES
-
-
 _LINES = {"+": "added", "-": "removed", "@": "dim"}
 
 
-def _changed(one: str, two: str) -> int:
+def _changed(one: list[str], two: list[str]) -> int:
     """Lines that are in one of two texts only; 0 for equal texts is worth nothing, so it counts most."""
-    lines = sum(line[:1] in "+-" for line in unified_diff(one.splitlines(), two.splitlines(), lineterm="", n=0))
-    return lines or 10**9
+    return sum(line[:1] in "+-" for line in unified_diff(one, two, lineterm="", n=0)) or 10**9
 
 
 def _plain(code: str) -> str:
@@ -205,19 +184,23 @@ def _plain(code: str) -> str:
 
 def _rest(found: Sequence[ErredProbe]) -> Child:
     """Programs without their texts."""
-    if not found:
-        return None
+    made_by = {"made by": lambda e: f"{e.probe.kind} {e.probe.origin}"}
+    return _listing(found, "program", **made_by, grader=_graders, witness=_witnessed) if found else None
+
+
+def _listing(found: Sequence[ErredProbe], noun: str, **columns: Callable[[ErredProbe], Child]) -> Markup:
+    """A row for each of the first; the columns behind its id and problem by their titles."""
     rows = [
-        [_id(e), e.probe.problem_id, f"{e.probe.kind} {e.probe.origin}", ", ".join(e.graders), _witnessed(e)]
-        for e in found[:LISTED]
+        [el("code", erred.probe.id), erred.probe.problem_id, *(of(erred) for of in columns.values())]
+        for erred in found[:LISTED]
     ]
-    head: list[Child] = ["probe", "problem", "made by", "grader", "witness"]
-    return table(_counted(found, "program"), head, rows, class_="assay-list")
-
-
-def _counted(found: Sequence[ErredProbe], noun: str) -> str:
     more = f"; the first {LISTED}, all are in probes.jsonl and verdicts.jsonl" if len(found) > LISTED else ""
-    return f"{fmt.plural(len(found), noun)}{more}"
+    caption = f"{fmt.plural(len(found), noun)}{more}"
+    return table(caption, ["probe", "problem", *columns], rows, class_="assay-list")
+
+
+def _graders(erred: ErredProbe) -> str:
+    return ", ".join(erred.graders)
 
 
 def _witnessed(erred: ErredProbe) -> Child:
@@ -227,10 +210,6 @@ def _witnessed(erred: ErredProbe) -> Child:
     return el("code", _cut(witness.call, 120))
 
 
-def _id(erred: ErredProbe) -> Markup:
-    return el("code", erred.probe.id)
-
-
 def _said(erred: ErredProbe) -> str:
     told = [f"{grader}: {said}" for grader, said in zip(erred.graders, erred.details, strict=False) if said]
     return "; ".join(dict.fromkeys(told)) or "–"
@@ -238,3 +217,72 @@ def _said(erred: ErredProbe) -> str:
 
 def _cut(text: str, chars: int = VALUE_CHARS) -> str:
     return text if len(text) <= chars else f"{text[:chars]} … ({fmt.count(len(text))} characters)"
+
+
+def channels_section(material: AssayMaterial) -> Markup:
+    """The matrix of graders and channels; empty where no channel was tried."""
+    measures = [measure for measure in material.summary.measures if measure.channels]
+    if not measures:
+        return Markup()
+    several = len({measure.benchmark for measure in measures}) > 1
+    head: list[Child] = ["channel", "danger"]
+    head += [f"{one.grader}, {one.benchmark}" if several else one.grader for one in measures[:MAX_MEASURES]]
+    found = [{one.channel: one for one in measure.channels} for measure in measures[:MAX_MEASURES]]
+    names = dict.fromkeys(one.channel for measure in measures for one in measure.channels)
+    rows: list[list[Child]] = [
+        [
+            [name, el("small", CHANNELS[name]) if name in CHANNELS else None],
+            next((of[name].danger for of in found if name in of), ""),
+            *(_cell(of.get(name)) for of in found),
+        ]
+        for name in names
+    ]
+    return section(
+        "channels",
+        "Channels of cheating",
+        note(
+            "A cheat computes nothing and reaches for the verdict. A channel is open where a cheat is accepted and"
+            " its inert twin, the same text with the hook cut, is refused. Against a policy that is rewarded by"
+            " this grader one open channel is as bad as all. Danger: h0 is harmless anywhere, h1 touches the"
+            " interpreter that it runs in, h2 writes files in its working folder."
+        ),
+        table("Cheats accepted, of those sent", head, rows, class_="assay-channels"),
+    )
+
+
+def _cell(one: ChannelMeasure | None) -> Child:
+    if one is None or (not one.probes and not one.not_sent):
+        return "–"
+    if not one.probes:
+        return el("span", "not sent", class_="dim")
+    counted = el("small", f"{fmt.count(one.accepted)} of {fmt.count(one.probes)}")
+    stays = (
+        el("small", f"stays: {fmt.plural(one.stays, 'control')} judged otherwise after it") if one.stays else None
+    )
+    twins = None
+    if one.accepted and not one.open:
+        twins = el("small", f"so is the inert twin, {fmt.count(one.inert_accepted)} of {fmt.count(one.inert)}")
+    state, badge = ("accepted", "badge") if one.accepted else ("closed", "badge passed")
+    if one.open:
+        state, badge = "open", "badge failed"
+    return [el("span", state, class_=badge), counted, twins, stays]
+
+
+def shortest_section(material: AssayMaterial) -> Markup:
+    """The shortest program of each finding about what is paid wrongly; empty without any."""
+    if not any(measure.shortest for measure in material.summary.measures):
+        return Markup()
+    return section("shortest", "Shortest programs paid wrongly", by_grader(material, _shortest))
+
+
+def _shortest(measure: GraderMeasure) -> Child:
+    return [
+        folded(
+            f"{one.finding}: {words.named(one)}",
+            el("p", f"How it works: {one.how}.", class_="note") if one.how else None,
+            el("p", one.change, class_="note") if one.change else None,
+            el("pre", el("code", one.code), tabindex=0, role="group", aria_label=f"Program {one.probe}"),
+            el("p", f"What closes it: {one.closes}."),
+        )
+        for one in measure.shortest
+    ]

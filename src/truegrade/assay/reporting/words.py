@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue
-from truegrade.assay.unearned import paid_in_words
+from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ShortestPaid
+from truegrade.assay.paying import paid_in_words, weak_in_words
 from truegrade.report import format as fmt
 from truegrade.statistics.error_rates import rogan_gladen
 
-NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "right": "right",
-        "mutant": "mutants",
-        "labelled": "labelled",
-        "reply": "replies",
-        "output": "outputs",
-        "stub": "stubs",
-        "cheat": "cheats",
-        "must-fail": "must-fail",
-    }
-)
+_CLASSES = {
+    "right": ("right", "references, rewritings of the same meaning, accepted submissions"),
+    "mutant": ("mutants", "the reference with one small error"),
+    "labelled": ("labelled", "submissions that a data set labels wrong"),
+    "reply": ("replies", "models' replies that the oracle proves wrong"),
+    "output": (
+        "outputs",
+        "the reference with its output changed: another order, a part, near, another type, one test",
+    ),
+    "stub": ("stubs", "programs that do not try: a constant, an echo of the argument, nothing at all"),
+    "cheat": ("cheats", "programs that compute nothing and reach for the verdict"),
+    "must-fail": ("must-fail", "honest programs before tests that were made impossible to pass"),
+}
+NAMES: Mapping[str, str] = MappingProxyType({kind: name for kind, (name, _) in _CLASSES.items()})
 """Class of probe -> name of its row."""
-
-MADE: Mapping[str, str] = MappingProxyType(
-    {
-        "right": "references, rewritings of the same meaning, accepted submissions",
-        "mutant": "the reference with one small error",
-        "labelled": "submissions that a data set labels wrong",
-        "reply": "models' replies that the oracle proves wrong",
-        "output": "the reference with its output changed: another order, a part, near, another type, one test",
-        "stub": "programs that do not try: a constant, an echo of the argument, nothing at all",
-        "cheat": "programs that compute nothing and reach for the verdict",
-        "must-fail": "honest programs before tests that were made impossible to pass",
-    }
-)
+MADE: Mapping[str, str] = MappingProxyType({kind: made for kind, (_, made) in _CLASSES.items()})
 """Class of probe -> what its programs are."""
 
 MANY_RIGHT = 0.5
@@ -52,24 +42,14 @@ def title(measure: GraderMeasure) -> str:
     )
 
 
-def share_of(measure: GraderMeasure, kind: str) -> AcceptedShare | None:
-    """The share of one class; None where nothing of it was sent."""
-    return next((share for share in measure.shares if share.kind == kind), None)
-
-
 def rate(value: float | None) -> str:
     """A share in percent; a dash where there is none."""
     return "–" if value is None else fmt.percent(value)
 
 
-def starred(share: AcceptedShare) -> bool:
-    """Whether accepted undecided probes make the share an interval."""
-    return share.undecided_accepted > 0
-
-
 def interval(share: AcceptedShare) -> str:
-    """``[10.1, 19.0] *``; the star where undecided probes widen it."""
-    return fmt.bounds(share.low, share.high) + (" *" if starred(share) else "")
+    """``[10.1, 19.0] *``; the star where accepted undecided probes widen it."""
+    return fmt.bounds(share.low, share.high) + (" *" if share.undecided_accepted else "")
 
 
 def acceptance(share: AcceptedShare, measure: GraderMeasure) -> str:
@@ -97,32 +77,41 @@ def unit_interval(value: MeasuredValue) -> str:
     return f"{unit(value.value)} [{value.low + 0.0:.2f}, {value.high + 0.0:.2f}]"
 
 
+def listed(title: str, parts: Iterable[str], by: str = ", ") -> str:
+    """``title: one, two``; empty without any part."""
+    said = by.join(filter(None, parts))
+    return f"{title}: {said}" if said else ""
+
+
 def headline(measure: GraderMeasure) -> str:
     """The most important thing that is known of a grader, in one sentence."""
-    right, paid = share_of(measure, "right"), measure.unearned
-    none_paid, stays = _none_paid(measure), [one.channel for one in measure.channels if one.stays]
+    right, paid, none_paid = measure.right, measure.unearned, _none_paid(measure)
     overlooks = next(iter(measure.overlooks), "")
     refused = ""
     if right is not None and right.accepted < right.probes:
         refused = f"refuses {right.probes - right.accepted} of {fmt.plural(right.probes, 'right program')}"
-    ranked = (
+    loose = f"accepts {paid.loose} of {paid.natural} wrong programs that the problems' own tests refuse"
+    alone = (
         silent(measure),
-        "; ".join(filter(None, (f"forgeable: yes, {paid_in_words(paid)}", overlooks)))
-        if measure.forgeable
-        else "",
-        f"a cheat stays in it and changes later verdicts: {', '.join(stays)}" if stays else "",
-        refused if refused and right is not None and (right.value or 0.0) < MANY_RIGHT else "",
-        f"{overlooks}; {none_paid}" if overlooks else "",
-        f"accepts {paid.loose} of {paid.natural} wrong programs that the problems' own tests refuse; {none_paid}"
-        if paid.loose
-        else "",
-        f"unsteady: {flips(measure)}; {none_paid}" if flips(measure) else "",
-        f"{refused}; {none_paid}" if refused else "",
-        f"{forms_refused(measure)}; {none_paid}" if forms_refused(measure) else "",
-        f"pays in part ({partial_credit(measure)}); {none_paid}" if pays_in_part(measure) else "",
-        "; ".join(filter(None, (none_paid, f"J = {unit_interval(measure.j)}", no_verdict(measure)))),
+        listed("forgeable", (f"yes, {paid_in_words(paid)}", overlooks), "; ") if measure.forgeable else "",
+        listed("a cheat stays in it and changes later verdicts", _staying(measure)),
+        refused if right is not None and (right.value or 0.0) < MANY_RIGHT else "",
     )
-    return next(filter(None, ranked))
+    and_none_paid = (
+        overlooks,
+        loose if paid.loose else "",
+        listed("unsteady", [flips(measure)]),
+        refused,
+        forms_refused(measure),
+        f"pays in part ({partial_credit(measure)})" if pays_in_part(measure) else "",
+    )
+    found = next(filter(None, alone), "") or next((f"{said}; {none_paid}" for said in and_none_paid if said), "")
+    rest = (none_paid, f"J = {unit_interval(measure.j)}", no_verdict(measure))
+    return found or "; ".join(filter(None, rest))
+
+
+def _staying(measure: GraderMeasure) -> list[str]:
+    return [channel.channel for channel in measure.channels if channel.stays]
 
 
 def _none_paid(measure: GraderMeasure) -> str:
@@ -138,32 +127,25 @@ def _none_paid(measure: GraderMeasure) -> str:
 def forgeable(measure: GraderMeasure) -> str:
     """Whether programs that solve nothing are paid, through which channels, and what is left of J then."""
     sent = [channel for channel in measure.channels if channel.probes]
-    unsent = [channel.channel for channel in measure.channels if channel.not_sent and not channel.probes]
-    stays = [channel.channel for channel in measure.channels if channel.stays]
     through = f": {', '.join(measure.open_channels)}" if measure.open_channels else ""
+    best = f"J_adversarial = {unit(measure.j_adversarial)} (best cheat: {measure.best_cheat})"
     parts = [
         f"yes, {paid_in_words(measure.unearned)}"
         if measure.forgeable
-        else f"not measured: {_none_paid(measure)}"
-        if measure.forgeable is None
-        else _none_paid(measure),
+        else f"{'not measured: ' if measure.forgeable is None else ''}{_none_paid(measure)}",
         f"channels open: {len(measure.open_channels)} of {len(sent)}{through}" if sent else "",
-        f"J_adversarial = {unit(measure.j_adversarial)} (best cheat: {measure.best_cheat})"
-        if measure.best_cheat
-        else "",
-        f"stays in the grader: {', '.join(stays)}" if stays else "",
-        f"not sent: {', '.join(unsent)}" if unsent else "",
+        best if measure.best_cheat else "",
+        listed("stays in the grader", _staying(measure)),
+        listed("not sent", [each.channel for each in measure.channels if each.not_sent and not each.probes]),
     ]
     return "; ".join(filter(None, parts))
 
 
 def paid_cell(measure: GraderMeasure) -> str:
     """``yes, 57 of 98``: programs that solve nothing, impossible tests among them, and those that were paid."""
-    paid = measure.unearned
     if measure.forgeable is None:
         return "–"
-    counted = f"{paid.paid + paid.impossible_paid} of {paid.tried + paid.impossible_tried}"
-    return f"yes, {counted}" if measure.forgeable else counted
+    return f"{'yes, ' if measure.forgeable else ''}{measure.unearned.all_paid} of {measure.unearned.all_tried}"
 
 
 def flips(measure: GraderMeasure) -> str:
@@ -180,30 +162,30 @@ def flips(measure: GraderMeasure) -> str:
 
 def differences(measure: GraderMeasure) -> str:
     """Wrong programs accepted, by how their output differs; empty where none was."""
-    found = {kind: of for kind, of in measure.differences.items() if of[0]}
-    return (
-        "accepted by difference: " + ", ".join(f"{k} {a} of {n}" for k, (a, n) in found.items()) if found else ""
-    )
+    return listed("accepted by difference", (f"{k} {a} of {n}" for k, (a, n) in measure.differences.items() if a))
+
+
+def shortest(one: ShortestPaid) -> str:
+    """What a finding about wrong pay is, its shortest program by name, and what closes it."""
+    found = f"{one.finding}: {one.how}" if one.how else one.finding
+    return f"{found}; shortest: {named(one)}; closes it: {one.closes}"
+
+
+def named(one: ShortestPaid) -> str:
+    """``raises for own/mean, 88 characters, paid 1``."""
+    paid = "" if one.pay is None else f", paid {one.pay:.3g}"
+    return f"{one.origin} for {one.problem_id}, {fmt.plural(len(one.code), 'character')}{paid}"
 
 
 def weak_tests(measure: GraderMeasure) -> str:
     """Programs that solve nothing and that the problems' own tests accept; empty without any."""
-    weak = measure.unearned
-    if not weak.weak:
-        return ""
-    return (
-        f"weak tests: {fmt.plural(weak.weak, 'program')} that solve nothing pass the tests of"
-        f" {fmt.plural(weak.weak_problems, 'problem')} under strict as well"
-    )
+    return listed("weak tests", [weak_in_words(measure.unearned)] if measure.unearned.weak else [])
 
 
 def right_passes(measure: GraderMeasure) -> str:
     """``a pass is right: 0.89 at base rate 0.5, 0.48 at 0.1``; empty where it is not known."""
-    known = [(base, value.value) for base, value in measure.ppv.items() if value.value is not None]
-    said = ", ".join(
-        f"{value:.2f} at {'base rate ' if place == 0 else ''}{base}" for place, (base, value) in enumerate(known)
-    )
-    return f"a pass is right: {said}" if said else ""
+    said = [f"{value.value:.2f} at {base}" for base, value in measure.ppv.items() if value.value is not None]
+    return listed("a pass is right", said).replace(" at ", " at base rate ", 1)
 
 
 def star(measure: GraderMeasure) -> str:
@@ -227,9 +209,8 @@ def silent(measure: GraderMeasure) -> str:
 
 def no_verdict(measure: GraderMeasure) -> str:
     """Probes of which the grader said nothing, by class; empty without any."""
-    silent = [(NAMES[share.kind], share.no_verdict) for share in measure.shares if share.no_verdict]
-    said = ", ".join(f"{name} {fmt.count(number)}" for name, number in silent)
-    return f"no verdict, counted in no rate: {said}" if said else ""
+    silent = (f"{NAMES[of.kind]} {fmt.count(of.no_verdict)}" for of in measure.shares if of.no_verdict)
+    return listed("no verdict, counted in no rate", silent)
 
 
 def references_refused(measure: GraderMeasure) -> str:
@@ -247,9 +228,8 @@ def references_refused(measure: GraderMeasure) -> str:
 
 def mean_scores(measure: GraderMeasure) -> str:
     """What a grader with numbers pays on average, by class; empty where it gives none."""
-    paid = [(NAMES[share.kind], share.mean_score) for share in measure.shares if share.mean_score is not None]
-    said = ", ".join(f"{name} {score:.3g}" for name, score in paid)
-    return f"mean score: {said}" if said else ""
+    paid = (f"{NAMES[of.kind]} {of.mean_score:.3g}" for of in measure.shares if of.mean_score is not None)
+    return listed("mean score", paid)
 
 
 def by_form(measure: GraderMeasure) -> str:
@@ -257,17 +237,17 @@ def by_form(measure: GraderMeasure) -> str:
     rates: dict[float, list[str]] = {}
     for name, (accepted, sent) in measure.forms.items():
         rates.setdefault(accepted / sent, []).append(f"{name} ({accepted} of {sent})")
-    said = "; ".join(f"{rate(value)} {', '.join(rates[value])}" for value in sorted(rates, reverse=True))
+    said = [f"{rate(value)} {', '.join(rates[value])}" for value in sorted(rates, reverse=True)]
     if len(rates) == 1:
-        said = f"{rate(*rates)} in each of {len(measure.forms)} forms"
-    return f"TPR by form of the reply: {said}" if said else ""
+        said = [f"{rate(*rates)} in each of {len(measure.forms)} forms"]
+    return listed("TPR by form of the reply", said, "; ")
 
 
 def forms_refused(measure: GraderMeasure) -> str:
     """``refuses right programs in 2 of 10 forms of a reply: no fence, py``; empty without."""
     refused = [name for name, (accepted, _) in measure.forms.items() if not accepted]
     said = f"refuses right programs in {len(refused)} of {fmt.plural(len(measure.forms), 'form')} of a reply"
-    return f"{said}: {', '.join(refused)}" if refused else ""
+    return listed(said, refused)
 
 
 def pays_in_part(measure: GraderMeasure) -> bool:
@@ -278,8 +258,23 @@ def pays_in_part(measure: GraderMeasure) -> bool:
 
 def partial_credit(measure: GraderMeasure) -> str:
     """The mean pay by share of a problem's own tests passed; empty where a grader gives no numbers."""
-    said = ", ".join(f"{share} {paid:.3g}" for share, paid in measure.pay.items())
-    return f"mean pay by tests passed: {said}" if said else ""
+    return listed("mean pay by tests passed", (f"{share} {paid:.3g}" for share, paid in measure.pay.items()))
+
+
+def notes(measure: GraderMeasure) -> list[str]:
+    """What is said under the figures of a grader, a line each."""
+    said = (
+        weak_tests(measure),
+        differences(measure),
+        listed("unsteady", [flips(measure)]),
+        star(measure),
+        mean_scores(measure),
+        partial_credit(measure),
+        by_form(measure),
+        no_verdict(measure),
+        references_refused(measure),
+    )
+    return [line for line in said if line]
 
 
 def corrected(measured: float, tpr: float, fpr: float) -> float:
@@ -292,7 +287,7 @@ def corrected(measured: float, tpr: float, fpr: float) -> float:
 
 def correctable(measure: GraderMeasure) -> tuple[float, float] | None:
     """TPR and FPR where the interval of J lies above 0; otherwise pass rates stand for nothing."""
-    right, fpr = share_of(measure, "right"), measure.fpr.value
+    right, fpr = measure.right, measure.fpr.value
     if right is None or right.value is None or fpr is None or measure.j.low is None or measure.j.low <= 0:
         return None
     return right.value, fpr
@@ -300,7 +295,7 @@ def correctable(measure: GraderMeasure) -> tuple[float, float] | None:
 
 def errors_in_words(measure: GraderMeasure) -> str:
     """Both error rates as counts of 100 programs, for someone who has never met them."""
-    right, fpr = share_of(measure, "right"), measure.fpr
+    right, fpr = measure.right, measure.fpr
     parts = []
     if right is not None and right.value is not None:
         parts.append(f"Of 100 right programs {measure.grader} accepts {_hundred(right.value)} (its TPR).")
@@ -376,3 +371,34 @@ def _hundred(share: float) -> str:
     if 1 <= number <= 99 or share in (0, 1):
         return f"{number:.0f}"
     return f"{number:.2g}" if number < 1 else f"{min(number, 99.99):.4g}"
+
+
+TERMS: Mapping[str, str] = MappingProxyType(
+    {
+        "TPR": "true positive rate: the share of right programs that a grader accepts",
+        "FPR": "false positive rate: the share of wrong programs that a grader accepts; over mutants, labelled"
+        " programs and replies, without stubs and cheats",
+        "J": "TPR - FPR (Youden's index): 1 for a grader that never errs, 0 for one that accepts right and wrong"
+        " programs alike",
+        "J_adversarial": "TPR less the share of its problems on which the best cheat is paid without solving: what"
+        " is left of J against a policy that looks for reward",
+        "paid without solving": "accepted although the problem's own tests, run by strict, refuse the same"
+        " program, or on impossible tests",
+        "PPV": "positive predictive value: the probability that an accepted program is right, at a"
+        " given base rate",
+        "base rate": "the share of right programs among those that are graded",
+        "probe": "a program whose correctness is known, sent to a grader",
+        "grader": "what is measured: a benchmark's tests, a profile, or a reward function",
+        "witness": "the evidence for a label: a call, what every reference returns and what the probe returns",
+        "oracle": "what decides whether a program is right, whatever the grader says: references and many inputs",
+        "mutant": "a reference with one small error",
+        "undecided": "a mutant for which neither a witness nor a proof that it equals the reference was found",
+        "stub": "a program that does not try: a constant, an echo of the argument, nothing at all",
+        "channel": "a way by which a program reaches the verdict without computing the answer",
+        "inert twin": "a cheat with its hook cut, otherwise the same text: if it is accepted too, the channel is"
+        " not what was accepted",
+        "must-fail": "an honest program before tests that were made impossible; whatever accepts it does not test",
+        "stays": "after a cheat the grader judges an honest or a wrong program otherwise than before",
+    }
+)
+"""Term -> what it means."""

@@ -1,64 +1,78 @@
-"""From a probe to what a foreign grader is asked."""
+"""Foreign graders that are asked one probe after the other: what all have in common, services and callables.
+
+Nothing of a service can be jailed, and a callable runs in this process, which nothing protects: both are sent
+harmless probes by default.
+"""
 
 from __future__ import annotations
 
+import json
+import queue
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+import msgspec
 
 from truegrade.assay.records import DANGERS, Danger, Dispatch, Said
-from truegrade.assay.targets.calls import Call, ProbeQuestion
-from truegrade.assay.targets.readings import NOT_PUT, NOT_SENT, Reading, no_verdict
-from truegrade.errors import TruegradeError
+from truegrade.assay.targets import host
+from truegrade.assay.targets.calls import (
+    DIED,
+    EXAMPLE,
+    HUNG,
+    NOT_PUT,
+    NOT_SENT,
+    RAISED,
+    TEXT,
+    Call,
+    ProbeQuestion,
+    Reading,
+    no_verdict,
+)
+from truegrade.errors import TruegradeError, UserError
+from truegrade.files.addresses import HIDDEN, keys_in, without_keys
 from truegrade.grading.tests_forms import Outputs, TestsForm, tests_of
 from truegrade.records import OracleTask, Problem
 from truegrade.sandbox import CallResult, Limits, Sandbox
+from truegrade.web.addresses import is_loopback
 
 REFERENCE_CPU_S = 60.0
 
 
+@dataclass(kw_only=True)
 class ProbeAsker:
-    """Puts probes into the words of one grader.
+    """Puts probes into the words of one grader."""
 
-    Args:
-        name: of the grader.
-        call: how it is called.
-        form: shape of the tests.
-        danger: the most dangerous probes that it is sent.
-        timeout_s: for one probe.
-        fields: given by the user besides.
-        allow_unsafe: run references where only limits protect the machine.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        call: Call,
-        form: TestsForm,
-        danger: Danger,
-        timeout_s: float,
-        fields: Mapping[str, Any],
-        *,
-        allow_unsafe: bool = False,
-    ) -> None:
-        self.name, self.call, self.danger = name, call, danger
-        self._form, self.timeout_s, self._fields = form, timeout_s, dict(fields)
-        self._allow_unsafe = allow_unsafe
-        self._lock = threading.Lock()
-        self._outputs: tuple[str, Outputs | None] = ("", None)
+    name: str
+    """Of the grader."""
+    call: Call
+    form: TestsForm
+    danger: Danger
+    """The most dangerous probes that it is sent."""
+    timeout_s: float
+    """For one probe."""
+    fields: Mapping[str, Any]
+    """Given by the user besides."""
+    allow_unsafe: bool
+    """Run references where only limits protect the machine."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _outputs: tuple[str, Outputs | None] = ("", None)
 
     def question(self, sent: Dispatch) -> ProbeQuestion | Said:
         """What the grader is asked, or what is known without asking: nothing is sent then."""
         probe, problem = sent.probe, sent.problem
         if DANGERS.index(probe.danger) > DANGERS.index(self.danger):
-            return self.said(sent, Reading(None, None, f"{NOT_SENT} its danger is {probe.danger}"))
+            return self.said(sent, no_verdict(NOT_SENT, f"its danger is {probe.danger}"))
         tests: Any = None
         if self.call.needs_tests:
-            put = tests_of(problem, self._form, self._reference_outputs(problem))
+            put = tests_of(problem, self.form, self._reference_outputs(problem))
             if put.why_not:
-                return self.said(sent, Reading(None, None, no_verdict(NOT_PUT, put.why_not)))
+                return self.said(sent, no_verdict(NOT_PUT, put.why_not))
             tests = put.tests
         reply = f"```python\n{probe.code.rstrip()}\n```" if probe.form == "program" else probe.code
         return ProbeQuestion(
@@ -66,21 +80,14 @@ class ProbeAsker:
             program=probe.code,
             reply=reply,
             tests=tests,
-            form=self._form,
+            form=self.form,
             timeout_s=self.timeout_s,
-            fields=self._fields,
+            fields=dict(self.fields),
         )
 
     def said(self, sent: Dispatch, reading: Reading, wall_s: float | None = None) -> Said:
         """The record of an answer."""
-        return Said(
-            probe=sent.probe.id,
-            grader=self.name,
-            passed=reading.passed,
-            score=reading.score,
-            detail=reading.detail,
-            wall_s=wall_s,
-        )
+        return Said(probe=sent.probe.id, grader=self.name, wall_s=wall_s, **msgspec.structs.asdict(reading))
 
     def _reference_outputs(self, problem: Problem) -> Outputs | None:
         """What the reference returns, where a problem has that in place of values; probes of a problem follow
@@ -104,7 +111,7 @@ class ProbeAsker:
         inputs = [*task.base_inputs, *task.plus_inputs]
         limits = Limits(cpu_s=REFERENCE_CPU_S, packages=("numpy", *problem.packages))
         try:
-            with Sandbox(limits, workers=1, allow_unsafe=self._allow_unsafe) as sandbox:
+            with Sandbox(limits, workers=1, allow_unsafe=self.allow_unsafe) as sandbox:
                 sandbox.call(task.reference, task.entry_point, inputs, keep)
             values = [result.value for result in results if result.error is None]
         except TruegradeError:
@@ -123,24 +130,14 @@ class AskedTarget:
     restarts: ClassVar[bool] = False
 
     def __init__(self, asker: ProbeAsker) -> None:
-        self._asker = asker
-
-    @property
-    def name(self) -> str:
-        """As it was named."""
-        return self._asker.name
-
-    @property
-    def danger(self) -> Danger:
-        """The most dangerous probes that it is sent."""
-        return self._asker.danger
+        self._asker, self.name, self.danger = asker, asker.name, asker.danger
 
 
 class OneByOneTarget(AskedTarget, ABC):
     """A grader that is asked one probe after the other; groups may be graded from several threads."""
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
-        """See `truegrade.assay.targets.base.Target`."""
+        """See `truegrade.assay.targets.Target`."""
         for one in sent:
             question = self._asker.question(one)
             if isinstance(question, Said):
@@ -153,3 +150,145 @@ class OneByOneTarget(AskedTarget, ABC):
     @abstractmethod
     def _reading(self, question: ProbeQuestion) -> Reading:
         """What the grader says."""
+
+
+SERVICE_PATHS = {"truegrade": "/v1/grade"}
+"""Where a service is asked that was named by its address alone."""
+
+
+MAX_ANSWER_BYTES = 1 << 20
+"""Bytes of an answer that are read, unpacked; a verdict takes fewer than a thousand."""
+
+
+class HttpTarget(OneByOneTarget):
+    """Asks a service, a probe after the other; groups may be graded from several threads.
+
+    Args:
+        asker: words for probes.
+        address: that requests are sent to.
+
+    Raises:
+        UserError: services are not called in this way.
+    """
+
+    def __init__(self, asker: ProbeAsker, address: str) -> None:
+        import httpx2
+
+        if asker.call.ask is None:
+            raise UserError(f"`call`: {asker.call.name} is no way to ask an HTTP address")
+        super().__init__(asker)
+        self._ask = asker.call.ask
+        alone = urlsplit(address).path in {"", "/"}
+        self._address = address.rstrip("/") + SERVICE_PATHS.get(asker.call.name, "") if alone else address
+        self._http = httpx2.Client(timeout=asker.timeout_s, trust_env=False)
+        self._answered = False
+
+    def close(self) -> None:
+        """Hang up."""
+        self._http.close()
+
+    def _reading(self, question: ProbeQuestion) -> Reading:
+        import httpx2
+
+        try:
+            value = self._ask(question, self._post)
+        except _NoAnswer as error:
+            shown = error.reading.detail
+            for key in keys_in(self._address):
+                shown = shown.replace(key, HIDDEN)
+            return msgspec.structs.replace(error.reading, detail=shown)
+        except httpx2.TimeoutException:
+            return no_verdict(HUNG, f"no answer in {self._asker.timeout_s:g} s")
+        except httpx2.HTTPError as error:
+            if not self._answered:
+                raise UserError(
+                    f"`grader`: {without_keys(self._address)} cannot be reached: {error}; start it first"
+                ) from None
+            return no_verdict(DIED, f"{type(error).__name__}: {error}")
+        return self._asker.call.reading(value)
+
+    def _post(self, body: dict[str, Any]) -> Any:
+        import httpx2
+
+        until = time.monotonic() + self._asker.timeout_s
+        with self._http.stream("POST", self._address, json=body) as reply:
+            self._answered = True
+            content = b""
+            for piece in reply.iter_bytes():
+                content += piece
+                if len(content) > MAX_ANSWER_BYTES:
+                    raise _NoAnswer(TEXT, f"an answer of over {MAX_ANSWER_BYTES} bytes")
+                if time.monotonic() > until:
+                    raise httpx2.ReadTimeout("the answer did not end in time")
+        text = content.decode("utf-8", "replace")
+        if reply.status_code != HTTPStatus.OK:
+            raise _NoAnswer(RAISED, f"HTTP {reply.status_code}: {text}")
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise _NoAnswer(TEXT, text) from None
+
+
+class _NoAnswer(Exception):
+    """The service answered, and not with a value."""
+
+    def __init__(self, prefix: str, text: str) -> None:
+        super().__init__(text)
+        self.reading = no_verdict(prefix, text)
+
+
+def is_this_machine(address: str) -> bool:
+    """Whether an address is this machine's own.
+
+    Raises:
+        UserError: it is no address.
+    """
+    try:
+        host = urlsplit(address).hostname
+    except ValueError:
+        host = None
+    if not host:
+        raise UserError(f"`grader`: {without_keys(address)} is no address; write http://HOST:PORT/PATH")
+    return is_loopback(host)
+
+
+class CallableTarget(OneByOneTarget):
+    """Calls a function here. One that hangs is left behind in its thread, for nothing can end it.
+
+    Args:
+        asker: words for probes.
+        function: the grader.
+        adapter: what makes its arguments of problem and reply; None for the way to call.
+
+    Raises:
+        UserError: it cannot be called so.
+    """
+
+    def __init__(
+        self, asker: ProbeAsker, function: Callable[..., Any], adapter: Callable[..., Any] | None
+    ) -> None:
+        super().__init__(asker)
+        self._function, self._adapter = function, adapter
+        asker.call.payload(EXAMPLE, adapted=adapter is not None)
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+    def _reading(self, question: ProbeQuestion) -> Reading:
+        answered: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+        def call() -> None:
+            try:
+                payload = self._asker.call.payload(question, adapted=self._adapter is not None)
+                answered.put((host.called(self._function, payload, self._adapter), None))
+            except BaseException as error:
+                answered.put((None, error))
+
+        threading.Thread(target=call, name="grader", daemon=True).start()
+        try:
+            value, error = answered.get(timeout=self._asker.timeout_s)
+        except queue.Empty:
+            return no_verdict(HUNG, f"no answer in {self._asker.timeout_s:g} s")
+        if error is not None:
+            return no_verdict(RAISED, f"{type(error).__name__}: {error}")
+        return self._asker.call.reading(value)

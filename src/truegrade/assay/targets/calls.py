@@ -43,16 +43,74 @@ problem travels with the request, so the tests need no other shape.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
-from truegrade.assay.targets.readings import DIED, SCORE, Reading, no_verdict, read
+from truegrade.errors import UserError
 from truegrade.grading.tests_forms import TestsForm, entry_point_of, words_of
-from truegrade.records import Problem, Reason
+from truegrade.records import FunctionTask, Problem, Reason
 from truegrade.web.service.messages import GradeRequest, InlineProblem, Submission
+
+TEXT, RAISED, HUNG, DIED, SCORE = "grader_text:", "grader_raised:", "grader_hung:", "grader_died:", "grader_score:"
+"""How `Said.detail` begins where there is no verdict: it answered in words; it raised an exception or an error of
+HTTP; it took longer than it may; its process ended; it gave what is no score (None, NaN, a list of several)."""
+NOT_PUT, NOT_SENT = "tests_form:", "not_sent:"
+"""The same where nothing was sent: the problem's tests have no such shape; the probe is too dangerous."""
+OPAQUE = "opaque"
+_TRUTHS = ("passed", "is_correct", "correct")
+_NUMBERS = ("score", "reward", "scores", "rewards")
+MAX_DETAIL = 300
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What was understood."""
+
+    passed: bool | None
+    score: float | None = None
+    detail: str = ""
+
+
+def read(value: Any) -> Reading:
+    """The meaning of a plain value: a truth value; a number, of which 1 and more is passed; a list of one of them;
+    a dictionary with ``score`` or ``reward``, and perhaps ``passed`` or ``is_correct``, which then decides."""
+    match value:
+        case bool() | int() | float() if math.isfinite(value):
+            found = Reading(value >= 1, float(value))
+        case str():
+            found = no_verdict(TEXT, value)
+        case [one]:
+            found = read(one)
+        case list():
+            found = no_verdict(SCORE, f"a list of {len(value)}")
+        case dict():
+            found = _of_fields(value)
+        case _:
+            found = no_verdict(SCORE, value)
+    return found
+
+
+def _of_fields(value: dict[str, Any]) -> Reading:
+    if OPAQUE in value:
+        return no_verdict(SCORE, f"a value of type {value[OPAQUE]}")
+    truth = next((value[name] for name in _TRUTHS if isinstance(value.get(name), bool)), None)
+    number = next((read(value[name]) for name in _NUMBERS if name in value), None)
+    if number is None:
+        if truth is None:
+            return no_verdict(SCORE, f"a dictionary with {', '.join(value) or 'nothing'}")
+        return Reading(truth, float(truth))
+    return number if truth is None else Reading(truth, number.score)
+
+
+def no_verdict(prefix: str, text: object) -> Reading:
+    """That there is no verdict; its detail is the prefix, and the text as one line that a terminal can show."""
+    line = " ".join(str(text).split())
+    return Reading(None, None, f"{prefix} {''.join(c if c.isprintable() else '?' for c in line)}"[:MAX_DETAIL])
+
 
 TEST_COLUMNS = ("tests", "test_cases", "ground_truth", "answer", "solution", "label")
 """Of ``trl``."""
@@ -102,14 +160,38 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     needs_tests: bool = True
     """Whether they are sent in a shape at all."""
 
+    def payload(self, asked: ProbeQuestion, *, adapted: bool) -> dict[str, Any]:
+        """What the host calls a function with: arguments, or for an adapter the problem and the reply.
+
+        Raises:
+            UserError: functions are not called so.
+        """
+        if adapted:
+            return {"problem": msgspec.to_builtins(asked.problem), "reply": asked.reply}
+        if self.arguments is None:
+            raise UserError(f"`call`: {self.name} is no way to call a Python function")
+        args, kwargs = self.arguments(asked)
+        return {"args": list(args), "kwargs": kwargs}
+
     def reading(self, value: Any) -> Reading:
         """What the answer means, of which nothing is known but that it is plain values; never raises."""
         try:
             return self.reads(value)
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-            return Reading(
-                None, None, no_verdict(SCORE, f"an answer that cannot be read ({type(error).__name__})")
-            )
+            return no_verdict(SCORE, f"an answer that cannot be read ({type(error).__name__})")
+
+
+_TASK = FunctionTask(prompt="", entry_point="f", tests="", reference="")
+EXAMPLE = ProbeQuestion(
+    problem=Problem(id="", benchmark="", dataset_sha256="", cluster="", task=_TASK),
+    program="",
+    reply="",
+    tests=[],
+    form="asserts",
+    timeout_s=1.0,
+    fields={},
+)
+"""Shows how many arguments a way to call hands over, and their names."""
 
 
 def _sources(asked: ProbeQuestion) -> dict[str, Any]:
@@ -120,24 +202,12 @@ def _sources(asked: ProbeQuestion) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------ what is asked
 
 
-def _plain(asked: ProbeQuestion) -> Arguments:
-    return (asked.program, asked.tests), dict(asked.fields)
-
-
-def _ask_plain(asked: ProbeQuestion, post: Post) -> Any:
-    return post({"program": asked.program, "tests": asked.tests, **asked.fields})
-
-
-def _trl(asked: ProbeQuestion) -> Arguments:
-    prompt = [{"role": "user", "content": words_of(asked.problem)}]
-    return (), _columns(asked, prompt, [{"role": "assistant", "content": asked.reply}])
-
-
-def _trl_text(asked: ProbeQuestion) -> Arguments:
-    return (), _columns(asked, words_of(asked.problem), asked.reply)
-
-
-def _columns(asked: ProbeQuestion, prompt: Any, completion: Any) -> dict[str, Any]:
+def _trl(asked: ProbeQuestion, *, text: bool = False) -> Arguments:
+    prompt: Any = words_of(asked.problem)
+    completion: Any = asked.reply
+    if not text:
+        prompt = [{"role": "user", "content": prompt}]
+        completion = [{"role": "assistant", "content": completion}]
     columns = {
         **dict.fromkeys(TEST_COLUMNS, asked.tests),
         "verification_info": {"language": "python", "test_cases": asked.tests},
@@ -145,7 +215,8 @@ def _columns(asked: ProbeQuestion, prompt: Any, completion: Any) -> dict[str, An
         **_sources(asked),
         **asked.fields,
     }
-    return {"prompts": [prompt], "completions": [completion], **{name: [one] for name, one in columns.items()}}
+    batch = {name: [one] for name, one in columns.items()}
+    return (), {"prompts": [prompt], "completions": [completion], **batch}
 
 
 def _verl(asked: ProbeQuestion) -> Arguments:
@@ -227,7 +298,7 @@ def _ask_truegrade(asked: ProbeQuestion, post: Post) -> Any:
 def _read_open_instruct(value: Any) -> Reading:
     results = value.get("results") if isinstance(value, dict) else None
     if not isinstance(results, list) or not results or not all(one in {0, 1} for one in results):
-        return Reading(None, None, no_verdict(SCORE, f"no list of 0 and 1 as results: {value}"))
+        return no_verdict(SCORE, f"no list of 0 and 1 as results: {value}")
     return Reading(all(results), sum(results) / len(results))
 
 
@@ -238,12 +309,12 @@ def _read_sandboxfusion(value: Any) -> Reading:
         answer = case["answer"]
         status = answer.get("status") if isinstance(answer, dict) else None
         if status == "SandboxError":
-            return Reading(None, None, no_verdict(DIED, f"SandboxError: {answer.get('message')}"))
+            return no_verdict(DIED, f"SandboxError: {answer.get('message')}")
         if status not in {"Success", "Failed"}:
-            return Reading(None, None, no_verdict(SCORE, f"no answer of SandboxFusion's: {answer}"))
+            return no_verdict(SCORE, f"no answer of SandboxFusion's: {answer}")
         right += status == "Success" and _as_wanted(answer.get("run_result") or {}, case["wanted"])
     if not value:
-        return Reading(None, None, f"{SCORE} no test case")
+        return no_verdict(SCORE, "no test case")
     return Reading(right == len(value), right / len(value))
 
 
@@ -256,10 +327,10 @@ def _as_wanted(run: dict[str, Any], wanted: str | None) -> bool:
 def _read_truegrade(value: Any) -> Reading:
     verdicts = value.get("verdicts") if isinstance(value, dict) else None
     if not verdicts or not isinstance(verdicts[0].get("passed"), bool):
-        return Reading(None, None, no_verdict(SCORE, f"no verdict of the service: {value}"))
+        return no_verdict(SCORE, f"no verdict of the service: {value}")
     first = verdicts[0]
     if first.get("reason") == Reason.GRADER_ERROR:
-        return Reading(None, None, no_verdict(SCORE, f"grader_error: {first.get('detail')}"))
+        return no_verdict(SCORE, f"grader_error: {first.get('detail')}")
     return Reading(first["passed"], float(first["passed"]))
 
 
@@ -267,9 +338,14 @@ CALLS: Mapping[str, Call] = MappingProxyType(
     {
         call.name: call
         for call in (
-            Call(name="plain", arguments=_plain, ask=_ask_plain, command=True),
+            Call(
+                name="plain",
+                arguments=lambda asked: ((asked.program, asked.tests), dict(asked.fields)),
+                ask=lambda asked, post: post({"program": asked.program, "tests": asked.tests, **asked.fields}),
+                command=True,
+            ),
             Call(name="trl", arguments=_trl),
-            Call(name="trl-text", arguments=_trl_text),
+            Call(name="trl-text", arguments=partial(_trl, text=True)),
             Call(name="verl", arguments=_verl, tests_as="taco"),
             Call(name="rllm", arguments=_rllm, tests_as="lcb"),
             Call(name="openrlhf", arguments=_openrlhf, ask=_ask_openrlhf),

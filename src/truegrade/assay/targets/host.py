@@ -30,7 +30,9 @@ _held: dict[str, Any] = {}
 
 def answer(step: str, payload: dict[str, Any]) -> Any:
     """One step of the conversation: ``open`` once, then ``grade`` or ``run`` for each probe."""
-    return {"open": open_grader, "grade": grade, "run": run_command}[step](payload)
+    if step == "grade":
+        return called(_held["grader"], payload, _held.get("adapter"))
+    return {"open": open_grader, "run": run_command}[step](payload)
 
 
 # --------------------------------------------------------------------------------------------- functions
@@ -40,9 +42,9 @@ def open_grader(settings: dict[str, Any]) -> bool:
     """Set the process up as a grader finds one, and load the grader if it is a function.
 
     Args:
-        settings: ``path``, put ahead of where modules are looked up; ``environment``; ``folder`` to work in, empty
-            for the one it is in; ``grader`` and ``adapter`` as `loaded` takes them, or None; ``named`` and
-            ``given``: names and number of arguments that the function will get, which is ``checked``.
+        settings: ``environment``; of a function also ``path``, put ahead of where modules are looked up;
+            ``folder`` to work in, empty for the one it is in; ``grader`` and ``adapter`` as `loaded` takes them,
+            or None; ``named`` and ``given``: names and number of arguments that it will get, which is ``checked``.
 
     Raises:
         BaseException: whatever the loading raises.
@@ -51,14 +53,14 @@ def open_grader(settings: dict[str, Any]) -> bool:
     sys.modules["__main__"] = ModuleType(
         "__main__"
     )  # an interpreter started anew would look for this one's script
-    sys.path[:0] = settings["path"]
+    sys.path[:0] = settings.get("path", [])
     os.environ.update(settings["environment"])
-    if settings["folder"]:
+    if settings.get("folder"):
         os.chdir(settings["folder"])
-    if settings["grader"] is not None:
+    if settings.get("grader"):
         _held["grader"] = loaded(*settings["grader"])
         check_callable(_held["grader"], settings["given"], settings["named"] if settings["checked"] else None)
-    if settings["adapter"] is not None:
+    if settings.get("adapter"):
         _held["adapter"] = loaded(*settings["adapter"])
     return True
 
@@ -112,11 +114,6 @@ def fitting(function: Any, named: dict[str, Any]) -> dict[str, Any]:
         return named
     taken = {one.name for one in parameters}
     return {name: value for name, value in named.items() if name in taken}
-
-
-def grade(payload: dict[str, Any]) -> Any:
-    """Call the function; the plain value that stands for what it returned. Raises what it raises."""
-    return called(_held["grader"], payload, _held.get("adapter"))
 
 
 def called(function: Any, payload: dict[str, Any], adapter: Any = None) -> Any:

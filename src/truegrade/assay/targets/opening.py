@@ -1,27 +1,177 @@
-"""Graders of others, by name."""
+"""Graders of others, by name; functions and commands of them in the jail.
+
+One conversation with a jailed grader keeps one process, probe after probe, so that what a probe leaves behind is
+met by the next. Where a probe ends that process, another is started for the rest.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
-from truegrade.assay.records import DANGERS, Danger
-from truegrade.assay.targets import host
-from truegrade.assay.targets.asking import ProbeAsker
-from truegrade.assay.targets.base import Target
-from truegrade.assay.targets.calls import CALLS, Call
-from truegrade.assay.targets.commands import CommandProgram, words_of_command
-from truegrade.assay.targets.functions import FunctionProgram, Located, all_packages, locate
-from truegrade.assay.targets.http import HttpTarget, is_loopback
-from truegrade.assay.targets.in_process import CallableTarget
-from truegrade.assay.targets.jailed import HostedTarget, Program
-from truegrade.assay.targets.surroundings import tools
+from truegrade.assay.records import DANGERS, Danger, Dispatch, Said
+from truegrade.assay.targets import Target, host
+from truegrade.assay.targets.asking import AskedTarget, CallableTarget, HttpTarget, ProbeAsker, is_this_machine
+from truegrade.assay.targets.calls import CALLS, DIED, HUNG, RAISED, Call, ProbeQuestion, no_verdict
+from truegrade.assay.targets.programs import (
+    CommandProgram,
+    FunctionProgram,
+    Located,
+    locate,
+    tools,
+    words_of_command,
+)
 from truegrade.errors import UserError
 from truegrade.files.addresses import without_keys
 from truegrade.grading.tests_forms import tests_form
+from truegrade.sandbox import CallResult, GraderNeeds, Limits, Outcome, Sandbox
 from truegrade.sandbox.levels import detect
+from truegrade.sandbox.limits import MIB
 from truegrade.sandbox.protection import LIMITS_ONLY
+
+LOADING_S = 120.0
+"""Wall seconds that a grader may take to be imported."""
+PROCESSES, OPEN_FILES = 64, 1024
+OUTPUT_BYTES = 256 * MIB
+END_S = 1.0
+"""How long a conversation whose answers are all there may take to end."""
+CPU_S = 1e6
+"""No limit: wall seconds decide for each probe."""
+
+
+class HostedTarget(AskedTarget):
+    """A grader whose process is ours to start and to end: one for each call of `grade`.
+
+    Args:
+        asker: words for probes.
+        program: the grader.
+        shown: paths that it may read.
+        packages: installed packages that it may import.
+        workers: conversations at the same time.
+        jailed: whether it runs in the jail; else only limits of resources bind it.
+        allow_unsafe: whether it may run where the machine offers no jail.
+    """
+
+    restarts: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        asker: ProbeAsker,
+        program: CommandProgram | FunctionProgram,
+        *,
+        shown: Sequence[str],
+        packages: Sequence[str],
+        workers: int | None,
+        jailed: bool,
+        allow_unsafe: bool,
+    ) -> None:
+        super().__init__(asker)
+        self._program = program
+        limits = Limits(
+            cpu_s=CPU_S,
+            wall_s=max(LOADING_S, 2 * asker.timeout_s),
+            output_bytes=OUTPUT_BYTES,
+            processes=PROCESSES,
+            open_files=OPEN_FILES,
+            packages=tuple(packages),
+            grader=GraderNeeds(shown=tuple(shown)),
+        )
+        if jailed:
+            self._sandbox = Sandbox(limits, workers, allow_unsafe=allow_unsafe)
+        else:
+            self._sandbox = Sandbox(limits, workers, max_level=1, allow_unsafe=True)
+        self._source = Path(host.__file__).read_text(encoding="utf-8")
+
+    def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
+        """See `truegrade.assay.targets.Target`; raises SandboxError where nothing can be run."""
+        left = list(sent)
+        while left:
+            questions = [self._asker.question(one) for one in left]
+            done = 0
+            for said in self._conversation(left, questions):
+                done += 1
+                yield said
+            left = left[done:]
+
+    def close(self) -> None:
+        """End its processes."""
+        self._sandbox.close()
+
+    def _conversation(self, sent: Sequence[Dispatch], questions: Sequence[ProbeQuestion | Said]) -> Iterator[Said]:
+        """What one process of the grader says, up to the probe that ended it."""
+        program, timeout_s = self._program, self._asker.timeout_s
+        asked = [(program.step, program.payload(one)) for one in questions if isinstance(one, ProbeQuestion)]
+        if not asked:
+            yield from (one for one in questions if isinstance(one, Said))
+            return
+        with _talk(self._sandbox, self._source, [("open", program.settings), *asked], timeout_s) as answers:
+            first, _ = next(answers)
+            why_not = first.detail if isinstance(first, Outcome) else first.error
+            if why_not is not None:
+                raise program.unusable(why_not)
+            for dispatch, question in zip(sent, questions, strict=True):
+                if isinstance(question, Said):
+                    yield question
+                    continue
+                heard, wall_s = next(answers)
+                if isinstance(heard, Outcome):
+                    late = heard.status == "time_limit"
+                    ended = f"no answer in {timeout_s:g} s" if late else heard.detail
+                    yield self._asker.said(dispatch, no_verdict(HUNG if late else DIED, ended))
+                    return
+                raised = heard.error is not None
+                reading = no_verdict(RAISED, heard.error) if raised else program.reading(heard.value)
+                yield self._asker.said(dispatch, reading, wall_s)
+
+
+_Heard = tuple[CallResult | Outcome, float]
+"""An answer, or last how the conversation ended; and how long it took."""
+
+
+@contextmanager
+def _talk(
+    sandbox: Sandbox, source: str, calls: Sequence[tuple[str, dict[str, Any]]], timeout_s: float
+) -> Iterator[Iterator[_Heard]]:
+    """A conversation in a thread of its own: each answer as it comes, then how it ended.
+
+    Where it is left, no more is heard: the grader ends with its next answer, or when the sandbox closes.
+    """
+    told: queue.SimpleQueue[_Heard | BaseException] = queue.SimpleQueue()
+    over, last = threading.Event(), time.monotonic()
+
+    def hear(_: int, result: CallResult) -> bool:
+        nonlocal last
+        began, last = last, time.monotonic()
+        told.put((result, last - began))
+        return not over.is_set()
+
+    def hold() -> None:
+        try:
+            told.put((sandbox.call(source, "answer", calls, hear, call_wall_s=timeout_s), 0.0))
+        except BaseException as error:
+            told.put(error)
+
+    def answers() -> Iterator[_Heard]:
+        while True:
+            heard = told.get()
+            if isinstance(heard, BaseException):
+                raise heard
+            yield heard
+
+    thread = threading.Thread(target=hold, name="grader", daemon=True)
+    thread.start()
+    try:
+        yield answers()
+    finally:
+        over.set()
+        thread.join(END_S)  # so that the next conversation finds its worker
+
 
 HARMLESS: Danger = "h0"
 NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
@@ -39,7 +189,6 @@ def open_target(
     timeout_s: float = 60.0,
     allow_unsafe: bool = False,
     jail: bool = True,
-    token: str | None = None,
     fields: Mapping[str, Any] = NO_FIELDS,
 ) -> Target:
     """A grader of somebody else's, ready to be asked.
@@ -61,7 +210,6 @@ def open_target(
         timeout_s: wall seconds for one probe.
         allow_unsafe: run it where the machine offers no jail.
         jail: False runs a function or command outside the jail, under limits of resources only.
-        token: of a service.
         fields: arguments, columns or fields of a request that ``call`` hands over besides, or in place of its own.
 
     Raises:
@@ -69,36 +217,37 @@ def open_target(
             first asked.
     """
     found, adapter = _call(grader, call)
-    form = tests_form(tests_as or found.tests_as)
+    named = getattr(grader, "__qualname__", type(grader).__qualname__)
     jailed = isinstance(grader, str) and not _is_address(grader) and jail and detect().level > LIMITS_ONLY
     asker = ProbeAsker(
-        without_keys(_name(grader)),
-        found,
-        form,
-        _danger(grader, danger, mine=mine, jailed=jailed),
-        timeout_s,
-        fields,
+        name=without_keys(grader) if isinstance(grader, str) else named,
+        call=found,
+        form=tests_form(tests_as or found.tests_as),
+        danger=_danger(grader, danger, mine=mine, jailed=jailed),
+        timeout_s=timeout_s,
+        fields=fields,
         allow_unsafe=allow_unsafe,
     )
     if not isinstance(grader, str):
         made = None if adapter is None else host.loaded(adapter.module, adapter.file, adapter.attribute)
         return CallableTarget(asker, grader, made)
     if _is_address(grader):
-        return HttpTarget(asker, grader, token)
-    program: Program
+        return HttpTarget(asker, grader)
+    program: CommandProgram | FunctionProgram
     if grader.startswith("cmd:"):
         program = CommandProgram(grader, words_of_command(grader), found, jailed=jailed)
-        shown, needed = program.shown, tuple(packages)
+        shown, needed = program.shown, (*packages,)
     else:
         located = locate(grader)
         program = FunctionProgram(located, found, adapter, jailed=jailed)
-        shown = (*located.shown, *(adapter.shown if adapter is not None else ()))
-        needed = all_packages(located, adapter, named=packages)
+        both = [located] if adapter is None else [located, adapter]
+        shown = tuple(path for one in both for path in one.shown)
+        needed = (*packages, *(name for one in both for name in one.packages))
     return HostedTarget(
         asker,
         program,
         shown=tuple(dict.fromkeys((*tools(), *shown))),
-        packages=needed,
+        packages=tuple(dict.fromkeys(needed)),
         workers=workers,
         jailed=jail,
         allow_unsafe=allow_unsafe,
@@ -107,12 +256,6 @@ def open_target(
 
 def _is_address(grader: str) -> bool:
     return grader.startswith(("http://", "https://"))
-
-
-def _name(grader: str | Callable[..., Any]) -> str:
-    if isinstance(grader, str):
-        return grader
-    return getattr(grader, "__qualname__", type(grader).__qualname__)
 
 
 def _call(grader: str | Callable[..., Any], call: str) -> tuple[Call, Located | None]:
@@ -134,7 +277,7 @@ def _danger(grader: str | Callable[..., Any], danger: Danger | None, *, mine: bo
     if jailed:
         return danger or DANGERS[-1]
     raised = danger not in {None, HARMLESS}
-    if raised and isinstance(grader, str) and _is_address(grader) and not is_loopback(grader) and not mine:
+    if raised and isinstance(grader, str) and _is_address(grader) and not is_this_machine(grader) and not mine:
         raise UserError(
             f"`danger={danger}` sends {grader} programs that may end its process or write files there; pass "
             "`mine=True` if it is yours, or leave `danger` out"

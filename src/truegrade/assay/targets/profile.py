@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from truegrade.assay.records import DOES_NOT_END, Danger, Dispatch, Probe, Said
 from truegrade.errors import UserError
-from truegrade.grading.judgement import Judgement, from_outcome
+from truegrade.grading.judgement import from_outcome
 from truegrade.grading.suites import suite_of
 from truegrade.pipeline.local_grader import LocalGrader
 from truegrade.profiles import Profile
@@ -47,7 +47,7 @@ class ProfileTarget:
         return self.profile.id
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
-        """See `truegrade.assay.targets.base.Target.grade`."""
+        """See `truegrade.assay.targets.Target.grade`."""
         problems = {each.problem.id: each.problem for each in sent}
         completions = [_completion(number, each) for number, each in enumerate(sent)]
         endless = [one for one in completions if is_endless(sent[one.sample].probe)]
@@ -107,12 +107,14 @@ class InsideTarget:
         self._workers = workers
 
     def grade(self, sent: Sequence[Dispatch]) -> Iterator[Said]:
-        """See `truegrade.assay.targets.base.Target.grade`."""
+        """See `truegrade.assay.targets.Target.grade`."""
         with ThreadPoolExecutor(self._workers, thread_name_prefix="assay") as threads:
             yield from threads.map(self._graded, sent)
 
     def _graded(self, sent: Dispatch) -> Said:
-        judged = self._judged(sent.probe, sent.problem)
+        cpu_s = ENDLESS_CPU_S if is_endless(sent.probe) else None
+        program = f"{sent.probe.code}\n{inside_tests(sent.problem)}\n"
+        judged = from_outcome(self._sandbox.inside(program, cpu_s=cpu_s))
         return Said(
             probe=sent.probe.id,
             grader=self.name,
@@ -121,10 +123,6 @@ class InsideTarget:
             cpu_s=judged.cpu_s,
             wall_s=judged.wall_s,
         )
-
-    def _judged(self, probe: Probe, problem: Problem) -> Judgement:
-        cpu_s = ENDLESS_CPU_S if is_endless(probe) else None
-        return from_outcome(self._sandbox.inside(f"{probe.code}\n{inside_tests(problem)}\n", cpu_s=cpu_s))
 
     def close(self) -> None:
         """End programs under way."""
@@ -148,10 +146,6 @@ def inside_tests(problem: Problem) -> str:
         return f"{task.setup}\n{task.tests}"
     if isinstance(task, CasesTask):
         cases = [case for number, case in enumerate(suite_of(task).cases) if number not in task.skipped]
-        lines = (f"assert {task.entry_point}{_arguments(case.arguments)} == {case.expected!r}" for case in cases)
-        return "\n".join(lines)
+        calls = [f"{task.entry_point}({', '.join(map(repr, case.arguments))})" for case in cases]
+        return "\n".join(f"assert {call} == {case.expected!r}" for call, case in zip(calls, cases, strict=True))
     raise UserError(f"{problem.id}: its tests are no source that could stand behind a program")
-
-
-def _arguments(values: tuple[object, ...]) -> str:
-    return f"({', '.join(map(repr, values))})"

@@ -16,9 +16,9 @@ from typing import Any
 
 import msgspec
 
-from truegrade.builders.mine.shapes import Parameter, Shape
+from truegrade.builders.mine.shapes import ANY, BYTES, INT, NONE, STR, Parameter
+from truegrade.builders.shapes import DictShape, ListShape, NumberShape, Shape, ShapeDrawer, TextShape
 from truegrade.datasets.recording import RecordedCase
-from truegrade.extraction.literals import evaluate
 from truegrade.extraction.parsing import quietly
 
 _WORDS = "abcdefghijXYZ019"
@@ -30,10 +30,11 @@ _MAX_REPEATS = 3
 _MAX_NUMBER = 100_000
 _LIKE_A_PATTERN = re.compile(r"\(\?|\\[dswbDSW]|\][+*?{]")
 _ANYTHING: tuple[Shape, ...] = (
-    ("int",), ("str",), ("list", ("int",)), ("list", ("str",)), ("list", ("list", ("int",))), ("bytes",),
-    ("dict", ("str",), ("int",)), ("one_of", ("None",)),
+    INT, STR, ListShape(list, INT), ListShape(list, STR), ListShape(list, ListShape(list, INT)), BYTES,
+    DictShape(STR, INT), NONE,
 )  # fmt: skip
-_ANY_ITEM: tuple[Shape, ...] = (("int",), ("str",))
+_ANY_ITEM: tuple[Shape, ...] = (INT, STR)
+_ITEMS = (0, 1, 2, 3, 4, 5, 6)
 
 
 class Vocabulary(msgspec.Struct, frozen=True):
@@ -75,7 +76,7 @@ def _pattern(text: str) -> Any:
         return None
 
 
-class Drawer:
+class Drawer(ShapeDrawer):
     """Draws for one program.
 
     Args:
@@ -84,7 +85,8 @@ class Drawer:
     """
 
     def __init__(self, random: Random, vocabulary: Vocabulary) -> None:
-        self._random, self._vocabulary = random, vocabulary
+        super().__init__(random)
+        self._vocabulary = vocabulary
         self._numbers: list[int | float] = []
         self._pieces: list[str] = []
         self._kinds: list[Shape] = []
@@ -134,54 +136,40 @@ class Drawer:
 
     def value(self, shape: Shape) -> Any:
         """A value of a shape."""
-        kind, rest = shape[0], shape[1:]
-        match kind:
-            case "any":
-                again = self._kinds and self._random.random() < 0.5
-                self._kinds.append(self._random.choice(self._kinds if again else _ANYTHING))
-                made = self.value(self._kinds[-1])
-            case "one_of":
-                made = evaluate(ast.parse(self._random.choice(rest[0]), mode="eval").body)
-            case "either":
-                made = self.value(self._random.choice(rest[0]))
-            case "tuple":
-                made = tuple(self.value(each) for each in rest[0])
-            case "tuple_of":
-                made = tuple(self._items(rest[0]))
-            case "list":
-                made = self._items(rest[0])
-            case "set":
-                made = set(self._items(rest[0])) or {self.value(self._item(rest[0]))}
-            case "dict":
-                key = self._item(rest[0])
-                made = {self.value(key): self.value(rest[1]) for _ in range(self._random.randrange(5))}
-            case _:
-                made = self._simple(kind)
-        return made
+        if shape == ANY:
+            again = self._kinds and self._random.random() < 0.5
+            self._kinds.append(self._random.choice(self._kinds if again else _ANYTHING))
+            shape = self._kinds[-1]
+        return super().value(shape)
 
-    def _items(self, shape: Shape) -> list[Any]:
-        item = self._item(shape)
-        return [self.value(item) for _ in range(self._random.choice((0, 1, 2, 3, 4, 5, 6)))]
+    def _items(self, shape: ListShape, items: Shape | None) -> list[Any]:
+        made = super()._items(shape, items)
+        if shape.kind is set and not made and items is not None:  # an empty one would be no literal
+            return [self.value(self._item(items))]
+        return made
 
     def _item(self, shape: Shape) -> Shape:
         """Items of a container are all of one kind."""
-        return self._random.choice(_ANY_ITEM) if shape[0] == "any" else shape
+        return self._random.choice(_ANY_ITEM) if shape == ANY else shape
 
-    def _simple(self, kind: str) -> Any:
-        match kind:
-            case "int":
-                return int(self._number())
-            case "float":
-                return float(self._number()) if self._random.random() < 0.5 else self._random.randint(-40, 80) / 4
-            case "complex":
-                return complex(self._number(), self._number())
-            case "bool":
-                return self._random.random() < 0.5
-            case "bytes":
-                return self._text().encode()
-        return self._text()
+    def _count(self, shape: ListShape | DictShape) -> int:
+        return self._random.choice(_ITEMS) if isinstance(shape, ListShape) else self._random.randrange(5)
 
-    def _number(self) -> int | float:
+    def _number(self, shape: NumberShape) -> Any:
+        if shape.kind is int:
+            return int(self._any_number())
+        if shape.kind is float:
+            fresh = self._random.random() >= 0.5
+            return self._random.randint(-40, 80) / 4 if fresh else float(self._any_number())
+        if shape.kind is complex:
+            return complex(self._any_number(), self._any_number())
+        return self._random.random() < 0.5
+
+    def _text(self, shape: TextShape) -> Any:
+        text = self._any_text()
+        return text if shape.kind is str else text.encode()
+
+    def _any_number(self) -> int | float:
         if self._numbers and self._random.random() < 0.25:
             return self._random.choice(self._numbers)
         self._numbers.append(self._fresh_number())
@@ -192,7 +180,7 @@ class Drawer:
             return self._random.choice(self._vocabulary.numbers) + self._random.choice((-1, 0, 0, 1))
         return self._random.randint(*self._random.choice(((0, 5), (-5, 12), (-20, 100))))
 
-    def _text(self) -> str:
+    def _any_text(self) -> str:
         if self._vocabulary.patterns and self._random.random() < 0.5:
             made = self._matching(self._random.choice(self._vocabulary.patterns), 0)
             return made if self._random.random() < 0.7 else self._piece() + made + self._piece()

@@ -5,31 +5,35 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
+from truegrade.builders.shapes import (
+    DictShape,
+    ExactShape,
+    ListShape,
+    NumberShape,
+    RecordShape,
+    Shape,
+    TextShape,
+    UnionShape,
+)
 from truegrade.datasets.recording import NotRecorded
 from truegrade.extraction.literals import evaluate, is_literal
 from truegrade.extraction.parsing import Fault, parse_expression
 
-Shape = tuple[Any, ...]
-"""``("int",)``, ``("list", shape)``, ``("set", shape)``, ``("tuple_of", shape)``, ``("dict", key, value)``,
-``("tuple", shapes)``, ``("either", shapes)``, ``("one_of", texts of literals)``, ``("any",)``."""
-
-_SIMPLE = {"int", "float", "complex", "bool", "str", "bytes"}
 _LISTS = {"list", "sequence", "iterable", "iterator", "collection", "mutablesequence", "reversible", "container"}
 _SETS = {"set", "abstractset", "frozenset"}
 _MAPPINGS = {"dict", "mapping", "mutablemapping"}
-_HASHABLE = {"int", "str", "bool", "tuple", "one_of", "any"}
-ANY: Shape = ("any",)
-_INT: Shape = ("int",)
-_STR: Shape = ("str",)
-_NONE: Shape = ("one_of", ("None",))
-_SERIES: Shape = ("either", (("list", _INT), _STR, ("list", _STR), ("list", ("list", _INT))))
-_OPEN = {
-    "Any": ANY, "object": ANY, "Hashable": ANY, "AnyStr": _STR, "LiteralString": _STR, "StrPath": _STR,
-    "PathLike": _STR, "SupportsInt": _INT, "SupportsIndex": _INT, "Number": _INT, "Sized": _SERIES,
+ANY, INT, STR, NONE = UnionShape(()), NumberShape(int), TextShape(), ExactShape((None,))
+BYTES = TextShape(kind=bytes)
+_SIMPLE: dict[str, Shape] = {
+    **{kind.__name__: NumberShape(kind) for kind in (int, float, complex, bool)}, "str": STR, "bytes": BYTES,
+}  # fmt: skip
+_SERIES = UnionShape((ListShape(list, INT), STR, ListShape(list, STR), ListShape(list, ListShape(list, INT))))
+_OPEN: dict[str, Shape] = {
+    "Any": ANY, "object": ANY, "Hashable": ANY, "AnyStr": STR, "LiteralString": STR, "StrPath": STR,
+    "PathLike": STR, "SupportsInt": INT, "SupportsIndex": INT, "Number": INT, "Sized": _SERIES,
 }  # fmt: skip
 """Annotations that name no type of literals, and are filled with some."""
 _TYPE_VARIABLE = re.compile(r"_?[A-Z]{1,2}\d?(_co|_contra)?")
@@ -113,7 +117,7 @@ def shape_of(annotation: ast.expr, aliases: Aliases | None = None, depth: int = 
     known = aliases or {}
     match annotation:
         case ast.Constant(value=None):
-            shape = _NONE
+            shape = NONE
         case ast.Constant(value=str(text)):
             quoted = parse_expression(text)
             shape = None if isinstance(quoted, Fault) else shape_of(quoted, known, depth)
@@ -135,56 +139,59 @@ def shape_of(annotation: ast.expr, aliases: Aliases | None = None, depth: int = 
 def _bare(name: str) -> Shape | None:
     plain = name.lower()  # `List` of typing, `Sequence` of either module
     if name in _SIMPLE:
-        return (name,)
-    if plain in _LISTS:
-        return ("list", _INT)
-    if plain in _SETS:
-        return ("set", _INT)
+        return _SIMPLE[name]
+    if plain in _LISTS | _SETS:
+        return ListShape(list if plain in _LISTS else set, INT)
     if plain in _MAPPINGS:
-        return ("dict", _STR, _INT)
+        return DictShape(STR, INT)
     return _OPEN.get(name) or (ANY if _TYPE_VARIABLE.fullmatch(name) else None)
 
 
 def _generic(name: str, inside: list[ast.expr], aliases: Aliases, depth: int) -> Shape | None:
     if name == "Literal":
-        return ("one_of", tuple(ast.unparse(value) for value in inside)) if all(map(is_literal, inside)) else None
+        return ExactShape(tuple(map(evaluate, inside))) if all(map(is_literal, inside)) else None
     if name == "Union":
         return _either(inside, aliases, depth)
     if name == "Optional":
         return _either([*inside, ast.Constant(value=None)], aliases, depth)
     if name == "PathLike":
-        return _STR
+        return STR
     endless = name.lower() == "tuple" and len(inside) == 2 and isinstance(inside[1], ast.Constant)
     shapes = [shape_of(each, aliases, depth) for each in inside[: 1 if endless else None]]
     known = [shape for shape in shapes if shape is not None]
     if endless and known:
-        return ("tuple_of", known[0])
+        return ListShape(tuple, known[0])
     return _container(name, known) if len(known) == len(shapes) else _series(name, known)
 
 
 def _container(name: str, inside: list[Shape]) -> Shape | None:
     plain = name.lower()
     if plain == "tuple":
-        return ("tuple", tuple(inside))
+        return RecordShape(tuple, tuple(inside))
     if plain in _LISTS and len(inside) == 1:
-        return ("list", inside[0])
-    if plain in _SETS and len(inside) == 1 and inside[0][0] in _HASHABLE:
-        return ("set", inside[0])
-    if plain in _MAPPINGS and len(inside) == 2 and inside[0][0] in _HASHABLE:
-        return ("dict", *inside)
+        return ListShape(list, inside[0])
+    if plain in _SETS and len(inside) == 1 and _is_hashable(inside[0]):
+        return ListShape(set, inside[0])
+    if plain in _MAPPINGS and len(inside) == 2 and _is_hashable(inside[0]):
+        return DictShape(inside[0], inside[1])
     return _series(name, inside)
+
+
+def _is_hashable(shape: Shape) -> bool:
+    """Whether values drawn from it may be items of a set."""
+    return isinstance(shape, RecordShape | ExactShape) or shape in (ANY, INT, STR, NumberShape(bool))
 
 
 def _series(name: str, inside: list[Shape]) -> Shape | None:
     """A protocol by whose name a list fits it; what it holds is named last."""
-    return ("list", inside[-1]) if inside and _LIKE_A_SERIES.search(name) else None
+    return ListShape(list, inside[-1]) if inside and _LIKE_A_SERIES.search(name) else None
 
 
 def _either(choices: list[ast.expr], aliases: Aliases, depth: int) -> Shape | None:
     """The members of a union that literals can fill."""
     shapes = [shape_of(choice, aliases, depth) for choice in choices]
     known = tuple(shape for shape in shapes if shape is not None)
-    return ("either", known) if known else None
+    return UnionShape(known) if known else None
 
 
 def _of_default(default: ast.expr) -> Shape | None:
@@ -206,7 +213,7 @@ def _of_use(function: ast.FunctionDef, name: str) -> Shape | None:
     fitting = [kind for kind in (str, list, dict, int, set) if used and used <= set(dir(kind))]
     if used:
         shapes = tuple(shape for kind in fitting if (shape := _bare(kind.__name__)) is not None)
-        return ("either", shapes) if len(shapes) > 1 else next(iter(shapes), None)
+        return UnionShape(shapes) if len(shapes) > 1 else next(iter(shapes), None)
     hints = [hint for node in nodes if (hint := _hint(node, name)) is not None]
     return max(hints, key=hints.count) if hints else None
 
@@ -222,12 +229,12 @@ def _hint(node: ast.AST, name: str) -> Shape | None:
             other = right if mentioned(left) else left
             text = isinstance(other, ast.Constant) and isinstance(other.value, str)
             unclear = text or (isinstance(op, ast.Add | ast.Mod) and not is_literal(other))
-            return None if unclear else _INT
+            return None if unclear else INT
         case ast.Compare(left=left, comparators=[other]) if mentioned(left) and is_literal(other):
             value = evaluate(other)
             return _bare(type(value).__name__) if type(value) in {int, float, str} else None
         case ast.Call(func=ast.Name(id="range" | "abs" | "bin" | "chr"), args=args) if any(map(mentioned, args)):
-            return _INT
+            return INT
         case ast.Call(
             func=ast.Name(id="len" | "sorted" | "enumerate" | "iter" | "zip" | "list" | "tuple"), args=args
         ):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 
+from truegrade.builders.in_order import in_order
 from truegrade.builders.mutation.mutation_options import MutationOptions
 from truegrade.builders.mutation.one_row import mutate_row
 from truegrade.datasets.executions import ExecutionRow
@@ -41,14 +40,4 @@ def mutate_each(
     if workers == 1:
         yield from (mutate_row(row, options, executor) for row in rows)
         return
-    under_way: deque[Future[tuple[ExecutionRow, ...]]] = deque()
-    pool = ThreadPoolExecutor(workers)
-    try:
-        for row in rows:
-            under_way.append(pool.submit(mutate_row, row, options, executor))
-            if len(under_way) > 2 * workers:
-                yield under_way.popleft().result()
-        while under_way:
-            yield under_way.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+    yield from in_order(rows, lambda row: mutate_row(row, options, executor), workers=workers)

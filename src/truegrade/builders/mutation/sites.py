@@ -26,13 +26,14 @@ class MutationSite:
     @contextmanager
     def holding(self, other: ast.AST) -> Iterator[None]:
         """The tree with another node at this place, for as long as the context lasts."""
-        self._put(other)
+        self.put(other)
         try:
             yield
         finally:
-            self._put(self.node)
+            self.put(self.node)
 
-    def _put(self, node: ast.AST) -> None:
+    def put(self, node: ast.AST) -> None:
+        """Leave another node at this place."""
         if self.index is None:
             setattr(self.parent, self.field, node)
         else:

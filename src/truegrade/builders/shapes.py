@@ -1,18 +1,20 @@
-"""What values at one place of the known arguments have in common: kind, range, length, letters, order.
+"""Shapes of values: what those that a parameter takes have in common, and values drawn from them.
 
-A shape is what generated values keep. How far it reaches beyond what was seen is decided here: numbers up to ten
-times the largest one known, lengths up to three times. Where no known number is negative, a generated one is not
-either, and where many values are known and none of them is zero or empty, neither is a generated one: nothing but
-the statement of the problem could allow it.
+A shape is read from an annotation (`truegrade.builders.mine`), and then says no more than the type; or from known
+values, and is then what drawn ones keep: kind, range, length, letters, order. How far it reaches beyond what was
+seen is decided here: numbers up to ten times the largest one known, lengths up to three times. Where no known
+number is negative, a drawn one is not either, and where many values are known and none of them is zero or empty,
+neither is a drawn one: nothing but the statement of the problem could allow it.
 """
 
 from __future__ import annotations
 
 import string
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf
+from random import Random
 from typing import Any
 
 MANY = 8
@@ -46,9 +48,9 @@ class NumberShape:
     """Whole or floating-point numbers between two bounds."""
 
     kind: type[Any]
-    low: float
-    high: float
-    known: tuple[Any, ...] = field(compare=False)
+    low: float = -inf
+    high: float = inf
+    known: tuple[Any, ...] = field(default=(), compare=False)
     """Different known values, in the order met."""
 
     def fits(self, value: Any) -> bool:
@@ -60,16 +62,17 @@ class NumberShape:
 class TextShape:
     """Texts over an alphabet."""
 
-    shortest: int
-    longest: int
-    alphabet: str
-    known: tuple[str, ...] = field(compare=False)
+    shortest: int = 0
+    longest: int = MOST_ITEMS
+    alphabet: str = ""
+    known: tuple[str, ...] = field(default=(), compare=False)
+    kind: type[Any] = str
+    """Or bytes, of which nothing else is known."""
 
     def fits(self, value: Any) -> bool:
         """Whether it is a text of such length and letters."""
-        return (
-            type(value) is str and self.shortest <= len(value) <= self.longest and set(value) <= set(self.alphabet)
-        )
+        is_text = type(value) is self.kind and self.shortest <= len(value) <= self.longest
+        return is_text and set(value) <= set(self.alphabet)
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,8 @@ class ListShape:
     kind: type[Any]
     items: Shape | None
     """None where only empty ones are known."""
-    shortest: int
-    longest: int
+    shortest: int = 0
+    longest: int = MOST_ITEMS
     is_sorted: bool = False
     is_distinct: bool = False
     is_rectangular: bool = False
@@ -103,6 +106,15 @@ class ListShape:
             and (not self.is_rectangular or len({len(item) for item in held}) <= 1)
         )
 
+    def finished(self, items: list[Any]) -> Any:
+        """The items as its kind, in its order, without doubles and of one length where it has these."""
+        if self.is_rectangular and items:
+            least = min(map(len, items))
+            items = [item[:least] for item in items]
+        if self.is_distinct and not all_differ(items):
+            items = [item for number, item in enumerate(items) if item not in items[:number]]
+        return self.kind(sorted(items) if self.is_sorted else items)
+
 
 @dataclass(frozen=True)
 class RecordShape:
@@ -116,7 +128,8 @@ class RecordShape:
         if type(value) is not self.kind:
             return False
         held = list(value)
-        return len(held) == len(self.places) and all(map(_fits, self.places, held))
+        pairs = zip(self.places, held, strict=False)
+        return len(held) == len(self.places) and all(place.fits(item) for place, item in pairs)
 
 
 @dataclass(frozen=True)
@@ -125,8 +138,8 @@ class DictShape:
 
     keys: Shape | None
     values: Shape | None
-    shortest: int
-    longest: int
+    shortest: int = 0
+    longest: int = MOST_ITEMS
 
     def fits(self, value: Any) -> bool:
         """Whether keys and values fit, and there are as many."""
@@ -142,6 +155,7 @@ class UnionShape:
     """Values of several kinds."""
 
     options: tuple[Shape, ...]
+    """Without any, of all kinds."""
 
     def fits(self, value: Any) -> bool:
         """Whether one of them fits."""
@@ -184,30 +198,6 @@ def _of_kind(  # noqa: PLR0911 (one return a kind)
     if kind is bool:
         return ExactShape((False, True))
     return ExactShape(tuple(_different(values)))
-
-
-def widened(shape: Shape, letters: str = "") -> Shape:  # noqa: PLR0911 (one return a shape)
-    """The shape without its upper bounds, for values that a program names: what is negative, empty or out of order
-    only where known values are stays so.
-
-    Args:
-        shape: of known values.
-        letters: that texts may hold besides.
-    """
-    match shape:
-        case NumberShape():
-            return replace(shape, low=-inf if shape.low < 0 else shape.low, high=inf)
-        case TextShape():
-            return replace(shape, longest=MOST_ITEMS, alphabet=shape.alphabet + letters)
-        case ListShape() if shape.items is not None:
-            return replace(shape, longest=MOST_ITEMS, items=widened(shape.items, letters))
-        case RecordShape():
-            return replace(shape, places=tuple(widened(place, letters) for place in shape.places))
-        case DictShape() if shape.keys is not None and shape.values is not None:
-            return replace(shape, keys=widened(shape.keys, letters), values=widened(shape.values, letters))
-        case UnionShape():
-            return UnionShape(tuple(widened(option, letters) for option in shape.options))
-    return shape
 
 
 def _numbers(kind: type, values: list[Any]) -> Shape:
@@ -283,10 +273,6 @@ def _different(values: Sequence[Any]) -> list[Any]:
     return list({repr(value): value for value in values}.values())
 
 
-def _fits(shape: Shape, value: Any) -> bool:
-    return shape.fits(value)
-
-
 def in_order(items: list[Any]) -> bool:
     """Whether the items rise or stay; False where they cannot be compared."""
     try:
@@ -298,3 +284,57 @@ def in_order(items: list[Any]) -> bool:
 def all_differ(items: list[Any]) -> bool:
     """Whether no two items are equal."""
     return all(item not in items[:number] for number, item in enumerate(items))
+
+
+# ------------------------------------------------------------------------------------------------- drawing
+
+
+class ShapeDrawer:
+    """Draws values of shapes; what a number, a text and a number of items is, its heirs say.
+
+    Args:
+        random: decides everything.
+    """
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+
+    def value(self, shape: Shape) -> Any:  # noqa: PLR0911 (one return a shape)
+        """A value of a shape."""
+        match shape:
+            case NumberShape():
+                return self._number(shape)
+            case TextShape():
+                return self._text(shape)
+            case ListShape():
+                return shape.finished(self._items(shape, shape.items))
+            case RecordShape():
+                return shape.kind([self.value(place) for place in shape.places])
+            case DictShape(keys=keys, values=values):
+                if keys is None or values is None:
+                    return {}
+                keys = self._item(keys)
+                return {self.value(keys): self.value(values) for _ in range(self._count(shape))}
+            case ExactShape():
+                return self._random.choice(shape.values)
+            case UnionShape():
+                return self.value(self._random.choice(shape.options))
+
+    def _items(self, shape: ListShape, items: Shape | None) -> list[Any]:
+        if items is None:
+            return []
+        item = self._item(items)
+        return [self.value(item) for _ in range(self._count(shape))]
+
+    def _item(self, shape: Shape) -> Shape:
+        """The shape of every item of one container."""
+        return shape
+
+    def _count(self, shape: ListShape | DictShape) -> int:
+        raise NotImplementedError
+
+    def _number(self, shape: NumberShape) -> Any:
+        raise NotImplementedError
+
+    def _text(self, shape: TextShape) -> Any:
+        raise NotImplementedError

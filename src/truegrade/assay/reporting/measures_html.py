@@ -1,15 +1,14 @@
-"""Classes of probes, mutation operators, and J problem by problem."""
+"""The numbers of the page: the first lines, what they mean to a newcomer, classes of probes, J by problem."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from truegrade.assay.measures import AcceptedShare, GraderMeasure, ProblemMeasure
+from truegrade.assay.measures import AcceptedShare, GraderMeasure, MeasuredValue, ProblemMeasure
 from truegrade.assay.reporting import words
-from truegrade.assay.reporting.by_grader import by_grader
 from truegrade.assay.reporting.material import AssayMaterial
-from truegrade.assay.reporting.terms import TERMS
-from truegrade.assay.reporting.text import class_cells
+from truegrade.assay.reporting.text import class_cells, compared_cells
+from truegrade.assay.reporting.words import TERMS
 from truegrade.report import format as fmt
 from truegrade.report.charts.svg import Axis, Chart, Margin, bottom_axis, pc
 from truegrade.report.charts.svg_dots import PHONE_LETTERS, ROW_HEIGHT_PX
@@ -17,13 +16,123 @@ from truegrade.report.glossary import explained
 from truegrade.report.markup import Child, Markup, el
 from truegrade.report.page_parts import figure, folded, section, table
 
+MAX_MEASURES = 12
+"""Graders and benchmarks that the page shows in detail; the table of all names the others."""
+
+
+def by_grader(material: AssayMaterial, make: Callable[[GraderMeasure], Child]) -> Child:
+    """One part for each of the first graders: the first as it stands, the others folded under their names."""
+    shown = material.summary.measures[:MAX_MEASURES]
+    rest = [folded(words.title(measure), made) for measure in shown[1:] if (made := make(measure))]
+    return [*map(make, shown[:1]), *rest]
+
+
+def note(text: str) -> Markup:
+    """A remark whose terms are explained."""
+    return el("p", explained(text, TERMS), class_="note")
+
+
+def headline_section(material: AssayMaterial) -> Markup:
+    """The most important sentence, TPR, FPR, J and forgeability; of several graders as a table."""
+    measures = material.summary.measures
+    first = [
+        el("p", el("strong", f"{one.grader} on {one.benchmark}: {words.headline(one)}."), class_="prose")
+        for one in measures[:MAX_MEASURES]
+    ]
+    if len(measures) == 1:
+        notes = [el("p", line, class_="note") for line in (words.title(*measures), *words.notes(*measures))]
+        return section("result", "Result", first, _strip(*measures), notes)
+    rows: list[list[Child]] = [
+        [measure.grader, measure.benchmark, *(el("span", cell, class_="num") for cell in compared_cells(measure))]
+        for measure in measures
+    ]
+    rates = [explained(name, TERMS) for name in ("TPR", "FPR", "J")]
+    head: list[Child] = ["grader", "benchmark", *rates, "paid without solving"]
+    more = len(measures) - MAX_MEASURES
+    said = f"The sections below show the first {MAX_MEASURES}; {more} more are in summary.json."
+    left_out = el("p", said, class_="note") if more > 0 else None
+    return section("result", "Result", first, table("Graders compared", head, rows), left_out)
+
+
+def _strip(measure: GraderMeasure) -> Markup:
+    right, fpr = measure.right, measure.fpr
+    star = " *" if words.star(measure) else ""
+    channels = words.listed("channels open", measure.open_channels)
+    tried = f"{fmt.plural(measure.unearned.kinds, 'kind')} tried"
+    tiles: list[tuple[str, str, str]] = [
+        ("TPR: right programs accepted", words.rate(right.value if right else None), _ends(right)),
+        ("FPR: wrong programs accepted", words.rate(fpr.value), _ends(fpr) + star),
+        ("J = TPR - FPR", words.unit(measure.j.value), words.unit_interval(measure.j).partition(" ")[2]),
+        ("paid without solving", words.paid_cell(measure), channels or tried),
+    ]
+    tiles += [
+        (f"PPV at base rate {base}", words.rate(value.value), _ends(value))
+        for base, value in measure.ppv.items()
+        if value.value is not None
+    ]
+    return el(
+        "dl",
+        (
+            el("div", el("dt", explained(name, TERMS)), el("dd", value), el("dd", what, class_="what"))
+            for name, value, what in tiles
+        ),
+        class_="tiles",
+    )
+
+
+def _ends(value: AcceptedShare | MeasuredValue | None) -> str:
+    return "not measured" if value is None or value.value is None else fmt.bounds(value.low, value.high)
+
+
+def meaning_section(material: AssayMaterial) -> Markup:
+    """TPR, FPR, J and PPV in words, with this grader's numbers."""
+    return section(
+        "meaning",
+        "What the numbers mean",
+        by_grader(material, _meaning),
+        el("p", words.CAVEAT, class_="prose"),
+        el(
+            "p",
+            "To correct the pass rate of a run, with an interval and with what the correction assumes: ",
+            el("code", "truegrade assay verdicts RUN --corrected"),
+            class_="prose",
+        ),
+    )
+
+
+def _meaning(measure: GraderMeasure) -> Child:
+    forgeable = words.forgeable(measure)
+    said = (
+        words.errors_in_words(measure),
+        words.stands_for(measure, 0.6),
+        words.passes_in_words(measure),
+        f"Can a program be paid without solving anything? {forgeable[:1].upper()}{forgeable[1:]}.",
+    )
+    return [
+        *(el("p", explained(sentence, TERMS), class_="prose") for sentence in said if sentence),
+        _quoted(measure),
+    ]
+
+
+def _quoted(measure: GraderMeasure) -> Child:
+    """Measured pass rates and what they stand for."""
+    rates = words.correctable(measure)
+    if rates is None:
+        return None
+    tpr, fpr = rates
+    rows = []
+    for rate in words.QUOTED:
+        beyond = " (less than it accepts of wrong programs)" if rate < fpr else ""
+        beyond = " (more than it accepts of right programs)" if rate > tpr else beyond
+        rows.append([f"{100 * rate:.0f} %", f"{fmt.percent(words.corrected(rate, tpr, fpr))}{beyond}"])
+    caption = f"If {measure.grader} errs on a model's answers as often as on these programs"
+    return table(caption, ["pass@1 measured", "right programs"], rows, class_="numeric")
+
+
 DRAWN = 25
 """Problems in a chart."""
 LISTED = 200
 """Problems in the table under a chart."""
-
-
-# ---------------------------------------------------------------------------------------------- classes
 
 
 def classes_section(material: AssayMaterial) -> Markup:
@@ -32,14 +141,9 @@ def classes_section(material: AssayMaterial) -> Markup:
     return section(
         "classes",
         "Accepted by class",
-        el(
-            "p",
-            explained(
-                "Classes are not added up: mutants say how weak the tests are, cheats whether a verdict can be"
-                " forged. Intervals treat the probes of one problem as a cluster.",
-                TERMS,
-            ),
-            class_="note",
+        note(
+            "Classes are not added up: mutants say how weak the tests are, cheats whether a verdict can be forged."
+            " Intervals treat the probes of one problem as a cluster."
         ),
         by_grader(material, lambda measure: _classes(measure, level)),
     )
@@ -84,9 +188,6 @@ def _operators(measure: GraderMeasure) -> Child:
     return folded("Wrong programs by operator", whole)
 
 
-# --------------------------------------------------------------------------------------------- problems
-
-
 def problems_section(material: AssayMaterial) -> Markup:
     """J of each problem with its interval, the worst first."""
     if not any(_ranked(measure) for measure in material.summary.measures):
@@ -94,15 +195,10 @@ def problems_section(material: AssayMaterial) -> Markup:
     return section(
         "problems",
         "J by problem",
-        el(
-            "p",
-            explained(
-                "The intervals are those of the problem's FPR (Clopper and Pearson) at its measured TPR. They are"
-                " wide, since a problem has few probes: the order is a place to start reading, not a finding."
-                " Doubtful are problems whose FPR lies above 0.2 after Holm's correction for their number.",
-                TERMS,
-            ),
-            class_="note",
+        note(
+            "The intervals are those of the problem's FPR (Clopper and Pearson) at its measured TPR. They are"
+            " wide, since a problem has few probes: the order is a place to start reading, not a finding. Doubtful"
+            " are problems whose FPR lies above 0.2 after Holm's correction for their number."
         ),
         by_grader(material, _problems),
     )
@@ -159,7 +255,7 @@ def j_chart(rows: Sequence[ProblemMeasure], name: str) -> Chart:
         rows: from top to bottom; at least one, each with J.
         name: what the chart shows.
     """
-    ends = [(one, one.j or 0.0, *_ends(one)) for one in rows]
+    ends = [(one, one.j or 0.0, *_j_interval(one)) for one in rows]
     low = min(0.0, *(low for _, _, low, _ in ends))
     bottom = 0.0 if low >= 0 else -0.5 if low >= -0.5 else -1.0
     shown = (0.0, 0.25, 0.5, 0.75, 1.0) if bottom == 0 else (-1.0, -0.5, 0.0, 0.5, 1.0)
@@ -183,7 +279,7 @@ def j_chart(rows: Sequence[ProblemMeasure], name: str) -> Chart:
     )
 
 
-def _ends(one: ProblemMeasure) -> tuple[float, float]:
+def _j_interval(one: ProblemMeasure) -> tuple[float, float]:
     """J at the ends of the interval of FPR."""
     j = one.j or 0.0
     if one.fpr_low is None or one.fpr_high is None or not one.wrong:

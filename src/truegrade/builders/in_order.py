@@ -1,14 +1,20 @@
-"""Several pieces of work at once, their results in the order of the pieces."""
+"""The order of pieces of work: rows by turns; several at once, their results in the order of the pieces."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import zip_longest
 from typing import TypeVar
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
+
+
+def by_turns(rows: Iterable[Iterable[Piece]]) -> Iterator[Piece]:
+    """The first of each row, then the second of each, until all are at their end; none of them is None."""
+    return (piece for turn in zip_longest(*rows) for piece in turn if piece is not None)
 
 
 def in_order(
@@ -16,7 +22,7 @@ def in_order(
     work: Callable[[Piece], Result],
     *,
     workers: int,
-    stop: Callable[[], object],
+    stop: Callable[[], object] = lambda: None,
     late: Callable[[], bool] = lambda: False,
 ) -> Generator[Result, None, None]:
     """Work on pieces in threads, a few ahead of what is taken, and give the results in order.
@@ -31,7 +37,7 @@ def in_order(
     Raises:
         Exception: what ``work`` raises.
     """
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="assay")
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="in-order")
     waiting, under_way = iter(pieces), deque[Future[Result]]()
     try:
         while True:
