@@ -63,6 +63,8 @@ class ExportMaterial(msgspec.Struct, frozen=True, kw_only=True):
     hardened: Problem
     comparator: str
     """Of its oracle."""
+    atol: float = 0.0
+    """Of its oracle."""
     own: Sequence[Arguments] = ()
     """The calls of its own tests."""
     further: Sequence[Arguments] = ()
@@ -150,7 +152,7 @@ def _evalplus_row(material: ExportMaterial) -> Row | str:
         "base_input": material.own,
         "plus_input": material.further,
         "contract": "",
-        "atol": task.atol if isinstance(task, OracleTask) else 0,
+        "atol": material.atol,
     }
 
 

@@ -332,6 +332,7 @@ class _Work:
             problem=self._problem,
             hardened=hardened,
             comparator=oracle.comparator,
+            atol=oracle.atol,
             own=own,
             further=further,
             expected=[expected[each] for each in sorted(expected)]
