@@ -1,6 +1,8 @@
 """Kinds of forged programs for suites whose tests run in a process of their own.
 
 Each kind is the body of ``forge(name, args, kwargs)``, which stands for whatever a suite calls, behind ``HEAD``.
+That has the run in one process with the tests, which follows a pass, report that all passed: what is tried is
+whether the judge's process can be deceived.
 ``C`` is the namespace of the program's side of the sandbox, ``E`` that of its encoder: a program can reach both.
 """
 
@@ -13,6 +15,12 @@ def _names(*wanted):
     while frame:
         if all(one in frame.f_globals for one in wanted): return frame.f_globals
         frame = frame.f_back
+def _all_passed(space, classes, results, framework):
+    for one in (*results._names, ""): results.note(one, "P")
+_frame = sys._getframe()
+while _frame:
+    if "AssertionWatch" in _frame.f_globals: _frame.f_globals["run_tests"] = _all_passed
+    _frame = _frame.f_back
 C = _names("write_frame", "answer", "serve")
 E = C["pack"].__globals__["encode"].__globals__
 class Raw:
@@ -740,6 +748,10 @@ ANSWERING = {
     ),
 }
 PROTOCOLS = {
+    "infinity of 16 bits": "return array('<f2', None, bytes([0, 124]))",
+    "infinity of 32 bits": "return array('<f4', None, bytes([0, 0, 128, 127]))",
+    "infinities of 16 bits": "return array('<f2', (1,), bytes([0, 124]))",
+    "zero of 16 bits": "return array('<f2', None, bytes(2))",
     "tuple of empty arrays": (
         "return tuple(array('<f8', (0,), b'') for _ in range(len(args[0]) if args and "
         "hasattr(args[0], '__len__') else 3))"
